@@ -1,0 +1,39 @@
+# Everything runs in .venv, made here from constraints.txt: no package of the system is touched.
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+run: .venv/run ## classify a real graph and show the result (a minute or two)
+	$(BIN)/gssl demo
+
+test: .venv/dev ## style, types, layers, tests and doctests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -m "not slow"
+
+test-slow: .venv/dev ## the checks that take minutes
+	$(BIN)/pytest -m slow
+
+clean: ## forget the environment and every cache
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+.venv/pip: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gssl needs Python 3.11 or newer: make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt hatchling editables
+	touch $@
+
+.venv/run: .venv/pip
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e .
+	touch $@
+
+.venv/dev: .venv/pip
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[dev]'
+	touch $@
+
+.PHONY: help run test test-slow clean
