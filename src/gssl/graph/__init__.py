@@ -1,0 +1,25 @@
+"""Graphs: adjacency in, adjacency out, or facts about it."""
+
+from gssl.graph.cleaning import CleaningReport, clean_adjacency
+from gssl.graph.components import connected_components, reached_nodes
+from gssl.graph.homophily import edge_homophily
+from gssl.graph.negatives import sample_negatives
+from gssl.graph.neighbors import knn_graph, nearest_rows
+from gssl.graph.structure import row_pointers
+from gssl.graph.validation import check_adjacency, check_finite
+from gssl.graph.warning import GraphWarning
+
+__all__ = [
+    "CleaningReport",
+    "GraphWarning",
+    "check_adjacency",
+    "check_finite",
+    "clean_adjacency",
+    "connected_components",
+    "edge_homophily",
+    "knn_graph",
+    "nearest_rows",
+    "reached_nodes",
+    "row_pointers",
+    "sample_negatives",
+]

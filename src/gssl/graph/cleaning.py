@@ -1,0 +1,187 @@
+"""Making an adjacency simple: no self-loops, no duplicates, no stored zeros, symmetric."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array, csr_array, triu
+
+from gssl.graph.structure import read_matrix
+
+
+@dataclass(frozen=True)
+class CleaningReport:
+    """What cleaning changed, in counts.
+
+    Attributes
+    ----------
+    self_loops : int
+        Entries on the diagonal, removed.
+    duplicates : int
+        Entries beyond the first at the same place, merged into it.
+    asymmetric : int
+        Pairs of nodes whose two weights differed; both became the larger.
+    zeros : int
+        Stored zeros, removed.
+
+    Examples
+    --------
+    >>> CleaningReport(self_loops=3, duplicates=0, asymmetric=0, zeros=0).messages()
+    ['removed 3 self-loops']
+    """
+
+    self_loops: int
+    duplicates: int
+    asymmetric: int
+    zeros: int
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was changed."""
+        return bool(self.self_loops or self.duplicates or self.asymmetric or self.zeros)
+
+    def messages(self) -> list[str]:
+        """One sentence per kind of change."""
+        told = [
+            (self.self_loops, f"removed {_count(self.self_loops, 'self-loop')}"),
+            (
+                self.duplicates,
+                f"merged {_count(self.duplicates, 'duplicate edge')} "
+                "(their weights were added, unless every weight given is 1)",
+            ),
+            (
+                self.asymmetric,
+                f"the adjacency is not symmetric in {_count(self.asymmetric, 'pair')} of nodes: "
+                "each pair takes the larger of its two weights",
+            ),
+            (self.zeros, f"removed {_count(self.zeros, 'stored zero')}"),
+        ]
+        return [message for count, message in told if count]
+
+
+def clean_adjacency(adjacency: Any) -> tuple[csr_array, CleaningReport]:
+    """Return the simple undirected graph behind an adjacency, and what had to change.
+
+    Duplicates are added, as SciPy does, except in an unweighted graph (every weight given is 1), where naming
+    an edge twice says nothing new and it stays 1. An asymmetric pair takes the larger weight, max(A, Aᵀ).
+
+    Parameters
+    ----------
+    adjacency : sparse matrix or array of any format, or array-like, shape (n, n)
+        Never modified.
+
+    Returns
+    -------
+    cleaned : csr_array, shape (n, n)
+        Symmetric, with sorted, unique indices; shares memory with a CSR that was clean already.
+    report : CleaningReport
+        Counts of the changes.
+
+    Examples
+    --------
+    >>> cleaned, report = clean_adjacency([[1, 2], [0, 0]])
+    >>> cleaned.toarray()
+    array([[0., 2.],
+           [2., 0.]])
+    >>> report
+    CleaningReport(self_loops=1, duplicates=0, asymmetric=1, zeros=0)
+    """
+    simple, self_loops, duplicates, zeros = simplify(adjacency)
+    asymmetric = len(asymmetric_pairs(simple))
+    if asymmetric:
+        simple = simple.maximum(simple.T.tocsr())
+    return simple, CleaningReport(self_loops, duplicates, asymmetric, zeros)
+
+
+def simplify(adjacency: Any) -> tuple[csr_array, int, int, int]:
+    """Remove self-loops and zeros and merge duplicates, but leave directions alone.
+
+    Returns
+    -------
+    simple : csr_array, shape (n, n)
+    self_loops, duplicates, zeros : int
+        Entries removed or merged.
+
+    Examples
+    --------
+    >>> simple, self_loops, duplicates, zeros = simplify([[1, 2], [0, 0]])
+    >>> simple.toarray(), self_loops
+    (array([[0., 2.],
+           [0., 0.]]), 1)
+    """
+    given = read_matrix(adjacency, "the adjacency")
+    if given.shape[0] != given.shape[1]:
+        raise ValueError(
+            f"the adjacency must be square, got shape {given.shape}: one row and column per node."
+        )
+    if isinstance(given, np.ndarray):
+        given = csr_array(given)
+    low, high = _check_weights(given)
+    zeros = given.nnz - np.count_nonzero(given.data) if low == 0 else 0
+    unweighted = high == 1 and (low == 1 or bool(np.all((given.data == 1) | (given.data == 0))))
+    self_loops = _count_self_loops(given)
+
+    simple = given.tocsr()
+    if zeros or self_loops or not simple.has_canonical_format:
+        entries = simple.tocoo()
+        keep = (entries.row != entries.col) & (entries.data != 0)
+        kept = (entries.data[keep], (entries.row[keep], entries.col[keep]))
+        simple = coo_array(kept, shape=given.shape).tocsr()
+    duplicates = given.nnz - zeros - self_loops - simple.nnz
+    if duplicates and unweighted:
+        simple.data[:] = 1
+    return simple, self_loops, duplicates, zeros
+
+
+def asymmetric_pairs(simple: csr_array) -> npt.NDArray[np.int64]:
+    """List the pairs u < v whose two weights differ, in order.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_pairs, 2)
+
+    Examples
+    --------
+    >>> asymmetric_pairs(simplify([[0, 2], [1, 0]])[0])
+    array([[0, 1]])
+    """
+    transposed = simple.T.tocsr()
+    # equal canonical arrays are the common case, and far cheaper to see than a sparse comparison
+    if all(
+        np.array_equal(getattr(simple, part), getattr(transposed, part))
+        for part in ("indptr", "indices", "data")
+    ):
+        return np.empty((0, 2), dtype=np.int64)
+    differing = triu(simple != transposed, k=1, format="csr").tocoo()
+    return np.column_stack([differing.row, differing.col]).astype(np.int64)
+
+
+def _check_weights(given: Any) -> tuple[float, float]:
+    if not given.nnz:
+        return 1.0, 1.0
+    with np.errstate(invalid="ignore"):
+        low, high = given.data.min(), given.data.max()
+    if low >= 0 and high < np.inf:
+        return float(low), float(high)
+    entries = given.tocoo()
+    bad = np.flatnonzero(~(entries.data >= 0) | (entries.data == np.inf))
+    first = bad[np.lexsort((entries.col[bad], entries.row[bad]))[0]]
+    value = entries.data[first]
+    what = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"the negative weight {value}"
+    raise ValueError(
+        f"the adjacency holds {what} at row {entries.row[first]}, column {entries.col[first]}: "
+        "edge weights must be finite and not negative; remove the edge or repair its weight."
+    )
+
+
+def _count_self_loops(given: Any) -> int:
+    # weights are not negative, so the diagonal sums to zero only where it is empty
+    if not given.diagonal().any():
+        return 0
+    entries = given.tocoo()
+    return int(np.count_nonzero((entries.row == entries.col) & (entries.data != 0)))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

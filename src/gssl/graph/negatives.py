@@ -1,0 +1,142 @@
+"""Random graphs between unlinked nodes, the "negative" graph ¬A of inverse graph convolution.
+
+A pair u < v is one 64-bit code u·n + v, so that drawing, comparing and merging pairs is sorting numbers.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from gssl.graph.cleaning import clean_adjacency
+from gssl.graph.structure import row_pointers
+
+Codes = npt.NDArray[np.int64]
+
+# leftovers shrink geometrically, so what this many rounds cannot pair is stuck
+_STUB_ROUNDS = 32
+
+
+def sample_negatives(
+    adjacency: Any,
+    multiple: float,
+    random_state: int | np.random.Generator | None = None,
+    *,
+    kind: Literal["uniform", "regular"] = "uniform",
+) -> csr_array:
+    """Draw a random graph of multiple·|E| edges between nodes that are not linked.
+
+    Real edges and self-loops are never drawn; the scripts behind the paper's numbers may draw real edges.
+
+    Parameters
+    ----------
+    adjacency : sparse matrix or array-like, shape (n, n)
+        The graph with edges E; weights do not count. Never modified.
+    multiple : float
+        Edges to draw per edge of the graph; if fewer pairs are unlinked, all of them are returned.
+    random_state : int, Generator or None, default=None
+        Seed of the draw.
+    kind : {"uniform", "regular"}, default="uniform"
+        All pairs alike, or every node with the same degree ξ (up to one, and to what its unlinked pairs
+        allow), as the proof of Theorem 2 assumes.
+
+    Returns
+    -------
+    csr_array, shape (n, n)
+        Symmetric, with the value 1 for each edge.
+
+    Examples
+    --------
+    >>> path = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
+    >>> sample_negatives(path, multiple=1, random_state=0).toarray()
+    array([[0., 0., 1., 1.],
+           [0., 0., 0., 1.],
+           [1., 0., 0., 0.],
+           [1., 1., 0., 0.]])
+    """
+    if kind not in ("uniform", "regular"):
+        raise ValueError(f'kind must be "uniform" or "regular", got {kind!r}.')
+    if not 0 <= multiple < np.inf:
+        raise ValueError(f"multiple must be a finite number that is not negative, got {multiple}.")
+    graph, _ = clean_adjacency(adjacency)
+    n = graph.shape[0]
+    linked = _edge_codes(graph)
+    n_unlinked = n * (n - 1) // 2 - linked.size
+    wanted = min(round(multiple * linked.size), n_unlinked)
+    rng = np.random.default_rng(random_state)
+    codes = _pair_stubs(wanted, linked, n, rng) if kind == "regular" else np.empty(0, dtype=np.int64)
+    return _graph_of(_fill_up(codes, wanted, linked, n, rng), n)
+
+
+def _edge_codes(graph: csr_array) -> Codes:
+    n = graph.shape[0]
+    rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(graph.indptr))
+    upper = graph.indices > rows
+    return np.asarray(rows[upper] * n + graph.indices[upper], dtype=np.int64)
+
+
+def _fill_up(codes: Codes, wanted: int, linked: Codes, n: int, rng: np.random.Generator) -> Codes:
+    """Add unlinked pairs, all equally likely, until there are as many as wanted."""
+    n_pairs = n * (n - 1) // 2
+    n_free = n_pairs - linked.size
+    if codes.size < wanted and (wanted > n_free // 2 or n_free < n_pairs // 2):
+        # blind draws would mostly miss, and the list of all pairs is no longer than a few times the graphs
+        u, v = np.triu_indices(n, k=1)
+        free = _without(_without(u * n + v, linked), codes)
+        return _merged(codes, rng.choice(free, wanted - codes.size, replace=False))
+    while codes.size < wanted:
+        missing = wanted - codes.size
+        size = missing + missing // 16 + 16
+        u = rng.integers(n, size=size)
+        v = rng.integers(n - 1, size=size)
+        v += v >= u
+        fresh = _without(_without(_codes_of(u, v, n), linked), codes)
+        if fresh.size > missing:
+            # a random surplus goes, since cutting off the end would favour low nodes
+            fresh = np.delete(fresh, rng.choice(fresh.size, fresh.size - missing, replace=False))
+        codes = _merged(codes, fresh)
+    return codes
+
+
+def _pair_stubs(wanted: int, linked: Codes, n: int, rng: np.random.Generator) -> Codes:
+    """Give all nodes equally many loose ends and tie them at random, again where a tie is not allowed."""
+    degree = np.full(n, 2 * wanted // max(n, 1), dtype=np.int64)
+    degree[rng.permutation(n)[: 2 * wanted - degree.sum()]] += 1
+    codes = np.empty(0, dtype=np.int64)
+    for _ in range(_STUB_ROUNDS):
+        if not degree.any():
+            break
+        stubs = rng.permutation(np.repeat(np.arange(n, dtype=np.int64), degree))
+        u, v = stubs[0::2], stubs[1::2]
+        different = u != v
+        fresh = _without(_without(_codes_of(u[different], v[different], n), linked), codes)
+        degree -= np.bincount(fresh // n, minlength=n) + np.bincount(fresh % n, minlength=n)
+        codes = _merged(codes, fresh)
+    return codes
+
+
+def _codes_of(u: Codes, v: Codes, n: int) -> Codes:
+    """Sorted, unique codes of pairs in any order."""
+    codes: Codes = np.sort(np.minimum(u, v) * n + np.maximum(u, v))
+    return codes[np.diff(codes, prepend=-1) > 0]
+
+
+def _without(codes: Codes, taken: Codes) -> Codes:
+    """Codes that are not among the taken ones; both sorted."""
+    if not taken.size:
+        return codes
+    place = np.minimum(np.searchsorted(taken, codes), taken.size - 1)
+    free: Codes = codes[taken[place] != codes]
+    return free
+
+
+def _merged(codes: Codes, fresh: Codes) -> Codes:
+    return np.sort(np.concatenate([codes, fresh])) if codes.size else np.sort(fresh)
+
+
+def _graph_of(codes: Codes, n: int) -> csr_array:
+    rows, columns = np.divmod(codes, max(n, 1))
+    pointers = row_pointers(np.bincount(rows, minlength=n))
+    upper = csr_array((np.ones(codes.size), columns, pointers), shape=(n, n))
+    return upper + upper.T.tocsr()
