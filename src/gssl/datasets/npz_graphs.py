@@ -1,0 +1,113 @@
+"""Graphs in one .npz file each, read without pickle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from gssl.datasets.dataset import PARTS, Dataset, default_names
+from gssl.datasets.matrices import adjacency_from_edges, csr_from_parts, identity_features
+
+_REQUIRED = ("edges", "num_nodes", "labels")
+_FEATURES = ("feat_data", "feat_indices", "feat_indptr", "feat_shape")
+_MASKS = tuple(f"{part}_masks" for part in PARTS)
+
+
+def load_npz(path: str | Path, name: str | None = None) -> Dataset:
+    """Read a graph from an .npz file; its masks become the splits ``"fold0"``, ``"fold1"``, ….
+
+    The file holds ``edges`` (m × 2), ``num_nodes`` and ``labels`` (−1 unknown), and may hold
+    ``feat_data``, ``feat_indices``, ``feat_indptr`` and ``feat_shape`` (CSR), ``class_names``, and
+    ``train_masks``, ``val_masks`` and ``test_masks`` (folds × n). Without features, X = I.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "pair.npz")
+    ...     np.savez(path, edges=[[0, 1]], num_nodes=2, labels=[0, 1])
+    ...     load_npz(path)
+    Dataset('pair', nodes=2, edges=1, features=2, classes=2, splits=none)
+    """
+    path = Path(path)
+    arrays = _read_arrays(path)
+    try:
+        return _build(arrays, name or path.stem)
+    except ValueError as error:
+        raise ValueError(f"{path}: {str(error).rstrip('.')}; correct the file.") from error
+
+
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}; check the path.")
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            known = {*_REQUIRED, *_FEATURES, *_MASKS, "class_names"}
+            return {key: archive[key] for key in archive.files if key in known}
+    except Exception as error:  # a damaged archive can raise anything
+        reason = str(error) or type(error).__name__
+        raise ValueError(f"{path} is not a readable .npz file of plain arrays ({reason}).") from error
+
+
+def _build(arrays: dict[str, NDArray[Any]], name: str) -> Dataset:
+    for key in _REQUIRED:
+        if key not in arrays:
+            raise ValueError(f"the array {key!r} is missing")
+    labels = arrays["labels"]
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise ValueError(f"labels are {labels.dtype} of shape {labels.shape}, not one whole number per node")
+    if arrays["num_nodes"].size != 1 or arrays["num_nodes"].item() != labels.size:
+        raise ValueError(f"num_nodes is {arrays['num_nodes']} but there are {labels.size} labels")
+    n_nodes = labels.size
+    return Dataset(
+        name=name,
+        adjacency=adjacency_from_edges(arrays["edges"], n_nodes),
+        features=_features(arrays, n_nodes),
+        labels=labels,
+        node_ids=default_names(n_nodes),
+        class_names=_class_names(arrays),
+        splits=_folds(arrays, n_nodes),
+    )
+
+
+def _features(arrays: dict[str, NDArray[Any]], n_nodes: int) -> csr_array:
+    missing = [key for key in _FEATURES if key not in arrays]
+    if len(missing) == len(_FEATURES):
+        return identity_features(n_nodes)
+    if missing:
+        raise ValueError(f"the array {missing[0]!r} is missing though other feature arrays are there")
+    shape = arrays["feat_shape"]
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape[0] != n_nodes or shape[1] < 0:
+        raise ValueError(f"feat_shape is {shape.tolist()} but there are {n_nodes} nodes")
+    data, indices, indptr = (arrays[key] for key in _FEATURES[:3])
+    return csr_from_parts(data, indices, indptr, (n_nodes, int(shape[1])))
+
+
+def _class_names(arrays: dict[str, NDArray[Any]]) -> tuple[str, ...]:
+    if "class_names" not in arrays:
+        # more classes than nodes means damaged labels, and naming them all could fill the memory
+        n_classes = min(int(arrays["labels"].max(initial=-1)) + 1, arrays["labels"].size)
+        return tuple(default_names(n_classes).tolist())
+    names = arrays["class_names"]
+    if names.ndim != 1 or names.dtype.kind != "U":
+        raise ValueError(f"class_names are {names.dtype} of shape {names.shape}, not a list of names")
+    return tuple(names.tolist())
+
+
+def _folds(arrays: dict[str, NDArray[Any]], n_nodes: int) -> dict[str, dict[str, NDArray[np.int64]]]:
+    masks = {part: arrays[f"{part}_masks"] for part in PARTS if f"{part}_masks" in arrays}
+    n_folds = {len(mask) if mask.ndim else 0 for mask in masks.values()}
+    for part, mask in masks.items():
+        if mask.dtype != np.bool_ or mask.ndim != 2 or mask.shape[1] != n_nodes or len(n_folds) != 1:
+            raise ValueError(
+                f"{part}_masks are {mask.dtype} of shape {mask.shape}, not true or false "
+                f"for each of {n_nodes} nodes with a row per fold"
+            )
+    return {
+        f"fold{fold}": {part: np.flatnonzero(mask[fold]) for part, mask in masks.items()}
+        for fold in range(max(n_folds, default=0))
+    }

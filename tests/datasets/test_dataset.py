@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from gssl.datasets import Dataset
+
+
+def make(**changes: Any) -> Dataset:
+    fields: dict[str, Any] = {
+        "name": "path",
+        "adjacency": csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])),
+        "features": np.array([[1, 3], [0, 0], [-2, 2]]),
+        "labels": np.array([0, -1, 1]),
+        "node_ids": np.array(["007", "b", "c"]),
+        "class_names": ("x", "y"),
+        "splits": {"public": {"train": np.array([0]), "val": np.array([], dtype=int), "test": np.array([2])}},
+    }
+    return Dataset(**(fields | changes))
+
+
+def test_sizes_count_each_edge_once():
+    data = make()
+    assert (data.n_nodes, data.n_edges, data.n_features, data.n_classes) == (3, 2, 2, 2)
+    assert data.adjacency.dtype == np.float64
+    assert data.labels.dtype == np.int64
+    assert data.node_ids.tolist() == ["007", "b", "c"]
+    assert repr(data) == "Dataset('path', nodes=3, edges=2, features=2, classes=2, splits=public)"
+
+
+def test_mask_labels_shows_the_asked_parts_only():
+    data = make()
+    assert data.mask_labels("public").tolist() == [0, -1, -1]
+    assert data.mask_labels("public", ("train", "test")).tolist() == [0, -1, 1]
+    assert data.mask_labels("public", "test").tolist() == [-1, -1, 1]
+    assert data.mask_labels("public", ()).tolist() == [-1, -1, -1]
+
+
+def test_mask_labels_is_a_copy():
+    data = make()
+    data.mask_labels("public")[0] = 1
+    assert data.labels[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (("random",), "path has no split 'random'; it has public."),
+        (("public", ("tset",)), "path, split 'public' has no part 'tset'; it has train, val, test."),
+    ],
+)
+def test_unknown_split_or_part_lists_those_there_are(call: tuple[Any, ...], message: str):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        make().mask_labels(*call)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_normalized_rows_have_norm_one_and_zero_rows_stay(sparse: bool):
+    dense = np.array([[1, 3], [0, 0], [-2, 2]])
+    data = make(features=csr_array(dense) if sparse else dense)
+    normal = data.normalized().features
+    assert isinstance(normal, csr_array) == sparse
+    values = normal.toarray() if sparse else normal
+    np.testing.assert_array_equal(values, [[0.25, 0.75], [0, 0], [-0.5, 0.5]])
+    np.testing.assert_array_equal(data.features.toarray() if sparse else data.features, dense)
+
+
+def test_normalized_keeps_float32():
+    assert make(features=np.eye(3, dtype=np.float32)).normalized().features.dtype == np.float32
+
+
+def test_nothing_can_be_changed():
+    data = make(features=csr_array(np.eye(3)))
+    with pytest.raises(FrozenInstanceError):
+        data.name = "other"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        data.splits["mine"] = {}  # type: ignore[index]
+    with pytest.raises(TypeError):
+        data.splits["public"]["train"] = np.array([1])  # type: ignore[index]
+    arrays = [data.labels, data.node_ids, data.adjacency.data, data.adjacency.indices, data.features.data]
+    for array in [*arrays, data.splits["public"]["train"]]:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[0]
+
+
+def test_read_only_graph_still_multiplies():
+    data = make()
+    np.testing.assert_array_equal(data.adjacency @ np.eye(3), data.adjacency.toarray())
+    np.testing.assert_array_equal((data.adjacency @ data.adjacency).diagonal(), [1, 2, 1])
+
+
+def through_pickle(data: Dataset) -> Any:
+    return pickle.loads(pickle.dumps(data))  # noqa: S301 - made in the same line
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, through_pickle])
+def test_copies_travel_between_processes(duplicate: Any):
+    data = duplicate(make())
+    assert data.splits["public"]["test"].tolist() == [2]
+    np.testing.assert_array_equal(data.adjacency.toarray(), make().adjacency.toarray())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": np.array([0, 1])}, r"labels has shape \(2,\) but the graph has 3 nodes"),
+        ({"labels": np.array([[0], [1], [1]])}, r"labels has shape \(3, 1\)"),
+        ({"labels": np.array([0, 1, 2])}, "node 2 has label 2, which is not one of the 2 classes"),
+        ({"labels": np.array([0, -2, 1])}, "node 1 has label -2"),
+        ({"labels": np.array([0.5, 1, 1])}, "labels are float64, not whole numbers"),
+        ({"features": np.ones((4, 2))}, r"features has shape \(4, 2\)"),
+        ({"features": np.ones(3)}, "features have 1 dimensions, not 2"),
+        ({"node_ids": np.array(["a"])}, "node_ids has shape"),
+        ({"adjacency": csr_array(np.ones((3, 2)))}, r"adjacency has shape \(3, 2\)"),
+        ({"adjacency": csr_array(np.triu(np.ones((3, 3)), 1))}, "not symmetric without self loops"),
+        ({"adjacency": csr_array(np.eye(3))}, "not symmetric without self loops"),
+        ({"splits": {"s": {"train": [3]}}}, "path, split 's': node numbers run from 0 to 2"),
+        ({"splits": {"s": {"train": [-1]}}}, "node numbers run from 0 to 2"),
+        ({"splits": {"s": {"dev": [0]}}}, "part 'dev' is not one of train, val, test"),
+        ({"splits": {"s": {"train": [0], "test": [0]}}}, "a node appears twice"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_sentence(change: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        make(**change)
