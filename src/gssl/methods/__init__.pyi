@@ -1,0 +1,11 @@
+from .embedding_classifier import EmbeddingClassifier as EmbeddingClassifier
+from .ggc import GGC as GGC
+from .ggcm import GGCM as GGCM
+from .heads import AdamHead as AdamHead
+from .heads import LogisticHead as LogisticHead
+from .heads import RidgeHead as RidgeHead
+from .label_propagation import LabelPropagation as LabelPropagation
+from .label_spreading import LabelSpreading as LabelSpreading
+from .ogc import OGC as OGC
+from .sgc import SGC as SGC
+from .ssgc import SSGC as SSGC

@@ -1,0 +1,215 @@
+"""The loop that every method runs in, and the two kinds of estimator around it."""
+
+from abc import ABCMeta, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gssl.graph import nearest_rows, reached_nodes
+from gssl.methods._distributions import decide
+from gssl.methods._inputs import N_NEIGHBORS, check_features, check_graph, dense
+from gssl.methods._labels import UNLABELLED, encode_labels
+
+State = TypeVar("State")
+# one iteration k = 1, 2, … of an embedder: U ↦ (the U carried on, the U gathered over scales)
+Convolution = Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
+
+
+def iterate(step: Callable[[State, int], State], state: State, max_iter: int) -> Iterator[State]:
+    """Yield the states after step 1, 2, … until ``max_iter`` or a state whose ``settled`` is true.
+
+    Examples
+    --------
+    >>> list(iterate(lambda total, k: total + k, 0, max_iter=4))
+    [1, 3, 6, 10]
+    """
+    for k in range(1, max_iter + 1):
+        state = step(state, k)
+        yield state
+        if getattr(state, "settled", False):
+            return
+
+
+def last(states: Iterator[State]) -> State:
+    """Run an iteration to its end and keep only the last state.
+
+    Examples
+    --------
+    >>> last(iterate(lambda total, k: total + k, 0, max_iter=4))
+    10
+    """
+    return deque(states, maxlen=1).pop()
+
+
+class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+    """A method without labels: features and a graph in, smoothed features out.
+
+    A subclass says what one iteration is (``_convolution``) and whether all scales are averaged.
+    """
+
+    depth: int
+    alpha: float
+    # True: output αX + (1−α)·mean of what was gathered; False: output what was carried on
+    _multiscale: ClassVar[bool] = False
+
+    @abstractmethod
+    def _convolution(self, A: csr_array) -> Convolution:
+        """Give the iteration of this method on one graph."""
+
+    def iter_embeddings(self, X: Any, *, adjacency: Any = None) -> Iterator[np.ndarray]:
+        """Yield the embeddings after 0, 1, … ``depth`` iterations: one run serves all depths.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        adjacency : array-like or sparse matrix of shape (n, n), optional
+            Built from the nearest neighbours in X if None.
+
+        Yields
+        ------
+        ndarray of shape (n, d)
+        """
+        X = check_features(self, X, reset=True)
+        yield from self._embeddings(X, check_graph(adjacency, X))
+
+    def _embeddings(self, X: Any, A: csr_array) -> Iterator[np.ndarray]:
+        if not (isinstance(self.depth, int | np.integer) and self.depth >= 0):
+            raise ValueError(f"depth must be a whole number of iterations from 0 on, not {self.depth!r}.")
+        X = dense(X)
+        convolve = self._convolution(A)
+
+        total: Any = 0.0
+
+        def step(state: tuple[np.ndarray, Any], k: int) -> tuple[np.ndarray, Any]:
+            U, total = state
+            U, gathered = convolve(U, k)
+            return U, total + gathered if self._multiscale else gathered
+
+        yield X.copy()
+        for k, (_, gathered) in enumerate(iterate(step, (X, total), self.depth), start=1):
+            yield self.alpha * X + ((1.0 - self.alpha) / k) * gathered if self._multiscale else gathered
+
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
+        """Compute the embedding of every node.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : ignored
+        adjacency : array-like or sparse matrix of shape (n, n), optional
+            Built from the nearest neighbours in X if None.
+
+        Returns
+        -------
+        self
+        """
+        self.embedding_ = last(self.iter_embeddings(X, adjacency=adjacency))
+        self.n_iter_ = self.depth
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
+        """Fit and give the embedding of every node: see :meth:`fit`."""
+        return self.fit(X, y, adjacency=adjacency).embedding_
+
+    def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+        """Embed the nodes of another graph that has the same features.
+
+        The whole graph is embedded: give the nodes of fit again if the new ones are linked to them.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        return last(self._embeddings(X, check_graph(adjacency, X, allow_empty=True)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """A method with labels: features, a graph and a few labels in, a distribution for every node out.
+
+    A subclass calls ``_start`` and ``_finish`` in fit and says how a grown or new graph is scored.
+    """
+
+    # False: X only serves to build a graph where there is none, and may be None where there is one
+    _uses_features: ClassVar[bool] = True
+
+    @abstractmethod
+    def _score_graph(self, X: Any, A: csr_array) -> np.ndarray:
+        """Give a distribution for every node of a graph that was not seen in fit."""
+
+    def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
+        """Check the inputs of fit; give features, graph and class codes."""
+        X = self._check_features(X, adjacency, reset=True)
+        self.classes_, codes = encode_labels(y)
+        if len(codes) != X.shape[0]:
+            raise ValueError(
+                f"y has {len(codes)} entries but X has {X.shape[0]} rows: give one label (or −1) per node."
+            )
+        self._fit_features = X if adjacency is None else None
+        self._fit_codes = codes
+        return X, check_graph(adjacency, X), codes
+
+    def _check_features(self, X: Any, adjacency: Any, *, reset: bool) -> Any:
+        if X is None and adjacency is not None and not self._uses_features:
+            return csr_array((np.shape(adjacency)[0], 0), dtype=np.float64)
+        return check_features(self, X, reset=reset)
+
+    def _finish(self, P: np.ndarray, A: csr_array, X: Any) -> Self:
+        """Keep the distributions, uniform wherever neither a label nor a feature can have come from."""
+        self.reached_ = reached_nodes(A, self._fit_codes != UNLABELLED)
+        informed = self.reached_
+        if self._uses_features and not informed.all():
+            informed = informed | reached_nodes(A, _has_feature(X))
+        P[~informed] = 1.0 / P.shape[1]
+        self.label_distributions_ = P
+        self.transduction_ = self.classes_[decide(P, self._fit_codes)]
+        return self
+
+    def predict_proba(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+        """Give a distribution over ``classes_`` for nodes that were not seen in fit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d)
+            Features of *all* nodes of the graph that is scored.
+        adjacency : array-like or sparse matrix of shape (m, m), optional
+            The graph over the rows of X. A model that was fitted without a graph needs none: every
+            row then joins its nearest neighbours among the nodes of fit and takes their mean.
+
+        Returns
+        -------
+        ndarray of shape (m, c)
+        """
+        check_is_fitted(self)
+        X = self._check_features(X, adjacency, reset=False)
+        if adjacency is not None:
+            return self._score_graph(X, check_graph(adjacency, X, allow_empty=True))
+        if self._fit_features is None:
+            raise ValueError(
+                f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
+                "rows of X, to predict."
+            )
+        neighbors = nearest_rows(X, self._fit_features, N_NEIGHBORS)
+        return np.asarray(self.label_distributions_[neighbors].mean(axis=1))
+
+    def predict(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+        """Give a class for nodes that were not seen in fit: see :meth:`predict_proba`."""
+        P = self.predict_proba(X, adjacency=adjacency)
+        return np.asarray(self.classes_[decide(P, self._fit_codes)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _has_feature(X: Any) -> Any:
+    return np.diff(X.indptr) > 0 if issparse(X) else np.any(X != 0, axis=1)

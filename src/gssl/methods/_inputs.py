@@ -1,0 +1,58 @@
+"""What every method asks of its inputs, asked in one place."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import validate_data
+
+from gssl.graph import check_adjacency, check_finite, knn_graph
+
+N_NEIGHBORS = 10
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check features and give them back as CSR or a dense array of float32 or float64.
+
+    ``reset`` is True in fit, where the number and names of the features are recorded.
+    """
+    if issparse(X):
+        # before scikit-learn converts it: a conversion would follow wild indices
+        check_finite(X)
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=False,
+    )
+    check_finite(X)
+    return csr_array(X) if issparse(X) else X
+
+
+def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
+    """Check a graph over the rows of X, or build a kNN graph from X where there is none."""
+    if adjacency is None:
+        A = knn_graph(X, N_NEIGHBORS)
+    else:
+        A = check_adjacency(adjacency, n_nodes=X.shape[0], allow_empty=allow_empty)
+    return A.astype(X.dtype, copy=False)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Make a random generator from what scikit-learn calls a random state.
+
+    Examples
+    --------
+    >>> generator(0).integers(10) == generator(0).integers(10)
+    np.True_
+    """
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(np.iinfo(np.int32).max)
+    return np.random.default_rng(random_state)
+
+
+def dense(X: Any) -> np.ndarray:
+    """Give X as a dense array; one that is dense already is not copied."""
+    return np.asarray(X.toarray() if issparse(X) else X)

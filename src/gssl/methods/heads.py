@@ -1,0 +1,220 @@
+"""Linear classifiers on embeddings: convex, closed-form, and the paper's own protocol."""
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from gssl.methods._distributions import nearest_distribution, one_hot
+from gssl.methods._inputs import check_features, dense, generator
+from gssl.methods._labels import UNLABELLED, encode_labels
+from gssl.operators import soft_labels
+
+
+class _Head(ClassifierMixin, BaseEstimator):
+    """Rows of embeddings and their labels in, a distribution for any row out."""
+
+    def _start(self, U: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        U = dense(check_features(self, U, reset=True))
+        self.classes_, codes = encode_labels(y)
+        check_consistent_length(U, codes)
+        return U[codes != UNLABELLED], codes[codes != UNLABELLED]
+
+    def predict(self, U: Any) -> np.ndarray:
+        """Give the most probable class of each row."""
+        P = self.predict_proba(U)
+        return np.asarray(self.classes_[P.argmax(axis=1)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LogisticHead(_Head):
+    r"""Softmax regression, solved to convergence.
+
+    .. math:: \min_{W, b} \frac1m \sum_i -\log \mathrm{softmax}(U_i W + b)_{y_i}
+              + \frac{\lambda s}{2} \|W\|^2, \qquad s = \frac1m \sum_i \|U_i\|^2
+
+    The penalty counts in units of the mean squared row norm s, so the scale of the features is nothing
+    the user has to think of.
+
+    Parameters
+    ----------
+    penalty : float, default=1e-3
+        λ.
+    tol : float, default=1e-6
+    max_iter : int, default=1000
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> U, y = np.array([[1.0, 0.0], [0.0, 1.0]]), ["a", "b"]
+    >>> LogisticHead().fit(U, y).predict(U).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(self, penalty: float = 1e-3, tol: float = 1e-6, max_iter: int = 1000) -> None:
+        self.penalty = penalty
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, U: Any, y: Any) -> Self:
+        """Fit W and b to labelled rows."""
+        U, codes = self._start(U, y)
+        # rows of unit mean square: then λ needs no scale and the solver sees well-sized numbers
+        self.scale_ = float(1.0 / max(np.sqrt(_mean_square(U)), np.finfo(U.dtype).tiny))
+        self.model_ = LogisticRegression(
+            C=1.0 / (self.penalty * len(U)), tol=self.tol, max_iter=self.max_iter
+        ).fit(U * self.scale_, codes)
+        self.n_iter_ = int(self.model_.n_iter_.max())
+        return self
+
+    def predict_proba(self, U: Any) -> np.ndarray:
+        """Give a distribution over ``classes_`` for each row."""
+        check_is_fitted(self)
+        U = dense(check_features(self, U, reset=False))
+        return np.asarray(self.model_.predict_proba(U * self.scale_))
+
+
+class RidgeHead(_Head):
+    r"""Least squares on one-hot labels with a ridge penalty, in closed form, without intercept.
+
+    .. math:: W = U^\top (U U^\top + \lambda s m I)^{-1} Y, \qquad s = \frac1m \sum_i \|U_i\|^2
+
+    Without intercept or centring it is clearly better where labels are few.
+
+    Parameters
+    ----------
+    penalty : float, default=0.01
+        λ, in units of the mean squared row norm s.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> U, y = np.array([[1.0, 0.0], [0.0, 1.0]]), ["a", "b"]
+    >>> RidgeHead(penalty=1.0).fit(U, y).coef_.round(3)
+    array([[0.333, 0.   ],
+           [0.   , 0.333]])
+    """
+
+    def __init__(self, penalty: float = 0.01) -> None:
+        self.penalty = penalty
+
+    def fit(self, U: Any, y: Any) -> Self:
+        """Solve for W on labelled rows."""
+        U, codes = self._start(U, y)
+        Y = one_hot(codes, len(self.classes_), U.dtype)
+        m, d = U.shape
+        ridge = max(self.penalty * _mean_square(U) * m, np.finfo(U.dtype).tiny)
+        if m <= d:
+            self.coef_ = U.T @ np.linalg.solve(U @ U.T + ridge * np.eye(m, dtype=U.dtype), Y)
+        else:
+            self.coef_ = np.linalg.solve(U.T @ U + ridge * np.eye(d, dtype=U.dtype), U.T @ Y)
+        return self
+
+    def predict_proba(self, U: Any) -> np.ndarray:
+        """Give the distribution nearest to UW for each row."""
+        check_is_fitted(self)
+        return nearest_distribution(dense(check_features(self, U, reset=False)) @ self.coef_)
+
+
+class AdamHead(_Head):
+    r"""Softmax regression as the paper trains it: Adam, a fixed number of epochs, the best one on validation.
+
+    .. math:: \min_{W, b} \frac1m \sum_i -\log \mathrm{softmax}(U_i W + b)_{y_i}
+
+    W and b start uniform in ±1/√d, weight decay is added to their gradients, and all rows are used in
+    every step. Without validation rows the last epoch stays.
+
+    Parameters
+    ----------
+    learning_rate : float, default=0.2
+    epochs : int, default=100
+    weight_decay : float, default=1e-5
+    random_state : int, Generator, RandomState or None, default=None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> U, y = np.array([[1.0, 0.0], [0.0, 1.0]]), ["a", "b"]
+    >>> AdamHead(random_state=0).fit(U, y).predict(U).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 0.2,
+        epochs: int = 100,
+        weight_decay: float = 1e-5,
+        random_state: Any = None,
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.epochs = epochs
+        self.weight_decay = weight_decay
+        self.random_state = random_state
+
+    def fit(self, U: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Self:
+        """Train on labelled rows; ``validation`` is a pair (rows, labels) that only chooses the epoch."""
+        U, codes = self._start(U, y)
+        U = _with_ones(U)
+        d, c = U.shape[1] - 1, len(self.classes_)
+        bound = 1.0 / np.sqrt(d)
+        W = generator(self.random_state).uniform(-bound, bound, size=(d + 1, c)).astype(U.dtype)
+        Y = one_hot(codes, c, U.dtype)
+        judge = _Judge(validation, self.classes_)
+        self.coef_, self.best_epoch_ = W, 0
+        # the last row is the bias: one matrix, so that Adam is written once
+        for epoch, trained in enumerate(self._epochs(U, Y, W), start=1):
+            if judge.prefers(trained):
+                self.coef_, self.best_epoch_ = trained, epoch
+        return self
+
+    def _epochs(self, U: np.ndarray, Y: np.ndarray, W: np.ndarray) -> Any:
+        """Yield W after each Adam step (Kingma and Ba, 2015, with its default moments)."""
+        first, second = np.zeros_like(W), np.zeros_like(W)
+        for t in range(1, self.epochs + 1):
+            gradient = U.T @ (soft_labels(U, W, "cross_entropy") - Y) / len(U) + self.weight_decay * W
+            first = 0.9 * first + 0.1 * gradient
+            second = 0.999 * second + 0.001 * gradient**2
+            step = (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
+            W = W - self.learning_rate * step
+            yield W
+
+    def predict_proba(self, U: Any) -> np.ndarray:
+        """Give a distribution over ``classes_`` for each row."""
+        check_is_fitted(self)
+        U = _with_ones(dense(check_features(self, U, reset=False)))
+        return np.asarray(softmax(U @ self.coef_, axis=1))
+
+
+class _Judge:
+    """Remembers the best validation accuracy; a tie goes to the earlier epoch."""
+
+    def __init__(self, validation: tuple[Any, Any] | None, classes: np.ndarray) -> None:
+        self.best = -1.0
+        self.rows: Any = None
+        if validation is not None:
+            self.rows = _with_ones(dense(validation[0]))
+            self.labels = np.asarray(validation[1])
+            self.classes = classes
+
+    def prefers(self, W: np.ndarray) -> bool:
+        if self.rows is None:
+            return True
+        accuracy = float((self.classes[(self.rows @ W).argmax(axis=1)] == self.labels).mean())
+        better = accuracy > self.best
+        self.best = max(accuracy, self.best)
+        return better
+
+
+def _mean_square(U: np.ndarray) -> float:
+    return float(np.square(U).sum() / len(U))
+
+
+def _with_ones(U: np.ndarray) -> np.ndarray:
+    return np.hstack([U, np.ones((len(U), 1), dtype=U.dtype)])
