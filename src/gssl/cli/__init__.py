@@ -1,0 +1,15 @@
+"""The ``gssl`` command: argv in, one call, words out."""
+
+
+def main() -> None:
+    """Run the command line.
+
+    Examples
+    --------
+    >>> callable(main)
+    True
+    """
+    # here, so that importing the room costs nothing
+    from gssl.cli.app import app
+
+    app()

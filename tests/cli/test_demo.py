@@ -1,0 +1,59 @@
+import csv
+
+import pytest
+from click.testing import CliRunner
+
+from gssl.cli.app import app
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    out = tmp_path_factory.mktemp("demo")
+    result = CliRunner().invoke(app, ["demo", "--draws", "1", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    with (out / "predictions.csv").open(newline="", encoding="utf-8") as stream:
+        return result.output, list(csv.DictReader(stream))
+
+
+def test_every_paper_gets_a_named_class(demo):
+    _, rows = demo
+    assert len(rows) == 2708
+    assert sum(row["given"] == "true" for row in rows) == 140
+    assert {row["label"] for row in rows} == {
+        "Case_Based",
+        "Genetic_Algorithms",
+        "Neural_Networks",
+        "Probabilistic_Methods",
+        "Reinforcement_Learning",
+        "Rule_Learning",
+        "Theory",
+    }
+    assert all(0 < float(row["confidence"]) <= 1 for row in rows)
+
+
+def test_a_pipe_gets_plain_lines_and_the_table(demo):
+    output, _ = demo
+    assert "draw 1/1  OGC:" in output
+    assert "logistic regression, no graph" in output
+    assert "predictions.csv" in output
+    assert "\x1b[" not in output
+
+
+def test_a_graph_beats_no_graph(demo):
+    output, _ = demo
+    scores = {
+        line.split("  ")[1].split(":")[0]: float(line.rsplit(" ", 2)[1])
+        for line in output.splitlines()
+        if line.startswith("draw")
+    }
+    assert scores["OGC"] > scores["logistic regression, no graph"] + 15
+    assert scores["GGCM + logistic regression"] > scores["label propagation, no features"] + 5
+
+
+def test_a_users_error_is_one_sentence_and_exit_code_2(tmp_path):
+    file = tmp_path / "a file"
+    file.write_text("")
+    result = CliRunner().invoke(app, ["demo", "--draws", "1", "--out", str(file)])
+    assert result.exit_code == 2
+    assert "a file" in result.stderr
+    assert "Traceback" not in result.output
