@@ -7,7 +7,7 @@ from gssl.graph.negatives import sample_negatives
 from gssl.graph.neighbors import knn_graph, nearest_rows
 from gssl.graph.structure import row_pointers
 from gssl.graph.validation import check_adjacency, check_finite
-from gssl.graph.warning import GraphWarning
+from gssl.graph.warning import GraphWarning, warn_user
 
 __all__ = [
     "CleaningReport",
@@ -22,4 +22,5 @@ __all__ = [
     "reached_nodes",
     "row_pointers",
     "sample_negatives",
+    "warn_user",
 ]

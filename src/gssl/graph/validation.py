@@ -1,6 +1,5 @@
 """The checks every method makes before it computes."""
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -8,7 +7,7 @@ from scipy.sparse import csr_array
 
 from gssl.graph.cleaning import asymmetric_pairs, clean_adjacency, simplify
 from gssl.graph.structure import read_matrix
-from gssl.graph.warning import GraphWarning
+from gssl.graph.warning import warn_user
 
 
 def check_adjacency(
@@ -62,7 +61,7 @@ def check_adjacency(
             "the graph has no edges between different nodes: check the edge list or build a kNN graph."
         )
     for message in report.messages():
-        warnings.warn(message, GraphWarning, stacklevel=2)
+        warn_user(message)
     return cleaned
 
 

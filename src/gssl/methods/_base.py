@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.graph import nearest_rows, reached_nodes
+from gssl.graph import check_adjacency, nearest_rows, reached_nodes
 from gssl.methods._distributions import decide
-from gssl.methods._inputs import N_NEIGHBORS, check_features, check_graph, dense
+from gssl.methods._inputs import N_NEIGHBORS, check_features, check_graph, check_number, dense
 from gssl.methods._labels import UNLABELLED, encode_labels
 
 State = TypeVar("State")
@@ -75,11 +75,11 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         ndarray of shape (n, d)
         """
         X = check_features(self, X, reset=True)
-        yield from self._embeddings(X, check_graph(adjacency, X))
+        for U in self._embeddings(X, check_graph(adjacency, X)):
+            yield U.copy()  # the caller may do as he likes with it
 
     def _embeddings(self, X: Any, A: csr_array) -> Iterator[np.ndarray]:
-        if not (isinstance(self.depth, int | np.integer) and self.depth >= 0):
-            raise ValueError(f"depth must be a whole number of iterations from 0 on, not {self.depth!r}.")
+        check_number(self, "depth", low=0, whole=True)
         X = dense(X)
         convolve = self._convolution(A)
 
@@ -108,7 +108,8 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         -------
         self
         """
-        self.embedding_ = last(self.iter_embeddings(X, adjacency=adjacency))
+        X = check_features(self, X, reset=True)
+        self.embedding_ = last(self._embeddings(X, check_graph(adjacency, X)))
         self.n_iter_ = self.depth
         return self
 
@@ -158,19 +159,19 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return X, check_graph(adjacency, X), codes
 
     def _check_features(self, X: Any, adjacency: Any, *, reset: bool) -> Any:
-        if X is None and adjacency is not None and not self._uses_features:
-            return csr_array((np.shape(adjacency)[0], 0), dtype=np.float64)
+        if X is None and not self._uses_features:
+            if adjacency is None:
+                raise ValueError("there is neither X nor adjacency: give a graph, or features to build one.")
+            n = check_adjacency(adjacency, allow_empty=True).shape[0]
+            return csr_array((n, 0), dtype=np.float64)
         return check_features(self, X, reset=reset)
 
-    def _finish(self, P: np.ndarray, A: csr_array, X: Any) -> Self:
-        """Keep the distributions, uniform wherever neither a label nor a feature can have come from."""
-        self.reached_ = reached_nodes(A, self._fit_codes != UNLABELLED)
-        informed = self.reached_
-        if self._uses_features and not informed.all():
-            informed = informed | reached_nodes(A, _has_feature(X))
+    def _finish(self, P: np.ndarray, A: csr_array, informed: np.ndarray) -> Self:
+        """Keep the distributions, uniform for the nodes about which nothing can be known."""
         P[~informed] = 1.0 / P.shape[1]
+        self.reached_ = reached_nodes(A, self._fit_codes != UNLABELLED)
         self.label_distributions_ = P
-        self.transduction_ = self.classes_[decide(P, self._fit_codes)]
+        self.transduction_ = self.classes_[decide(P, informed, self._fit_codes)]
         return self
 
     def predict_proba(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
@@ -188,22 +189,33 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         ndarray of shape (m, c)
         """
+        return self._predict(X, adjacency)[0]
+
+    def predict(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+        """Give a class for nodes that were not seen in fit: see :meth:`predict_proba`."""
+        P, informed = self._predict(X, adjacency)
+        return np.asarray(self.classes_[decide(P, informed, self._fit_codes)])
+
+    def _predict(self, X: Any, adjacency: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Give distributions, and for which nodes anything is known."""
         check_is_fitted(self)
         X = self._check_features(X, adjacency, reset=False)
         if adjacency is not None:
-            return self._score_graph(X, check_graph(adjacency, X, allow_empty=True))
+            A = check_graph(adjacency, X, allow_empty=True)
+            P = self._score_graph(X, A)
+            if not self._uses_features:
+                return P, P.max(axis=1) > P.min(axis=1)
+            informed = featured_nodes(A, X)
+            P[~informed] = 1.0 / P.shape[1]
+            return P, informed
         if self._fit_features is None:
             raise ValueError(
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
                 "rows of X, to predict."
             )
         neighbors = nearest_rows(X, self._fit_features, N_NEIGHBORS)
-        return np.asarray(self.label_distributions_[neighbors].mean(axis=1))
-
-    def predict(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """Give a class for nodes that were not seen in fit: see :meth:`predict_proba`."""
-        P = self.predict_proba(X, adjacency=adjacency)
-        return np.asarray(self.classes_[decide(P, self._fit_codes)])
+        P = np.asarray(self.label_distributions_[neighbors].mean(axis=1))
+        return P, np.ones(len(P), dtype=bool)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -211,5 +223,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return tags
 
 
-def _has_feature(X: Any) -> Any:
-    return np.diff(X.indptr) > 0 if issparse(X) else np.any(X != 0, axis=1)
+def featured_nodes(A: csr_array, X: Any) -> np.ndarray:
+    """Tell the nodes in whose component there is any feature at all.
+
+    Examples
+    --------
+    >>> featured_nodes(csr_array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]), np.array([[0.0], [2.0], [0.0]]))
+    array([ True,  True, False])
+    """
+    has_feature = abs(X).sum(axis=1) > 0
+    return has_feature if has_feature.all() else reached_nodes(A, has_feature)

@@ -1,11 +1,10 @@
 """From scores to distributions over classes, and from distributions to classes."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from gssl.graph import GraphWarning
+from gssl.graph import warn_user
 from gssl.methods._labels import UNLABELLED
 
 
@@ -39,7 +38,7 @@ def nearest_distribution(Z: np.ndarray) -> np.ndarray:
     c = Z.shape[1]
     # centring first keeps precision when the scores are large or tiny
     ordered = -np.sort(-(Z - Z.max(axis=1, keepdims=True)), axis=1)
-    excess = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, c + 1)
+    excess = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, c + 1, dtype=Z.dtype)
     support = np.count_nonzero(ordered > excess, axis=1)
     threshold = np.take_along_axis(excess, support[:, None] - 1, axis=1)
     P = np.maximum(Z - Z.max(axis=1, keepdims=True) - threshold, 0.0)
@@ -61,13 +60,15 @@ def rows_to_distributions(F: np.ndarray) -> np.ndarray:
     return P
 
 
-def decide(P: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Choose the most probable class code of each row, and the most frequent label where all are equal.
+def decide(P: np.ndarray, informed: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Choose the most probable class of each row, and the most frequent label where nothing is known.
 
     Parameters
     ----------
     P : ndarray of shape (m, c)
         Distributions.
+    informed : bool ndarray of shape (m,)
+        The rows about which anything is known.
     codes : int ndarray
         The labels seen in fit; −1 is skipped.
 
@@ -77,17 +78,16 @@ def decide(P: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
     Examples
     --------
-    >>> decide(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0, 1, 1]))
+    >>> decide(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([True, True]), np.array([0, 1, 1]))
     array([0, 1])
     """
     chosen = P.argmax(axis=1)
-    unknown = P.max(axis=1) == P.min(axis=1)
-    if unknown.any():
-        chosen[unknown] = np.bincount(codes[codes != UNLABELLED]).argmax()
-        warnings.warn(
-            f"nothing is known about {np.count_nonzero(unknown)} nodes (no label or feature reaches them): "
-            "their distribution is uniform and they get the most frequent label.",
-            GraphWarning,
-            stacklevel=3,
+    unknown = np.count_nonzero(~informed)
+    if unknown:
+        chosen[~informed] = np.bincount(codes[codes != UNLABELLED]).argmax()
+        nodes, them = ("1 node", "it") if unknown == 1 else (f"{unknown} nodes", "them")
+        warn_user(
+            f"nothing is known about {nodes}: no label or feature reaches {them}, so the distribution is "
+            "uniform and the class is the most frequent label."
         )
     return np.asarray(chosen)

@@ -40,6 +40,28 @@ def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_arr
     return A.astype(X.dtype, copy=False)
 
 
+def check_number(
+    estimator: Any,
+    name: str,
+    *,
+    low: float,
+    high: float = np.inf,
+    whole: bool = False,
+    open_ends: bool = False,
+) -> None:
+    """Refuse a parameter that is not a number between low and high."""
+    value = getattr(estimator, name)
+    kind = int | np.integer if whole else int | float | np.integer | np.floating
+    inside = isinstance(value, kind) and not isinstance(value, bool)
+    inside = inside and (low < value < high if open_ends else low <= value <= high)
+    if not inside:
+        number = "a whole number" if whole else "a number"
+        between = f"from {low} to {high}" if np.isfinite(high) else f"from {low} on"
+        if open_ends:
+            between = f"between {low} and {high}, both excluded"
+        raise ValueError(f"{type(estimator).__name__}: {name} must be {number} {between}, not {value!r}.")
+
+
 def generator(random_state: Any) -> np.random.Generator:
     """Make a random generator from what scikit-learn calls a random state.
 

@@ -40,7 +40,7 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
         if len({isinstance(value, str) for value in known}) > 1:
             raise ValueError("y mixes text and numbers: make all labels text, or all of them numbers.")
         known = np.array(known.tolist())
-    _refuse_missing_as_text(values, known)
+    _refuse_missing_as_text(known, np.flatnonzero(labelled))
     check_classification_targets(known)
     classes, known_codes = np.unique(known, return_inverse=True)
     if len(classes) < 2:
@@ -72,12 +72,12 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and value == UNLABELLED
 
 
-def _refuse_missing_as_text(values: np.ndarray, known: np.ndarray) -> None:
+def _refuse_missing_as_text(known: np.ndarray, positions: np.ndarray) -> None:
     """Refuse "-1", "nan" and "None": NumPy writes missing values like this when it mixes them with text."""
     if known.dtype.kind not in "US":
         return
     for text in ("-1", "nan", "None"):
-        places = np.flatnonzero(values == text)
+        places = positions[known == text]
         if len(places):
             raise ValueError(
                 f"y is text and has the label {text!r} at position {places[0]}, which looks like a missing "

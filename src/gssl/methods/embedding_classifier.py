@@ -6,8 +6,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from gssl.methods._base import GraphClassifier
+from gssl.methods._base import GraphClassifier, featured_nodes
 from gssl.methods._labels import UNLABELLED
+from gssl.methods._selection import select_labelled
 from gssl.methods.ggcm import GGCM
 from gssl.methods.heads import AdamHead, LogisticHead, RidgeHead
 
@@ -78,7 +79,7 @@ class EmbeddingClassifier(GraphClassifier):
         self.n_iter_ = self.embedder_.n_iter_
         self.head_ = self._make_head()
         self._fit_head(codes, validation)
-        return self._finish(self._distributions(self.embedding_), A, X)
+        return self._finish(self._distributions(self.embedding_), A, featured_nodes(A, X))
 
     def _make_head(self) -> Any:
         if not isinstance(self.head, str):
@@ -92,17 +93,13 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _fit_head(self, codes: np.ndarray, validation: Any) -> None:
         training = codes != UNLABELLED
-        if validation is None:
+        held_out = select_labelled([] if validation is None else validation, codes, "validation")
+        if not len(held_out):
             self.head_.fit(self.embedding_[training], codes[training])
             return
         if not isinstance(self.head_, AdamHead):
             raise ValueError('validation nodes are of use to the "adam" head only: leave them out here.')
-        held_out = np.zeros(len(codes), dtype=bool)
-        held_out[validation] = True
-        if (held_out & ~training).any():
-            node = np.flatnonzero(held_out & ~training)[0]
-            raise ValueError(f"validation names node {node}, which has no label in y.")
-        training &= ~held_out
+        training[held_out] = False
         if not training.any():
             raise ValueError("validation names every labelled node: none is left to train on.")
         self.head_.fit(

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from gssl.graph import sample_negatives
 from gssl.methods._base import Convolution, GraphEmbedder
-from gssl.methods._inputs import generator
+from gssl.methods._inputs import check_number, generator
 from gssl.operators import (
     complement_negatives,
     inverse_convolution,
@@ -87,6 +87,8 @@ class GGC(GraphEmbedder):
 
     def _branches(self, A: csr_array) -> Convolution:
         """Give the smooth and the sharp branch of one iteration."""
+        for name in ("beta", "decay", "igc_beta", "igc_decay"):
+            check_number(self, name, low=0.0, high=1.0)
         A_hat = normalized_adjacency(A)
         negatives = self._negatives(A)
 
@@ -102,7 +104,7 @@ class GGC(GraphEmbedder):
         if isinstance(self.negatives, str) and self.negatives == "complement":
             complement = complement_negatives(A)
             return lambda k: complement
-        if isinstance(self.negatives, bool | str) or not self.negatives > 0:
+        if not isinstance(self.negatives, int | float) or self.negatives is True or self.negatives <= 0:
             raise ValueError(
                 'negatives must be "complement" or a positive multiple of the number of edges, '
                 f"not {self.negatives!r}."

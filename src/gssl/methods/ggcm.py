@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.methods._base import Convolution
+from gssl.methods._inputs import check_number
 from gssl.methods.ggc import GGC
 
 
@@ -66,6 +67,7 @@ class GGCM(GGC):
         self.alpha = alpha
 
     def _convolution(self, A: csr_array) -> Convolution:
+        check_number(self, "alpha", low=0.0, high=1.0)
         branches = self._branches(A)
 
         def convolve(U: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._inputs import check_features, dense, generator
+from gssl.methods._inputs import check_features, check_number, dense, generator
 from gssl.methods._labels import UNLABELLED, encode_labels
 from gssl.operators import soft_labels
 
@@ -67,9 +67,12 @@ class LogisticHead(_Head):
         """Fit W and b to labelled rows."""
         U, codes = self._start(U, y)
         # rows of unit mean square: then λ needs no scale and the solver sees well-sized numbers
+        check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
         self.scale_ = float(1.0 / max(np.sqrt(_mean_square(U)), np.finfo(U.dtype).tiny))
+        # of two classes scikit-learn fits one difference w, whose ½‖w‖² is twice the penalty of our W
+        c = 2.0 if len(self.classes_) == 2 else 1.0
         self.model_ = LogisticRegression(
-            C=1.0 / (self.penalty * len(U)), tol=self.tol, max_iter=self.max_iter
+            C=c / (self.penalty * len(U)), tol=self.tol, max_iter=self.max_iter
         ).fit(U * self.scale_, codes)
         self.n_iter_ = int(self.model_.n_iter_.max())
         return self
@@ -107,6 +110,7 @@ class RidgeHead(_Head):
 
     def fit(self, U: Any, y: Any) -> Self:
         """Solve for W on labelled rows."""
+        check_number(self, "penalty", low=0.0)
         U, codes = self._start(U, y)
         Y = one_hot(codes, len(self.classes_), U.dtype)
         m, d = U.shape
@@ -160,12 +164,15 @@ class AdamHead(_Head):
 
     def fit(self, U: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Self:
         """Train on labelled rows; ``validation`` is a pair (rows, labels) that only chooses the epoch."""
+        check_number(self, "epochs", low=1, whole=True)
         U, codes = self._start(U, y)
         U = _with_ones(U)
         d, c = U.shape[1] - 1, len(self.classes_)
         bound = 1.0 / np.sqrt(d)
         W = generator(self.random_state).uniform(-bound, bound, size=(d + 1, c)).astype(U.dtype)
         Y = one_hot(codes, c, U.dtype)
+        if validation is not None:
+            validation = (dense(check_features(self, validation[0], reset=False)), validation[1])
         judge = _Judge(validation, self.classes_)
         self.coef_, self.best_epoch_ = W, 0
         # the last row is the bias: one matrix, so that Adam is written once
@@ -199,7 +206,7 @@ class _Judge:
         self.best = -1.0
         self.rows: Any = None
         if validation is not None:
-            self.rows = _with_ones(dense(validation[0]))
+            self.rows = _with_ones(validation[0])
             self.labels = np.asarray(validation[1])
             self.classes = classes
 

@@ -1,11 +1,22 @@
 """LabelSpreading: learning with local and global consistency (Zhou et al., 2004)."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
+from gssl.methods._base import iterate, last
+from gssl.methods._distributions import one_hot
+from gssl.methods._inputs import check_number
+from gssl.methods._labels import UNLABELLED
 from gssl.methods.label_propagation import LabelPropagation
+
+
+@dataclass(frozen=True)
+class _Spread:
+    F: np.ndarray
+    settled: bool = False
 
 
 class LabelSpreading(LabelPropagation):
@@ -13,16 +24,17 @@ class LabelSpreading(LabelPropagation):
 
     .. math:: F \leftarrow \alpha D^{-1/2} A D^{-1/2} F + (1 - \alpha) Y
 
-    The fixed point is :math:`(1 - \alpha)(I - \alpha D^{-1/2} A D^{-1/2})^{-1} Y`. Features are used only
-    to build a graph where none is given.
+    The fixed point is :math:`(1 - \alpha)(I - \alpha D^{-1/2} A D^{-1/2})^{-1} Y`. Far from any label F is
+    tiny, and only ratios within a row matter, so the iteration runs until every entry stands still in
+    relation to itself. Features are used only to build a graph where none is given.
 
     Parameters
     ----------
     alpha : float, default=0.9
         The part that comes from the neighbours, in (0, 1).
     max_iter : int, default=1000
-    tol : float, default=1e-4
-        The iteration stops when no entry of F moves by more.
+    tol : float, default=1e-5
+        The iteration stops when no entry of F moves by more than this part of itself.
 
     Attributes
     ----------
@@ -45,14 +57,28 @@ class LabelSpreading(LabelPropagation):
     True
     """
 
-    def __init__(self, alpha: float = 0.9, max_iter: int = 1000, tol: float = 1e-4) -> None:
+    def __init__(self, alpha: float = 0.9, max_iter: int = 1000, tol: float = 1e-5) -> None:
         super().__init__(max_iter, tol)
         self.alpha = alpha
 
-    def _update(self, A: csr_array, Y: np.ndarray, labelled: np.ndarray) -> Any:
-        if not 0.0 < self.alpha < 1.0:
-            raise ValueError(f"alpha must lie between 0 and 1, not {self.alpha!r}.")
+    def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
+        """Spread the labels over the graph: see :meth:`gssl.LabelPropagation.fit`."""
+        check_number(self, "alpha", low=0.0, high=1.0, open_ends=True)
+        return super().fit(X, y, adjacency=adjacency)
+
+    def _fixed_point(self, A: csr_array, codes: np.ndarray) -> tuple[np.ndarray, int]:
         degree = A.sum(axis=1)
         scale = diags_array(np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0))
         S = csr_array(scale @ A @ scale)
-        return lambda F: self.alpha * (S @ F) + (1.0 - self.alpha) * Y
+        labelled = np.flatnonzero(codes != UNLABELLED)
+        Y = np.zeros((len(codes), len(self.classes_)))
+        Y[labelled] = (1.0 - self.alpha) * one_hot(codes[labelled], len(self.classes_), Y.dtype)
+
+        def step(state: _Spread, k: int) -> _Spread:
+            # from (1 − α)Y on, every entry only grows: its growth bounds what is still to come
+            F = self.alpha * (S @ state.F) + Y
+            return _Spread(F, settled=bool((self.tol * F >= F - state.F).all()))
+
+        n_iter, end = last(enumerate(iterate(step, _Spread(Y), self.max_iter), start=1))
+        self._warn_unless(end.settled)
+        return end.F, n_iter

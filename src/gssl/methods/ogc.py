@@ -6,11 +6,12 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.methods._anchors import choose_anchors
-from gssl.methods._base import GraphClassifier, iterate, last
+from gssl.graph import reached_nodes
+from gssl.methods._base import GraphClassifier, featured_nodes, iterate, last
 from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._inputs import dense, generator
+from gssl.methods._inputs import check_number, dense, generator
 from gssl.methods._labels import UNLABELLED
+from gssl.methods._selection import choose_anchors
 from gssl.operators import (
     Loss,
     classification_loss,
@@ -33,6 +34,7 @@ class _Problem:
     anchors: np.ndarray
     Y_anchors: np.ndarray
     watched: np.ndarray
+    eta_sup: float
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,10 @@ class _State:
     agreement: float = 0.0
     calm: int = 0
     settled: bool = False
+
+
+# a step this often halved is no step
+_HALVINGS = 60
 
 
 class OGC(GraphClassifier):
@@ -63,10 +69,12 @@ class OGC(GraphClassifier):
     beta : float, default=0.1
         Moving probability of the lazy convolution.
     eta_sup : float, default=1e-3
-        Step of the supervised embedding.
+        Step of the supervised embedding. Both steps, and the first W, are in units of the feature scale
+        (the mean absolute row sum, which is one for rows that sum to one), so scaling all features by a
+        number changes no prediction.
     eta_w : float, default=0.5
-        Step of the linear predictor. Features on a large scale would make it overshoot: a step that
-        raises the classification loss is halved until it does not, and stays halved.
+        Step of the linear predictor. A step that raises the classification loss is halved until it does
+        not, and stays halved.
     decay : float, default=0.9
         What ``eta_sup`` is multiplied by after each iteration.
     loss : {"squared", "cross_entropy"}, default="squared"
@@ -134,7 +142,7 @@ class OGC(GraphClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-            Used as given; the defaults assume rows that sum to one (``data.normalized()``).
+            Used as given; the published settings belong to rows that sum to one (``data.normalized()``).
         y : array-like of shape (n,)
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
@@ -147,15 +155,16 @@ class OGC(GraphClassifier):
         -------
         self
         """
-        if self.loss not in ("squared", "cross_entropy"):
-            raise ValueError(f'loss must be "squared" or "cross_entropy", not {self.loss!r}.')
+        self._check_parameters()
         X, A, codes = self._start(X, y, adjacency)
         rng = generator(self.random_state)
-        problem = self._problem(X, A, codes, choose_anchors(anchors, codes, rng))
-        bound = 1.0 / np.sqrt(X.shape[1])
+        scale = _feature_scale(X)
+        problem = self._problem(X, A, codes, choose_anchors(anchors, codes, rng), scale)
+        bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
         W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
         U = dense(X)
-        state = _State(U, W, self._gain() * self.eta_w, (U[problem.watched] @ W).argmax(axis=1))
+        eta_w = self._gain() * self.eta_w / scale**2
+        state = _State(U, W, eta_w, (U[problem.watched] @ W).argmax(axis=1))
 
         records = []
         states = iterate(lambda state, k: self._step(problem, state, k), state, self.max_iter)
@@ -163,9 +172,22 @@ class OGC(GraphClassifier):
             records.append(self._losses(problem, state))
         self.embedding_, self.coef_, self.n_iter_ = state.U, state.W, len(records)
         self.history_ = {name: np.array([record[name] for record in records]) for name in records[0]}
-        return self._finish(self._distributions(state.U), A, X)
+        informed = featured_nodes(A, X) | reached_nodes(A, problem.anchors)
+        return self._finish(self._distributions(state.U), A, informed)
 
-    def _problem(self, X: Any, A: csr_array, codes: np.ndarray, anchors: np.ndarray) -> _Problem:
+    def _check_parameters(self) -> None:
+        if self.loss not in ("squared", "cross_entropy"):
+            raise ValueError(f'OGC: loss must be "squared" or "cross_entropy", not {self.loss!r}.')
+        for name in ("beta", "decay", "tol"):
+            check_number(self, name, low=0.0, high=1.0)
+        for name in ("eta_sup", "eta_w"):
+            check_number(self, name, low=0.0)
+        check_number(self, "max_iter", low=1, whole=True)
+        check_number(self, "patience", low=0, whole=True)
+
+    def _problem(
+        self, X: Any, A: csr_array, codes: np.ndarray, anchors: np.ndarray, scale: float
+    ) -> _Problem:
         labelled = np.flatnonzero(codes != UNLABELLED)
         unlabelled = np.flatnonzero(codes == UNLABELLED)
         Y = one_hot(codes[labelled], len(self.classes_), X.dtype)
@@ -177,13 +199,14 @@ class OGC(GraphClassifier):
             Y_anchors=Y[np.searchsorted(labelled, anchors)],
             # where every node has a label, their own predictions tell when to stop
             watched=unlabelled if len(unlabelled) else labelled,
+            eta_sup=self._gain() * self.eta_sup * scale**2,
         )
 
     def _step(self, problem: _Problem, state: _State, k: int) -> _State:
         """Do one W step, then move U by its old value and the new W (the order of the authors' scripts)."""
         U = state.U
         W, eta_w = self._predictor_step(U[problem.labelled], state.W, problem.Y, state.eta_w)
-        eta_sup = self._gain() * self.eta_sup * self.decay ** (k - 1)
+        eta_sup = problem.eta_sup * self.decay ** (k - 1)
         pull = supervised_embedding(U[problem.anchors], W, problem.Y_anchors, eta_sup, self.loss)
         U = lazy_convolution(problem.A_hat, U, self.beta)
         U[problem.anchors] += pull
@@ -199,11 +222,12 @@ class OGC(GraphClassifier):
         """Step W downhill; give it with the step length that did not overshoot."""
         # rounding at the optimum is no overshoot
         limit = classification_loss(U, W, Y, self.loss) * (1.0 + 1e-6)
-        while True:
+        for _ in range(_HALVINGS):
             W_next = linear_step(U, W, Y, eta_w, self.loss)
             if classification_loss(U, W_next, Y, self.loss) <= limit:
                 return W_next, eta_w
             eta_w /= 2.0
+        return W, eta_w
 
     def _gain(self) -> float:
         """Give the factor of the published squared loss, a sum without the appendix's ½."""
@@ -227,3 +251,18 @@ class OGC(GraphClassifier):
         A_hat = normalized_adjacency(A)
         smooth = iterate(lambda U, k: lazy_convolution(A_hat, U, self.beta), dense(X), self.n_iter_)
         return self._distributions(last(smooth))
+
+
+def _feature_scale(X: Any) -> float:
+    """Give the mean absolute row sum of the rows that have any feature."""
+    sums = abs(X).sum(axis=1)
+    if not sums.any():
+        return 1.0
+    scale = float(sums[sums > 0].mean(dtype=np.float64))
+    limits = np.finfo(X.dtype)
+    if not limits.tiny < scale**2 / X.shape[1] <= scale**2 < limits.max / X.shape[0]:
+        raise ValueError(
+            f"OGC: features of the size {scale:.1e} leave the range of {X.dtype} when squared: scale X, for "
+            "instance to rows that sum to one."
+        )
+    return scale

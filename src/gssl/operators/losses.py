@@ -60,7 +60,7 @@ def sharpening_loss(N: csr_array, U: np.ndarray) -> float:
     >>> sharpening_loss(csr_array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0], [-1.0]]))
     4.0
     """
-    degree = N.sum(axis=1)
+    degree = N.sum(axis=1, dtype=np.float64)
     scale = np.zeros_like(degree)
     np.divide(1.0, np.sqrt(degree), out=scale, where=degree > 0)
     V = scale[:, None] * U

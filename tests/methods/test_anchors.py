@@ -1,0 +1,78 @@
+"""Anchors: the labelled nodes whose embeddings the labels may move."""
+
+import numpy as np
+import pytest
+
+import gssl
+from gssl.methods._selection import choose_anchors
+
+CODES = np.array([0] * 10 + [1] * 4 + [2] + [-1] * 5)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_none_means_all_labelled_nodes(rng):
+    np.testing.assert_array_equal(choose_anchors(None, CODES, rng), np.arange(15))
+
+
+@pytest.mark.parametrize(
+    "anchors", [[12, 0, 3], (0, 3, 12), np.array([3, 12, 0, 3]), np.isin(np.arange(20), [0, 3, 12])]
+)
+def test_a_mask_and_indices_in_any_order_name_the_same_nodes(rng, anchors):
+    np.testing.assert_array_equal(choose_anchors(anchors, CODES, rng), [0, 3, 12])
+
+
+@pytest.mark.parametrize(("fraction", "counts"), [(0.5, [5, 2, 1]), (0.01, [1, 1, 1]), (1.0, [10, 4, 1])])
+def test_a_fraction_is_taken_of_every_class_and_at_least_one_node(rng, fraction, counts):
+    chosen = choose_anchors(fraction, CODES, rng)
+    np.testing.assert_array_equal(np.bincount(CODES[chosen], minlength=3), counts)
+    assert len(np.unique(chosen)) == sum(counts)
+    assert (np.diff(chosen) > 0).all()
+
+
+def test_a_fraction_is_drawn_anew_with_another_seed():
+    draws = {tuple(choose_anchors(0.5, CODES, np.random.default_rng(seed))) for seed in range(10)}
+    assert len(draws) > 5
+
+
+@pytest.mark.parametrize(
+    ("anchors", "message"),
+    [
+        (0.0, r"must lie in \(0, 1\]"),
+        (1.5, r"must lie in \(0, 1\]"),
+        (np.nan, r"must lie in \(0, 1\]"),
+        ([0, 17], "node 17, which has no label"),
+        (np.arange(20) >= 14, "node 15, which has no label"),
+        (np.ones(7, dtype=bool), r"mask of shape \(7,\), but there are 20 nodes"),
+        ([0, 20], "node 20, but the nodes are numbered 0 to 19"),
+        ([-1], "node -1, but the nodes are numbered 0 to 19"),
+        ("all", "must be a boolean mask"),
+        ([0.5, 1.5], "must be a boolean mask"),
+        ([[0, 1]], "must be a boolean mask"),
+    ],
+)
+def test_errors(rng, anchors, message):
+    with pytest.raises(ValueError, match=message):
+        choose_anchors(anchors, CODES, rng)
+
+
+def test_anchors_guide_u_and_all_labels_guide_w(problem):
+    """One iteration: W is the same with any anchors, and U differs only at the nodes that are no anchors."""
+    settings = {"max_iter": 1, "eta_sup": 0.1, "random_state": 0}
+    every = gssl.OGC(**settings).fit(problem.X, problem.y, adjacency=problem.A)
+    few = gssl.OGC(**settings).fit(problem.X, problem.y, adjacency=problem.A, anchors=[0, 12])
+    np.testing.assert_array_equal(every.coef_, few.coef_)
+    differing = np.flatnonzero(np.any(every.embedding_ != few.embedding_, axis=1))
+    np.testing.assert_array_equal(differing, np.setdiff1d(np.flatnonzero(problem.y >= 0), [0, 12]))
+
+
+@pytest.mark.parametrize("nobody", [np.zeros(36, dtype=bool), []])
+def test_without_anchors_only_the_graph_moves_u(problem, nobody):
+    model = gssl.OGC(max_iter=3, tol=1.0, random_state=0)
+    model.fit(problem.X, problem.y, adjacency=problem.A, anchors=nobody)
+    root = np.diag(1 / np.sqrt(problem.A.sum(axis=1) + 1))
+    lazy = 0.1 * root @ (problem.A + np.eye(36)) @ root + 0.9 * np.eye(36)
+    np.testing.assert_allclose(model.embedding_, np.linalg.matrix_power(lazy, 3) @ problem.X, atol=1e-13)

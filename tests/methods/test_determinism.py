@@ -1,0 +1,85 @@
+"""One seed, one result: again, as a clone, and with any number of threads."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+import gssl
+
+SAMPLED = gssl.EmbeddingClassifier(gssl.GGC(depth=4, negatives=2, random_state=5), head="ridge")
+FRACTION = {"anchors": 0.5}
+
+
+def test_two_fits_give_identical_bytes(classifier, problem):
+    for adjacency in (problem.A, None):
+        first = clone(classifier).fit(problem.X, problem.y, adjacency=adjacency)
+        second = clone(classifier).fit(problem.X, problem.y, adjacency=adjacency)
+        assert first.label_distributions_.tobytes() == second.label_distributions_.tobytes()
+        refitted = second.fit(problem.X, problem.y, adjacency=adjacency)
+        assert first.label_distributions_.tobytes() == refitted.label_distributions_.tobytes()
+
+
+def test_sampled_negatives_and_anchors_follow_the_seed(problem):
+    first, second = (clone(SAMPLED).fit(problem.X, problem.y, adjacency=problem.A) for _ in range(2))
+    assert first.embedding_.tobytes() == second.embedding_.tobytes()
+    other = clone(SAMPLED).set_params(embedder__random_state=6).fit(problem.X, problem.y, adjacency=problem.A)
+    assert not np.array_equal(first.embedding_, other.embedding_)
+    first, second = (
+        gssl.OGC(random_state=1).fit(problem.X, problem.y, adjacency=problem.A, **FRACTION) for _ in range(2)
+    )
+    assert first.embedding_.tobytes() == second.embedding_.tobytes()
+
+
+@pytest.mark.parametrize("seed", [3, np.random.RandomState(3), np.random.default_rng(3)])
+def test_every_kind_of_random_state_is_taken(problem, seed):
+    model = gssl.OGC(random_state=seed).fit(problem.X, problem.y, adjacency=problem.A)
+    np.testing.assert_array_equal(model.transduction_, problem.truth)
+
+
+def test_another_seed_gives_another_start(problem):
+    starts = [
+        gssl.OGC(random_state=seed, max_iter=1).fit(problem.X, problem.y, adjacency=problem.A).coef_
+        for seed in (0, 1)
+    ]
+    assert np.abs(starts[0] - starts[1]).max() > 0.01
+
+
+@pytest.fixture(scope="module")
+def larger_problem():
+    """Big enough for BLAS to share the work among threads, and noisy enough for close calls."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(4, size=700)
+    X = np.eye(4)[truth].repeat(50, axis=1) + 1.5 * rng.standard_normal((700, 200))
+    linked = rng.random((700, 700)) < np.where(truth[:, None] == truth, 0.02, 0.004)
+    A = np.triu(linked, k=1)
+    return X / 200, (A | A.T).astype(float), np.where(rng.random(700) < 0.1, truth, -1)
+
+
+@pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
+def test_one_thread_and_two_threads_predict_the_same(classifier, larger_problem):
+    X, A, y = larger_problem
+    results = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            model = clone(classifier).fit(X, y, adjacency=A)
+            results.append((model.transduction_, model.predict(X, adjacency=A), model.n_iter_))
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    np.testing.assert_array_equal(results[0][1], results[1][1])
+    assert results[0][2] == results[1][2]
+
+
+def test_one_thread_and_two_threads_build_the_same_graph(classifier, larger_problem):
+    X, _, y = larger_problem
+    results = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            results.append(clone(classifier).fit(X, y).transduction_)
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_a_clone_is_unfitted_and_has_the_same_parameters(classifier, problem):
+    classifier.fit(problem.X, problem.y, adjacency=problem.A)
+    copy = clone(classifier)
+    assert not hasattr(copy, "classes_")
+    assert repr(copy.get_params(deep=True)) == repr(classifier.get_params(deep=True))

@@ -1,0 +1,141 @@
+"""Labels in every form a caller may have them, and out again in the same form."""
+
+import numpy as np
+import pytest
+
+import gssl
+
+UNLABELLED = {
+    "ints": lambda truth, known: np.where(known, truth, -1),
+    "int8": lambda truth, known: np.where(known, truth, -1).astype(np.int8),
+    "list": lambda truth, known: np.where(known, truth, -1).tolist(),
+    "floats": lambda truth, known: np.where(known, truth, -1.0),
+    "nan": lambda truth, known: np.where(known, truth, np.nan),
+    "objects with None": lambda truth, known: np.where(known, truth.astype(object), None),
+    "objects with NaN": lambda truth, known: np.where(known, truth.astype(object), np.nan),
+    "objects with −1": lambda truth, known: np.where(known, truth.astype(object), -1),
+}
+NAMES = np.array(["ant", "bee", "cat"])
+
+
+@pytest.fixture
+def known(problem):
+    return problem.y >= 0
+
+
+@pytest.fixture
+def model():
+    return gssl.EmbeddingClassifier(gssl.SGC(), head="ridge")
+
+
+@pytest.mark.parametrize("form", UNLABELLED)
+def test_numbers(problem, known, model, form):
+    y = UNLABELLED[form](5 * problem.truth, known)
+    model.fit(problem.X, y, adjacency=problem.A)
+    np.testing.assert_array_equal(model.classes_, [0, 5, 10])
+    np.testing.assert_array_equal(model.transduction_, 5 * problem.truth)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, -1, -1.0])
+def test_text_in_an_object_array(problem, known, classifier, missing):
+    y = NAMES[problem.truth].astype(object)
+    y[~known] = missing
+    classifier.fit(problem.X, y, adjacency=problem.A)
+    assert classifier.classes_.tolist() == NAMES.tolist()
+    assert classifier.transduction_.tolist() == NAMES[problem.truth].tolist()
+    assert classifier.predict(problem.X, adjacency=problem.A).tolist() == NAMES[problem.truth].tolist()
+
+
+def test_text_in_a_list(problem, known, model):
+    y = [str(name) if is_known else None for name, is_known in zip(NAMES[problem.truth], known, strict=True)]
+    model.fit(problem.X, y, adjacency=problem.A)
+    assert model.transduction_.tolist() == NAMES[problem.truth].tolist()
+
+
+def test_true_and_false(problem, known, model):
+    y = np.where(known, (problem.truth == 1).astype(object), None)
+    y[known] = [bool(value) for value in y[known]]
+    model.fit(problem.X, y, adjacency=problem.A)
+    assert model.classes_.dtype == bool
+    np.testing.assert_array_equal(model.transduction_, problem.truth == 1)
+
+
+@pytest.mark.parametrize("dtype", ["object", "str", "string", "category"])
+def test_pandas_text_with_missing_values(problem, known, model, dtype):
+    pandas = pytest.importorskip("pandas")
+    y = pandas.Series(NAMES[problem.truth], dtype=dtype).where(known)
+    assert y.isna().sum() == np.count_nonzero(~known)
+    model.fit(problem.X, y, adjacency=problem.A)
+    assert model.transduction_.tolist() == NAMES[problem.truth].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "Int64", "Float64"])
+def test_pandas_numbers_with_missing_values(problem, known, model, dtype):
+    """An int64 column that loses values becomes float64 in pandas, with NaN."""
+    pandas = pytest.importorskip("pandas")
+    y = pandas.Series(problem.truth, dtype=dtype).where(known)
+    model.fit(problem.X, y, adjacency=problem.A)
+    np.testing.assert_array_equal(model.transduction_, problem.truth)
+
+
+def test_a_pandas_index_is_not_an_order(problem, model):
+    pandas = pytest.importorskip("pandas")
+    y = pandas.Series(problem.y, index=np.arange(36)[::-1])
+    np.testing.assert_array_equal(model.fit(problem.X, y, adjacency=problem.A).transduction_, problem.truth)
+
+
+@pytest.mark.parametrize("text", ["-1", "nan", "None"])
+@pytest.mark.parametrize("kind", [object, str])
+def test_a_missing_value_turned_into_text_is_an_error(problem, classifier, text, kind):
+    y = NAMES[problem.truth].astype(object)
+    y[7] = text
+    with pytest.raises(ValueError, match=rf"label '{text}' at position 7"):
+        classifier.fit(problem.X, y.astype(kind), adjacency=problem.A)
+
+
+def test_mixed_types_are_an_error(problem, classifier):
+    y = NAMES[problem.truth].astype(object)
+    y[3] = 4
+    with pytest.raises(ValueError, match="mixes text and numbers"):
+        classifier.fit(problem.X, y, adjacency=problem.A)
+
+
+@pytest.mark.parametrize("y", [np.full(36, -1), np.full(36, np.nan), np.full(36, None)])
+def test_no_labels_are_an_error(problem, classifier, y):
+    with pytest.raises(ValueError, match="no labels"):
+        classifier.fit(problem.X, y, adjacency=problem.A)
+
+
+def test_one_class_is_an_error(problem, classifier):
+    with pytest.raises(ValueError, match=r"labels of one class only .*0.* at least two classes"):
+        classifier.fit(problem.X, np.where(problem.y == 0, 0, -1), adjacency=problem.A)
+
+
+def test_measurements_are_an_error(problem, classifier):
+    with pytest.raises(ValueError, match="continuous"):
+        classifier.fit(problem.X, problem.y + 0.5, adjacency=problem.A)
+
+
+def test_infinity_is_an_error(problem, classifier):
+    y = problem.y.astype(float)
+    y[4] = np.inf
+    with pytest.raises(ValueError, match="infinity at position 4"):
+        classifier.fit(problem.X, y, adjacency=problem.A)
+
+
+def test_a_class_with_one_label_works(problem, classifier):
+    y = np.full(36, -1)
+    y[[2, 14, 26]] = [0, 1, 2]
+    classifier.fit(problem.X, y, adjacency=problem.A)
+    assert np.mean(classifier.transduction_ == problem.truth) > 0.9
+
+
+def test_every_node_labelled_works(problem, classifier):
+    classifier.fit(problem.X, problem.truth, adjacency=problem.A)
+    np.testing.assert_array_equal(classifier.transduction_, problem.truth)
+
+
+def test_labels_given_are_not_modified(problem, classifier):
+    before = problem.y.copy()
+    classifier.fit(problem.X, problem.y, adjacency=problem.A)
+    np.testing.assert_array_equal(problem.y, before)

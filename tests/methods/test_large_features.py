@@ -1,0 +1,64 @@
+"""OGC on features of any scale: its predictor's step must not overshoot."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import gssl
+from gssl.operators import linear_step
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+@pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])
+def test_the_loss_stays_finite_and_does_not_rise(problem, scale, loss, dtype):
+    X = (scale * problem.X).astype(dtype)
+    model = gssl.OGC(loss=loss, tol=1.0, random_state=0).fit(X, problem.y, adjacency=problem.A)
+    for name in ("embedding_", "coef_", "label_distributions_"):
+        assert np.isfinite(getattr(model, name)).all()
+    history = model.history_["classification_loss"]
+    assert len(history) == 64
+    assert np.isfinite(history).all()
+    assert history[-1] < history[0]
+    # smoothing U may cost the predictor a little, an overshoot costs it much
+    assert (np.diff(history) <= 0.02 * history[0]).all()
+
+
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_predictions_survive_the_scale(problem, loss):
+    model = gssl.OGC(loss=loss, random_state=0).fit(1000 * problem.X, problem.y, adjacency=problem.A)
+    assert np.mean(model.transduction_ == problem.truth) > 0.9
+
+
+def test_a_step_that_overshoots_is_halved_until_it_does_not(problem):
+    """After one iteration W is W₀ minus the gradient times 100 (twice 50), halved as often as it takes."""
+    X, labelled = problem.X, problem.y >= 0
+    model = gssl.OGC(eta_w=50, max_iter=1, random_state=0).fit(X, problem.y, adjacency=problem.A)
+    U, Y = X[labelled], np.eye(3)[problem.y[labelled]]
+    W = np.random.default_rng(0).uniform(-1 / np.sqrt(6), 1 / np.sqrt(6), size=(6, 3))
+    slope, start = 100 * U.T @ (U @ W - Y), np.sum((U @ W - Y) ** 2)
+    halvings = 0
+    while np.sum((U @ (W - slope / 2**halvings) - Y) ** 2) > start:
+        halvings += 1
+    assert halvings > 3
+    np.testing.assert_allclose(model.coef_, W - slope / 2**halvings, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_features_whose_squares_overflow_do_not_halve_the_step_forever(problem, monkeypatch):
+    """Finite distributions and a clear error are both right."""
+    steps = itertools.count()
+
+    def counted_step(*given):
+        assert next(steps) < 10_000, "the step is halved without end"
+        return linear_step(*given)
+
+    monkeypatch.setattr("gssl.methods.ogc.linear_step", counted_step)
+    X = (1e25 * problem.X).astype(np.float32)
+    try:
+        model = gssl.OGC(random_state=0).fit(X, problem.y, adjacency=problem.A)
+    except ValueError as error:
+        assert "X" in str(error)  # noqa: PT017
+    else:
+        assert np.isfinite(model.label_distributions_).all()

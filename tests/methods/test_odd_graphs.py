@@ -1,0 +1,186 @@
+"""Graphs and features that are not as they should be: an honest answer, or one clear error."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csr_array
+from sklearn.base import clone
+
+import gssl
+
+
+@pytest.fixture
+def uses_features(classifier):
+    return not isinstance(classifier, gssl.LabelPropagation)
+
+
+def fit_quietly(classifier, X, y, A, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gssl.GraphWarning)
+        return clone(classifier).fit(X, y, adjacency=A, **more)
+
+
+def assert_distributions(P):
+    assert np.isfinite(P).all()
+    assert (P >= 0).all()
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-6)
+
+
+def same_results(first, second):
+    np.testing.assert_array_equal(first.label_distributions_, second.label_distributions_)
+    np.testing.assert_array_equal(first.transduction_, second.transduction_)
+
+
+@pytest.fixture
+def islands(problem):
+    """36, 37: alone, with features; 38–39: linked, with features; 40–41: linked, 42: alone, with none."""
+    features = np.zeros((7, 6))
+    features[:4] = problem.X[[0, 12, 24, 25]]
+    grown = problem.grown(7, features)
+    grown.A[38, 39] = grown.A[39, 38] = grown.A[40, 41] = grown.A[41, 40] = 1
+    return grown
+
+
+def test_only_labelled_components_are_reached(classifier, islands):
+    model = fit_quietly(classifier, islands.X, islands.y, islands.A)
+    np.testing.assert_array_equal(model.reached_, np.arange(43) < 36)
+    assert_distributions(model.label_distributions_)
+    np.testing.assert_array_equal(model.transduction_[:36], islands.truth)
+
+
+def test_nodes_without_label_or_feature_are_uniform_and_named_in_a_warning(
+    classifier, islands, uses_features
+):
+    n_unknown = 3 if uses_features else 7
+    with pytest.warns(gssl.GraphWarning, match=f"nothing is known about {n_unknown} nodes"):
+        classifier.fit(islands.X, islands.y, adjacency=islands.A)
+    P = classifier.label_distributions_
+    np.testing.assert_allclose(P[43 - n_unknown :], 1 / 3, rtol=1e-12)
+    assert (P[: 43 - n_unknown].max(axis=1) > 0.34).all()
+    if uses_features:
+        np.testing.assert_array_equal(classifier.transduction_[36:40], [0, 1, 2, 2])
+
+
+def test_predict_is_as_honest_as_fit_about_nodes_it_knows_nothing_of(classifier, islands, uses_features):
+    model = fit_quietly(classifier, islands.X, islands.y, islands.A)
+    with pytest.warns(gssl.GraphWarning, match="nothing is known about"):
+        model.predict(islands.X, adjacency=islands.A)
+    P = model.predict_proba(islands.X, adjacency=islands.A)
+    np.testing.assert_allclose(P[40 if uses_features else 36 :], 1 / 3, rtol=1e-12)
+
+
+def test_an_isolated_node_with_a_label_is_reached(classifier, problem):
+    grown = problem.grown(1, problem.X[:1])
+    grown.y[36] = 0
+    model = fit_quietly(classifier, grown.X, grown.y, grown.A)
+    assert model.reached_.all()
+    assert model.transduction_[36] == 0
+
+
+def test_a_tie_between_labels_is_not_ignorance():
+    """The middle of a path between two labels is reached by both, so no warning may say otherwise."""
+    path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", gssl.GraphWarning)
+        model = gssl.LabelPropagation().fit(None, [0, -1, 1], adjacency=path)
+    np.testing.assert_array_equal(model.label_distributions_[1], [0.5, 0.5])
+
+
+def test_an_asymmetric_graph_is_symmetrised_with_a_warning(classifier, problem):
+    upper = np.triu(problem.A)
+    with pytest.warns(gssl.GraphWarning, match="not symmetric in 110 pairs"):
+        one_way = clone(classifier).fit(problem.X, problem.y, adjacency=upper)
+    assert np.count_nonzero(upper) == 110
+    same_results(one_way, classifier.fit(problem.X, problem.y, adjacency=problem.A))
+
+
+def test_self_loops_are_removed_with_a_warning(classifier, problem):
+    with pytest.warns(gssl.GraphWarning, match="removed 36 self-loops"):
+        looped = clone(classifier).fit(problem.X, problem.y, adjacency=problem.A + np.eye(36))
+    same_results(looped, classifier.fit(problem.X, problem.y, adjacency=problem.A))
+
+
+def test_duplicates_are_merged_with_a_warning(classifier, problem):
+    row, column = np.nonzero(problem.A)
+    twice = coo_array((np.ones(2 * len(row)), (np.tile(row, 2), np.tile(column, 2))), shape=(36, 36))
+    with pytest.warns(gssl.GraphWarning, match="merged 220 duplicate edges"):
+        doubled = clone(classifier).fit(problem.X, problem.y, adjacency=twice)
+    same_results(doubled, classifier.fit(problem.X, problem.y, adjacency=problem.A))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: {"adjacency": p.A[:30, :30]}, "30 nodes but 36 are expected"),
+        (lambda p: {"adjacency": p.A[:30]}, "must be square"),
+        (lambda p: {"adjacency": -p.A}, "negative weight -1.0 at row 0, column 1"),
+        (lambda p: {"adjacency": np.where(p.A > 0, np.nan, 0)}, "NaN at row 0, column 1"),
+        (lambda p: {"adjacency": np.zeros((36, 36))}, "no edges"),
+        (lambda p: {"adjacency": np.eye(36)}, "no edges"),
+        (lambda p: {"y": p.y[:30]}, "y has 30 entries but X has 36 rows"),
+        (lambda p: {"X": p.X[:30]}, "y has 36 entries but X has 30 rows"),
+    ],
+)
+def test_wrong_sizes_and_weights_are_errors(classifier, problem, change, message):
+    given = {"X": problem.X, "y": problem.y, "adjacency": problem.A} | change(problem)
+    with pytest.raises(ValueError, match=message):
+        classifier.fit(**given)
+
+
+@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_bad_feature_is_named_by_row_and_column(classifier, problem, value, name, sparse):
+    X = problem.X.copy()
+    X[5, 2] = value
+    with pytest.raises(ValueError, match=f"{name} at row 5, column 2"):
+        classifier.fit(csr_array(X) if sparse else X, problem.y, adjacency=problem.A)
+
+
+@pytest.mark.parametrize("wild", [36, 10**6, -1])
+@pytest.mark.parametrize("where", ["adjacency", "X"])
+def test_indices_out_of_range_are_errors(classifier, problem, where, wild):
+    """SciPy itself would read foreign memory."""
+    given = {"X": csr_array(problem.X), "adjacency": csr_array(problem.A)}
+    given[where].indices[3] = wild
+    with pytest.raises(ValueError, match=rf"(?i){'adjacency' if where == 'adjacency' else 'X'}.*{wild}"):
+        classifier.fit(given["X"], problem.y, adjacency=given["adjacency"])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_inputs_are_never_modified(classifier, problem, sparse):
+    X, A = problem.X.copy(), problem.A.copy()
+    if sparse:
+        X, A = csr_array(X), csr_array(A)
+    arrays = [X.data, X.indices, X.indptr, A.data, A.indices, A.indptr] if sparse else [X, A]
+    before = [array.copy() for array in arrays]
+    classifier.fit(X, problem.y, adjacency=A)
+    classifier.predict(X, adjacency=A)
+    for array, copy in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_float32_stays_float32_and_predicts_the_same(classifier, problem):
+    small = clone(classifier).fit(problem.X.astype(np.float32), problem.y, adjacency=problem.A)
+    large = classifier.fit(problem.X, problem.y, adjacency=problem.A)
+    assert small.label_distributions_.dtype == np.float32
+    assert large.label_distributions_.dtype == np.float64
+    np.testing.assert_array_equal(small.transduction_, large.transduction_)
+    np.testing.assert_allclose(small.label_distributions_, large.label_distributions_, atol=1e-4)
+    assert small.predict_proba(problem.X.astype(np.float32), adjacency=problem.A).dtype == np.float32
+
+
+@pytest.mark.parametrize("with_graph", [True, False])
+def test_sparse_features_are_the_dense_ones(classifier, problem, with_graph):
+    X = np.where(problem.X > 0.05, problem.X, 0)
+    A = problem.A if with_graph else None
+    sparse = clone(classifier).fit(csr_array(X), problem.y, adjacency=A)
+    dense = classifier.fit(X, problem.y, adjacency=A)
+    np.testing.assert_allclose(sparse.label_distributions_, dense.label_distributions_, atol=1e-12)
+    np.testing.assert_array_equal(sparse.transduction_, dense.transduction_)
+
+
+@pytest.mark.parametrize("model", [gssl.OGC(max_iter=0), gssl.LabelPropagation(max_iter=0)])
+def test_no_iterations_are_a_clear_error(problem, model):
+    with pytest.raises(ValueError, match="max_iter"):
+        model.fit(problem.X, problem.y, adjacency=problem.A)

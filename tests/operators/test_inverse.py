@@ -1,0 +1,81 @@
+"""Inverse graph convolution against ¬D̃^-½ (2I − ¬A) ¬D̃^-½ built densely."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from gssl.graph import sample_negatives
+from gssl.operators import complement_negatives, inverse_convolution, normalized_negatives
+
+
+def dense_N_hat(N):
+    n = len(N)
+    A_tilde = 2 * np.eye(n) - N
+    D_tilde = 2 * np.eye(n) + np.diag(N.sum(axis=1, dtype=np.float64))
+    root = np.linalg.inv(np.sqrt(D_tilde))
+    return root @ A_tilde @ root
+
+
+def dense_complement(A):
+    n = len(A)
+    return np.ones((n, n)) - np.eye(n) - (A > 0)
+
+
+@pytest.fixture
+def N(A, dtype):
+    """Sampled negatives, as many pairs as edges."""
+    return sample_negatives(A, 1, random_state=0).astype(dtype)
+
+
+def test_normalized_negatives(A, close):
+    """A graph with isolated nodes and weights serves as any negative graph."""
+    close(normalized_negatives(csr_array(A)).toarray(), dense_N_hat(A))
+
+
+def test_sampled_negatives_are_normalized_by_their_absolute_row_sums(A, N, close):
+    dense = N.toarray()
+    assert not (dense * A).any()
+    D_tilde = np.abs(2 * np.eye(9) - dense).sum(axis=1)
+    result = normalized_negatives(N).toarray()
+    close(result, dense_N_hat(dense))
+    np.testing.assert_allclose(np.diag(result), 2 / D_tilde, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.bool_])
+def test_whole_and_true_weights_are_weights_too(kind):
+    star = np.array([[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]], dtype=kind)
+    expected = dense_N_hat(star.astype(float))
+    np.testing.assert_allclose(normalized_negatives(csr_array(star)).toarray(), expected, atol=1e-14)
+
+
+def test_complement_is_the_dense_complement(A, U, close):
+    expected = dense_N_hat(dense_complement(A))
+    close(complement_negatives(csr_array(A)) @ U, expected @ U.astype(np.float64))
+    close(complement_negatives(csr_array(A)) @ np.eye(9, dtype=U.dtype), expected)
+
+
+def test_complement_is_all_sampled_negatives_at_once(A, U, dtype, close):
+    everything = normalized_negatives(sample_negatives(A, 100, random_state=0).astype(dtype))
+    close(complement_negatives(csr_array(A)) @ U, everything.toarray().astype(np.float64) @ U)
+
+
+def test_complement_of_a_complete_graph_changes_nothing(U, dtype, close):
+    complete = csr_array(np.ones((9, 9), dtype=dtype) - np.eye(9, dtype=dtype))
+    close(complement_negatives(complete) @ U, U)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
+def test_lazy_inverse_convolution(A, N, U, close, beta):
+    I = np.eye(9)  # noqa: E741
+    sampled = (beta * dense_N_hat(N.toarray()) + (1 - beta) * I) @ U.astype(np.float64)
+    close(inverse_convolution(normalized_negatives(N), U, beta), sampled)
+    exact = (beta * dense_N_hat(dense_complement(A)) + (1 - beta) * I) @ U.astype(np.float64)
+    close(inverse_convolution(complement_negatives(csr_array(A)), U, beta), exact)
+
+
+def test_nothing_given_is_modified(A, U):
+    sparse, before = csr_array(A), U.copy()
+    inverse_convolution(complement_negatives(sparse), U, 0.5)
+    normalized_negatives(sparse)
+    np.testing.assert_array_equal(sparse.toarray(), A)
+    np.testing.assert_array_equal(U, before)

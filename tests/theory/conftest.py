@@ -1,0 +1,35 @@
+"""Random graphs, embeddings, and derivatives by finite differences."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def gradient():
+    """Give a function that differentiates a scalar function of a matrix by central differences."""
+
+    def central_differences(Q, U, h=1e-4):
+        result = np.zeros_like(U)
+        for place in np.ndindex(U.shape):
+            step = np.zeros_like(U)
+            step[place] = h
+            result[place] = (Q(U + step) - Q(U - step)) / (2 * h)
+        return result
+
+    return central_differences
+
+
+@pytest.fixture
+def random_graph():
+    """Give a function that draws a dense symmetric 0/1 graph; isolated nodes may occur."""
+
+    def draw(n, density, seed):
+        upper = np.triu(np.random.default_rng(seed).random((n, n)) < density, k=1)
+        return (upper | upper.T).astype(float)
+
+    return draw
+
+
+@pytest.fixture
+def U():
+    return np.random.default_rng(3).standard_normal((12, 3))
