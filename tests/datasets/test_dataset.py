@@ -118,7 +118,7 @@ def test_copies_travel_between_processes(duplicate: Any):
         ({"features": np.ones((4, 2))}, r"features has shape \(4, 2\)"),
         ({"features": np.ones(3)}, "features have 1 dimensions, not 2"),
         ({"node_ids": np.array(["a"])}, "node_ids has shape"),
-        ({"adjacency": csr_array(np.ones((3, 2)))}, r"adjacency has shape \(3, 2\)"),
+        ({"adjacency": csr_array(np.ones((3, 2)))}, r"must be square, got shape \(3, 2\)"),
         ({"adjacency": csr_array(np.triu(np.ones((3, 3)), 1))}, "not symmetric without self loops"),
         ({"adjacency": csr_array(np.eye(3))}, "not symmetric without self loops"),
         ({"splits": {"s": {"train": [3]}}}, "path, split 's': node numbers run from 0 to 2"),

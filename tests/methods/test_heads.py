@@ -125,7 +125,7 @@ def test_validation_nodes_of_a_classifier_train_nothing(problem):
     ("head", "validation", "message"),
     [
         ("adam", [1], "node 1, which has no label"),
-        ("adam", [0, 4, 8, 12, 16, 20, 24, 28, 32], "every labelled node"),
+        ("adam", [0, 4, 8, 12, 16, 20, 24, 28, 32], "fewer than two classes"),
         ("adam", [99], "99"),
         ("adam", np.ones(7, dtype=bool), "validation"),
         ("ridge", [0], 'of use to the "adam" head only'),

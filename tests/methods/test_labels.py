@@ -96,7 +96,7 @@ def test_a_missing_value_turned_into_text_is_an_error(problem, classifier, text,
 def test_mixed_types_are_an_error(problem, classifier):
     y = NAMES[problem.truth].astype(object)
     y[3] = 4
-    with pytest.raises(ValueError, match="mixes text and numbers"):
+    with pytest.raises(ValueError, match="mixes text with other values"):
         classifier.fit(problem.X, y, adjacency=problem.A)
 
 
@@ -107,7 +107,7 @@ def test_no_labels_are_an_error(problem, classifier, y):
 
 
 def test_one_class_is_an_error(problem, classifier):
-    with pytest.raises(ValueError, match=r"labels of one class only .*0.* at least two classes"):
+    with pytest.raises(ValueError, match=r"labels of one class only .*0.* needs two classes"):
         classifier.fit(problem.X, np.where(problem.y == 0, 0, -1), adjacency=problem.A)
 
 

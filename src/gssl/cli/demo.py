@@ -82,7 +82,8 @@ def _examples(predictions: list[Prediction], data: Dataset) -> list[tuple[Predic
 
 
 _NEXT = """
-Next, your own graph in Python:
+Next, your own graph in Python (y: a label per node, −1 or None where unknown):
+
   import gssl
-  model = gssl.OGC(random_state=0).fit(X, y, adjacency=A)   # y: a label per node, −1 or None where unknown
+  model = gssl.OGC(random_state=0).fit(X, y, adjacency=A)
   model.transduction_, model.label_distributions_"""

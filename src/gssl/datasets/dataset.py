@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from gssl.graph import check_finite, clean_adjacency
+
 PARTS = ("train", "val", "test")
 
 
@@ -56,6 +58,9 @@ class Dataset:
             "class_names": tuple(str(name) for name in self.class_names),
         }
         features = self.features
+        if np.ndim(features) != 2 and not issparse(features):
+            raise ValueError(f"{self.name}: features have {np.ndim(features)} dimensions, not 2.")
+        check_finite(features, f"{self.name}: features")
         checked["features"] = _frozen_csr(csr_array(features)) if issparse(features) else _frozen(features)
         n_nodes = checked["adjacency"].shape[0]
         checked["splits"] = MappingProxyType(
@@ -69,8 +74,6 @@ class Dataset:
         self._check_sizes()
 
     def _check_sizes(self) -> None:
-        if self.features.ndim != 2:
-            raise ValueError(f"{self.name}: features have {self.features.ndim} dimensions, not 2.")
         for field in ("features", "labels", "node_ids"):
             shape = getattr(self, field).shape
             if shape[0] != self.n_nodes or (field != "features" and len(shape) != 1):
@@ -190,22 +193,16 @@ def _frozen_csr(matrix: csr_array) -> csr_array:
 
 
 def _checked_adjacency(adjacency: Any, name: str) -> csr_array:
-    matrix = csr_array(adjacency, dtype=np.float64)
-    if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"{name}: the adjacency has shape {matrix.shape}; give one row and column per node.")
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    mirrored = matrix.T.tocsr()
-    same = all(
-        np.array_equal(getattr(matrix, p), getattr(mirrored, p)) for p in ("indptr", "indices", "data")
-    )
-    if not same or matrix.diagonal().any():
+    try:
+        matrix, report = clean_adjacency(adjacency)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+    if report.self_loops or report.asymmetric:
         raise ValueError(
             f"{name}: the adjacency is not symmetric without self loops; "
             "pass it through gssl.graph.clean_adjacency first."
         )
-    return _frozen_csr(matrix)
+    return _frozen_csr(matrix.astype(np.float64, copy=False))
 
 
 def _checked_labels(labels: Any, name: str) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from gssl.graph.components import connected_components, reached_nodes
 from gssl.graph.homophily import edge_homophily
 from gssl.graph.negatives import sample_negatives
 from gssl.graph.neighbors import knn_graph, nearest_rows
-from gssl.graph.structure import row_pointers
+from gssl.graph.structure import refuse_mask, row_pointers
 from gssl.graph.validation import check_adjacency, check_finite
 from gssl.graph.warning import GraphWarning, warn_user
 
@@ -20,6 +20,7 @@ __all__ = [
     "knn_graph",
     "nearest_rows",
     "reached_nodes",
+    "refuse_mask",
     "row_pointers",
     "sample_negatives",
     "warn_user",

@@ -135,7 +135,7 @@ def simplify(adjacency: Any) -> tuple[csr_array, int, int, int]:
 
 
 def asymmetric_pairs(simple: csr_array) -> npt.NDArray[np.int64]:
-    """List the pairs u < v whose two weights differ, in order.
+    """List the pairs u < v whose two weights differ by more than rounding, in order.
 
     Returns
     -------
@@ -147,10 +147,12 @@ def asymmetric_pairs(simple: csr_array) -> npt.NDArray[np.int64]:
     array([[0, 1]])
     """
     transposed = simple.T.tocsr()
-    # equal canonical arrays are the common case, and far cheaper to see than a sparse comparison
-    if all(
-        np.array_equal(getattr(simple, part), getattr(transposed, part))
-        for part in ("indptr", "indices", "data")
+    # the same canonical pattern is the common case, and far cheaper to see than a sparse comparison;
+    # weights that were computed may differ in their last bits, which is no direction
+    if (
+        np.array_equal(simple.indptr, transposed.indptr)
+        and np.array_equal(simple.indices, transposed.indices)
+        and np.allclose(simple.data, transposed.data, rtol=8 * np.finfo(simple.dtype).eps, atol=0.0)
     ):
         return np.empty((0, 2), dtype=np.int64)
     differing = triu(simple != transposed, k=1, format="csr").tocoo()
@@ -163,6 +165,7 @@ def _check_weights(given: Any) -> tuple[float, float]:
     with np.errstate(invalid="ignore"):
         low, high = given.data.min(), given.data.max()
     if low >= 0 and high < np.inf:
+        _check_degrees(given, high)
         return float(low), float(high)
     entries = given.tocoo()
     bad = np.flatnonzero(~(entries.data >= 0) | (entries.data == np.inf))
@@ -173,6 +176,19 @@ def _check_weights(given: Any) -> tuple[float, float]:
         f"the adjacency holds {what} at row {entries.row[first]}, column {entries.col[first]}: "
         "edge weights must be finite and not negative; remove the edge or repair its weight."
     )
+
+
+def _check_degrees(given: Any, high: float) -> None:
+    """Refuse weights whose sum over a row leaves the range of their type."""
+    if float(high) < np.finfo(given.dtype).max / max(1, given.nnz):
+        return
+    with np.errstate(over="ignore"):
+        rows = np.flatnonzero(~np.isfinite(given.sum(axis=1)))
+    if rows.size:
+        raise ValueError(
+            f"the weights of row {rows[0]} of the adjacency add up to more than {given.dtype} can hold: "
+            "scale the weights down."
+        )
 
 
 def _count_self_loops(given: Any) -> int:

@@ -71,7 +71,32 @@ def read_matrix(matrix: Any, name: str) -> Any:
     return _read_coordinates(matrix, target, name)
 
 
+def refuse_mask(array: Any, name: str) -> None:
+    """Refuse a masked array with masked entries: NumPy would take what the mask hides for data.
+
+    Parameters
+    ----------
+    array : object
+    name : str
+        What to call it in the error.
+
+    Examples
+    --------
+    >>> refuse_mask(np.ma.array([1, 2], mask=[False, True]), "y")
+    Traceback (most recent call last):
+    ValueError: y has 1 masked entries: fill them in, e.g. with .filled(value).
+    """
+    masked = int(np.ma.getmaskarray(array).sum()) if isinstance(array, np.ma.MaskedArray) else 0
+    if masked:
+        raise ValueError(f"{name} has {masked} masked entries: fill them in, e.g. with .filled(value).")
+
+
 def _read_dense(matrix: Any, name: str) -> npt.NDArray[Any]:
+    if hasattr(matrix, "nodes") and hasattr(matrix, "edges"):
+        raise TypeError(
+            f"{name} is a graph object: give its matrix, e.g. networkx.to_scipy_sparse_array(graph)."
+        )
+    refuse_mask(matrix, name)
     try:
         dense = np.asarray(matrix)
     except ValueError as error:

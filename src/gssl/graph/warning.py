@@ -2,9 +2,10 @@
 
 import sys
 import warnings
-from pathlib import Path
+from types import FrameType
 
-_PACKAGE = str(Path(__file__).parents[1])
+# scikit-learn wraps the methods of its estimators, also ours
+_INSIDE = ("gssl", "sklearn")
 
 
 class GraphWarning(UserWarning):
@@ -28,6 +29,10 @@ def warn_user(message: str, category: type[Warning] = GraphWarning) -> None:
     'removed 3 self-loops'
     """
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and _package(frame) in _INSIDE:
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level - 1)
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -58,8 +58,8 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
     _multiscale: ClassVar[bool] = False
 
     @abstractmethod
-    def _convolution(self, A: csr_array) -> Convolution:
-        """Give the iteration of this method on one graph."""
+    def _convolution(self, A: csr_array, dtype: Any) -> Convolution:
+        """Give the iteration of this method on one graph, in the precision of the features."""
 
     def iter_embeddings(self, X: Any, *, adjacency: Any = None) -> Iterator[np.ndarray]:
         """Yield the embeddings after 0, 1, … ``depth`` iterations: one run serves all depths.
@@ -81,7 +81,7 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
     def _embeddings(self, X: Any, A: csr_array) -> Iterator[np.ndarray]:
         check_number(self, "depth", low=0, whole=True)
         X = dense(X)
-        convolve = self._convolution(A)
+        convolve = self._convolution(A, X.dtype)
 
         total: Any = 0.0
 
@@ -143,17 +143,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     _uses_features: ClassVar[bool] = True
 
     @abstractmethod
-    def _score_graph(self, X: Any, A: csr_array) -> np.ndarray:
-        """Give a distribution for every node of a graph that was not seen in fit."""
+    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
+        """Give distributions for a graph that was not seen in fit, and of which nodes anything is known."""
 
     def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
         """Check the inputs of fit; give features, graph and class codes."""
         X = self._check_features(X, adjacency, reset=True)
-        self.classes_, codes = encode_labels(y)
-        if len(codes) != X.shape[0]:
-            raise ValueError(
-                f"y has {len(codes)} entries but X has {X.shape[0]} rows: give one label (or −1) per node."
-            )
+        self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
         self._fit_features = X if adjacency is None else None
         self._fit_codes = codes
         return X, check_graph(adjacency, X), codes
@@ -166,9 +162,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return csr_array((n, 0), dtype=np.float64)
         return check_features(self, X, reset=reset)
 
-    def _finish(self, P: np.ndarray, A: csr_array, informed: np.ndarray) -> Self:
+    def _finish(self, P: np.ndarray, informed: np.ndarray, A: csr_array) -> Self:
         """Keep the distributions, uniform for the nodes about which nothing can be known."""
-        P[~informed] = 1.0 / P.shape[1]
+        self.informed_ = informed
+        P = _honest(P, informed)
         self.reached_ = reached_nodes(A, self._fit_codes != UNLABELLED)
         self.label_distributions_ = P
         self.transduction_ = self.classes_[decide(P, informed, self._fit_codes)]
@@ -184,6 +181,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         adjacency : array-like or sparse matrix of shape (m, m), optional
             The graph over the rows of X. A model that was fitted without a graph needs none: every
             row then joins its nearest neighbours among the nodes of fit and takes their mean.
+
+        Notes
+        -----
+        A model that learns from features scores any graph that has the same features; the new graph
+        has no labels that could guide it, so OGC may differ from ``transduction_`` on its own graph. A
+        model of labels alone needs a graph that has grown: its first nodes are those of fit.
 
         Returns
         -------
@@ -202,12 +205,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X = self._check_features(X, adjacency, reset=False)
         if adjacency is not None:
             A = check_graph(adjacency, X, allow_empty=True)
-            P = self._score_graph(X, A)
-            if not self._uses_features:
-                return P, P.max(axis=1) > P.min(axis=1)
-            informed = featured_nodes(A, X)
-            P[~informed] = 1.0 / P.shape[1]
-            return P, informed
+            P, informed = self._score_graph(X, A)
+            return _honest(P, informed), informed
         if self._fit_features is None:
             raise ValueError(
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
@@ -215,12 +214,24 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             )
         neighbors = nearest_rows(X, self._fit_features, N_NEIGHBORS)
         P = np.asarray(self.label_distributions_[neighbors].mean(axis=1))
-        return P, np.ones(len(P), dtype=bool)
+        return P, np.asarray(self.informed_[neighbors].any(axis=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _honest(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
+    """Make distributions uniform where nothing is known, and refuse those that are none."""
+    P[~informed] = 1.0 / P.shape[1]
+    if not np.isfinite(P).all():
+        node = np.flatnonzero(~np.isfinite(P).all(axis=1))[0]
+        raise ValueError(
+            f"the prediction for node {node} is not a finite number: features or steps are too large; "
+            "scale X, for instance to rows that sum to one."
+        )
+    return P
 
 
 def featured_nodes(A: csr_array, X: Any) -> np.ndarray:

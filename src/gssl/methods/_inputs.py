@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import validate_data
 
-from gssl.graph import check_adjacency, check_finite, knn_graph
+from gssl.graph import check_adjacency, check_finite, knn_graph, refuse_mask
 
 N_NEIGHBORS = 10
 
@@ -16,6 +16,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 
     ``reset`` is True in fit, where the number and names of the features are recorded.
     """
+    refuse_mask(X, "X")
     if issparse(X):
         # before scikit-learn converts it: a conversion would follow wild indices
         check_finite(X)
@@ -34,10 +35,8 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
     """Check a graph over the rows of X, or build a kNN graph from X where there is none."""
     if adjacency is None:
-        A = knn_graph(X, N_NEIGHBORS)
-    else:
-        A = check_adjacency(adjacency, n_nodes=X.shape[0], allow_empty=allow_empty)
-    return A.astype(X.dtype, copy=False)
+        return knn_graph(X, N_NEIGHBORS)
+    return check_adjacency(adjacency, n_nodes=X.shape[0], allow_empty=allow_empty)
 
 
 def check_number(
@@ -53,7 +52,9 @@ def check_number(
     value = getattr(estimator, name)
     kind = int | np.integer if whole else int | float | np.integer | np.floating
     inside = isinstance(value, kind) and not isinstance(value, bool)
-    inside = inside and (low < value < high if open_ends else low <= value <= high)
+    inside = (
+        inside and bool(np.isfinite(value)) and (low < value < high if open_ends else low <= value <= high)
+    )
     if not inside:
         number = "a whole number" if whole else "a number"
         between = f"from {low} to {high}" if np.isfinite(high) else f"from {low} on"

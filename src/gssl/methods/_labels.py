@@ -6,16 +6,20 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from gssl.graph import refuse_mask
+
 UNLABELLED = -1
 
 
-def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
+def encode_labels(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Turn labels into sorted classes and one code per node, −1 where there is no label.
 
     Parameters
     ----------
     y : array-like of shape (n,)
         Integers, text or any sortable values; −1, None and NaN mean unlabelled.
+    n_nodes : int, optional
+        How many labels there should be.
 
     Returns
     -------
@@ -27,9 +31,11 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     >>> encode_labels(["cat", None, "dog", "cat"])
     (array(['cat', 'dog'], dtype='<U3'), array([ 0, -1,  1,  0]))
     """
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None: give a label or −1 per node.")
-    values = column_or_1d(y, warn=True)
+    values = _read_labels(y)
+    if n_nodes is not None and len(values) != n_nodes:
+        raise ValueError(
+            f"y has {len(values)} entries but X has {n_nodes} rows: give one label (or −1) per node."
+        )
     labelled = ~_is_unlabelled(values)
     known = values[labelled]
     if not len(known):
@@ -37,19 +43,36 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
             "y has no labels: every entry is −1, None or NaN; label at least one node of two classes."
         )
     if known.dtype == object:
-        if len({isinstance(value, str) for value in known}) > 1:
-            raise ValueError("y mixes text and numbers: make all labels text, or all of them numbers.")
+        kinds = {type(value).__name__ for value in known if isinstance(value, str | bytes)}
+        if (kinds and any(type(value).__name__ not in kinds for value in known)) or len(kinds) > 1:
+            raise ValueError("y mixes text with other values: make all labels text, or all of them numbers.")
         known = np.array(known.tolist())
+    if known.ndim != 1:
+        raise ValueError(
+            "y holds a sequence for each node: give one plain label, a number or text, per node."
+        )
     _refuse_missing_as_text(known, np.flatnonzero(labelled))
     check_classification_targets(known)
     classes, known_codes = np.unique(known, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(
-            f"y has labels of one class only ({classes[0]!r}): a classifier needs at least two classes."
-        )
+        raise ValueError(f"y has labels of one class only ({classes[0]}): a classifier needs two classes.")
     codes = np.full(len(values), UNLABELLED, dtype=np.int64)
     codes[labelled] = known_codes
     return classes, codes
+
+
+def _read_labels(y: Any) -> np.ndarray:
+    """Give labels as an array in which missing values are still missing."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None: give a label or −1 per node.")
+    refuse_mask(y, "y")
+    if hasattr(y, "to_numpy") and not isinstance(getattr(y, "dtype", None), np.dtype):
+        # a pandas extension type: NumPy would turn its missing values into numbers or text
+        y = y.to_numpy(dtype=object)
+    elif isinstance(y, list | tuple):
+        # NumPy would write numbers among text as text
+        y = np.fromiter(y, dtype=object, count=len(y))
+    return np.asarray(column_or_1d(y, warn=True))
 
 
 def _is_unlabelled(values: np.ndarray) -> Any:
@@ -59,6 +82,8 @@ def _is_unlabelled(values: np.ndarray) -> Any:
         if np.isinf(values).any():
             raise ValueError(f"Input y contains infinity at position {np.flatnonzero(np.isinf(values))[0]}.")
         return np.isnan(values) | (values == UNLABELLED)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
     if values.dtype == object:
         return np.array([_is_missing(value) for value in values], dtype=bool)
     return np.zeros(len(values), dtype=bool)

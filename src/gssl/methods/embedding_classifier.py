@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from gssl.methods._base import GraphClassifier, featured_nodes
+from gssl.methods._base import GraphClassifier, GraphEmbedder, featured_nodes
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import select_labelled
 from gssl.methods.ggcm import GGCM
@@ -75,17 +75,23 @@ class EmbeddingClassifier(GraphClassifier):
         """
         X, A, codes = self._start(X, y, adjacency)
         self.embedder_ = GGCM() if self.embedder is None else clone(self.embedder)
+        if not isinstance(self.embedder_, GraphEmbedder):
+            raise ValueError(
+                f"embedder must be one of gssl's embedders, such as GGCM(), not {self.embedder!r}."
+            )
         self.embedding_ = self.embedder_.fit_transform(X, adjacency=A)
         self.n_iter_ = self.embedder_.n_iter_
         self.head_ = self._make_head()
         self._fit_head(codes, validation)
-        return self._finish(self._distributions(self.embedding_), A, featured_nodes(A, X))
+        return self._finish(self._distributions(self.embedding_), featured_nodes(A, X), A)
 
     def _make_head(self) -> Any:
-        if not isinstance(self.head, str):
+        if hasattr(self.head, "predict_proba") and not isinstance(self.head, type):
             return clone(self.head)
         if self.head not in _HEADS:
-            raise ValueError(f"head must be one of {', '.join(_HEADS)} or a classifier, not {self.head!r}.")
+            raise ValueError(
+                f"head must be {', '.join(_HEADS)} or a classifier with predict_proba, not {self.head!r}."
+            )
         head = _HEADS[self.head]()
         if "random_state" in head.get_params():
             head.set_params(random_state=self.random_state)
@@ -100,8 +106,10 @@ class EmbeddingClassifier(GraphClassifier):
         if not isinstance(self.head_, AdamHead):
             raise ValueError('validation nodes are of use to the "adam" head only: leave them out here.')
         training[held_out] = False
-        if not training.any():
-            raise ValueError("validation names every labelled node: none is left to train on.")
+        if len(np.unique(codes[training])) < 2:
+            raise ValueError(
+                "validation leaves labels of fewer than two classes to train on: name fewer nodes."
+            )
         self.head_.fit(
             self.embedding_[training], codes[training], (self.embedding_[held_out], codes[held_out])
         )
@@ -112,5 +120,5 @@ class EmbeddingClassifier(GraphClassifier):
         P[:, self.head_.classes_] = self.head_.predict_proba(U)
         return P
 
-    def _score_graph(self, X: Any, A: csr_array) -> np.ndarray:
-        return self._distributions(self.embedder_.transform(X, adjacency=A))
+    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
+        return self._distributions(self.embedder_.transform(X, adjacency=A)), featured_nodes(A, X)

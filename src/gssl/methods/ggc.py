@@ -75,8 +75,8 @@ class GGC(GraphEmbedder):
         self.negatives = negatives
         self.random_state = random_state
 
-    def _convolution(self, A: csr_array) -> Convolution:
-        branches = self._branches(A)
+    def _convolution(self, A: csr_array, dtype: Any) -> Convolution:
+        branches = self._branches(A, dtype)
 
         def convolve(U: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
             smooth, sharp = branches(U, k)
@@ -85,12 +85,12 @@ class GGC(GraphEmbedder):
 
         return convolve
 
-    def _branches(self, A: csr_array) -> Convolution:
+    def _branches(self, A: csr_array, dtype: Any) -> Convolution:
         """Give the smooth and the sharp branch of one iteration."""
         for name in ("beta", "decay", "igc_beta", "igc_decay"):
             check_number(self, name, low=0.0, high=1.0)
-        A_hat = normalized_adjacency(A)
-        negatives = self._negatives(A)
+        A_hat = normalized_adjacency(A).astype(dtype)
+        negatives = self._negatives(A, dtype)
 
         def branches(U: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
             smooth = lazy_convolution(A_hat, U, self.beta * self.decay ** (k - 1))
@@ -99,10 +99,10 @@ class GGC(GraphEmbedder):
 
         return branches
 
-    def _negatives(self, A: csr_array) -> Callable[[int], Any]:
+    def _negatives(self, A: csr_array, dtype: Any) -> Callable[[int], Any]:
         """Give the normalised negative graph of each iteration."""
         if isinstance(self.negatives, str) and self.negatives == "complement":
-            complement = complement_negatives(A)
+            complement = complement_negatives(A, dtype)
             return lambda k: complement
         if not isinstance(self.negatives, int | float) or self.negatives is True or self.negatives <= 0:
             raise ValueError(
@@ -111,5 +111,5 @@ class GGC(GraphEmbedder):
             )
         seeds = generator(self.random_state).integers(2**63, size=self.depth)
         return lambda k: normalized_negatives(
-            sample_negatives(A, self.negatives, random_state=int(seeds[k - 1])).astype(A.dtype)
+            sample_negatives(A, self.negatives, random_state=int(seeds[k - 1])).astype(dtype)
         )

@@ -66,9 +66,9 @@ class GGCM(GGC):
         super().__init__(depth, beta, decay, igc_beta, igc_decay, negatives, random_state)
         self.alpha = alpha
 
-    def _convolution(self, A: csr_array) -> Convolution:
+    def _convolution(self, A: csr_array, dtype: Any) -> Convolution:
         check_number(self, "alpha", low=0.0, high=1.0)
-        branches = self._branches(A)
+        branches = self._branches(A, dtype)
 
         def convolve(U: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
             smooth, sharp = branches(U, k)

@@ -165,6 +165,8 @@ class AdamHead(_Head):
     def fit(self, U: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Self:
         """Train on labelled rows; ``validation`` is a pair (rows, labels) that only chooses the epoch."""
         check_number(self, "epochs", low=1, whole=True)
+        for name in ("learning_rate", "weight_decay"):
+            check_number(self, name, low=0.0)
         U, codes = self._start(U, y)
         U = _with_ones(U)
         d, c = U.shape[1] - 1, len(self.classes_)

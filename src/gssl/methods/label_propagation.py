@@ -36,7 +36,7 @@ class LabelPropagation(GraphClassifier):
 
     Parameters
     ----------
-    max_iter : int, default=1000
+    max_iter : int, default=10000
     tol : float, default=1e-6
         The iteration stops when the residual has fallen to this part of its start.
 
@@ -63,7 +63,7 @@ class LabelPropagation(GraphClassifier):
 
     _uses_features = False
 
-    def __init__(self, max_iter: int = 1000, tol: float = 1e-6) -> None:
+    def __init__(self, max_iter: int = 10000, tol: float = 1e-6) -> None:
         self.max_iter = max_iter
         self.tol = tol
 
@@ -85,17 +85,16 @@ class LabelPropagation(GraphClassifier):
         """
         check_number(self, "max_iter", low=1, whole=True)
         check_number(self, "tol", low=0.0)
-        _, A, codes = self._start(X, y, adjacency)
-        F, self.n_iter_ = self._propagate(A, codes)
-        return self._finish(F, A, informed=reached_nodes(A, codes != UNLABELLED))
+        X, A, codes = self._start(X, y, adjacency)
+        F, self.n_iter_ = self._fixed_point(A.astype(np.float64), codes)
+        return self._finish(*self._distributions(F, X.dtype), A)
 
-    def _propagate(self, A: csr_array, codes: np.ndarray) -> tuple[np.ndarray, int]:
-        """Give a distribution for every node, and the number of iterations it took."""
-        # single precision would lose the labels that come from far away
-        F, n_iter = self._fixed_point(A.astype(np.float64), codes)
-        return rows_to_distributions(F).astype(A.dtype), n_iter
+    def _distributions(self, F: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Give distributions, and at which nodes a label has arrived."""
+        return rows_to_distributions(F).astype(dtype), np.asarray(F.any(axis=1))
 
     def _fixed_point(self, A: csr_array, codes: np.ndarray) -> tuple[np.ndarray, int]:
+        """Give F in double precision, for labels that come from far away, and the number of iterations."""
         labelled = codes != UNLABELLED
         F = np.zeros((len(codes), len(self.classes_)))
         F[labelled] = one_hot(codes[labelled], len(self.classes_), F.dtype)
@@ -137,7 +136,7 @@ class LabelPropagation(GraphClassifier):
                 ConvergenceWarning,
             )
 
-    def _score_graph(self, X: Any, A: csr_array) -> np.ndarray:
+    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Propagate the labels of fit over a graph that has grown: its first nodes are those of fit."""
         n_new = A.shape[0] - len(self._fit_codes)
         if n_new < 0:
@@ -146,7 +145,8 @@ class LabelPropagation(GraphClassifier):
                 f"with the {len(self._fit_codes)} nodes of fit, but this one has only {A.shape[0]} nodes."
             )
         codes = np.concatenate([self._fit_codes, np.full(n_new, UNLABELLED)])
-        return self._propagate(A, codes)[0]
+        F, _ = self._fixed_point(A.astype(np.float64), codes)
+        return self._distributions(F, X.dtype)
 
 
 def _divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:

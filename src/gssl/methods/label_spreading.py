@@ -32,7 +32,7 @@ class LabelSpreading(LabelPropagation):
     ----------
     alpha : float, default=0.9
         The part that comes from the neighbours, in (0, 1).
-    max_iter : int, default=1000
+    max_iter : int, default=10000
     tol : float, default=1e-5
         The iteration stops when no entry of F moves by more than this part of itself.
 
@@ -57,7 +57,7 @@ class LabelSpreading(LabelPropagation):
     True
     """
 
-    def __init__(self, alpha: float = 0.9, max_iter: int = 1000, tol: float = 1e-5) -> None:
+    def __init__(self, alpha: float = 0.9, max_iter: int = 10000, tol: float = 1e-5) -> None:
         super().__init__(max_iter, tol)
         self.alpha = alpha
 

@@ -173,7 +173,7 @@ class OGC(GraphClassifier):
         self.embedding_, self.coef_, self.n_iter_ = state.U, state.W, len(records)
         self.history_ = {name: np.array([record[name] for record in records]) for name in records[0]}
         informed = featured_nodes(A, X) | reached_nodes(A, problem.anchors)
-        return self._finish(self._distributions(state.U), A, informed)
+        return self._finish(self._distributions(state.U), informed, A)
 
     def _check_parameters(self) -> None:
         if self.loss not in ("squared", "cross_entropy"):
@@ -192,7 +192,7 @@ class OGC(GraphClassifier):
         unlabelled = np.flatnonzero(codes == UNLABELLED)
         Y = one_hot(codes[labelled], len(self.classes_), X.dtype)
         return _Problem(
-            A_hat=normalized_adjacency(A),
+            A_hat=normalized_adjacency(A).astype(X.dtype),
             labelled=labelled,
             Y=Y,
             anchors=anchors,
@@ -246,11 +246,11 @@ class OGC(GraphClassifier):
         Z = soft_labels(U, self.coef_, self.loss)
         return nearest_distribution(Z) if self.loss == "squared" else Z
 
-    def _score_graph(self, X: Any, A: csr_array) -> np.ndarray:
+    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Smooth the new graph as often as in fit; it has no labels that could guide the embeddings."""
-        A_hat = normalized_adjacency(A)
+        A_hat = normalized_adjacency(A).astype(X.dtype)
         smooth = iterate(lambda U, k: lazy_convolution(A_hat, U, self.beta), dense(X), self.n_iter_)
-        return self._distributions(last(smooth))
+        return self._distributions(last(smooth)), featured_nodes(A, X)
 
 
 def _feature_scale(X: Any) -> float:
@@ -260,7 +260,7 @@ def _feature_scale(X: Any) -> float:
         return 1.0
     scale = float(sums[sums > 0].mean(dtype=np.float64))
     limits = np.finfo(X.dtype)
-    if not limits.tiny < scale**2 / X.shape[1] <= scale**2 < limits.max / X.shape[0]:
+    if not np.sqrt(limits.tiny * X.shape[1]) < scale < np.sqrt(limits.max / X.shape[0]):
         raise ValueError(
             f"OGC: features of the size {scale:.1e} leave the range of {X.dtype} when squared: scale X, for "
             "instance to rows that sum to one."

@@ -1,5 +1,7 @@
 """SGC: simple graph convolution (Wu et al., 2019)."""
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -34,8 +36,8 @@ class SGC(GraphEmbedder):
     def __init__(self, depth: int = 2) -> None:
         self.depth = depth
 
-    def _convolution(self, A: csr_array) -> Convolution:
-        A_hat = normalized_adjacency(A)
+    def _convolution(self, A: csr_array, dtype: Any) -> Convolution:
+        A_hat = normalized_adjacency(A).astype(dtype)
 
         def convolve(U: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
             U = lazy_convolution(A_hat, U)

@@ -1,5 +1,7 @@
 """SSGC: simple spectral graph convolution, S²GC (Zhu and Koniusz, 2021)."""
 
+from typing import Any
+
 from scipy.sparse import csr_array
 
 from gssl.methods._base import Convolution
@@ -39,6 +41,6 @@ class SSGC(SGC):
         super().__init__(depth)
         self.alpha = alpha
 
-    def _convolution(self, A: csr_array) -> Convolution:
+    def _convolution(self, A: csr_array, dtype: Any) -> Convolution:
         check_number(self, "alpha", low=0.0, high=1.0)
-        return super()._convolution(A)
+        return super()._convolution(A, dtype)

@@ -64,7 +64,7 @@ class Complement:
         return np.asarray(scale * (3.0 * V + self.pattern @ V - V.sum(axis=0)))
 
 
-def complement_negatives(A: csr_array) -> Complement:
+def complement_negatives(A: csr_array, dtype: Any = None) -> Complement:
     r"""Make the exact negative graph of an adjacency: every pair that it does not link.
 
     Weights say nothing about absent links, so only the pattern of ``A`` counts.
@@ -72,6 +72,8 @@ def complement_negatives(A: csr_array) -> Complement:
     Parameters
     ----------
     A : csr_array of shape (n, n)
+    dtype : float type, optional
+        Of the embeddings it will be applied to.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def complement_negatives(A: csr_array) -> Complement:
     array([0.707, 0.707])
     """
     n = A.shape[0]
-    ones = np.ones(A.nnz, dtype=np.result_type(A.dtype, np.float32))
+    ones = np.ones(A.nnz, dtype=np.result_type(A.dtype, np.float32) if dtype is None else dtype)
     pattern = csr_array((ones, A.indices, A.indptr), shape=A.shape)
     degree = n - 1.0 - np.diff(A.indptr)
     return Complement(pattern, 1.0 / np.sqrt(2.0 + degree))
