@@ -65,7 +65,7 @@ def prediction_table(rows: Iterable[tuple[Prediction, str]], title: str) -> Tabl
     """
     table = Table(title=title, title_justify="left")
     for heading in ("id", "predicted", "confidence", "runner-up", "truth"):
-        table.add_column(heading, justify="right" if heading == "confidence" else "left")
+        table.add_column(heading, justify="right" if heading == "confidence" else "left", overflow="fold")
     for row, truth in rows:
         table.add_row(
             # names are data, never rich markup
