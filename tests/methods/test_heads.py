@@ -87,7 +87,8 @@ def test_the_adam_head_is_adam():
     U, codes = make_rows(12, 4, 3)
     *_, (W, b) = adam_by_hand(U, codes, 30, seed=2, learning_rate=0.1, weight_decay=0.05)
     head = gssl.AdamHead(learning_rate=0.1, epochs=30, weight_decay=0.05, random_state=2).fit(U, codes)
-    np.testing.assert_allclose(head.coef_, np.vstack([W, b]), atol=1e-10)
+    np.testing.assert_allclose(head.coef_, W, atol=1e-10)
+    np.testing.assert_allclose(head.intercept_, b, atol=1e-10)
     np.testing.assert_allclose(head.predict_proba(U), softmax(U @ W + b), atol=1e-10)
     assert head.best_epoch_ == 30
 
@@ -103,7 +104,8 @@ def test_validation_only_picks_the_epoch():
     assert accuracy.count(accuracy[best]) > 1
     head = gssl.AdamHead(epochs=40, random_state=0).fit(U, codes, validation=(U_val, val_codes))
     assert head.best_epoch_ == best + 1
-    np.testing.assert_allclose(head.coef_, np.vstack(epochs[best]), atol=1e-10)
+    np.testing.assert_allclose(head.coef_, epochs[best][0], atol=1e-10)
+    np.testing.assert_allclose(head.intercept_, epochs[best][1], atol=1e-10)
     shorter = gssl.AdamHead(epochs=best + 1, random_state=0).fit(U, codes)
     np.testing.assert_array_equal(shorter.coef_, head.coef_)
 

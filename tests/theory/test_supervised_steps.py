@@ -43,7 +43,7 @@ def test_supervised_convolution_is_a_step_on_both_losses(A, U, W, gradient, loss
     """Eq. 6: U − β/2 ∂Q_smo/∂U − η_sup ∂Q_sup/∂U, with W fixed."""
     A_hat, beta, eta_sup = normalized_adjacency(csr_array(A)), 0.2, 0.3
     smoothing = gradient(lambda V: smoothing_loss(A_hat, V), U)
-    supervised = gradient(lambda V: classification_loss(V[LABELLED], W, Y, loss), U)
+    supervised = gradient(lambda V: classification_loss(V[LABELLED] @ W, Y, loss), U)
     update = lazy_convolution(A_hat, U, beta)
     update[LABELLED] += supervised_embedding(U[LABELLED], W, Y, eta_sup, loss)
     np.testing.assert_allclose(update, U - beta / 2 * smoothing - eta_sup * supervised, atol=1e-7)
@@ -51,7 +51,7 @@ def test_supervised_convolution_is_a_step_on_both_losses(A, U, W, gradient, loss
 
 @LOSSES
 def test_linear_step_is_a_step_on_the_classification_loss(U, W, gradient, loss):
-    slope = gradient(lambda V: classification_loss(U[LABELLED], V, Y, loss), W)
+    slope = gradient(lambda V: classification_loss(U[LABELLED] @ V, Y, loss), W)
     np.testing.assert_allclose(linear_step(U[LABELLED], W, Y, 0.3, loss), W - 0.3 * slope, atol=1e-7)
 
 
@@ -65,10 +65,10 @@ def test_one_iteration_of_ogc_steps_w_then_u(A, U, gradient, loss):
     model.fit(X, y, adjacency=A, anchors=ANCHORS)
     gain = 2 if loss == "squared" else 1
     W = np.random.default_rng(8).uniform(-1 / np.sqrt(3), 1 / np.sqrt(3), size=(3, 3))
-    W = W - eta_w * gain * gradient(lambda V: classification_loss(X[LABELLED], V, Y, loss), W)
+    W = W - eta_w * gain * gradient(lambda V: classification_loss(X[LABELLED] @ V, Y, loss), W)
     A_hat = normalized_adjacency(csr_array(A))
     smoothing = gradient(lambda V: smoothing_loss(A_hat, V), X)
-    supervised = gradient(lambda V: gain * classification_loss(V[ANCHORS], W, Y[:3], loss), X)
+    supervised = gradient(lambda V: gain * classification_loss(V[ANCHORS] @ W, Y[:3], loss), X)
     np.testing.assert_allclose(model.coef_, W, atol=1e-7)
     np.testing.assert_allclose(model.embedding_, X - beta / 2 * smoothing - eta_sup * supervised, atol=1e-7)
 

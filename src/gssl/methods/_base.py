@@ -1,246 +1,58 @@
-"""The loop that every method runs in, and the two kinds of estimator around it."""
+"""The one loop that every method runs in."""
 
-from abc import ABCMeta, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Self, TypeVar
-
-import numpy as np
-from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
-
-from gssl.graph import check_adjacency, nearest_rows, reached_nodes
-from gssl.methods._distributions import decide
-from gssl.methods._inputs import N_NEIGHBORS, check_features, check_graph, check_number, dense
-from gssl.methods._labels import UNLABELLED, encode_labels
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 State = TypeVar("State")
-# one iteration k = 1, 2, … of an embedder: U ↦ (the U carried on, the U gathered over scales)
-Convolution = Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]]
 
 
-def iterate(step: Callable[[State, int], State], state: State, max_iter: int) -> Iterator[State]:
-    """Yield the states after step 1, 2, … until ``max_iter`` or a state whose ``settled`` is true.
+def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]) -> Iterator[State]:
+    """Yield the states after each step, until there are no more or a state's ``settled`` is true.
+
+    Parameters
+    ----------
+    step : callable
+        Takes a state and the number of the step, gives the next state.
+    state : object
+        Where to start.
+    ks : iterable of int
+        The numbers of the steps, in the order in which they are taken.
+
+    Yields
+    ------
+    State
 
     Examples
     --------
-    >>> list(iterate(lambda total, k: total + k, 0, max_iter=4))
+    >>> list(iterate(lambda total, k: total + k, 0, range(1, 5)))
     [1, 3, 6, 10]
     """
-    for k in range(1, max_iter + 1):
+    for k in ks:
         state = step(state, k)
         yield state
         if getattr(state, "settled", False):
             return
 
 
-def last(states: Iterator[State]) -> State:
-    """Run an iteration to its end and keep only the last state.
+def last(states: Iterable[State], default: State | None = None) -> State:
+    """Run an iteration to its end and keep only the last state, or the default where there is none.
+
+    Parameters
+    ----------
+    states : iterable of State
+    default : State, optional
+
+    Returns
+    -------
+    State
 
     Examples
     --------
-    >>> last(iterate(lambda total, k: total + k, 0, max_iter=4))
+    >>> last(iterate(lambda total, k: total + k, 0, range(1, 5)))
     10
     """
-    return deque(states, maxlen=1).pop()
-
-
-class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
-    """A method without labels: features and a graph in, smoothed features out.
-
-    A subclass says what one iteration is (``_convolution``) and whether all scales are averaged.
-    """
-
-    depth: int
-    alpha: float
-    # True: output αX + (1−α)·mean of what was gathered; False: output what was carried on
-    _multiscale: ClassVar[bool] = False
-
-    @abstractmethod
-    def _convolution(self, A: csr_array, dtype: Any) -> Convolution:
-        """Give the iteration of this method on one graph, in the precision of the features."""
-
-    def iter_embeddings(self, X: Any, *, adjacency: Any = None) -> Iterator[np.ndarray]:
-        """Yield the embeddings after 0, 1, … ``depth`` iterations: one run serves all depths.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        adjacency : array-like or sparse matrix of shape (n, n), optional
-            Built from the nearest neighbours in X if None.
-
-        Yields
-        ------
-        ndarray of shape (n, d)
-        """
-        X = check_features(self, X, reset=True)
-        for U in self._embeddings(X, check_graph(adjacency, X)):
-            yield U.copy()  # the caller may do as he likes with it
-
-    def _embeddings(self, X: Any, A: csr_array) -> Iterator[np.ndarray]:
-        check_number(self, "depth", low=0, whole=True)
-        X = dense(X)
-        convolve = self._convolution(A, X.dtype)
-
-        total: Any = 0.0
-
-        def step(state: tuple[np.ndarray, Any], k: int) -> tuple[np.ndarray, Any]:
-            U, total = state
-            U, gathered = convolve(U, k)
-            return U, total + gathered if self._multiscale else gathered
-
-        yield X.copy()
-        for k, (_, gathered) in enumerate(iterate(step, (X, total), self.depth), start=1):
-            yield self.alpha * X + ((1.0 - self.alpha) / k) * gathered if self._multiscale else gathered
-
-    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
-        """Compute the embedding of every node.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : ignored
-        adjacency : array-like or sparse matrix of shape (n, n), optional
-            Built from the nearest neighbours in X if None.
-
-        Returns
-        -------
-        self
-        """
-        X = check_features(self, X, reset=True)
-        self.embedding_ = last(self._embeddings(X, check_graph(adjacency, X)))
-        self.n_iter_ = self.depth
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
-        """Fit and give the embedding of every node: see :meth:`fit`."""
-        return self.fit(X, y, adjacency=adjacency).embedding_
-
-    def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """Embed the nodes of another graph that has the same features.
-
-        The whole graph is embedded: give the nodes of fit again if the new ones are linked to them.
-        """
-        check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        return last(self._embeddings(X, check_graph(adjacency, X, allow_empty=True)))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
-    """A method with labels: features, a graph and a few labels in, a distribution for every node out.
-
-    A subclass calls ``_start`` and ``_finish`` in fit and says how a grown or new graph is scored.
-    """
-
-    # False: X only serves to build a graph where there is none, and may be None where there is one
-    _uses_features: ClassVar[bool] = True
-
-    @abstractmethod
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        """Give distributions for a graph that was not seen in fit, and of which nodes anything is known."""
-
-    def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
-        """Check the inputs of fit; give features, graph and class codes."""
-        X = self._check_features(X, adjacency, reset=True)
-        self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
-        self._fit_features = X if adjacency is None else None
-        self._fit_codes = codes
-        return X, check_graph(adjacency, X), codes
-
-    def _check_features(self, X: Any, adjacency: Any, *, reset: bool) -> Any:
-        if X is None and not self._uses_features:
-            if adjacency is None:
-                raise ValueError("there is neither X nor adjacency: give a graph, or features to build one.")
-            n = check_adjacency(adjacency, allow_empty=True).shape[0]
-            return csr_array((n, 0), dtype=np.float64)
-        return check_features(self, X, reset=reset)
-
-    def _finish(self, P: np.ndarray, informed: np.ndarray, A: csr_array) -> Self:
-        """Keep the distributions, uniform for the nodes about which nothing can be known."""
-        self.informed_ = informed
-        P = _honest(P, informed)
-        self.reached_ = reached_nodes(A, self._fit_codes != UNLABELLED)
-        self.label_distributions_ = P
-        self.transduction_ = self.classes_[decide(P, informed, self._fit_codes)]
-        return self
-
-    def predict_proba(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """Give a distribution over ``classes_`` for nodes that were not seen in fit.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (m, d)
-            Features of *all* nodes of the graph that is scored.
-        adjacency : array-like or sparse matrix of shape (m, m), optional
-            The graph over the rows of X. A model that was fitted without a graph needs none: every
-            row then joins its nearest neighbours among the nodes of fit and takes their mean.
-
-        Notes
-        -----
-        A model that learns from features scores any graph that has the same features; the new graph
-        has no labels that could guide it, so OGC may differ from ``transduction_`` on its own graph. A
-        model of labels alone needs a graph that has grown: its first nodes are those of fit.
-
-        Returns
-        -------
-        ndarray of shape (m, c)
-        """
-        return self._predict(X, adjacency)[0]
-
-    def predict(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """Give a class for nodes that were not seen in fit: see :meth:`predict_proba`."""
-        P, informed = self._predict(X, adjacency)
-        return np.asarray(self.classes_[decide(P, informed, self._fit_codes)])
-
-    def _predict(self, X: Any, adjacency: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Give distributions, and for which nodes anything is known."""
-        check_is_fitted(self)
-        X = self._check_features(X, adjacency, reset=False)
-        if adjacency is not None:
-            A = check_graph(adjacency, X, allow_empty=True)
-            P, informed = self._score_graph(X, A)
-            return _honest(P, informed), informed
-        if self._fit_features is None:
-            raise ValueError(
-                f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
-                "rows of X, to predict."
-            )
-        neighbors = nearest_rows(X, self._fit_features, N_NEIGHBORS)
-        P = np.asarray(self.label_distributions_[neighbors].mean(axis=1))
-        return P, np.asarray(self.informed_[neighbors].any(axis=1))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _honest(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
-    """Make distributions uniform where nothing is known, and refuse those that are none."""
-    P[~informed] = 1.0 / P.shape[1]
-    if not np.isfinite(P).all():
-        node = np.flatnonzero(~np.isfinite(P).all(axis=1))[0]
-        raise ValueError(
-            f"the prediction for node {node} is not a finite number: features or steps are too large; "
-            "scale X, for instance to rows that sum to one."
-        )
-    return P
-
-
-def featured_nodes(A: csr_array, X: Any) -> np.ndarray:
-    """Tell the nodes in whose component there is any feature at all.
-
-    Examples
-    --------
-    >>> featured_nodes(csr_array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]), np.array([[0.0], [2.0], [0.0]]))
-    array([ True,  True, False])
-    """
-    has_feature = abs(X).sum(axis=1) > 0
-    return has_feature if has_feature.all() else reached_nodes(A, has_feature)
+    kept = deque(states, maxlen=1)
+    if default is not None:
+        kept.extendleft([] if kept else [default])
+    return kept.pop()

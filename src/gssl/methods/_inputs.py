@@ -29,7 +29,14 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         ensure_all_finite=False,
     )
     check_finite(X)
-    return csr_array(X) if issparse(X) else X
+    if not issparse(X):
+        return np.ascontiguousarray(X)
+    # a fresh object, which has no flags to lie, with every entry named once
+    X = csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
@@ -76,6 +83,6 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def dense(X: Any) -> np.ndarray:
-    """Give X as a dense array; one that is dense already is not copied."""
-    return np.asarray(X.toarray() if issparse(X) else X)
+def dense(X: Any, *, copy: bool = False) -> np.ndarray:
+    """Give X as a dense array; one that is dense already is copied only if asked for."""
+    return np.array(X.toarray() if issparse(X) else X, copy=copy or None)

@@ -1,16 +1,20 @@
 """EmbeddingClassifier: an embedder without labels and a linear head on its labelled rows."""
 
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
-from gssl.methods._base import GraphClassifier, GraphEmbedder, featured_nodes
+from gssl.methods._classifier import GraphClassifier, featured_nodes
+from gssl.methods._embedder import GraphEmbedder
+from gssl.methods._inputs import generator
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import select_labelled
 from gssl.methods.ggcm import GGCM
-from gssl.methods.heads import AdamHead, LogisticHead, RidgeHead
+from gssl.methods.heads import AdamHead, LinearHead, LogisticHead, RidgeHead
+from gssl.operators import multiply
 
 _HEADS = {"logistic": LogisticHead, "ridge": RidgeHead, "adam": AdamHead}
 
@@ -76,14 +80,64 @@ class EmbeddingClassifier(GraphClassifier):
         X, A, codes = self._start(X, y, adjacency)
         self.embedder_ = GGCM() if self.embedder is None else clone(self.embedder)
         if not isinstance(self.embedder_, GraphEmbedder):
-            raise ValueError(
-                f"embedder must be one of gssl's embedders, such as GGCM(), not {self.embedder!r}."
-            )
-        self.embedding_ = self.embedder_.fit_transform(X, adjacency=A)
-        self.n_iter_ = self.embedder_.n_iter_
+            raise ValueError(f"embedder must be an embedder of gssl, such as GGCM(), not {self.embedder!r}.")
+        self.embedder_._check_parameters()
+        self._fix_randomness()
         self.head_ = self._make_head()
-        self._fit_head(codes, validation)
-        return self._finish(self._distributions(self.embedding_), featured_nodes(A, X), A)
+        training, held_out = self._rows(codes, validation)
+        self.__dict__.pop("embedding_", None)  # of an earlier fit
+        self._fit_inputs = X, A
+        if self._label_space_pays(X, A, len(training) + len(held_out)):
+            rows = self._embed_rows(np.concatenate([training, held_out]))
+            U_train, U_held_out = rows[: len(training)], rows[len(training) :]
+        else:
+            U_train, U_held_out = self.embedding_[training], self.embedding_[held_out]
+        if len(held_out):
+            self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
+        else:
+            self.head_.fit(U_train, codes[training])
+        self.n_iter_ = self.embedder_.n_iter_ = self.embedder_.depth
+        self.embedder_.n_features_in_ = self.n_features_in_
+        return self._finish(self._distributions(X, A), featured_nodes(A, X), A)
+
+    @cached_property
+    def embedding_(self) -> np.ndarray:
+        """The embedding of every node, computed when it is first asked for if fit could do without."""
+        X, A = self._fit_inputs
+        return self.embedder_._apply(X, self.embedder_._filters(A, X.dtype))
+
+    def _fix_randomness(self) -> None:
+        """Make sampled negatives the same in every pass: they are drawn again for the embeddings."""
+        seed = self.embedder_.get_params().get("random_state", 0)
+        if not isinstance(seed, int | np.integer):
+            self.embedder_.set_params(random_state=int(generator(seed).integers(2**31)))
+
+    def _label_space_pays(self, X: Any, A: csr_array, n_rows: int) -> bool:
+        """Compare hops over d columns with hops over one column per row that is needed and per class."""
+        n, d = X.shape
+        width = n_rows + len(self.classes_)
+        hops = self.embedder_.depth * (A.nnz + n)
+        # a sparse X is cheap to read; writing n×d is not
+        in_label_space = hops * width + (X.nnz if issparse(X) else X.size) * width
+        return isinstance(self.head_, LinearHead) and in_label_space < 0.5 * (hops + n) * d
+
+    def _embed_rows(self, nodes: np.ndarray) -> np.ndarray:
+        """Embed a few nodes only, by the transposed filter: (fᵀE)ᵀX with E the columns that pick them."""
+        X, A = self._fit_inputs
+        ones = np.ones(len(nodes), X.dtype)
+        E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
+        V = self.embedder_._adjoint(E, self.embedder_._filters(A, X.dtype))
+        return multiply(csr_array(X.T), V).T if issparse(X) else np.asarray(V.T @ X)
+
+    def _rows(self, codes: np.ndarray, validation: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Give the nodes to train on, and those that only choose the epoch."""
+        held_out = select_labelled([] if validation is None else validation, codes, "validation")
+        if len(held_out) and not isinstance(self.head_, AdamHead):
+            raise ValueError('validation nodes are of use to the "adam" head only: leave them out here.')
+        training = np.setdiff1d(np.flatnonzero(codes != UNLABELLED), held_out)
+        if len(np.unique(codes[training])) < 2:
+            raise ValueError("validation leaves fewer than two classes to train on: name fewer nodes.")
+        return training, held_out
 
     def _make_head(self) -> Any:
         if hasattr(self.head, "predict_proba") and not isinstance(self.head, type):
@@ -97,28 +151,20 @@ class EmbeddingClassifier(GraphClassifier):
             head.set_params(random_state=self.random_state)
         return head
 
-    def _fit_head(self, codes: np.ndarray, validation: Any) -> None:
-        training = codes != UNLABELLED
-        held_out = select_labelled([] if validation is None else validation, codes, "validation")
-        if not len(held_out):
-            self.head_.fit(self.embedding_[training], codes[training])
-            return
-        if not isinstance(self.head_, AdamHead):
-            raise ValueError('validation nodes are of use to the "adam" head only: leave them out here.')
-        training[held_out] = False
-        if len(np.unique(codes[training])) < 2:
-            raise ValueError(
-                "validation leaves labels of fewer than two classes to train on: name fewer nodes."
-            )
-        self.head_.fit(
-            self.embedding_[training], codes[training], (self.embedding_[held_out], codes[held_out])
-        )
-
-    def _distributions(self, U: np.ndarray) -> np.ndarray:
+    def _distributions(self, X: Any, A: csr_array) -> np.ndarray:
         """Give the head's distributions over all classes, also those that only validation nodes have."""
-        P = np.zeros((len(U), len(self.classes_)), dtype=U.dtype)
-        P[:, self.head_.classes_] = self.head_.predict_proba(U)
+        filters = self.embedder_._filters(A, X.dtype)
+        if "embedding_" in self.__dict__ and X is self._fit_inputs[0]:
+            predicted = self.head_.predict_proba(self.embedding_)
+        elif isinstance(self.head_, LinearHead):
+            # the filter acts on rows and the head on columns: scores may be filtered instead of features
+            scores = self.embedder_._apply(multiply(X, self.head_.coef_.astype(X.dtype)), filters)
+            predicted = self.head_.distributions(scores + self.head_.intercept_)
+        else:
+            predicted = self.head_.predict_proba(self.embedder_._apply(X, filters))
+        P = np.zeros((X.shape[0], len(self.classes_)), dtype=X.dtype)
+        P[:, self.head_.classes_] = predicted
         return P
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        return self._distributions(self.embedder_.transform(X, adjacency=A)), featured_nodes(A, X)
+        return self._distributions(X, A), featured_nodes(A, X)

@@ -3,16 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.graph import sample_negatives
-from gssl.methods._base import Convolution, GraphEmbedder
+from gssl.methods._embedder import GraphEmbedder
 from gssl.methods._inputs import check_number, generator
 from gssl.operators import (
+    Filters,
+    Mixture,
     complement_negatives,
-    inverse_convolution,
-    lazy_convolution,
     normalized_adjacency,
     normalized_negatives,
 )
@@ -75,41 +74,38 @@ class GGC(GraphEmbedder):
         self.negatives = negatives
         self.random_state = random_state
 
-    def _convolution(self, A: csr_array, dtype: Any) -> Convolution:
-        branches = self._branches(A, dtype)
+    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
+        half = (self._smooth(k) + self._sharp(k)) / 2.0
+        return half, half
 
-        def convolve(U: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-            smooth, sharp = branches(U, k)
-            U = (smooth + sharp) / 2.0
-            return U, U
+    def _smooth(self, k: int) -> Mixture:
+        return Mixture.lazy(self.beta * self.decay ** (k - 1))
 
-        return convolve
+    def _sharp(self, k: int) -> Mixture:
+        return Mixture.lazy_inverse(self.igc_beta * self.igc_decay ** (k - 1))
 
-    def _branches(self, A: csr_array, dtype: Any) -> Convolution:
-        """Give the smooth and the sharp branch of one iteration."""
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         for name in ("beta", "decay", "igc_beta", "igc_decay"):
             check_number(self, name, low=0.0, high=1.0)
-        A_hat = normalized_adjacency(A).astype(dtype)
-        negatives = self._negatives(A, dtype)
+        if self.negatives != "complement":
+            multiple = self.negatives
+            if not isinstance(multiple, int | float) or isinstance(multiple, bool) or not multiple > 0:
+                raise ValueError(
+                    'negatives must be "complement" or a positive multiple of the number of edges, '
+                    f"not {multiple!r}."
+                )
 
-        def branches(U: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-            smooth = lazy_convolution(A_hat, U, self.beta * self.decay ** (k - 1))
-            sharp = inverse_convolution(negatives(k), U, self.igc_beta * self.igc_decay ** (k - 1))
-            return smooth, sharp
-
-        return branches
-
-    def _negatives(self, A: csr_array, dtype: Any) -> Callable[[int], Any]:
-        """Give the normalised negative graph of each iteration."""
-        if isinstance(self.negatives, str) and self.negatives == "complement":
-            complement = complement_negatives(A, dtype)
-            return lambda k: complement
-        if not isinstance(self.negatives, int | float) or self.negatives is True or self.negatives <= 0:
-            raise ValueError(
-                'negatives must be "complement" or a positive multiple of the number of edges, '
-                f"not {self.negatives!r}."
-            )
+    def _filters(self, A: csr_array, dtype: Any) -> Callable[[int], Filters]:
+        A_hat = normalized_adjacency(A, dtype)
+        if self.negatives == "complement":
+            exact = Filters(A_hat, complement_negatives(A, dtype))
+            return lambda k: exact
+        # a fresh sample for each iteration, the same whenever that iteration is asked for
         seeds = generator(self.random_state).integers(2**63, size=self.depth)
-        return lambda k: normalized_negatives(
-            sample_negatives(A, self.negatives, random_state=int(seeds[k - 1])).astype(dtype)
-        )
+
+        def sampled(k: int) -> Filters:
+            N = sample_negatives(A, self.negatives, random_state=int(seeds[k - 1]))
+            return Filters(A_hat, normalized_negatives(N.astype(dtype)))
+
+        return sampled

@@ -2,12 +2,8 @@
 
 from typing import Any
 
-import numpy as np
-from scipy.sparse import csr_array
-
-from gssl.methods._base import Convolution
-from gssl.methods._inputs import check_number
 from gssl.methods.ggc import GGC
+from gssl.operators import Mixture
 
 
 class GGCM(GGC):
@@ -66,12 +62,6 @@ class GGCM(GGC):
         super().__init__(depth, beta, decay, igc_beta, igc_decay, negatives, random_state)
         self.alpha = alpha
 
-    def _convolution(self, A: csr_array, dtype: Any) -> Convolution:
-        check_number(self, "alpha", low=0.0, high=1.0)
-        branches = self._branches(A, dtype)
-
-        def convolve(U: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-            smooth, sharp = branches(U, k)
-            return smooth, (smooth + sharp) / 2.0
-
-        return convolve
+    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
+        smooth = self._smooth(k)
+        return smooth, (smooth + self._sharp(k)) / 2.0

@@ -1,5 +1,6 @@
 """Linear classifiers on embeddings: convex, closed-form, and the paper's own protocol."""
 
+from abc import ABCMeta, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +12,28 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from gssl.methods._distributions import nearest_distribution, one_hot
 from gssl.methods._inputs import check_features, check_number, dense, generator
 from gssl.methods._labels import UNLABELLED, encode_labels
-from gssl.operators import soft_labels
+from gssl.operators import multiply, soft_labels
 
 
-class _Head(ClassifierMixin, BaseEstimator):
-    """Rows of embeddings and their labels in, a distribution for any row out."""
+class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """Rows of embeddings and their labels in, a distribution for any row out.
+
+    A fitted head is its ``coef_`` of shape (d, c) and its ``intercept_`` of shape (c,), so scores may also
+    come from elsewhere, as in label space.
+    """
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
+
+    @abstractmethod
+    def distributions(self, scores: np.ndarray) -> np.ndarray:
+        """Turn scores UW + b into distributions over ``classes_``."""
+
+    def predict_proba(self, U: Any) -> np.ndarray:
+        """Give a distribution over ``classes_`` for each row."""
+        check_is_fitted(self)
+        U = check_features(self, U, reset=False)
+        return self.distributions(multiply(U, self.coef_) + self.intercept_)
 
     def _start(self, U: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         U = dense(check_features(self, U, reset=True))
@@ -25,8 +43,8 @@ class _Head(ClassifierMixin, BaseEstimator):
 
     def predict(self, U: Any) -> np.ndarray:
         """Give the most probable class of each row."""
-        P = self.predict_proba(U)
-        return np.asarray(self.classes_[P.argmax(axis=1)])
+        check_is_fitted(self)
+        return np.asarray(self.classes_[self.predict_proba(U).argmax(axis=1)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -34,7 +52,7 @@ class _Head(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class LogisticHead(_Head):
+class LogisticHead(LinearHead):
     r"""Softmax regression, solved to convergence.
 
     .. math:: \min_{W, b} \frac1m \sum_i -\log \mathrm{softmax}(U_i W + b)_{y_i}
@@ -67,24 +85,24 @@ class LogisticHead(_Head):
         """Fit W and b to labelled rows."""
         U, codes = self._start(U, y)
         # rows of unit mean square: then λ needs no scale and the solver sees well-sized numbers
-        check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
-        self.scale_ = float(1.0 / max(np.sqrt(_mean_square(U)), np.finfo(U.dtype).tiny))
+        scale = 1.0 / max(np.sqrt(_mean_square(U)), np.finfo(U.dtype).tiny)
+        basis, F = _row_space(U * scale)
         # of two classes scikit-learn fits one difference w, whose ½‖w‖² is twice the penalty of our W
-        c = 2.0 if len(self.classes_) == 2 else 1.0
-        self.model_ = LogisticRegression(
-            C=c / (self.penalty * len(U)), tol=self.tol, max_iter=self.max_iter
-        ).fit(U * self.scale_, codes)
-        self.n_iter_ = int(self.model_.n_iter_.max())
+        two = len(self.classes_) == 2
+        model = LogisticRegression(
+            C=(2.0 if two else 1.0) / (self.penalty * len(U)), tol=self.tol, max_iter=self.max_iter
+        ).fit(F, codes)
+        W, b = (scale * basis @ model.coef_.T).astype(U.dtype), model.intercept_.astype(U.dtype)
+        self.coef_, self.intercept_ = (np.hstack([-W, W]) / 2, np.hstack([-b, b]) / 2) if two else (W, b)
+        self.n_iter_ = int(model.n_iter_.max())
         return self
 
-    def predict_proba(self, U: Any) -> np.ndarray:
-        """Give a distribution over ``classes_`` for each row."""
-        check_is_fitted(self)
-        U = dense(check_features(self, U, reset=False))
-        return np.asarray(self.model_.predict_proba(U * self.scale_))
+    def distributions(self, scores: np.ndarray) -> np.ndarray:
+        """Give the softmax of scores."""
+        return np.asarray(softmax(scores, axis=1))
 
 
-class RidgeHead(_Head):
+class RidgeHead(LinearHead):
     r"""Least squares on one-hot labels with a ridge penalty, in closed form, without intercept.
 
     .. math:: W = U^\top (U U^\top + \lambda s m I)^{-1} Y, \qquad s = \frac1m \sum_i \|U_i\|^2
@@ -119,15 +137,15 @@ class RidgeHead(_Head):
             self.coef_ = U.T @ np.linalg.solve(U @ U.T + ridge * np.eye(m, dtype=U.dtype), Y)
         else:
             self.coef_ = np.linalg.solve(U.T @ U + ridge * np.eye(d, dtype=U.dtype), U.T @ Y)
+        self.intercept_ = np.zeros(len(self.classes_), U.dtype)
         return self
 
-    def predict_proba(self, U: Any) -> np.ndarray:
-        """Give the distribution nearest to UW for each row."""
-        check_is_fitted(self)
-        return nearest_distribution(dense(check_features(self, U, reset=False)) @ self.coef_)
+    def distributions(self, scores: np.ndarray) -> np.ndarray:
+        """Give the distribution nearest to the scores."""
+        return nearest_distribution(scores)
 
 
-class AdamHead(_Head):
+class AdamHead(LinearHead):
     r"""Softmax regression as the paper trains it: Adam, a fixed number of epochs, the best one on validation.
 
     .. math:: \min_{W, b} \frac1m \sum_i -\log \mathrm{softmax}(U_i W + b)_{y_i}
@@ -176,29 +194,28 @@ class AdamHead(_Head):
         if validation is not None:
             validation = (dense(check_features(self, validation[0], reset=False)), validation[1])
         judge = _Judge(validation, self.classes_)
-        self.coef_, self.best_epoch_ = W, 0
+        best, self.best_epoch_ = W, 0
         # the last row is the bias: one matrix, so that Adam is written once
         for epoch, trained in enumerate(self._epochs(U, Y, W), start=1):
             if judge.prefers(trained):
-                self.coef_, self.best_epoch_ = trained, epoch
+                best, self.best_epoch_ = trained, epoch
+        self.coef_, self.intercept_ = best[:-1], best[-1]
         return self
 
     def _epochs(self, U: np.ndarray, Y: np.ndarray, W: np.ndarray) -> Any:
         """Yield W after each Adam step (Kingma and Ba, 2015, with its default moments)."""
         first, second = np.zeros_like(W), np.zeros_like(W)
         for t in range(1, self.epochs + 1):
-            gradient = U.T @ (soft_labels(U, W, "cross_entropy") - Y) / len(U) + self.weight_decay * W
+            gradient = U.T @ (soft_labels(U @ W, "cross_entropy") - Y) / len(U) + self.weight_decay * W
             first = 0.9 * first + 0.1 * gradient
             second = 0.999 * second + 0.001 * gradient**2
             step = (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
             W = W - self.learning_rate * step
             yield W
 
-    def predict_proba(self, U: Any) -> np.ndarray:
-        """Give a distribution over ``classes_`` for each row."""
-        check_is_fitted(self)
-        U = _with_ones(dense(check_features(self, U, reset=False)))
-        return np.asarray(softmax(U @ self.coef_, axis=1))
+    def distributions(self, scores: np.ndarray) -> np.ndarray:
+        """Give the softmax of scores."""
+        return np.asarray(softmax(scores, axis=1))
 
 
 class _Judge:
@@ -219,6 +236,18 @@ class _Judge:
         better = accuracy > self.best
         self.best = max(accuracy, self.best)
         return better
+
+
+def _row_space(U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Write U as F Bᵀ with orthonormal columns in B, where that is narrower.
+
+    A penalised predictor lies in the space of the rows it saw, so it may be sought in that basis: with few
+    labels and many features that is most of the work saved.
+    """
+    if U.shape[0] >= U.shape[1]:
+        return np.eye(U.shape[1], dtype=U.dtype), U
+    basis, R = np.linalg.qr(U.T)
+    return basis, R.T
 
 
 def _mean_square(U: np.ndarray) -> float:

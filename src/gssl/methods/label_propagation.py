@@ -8,7 +8,8 @@ from scipy.sparse import csr_array, diags_array
 from sklearn.exceptions import ConvergenceWarning
 
 from gssl.graph import reached_nodes, warn_user
-from gssl.methods._base import GraphClassifier, iterate, last
+from gssl.methods._base import iterate, last
+from gssl.methods._classifier import GraphClassifier
 from gssl.methods._distributions import one_hot, rows_to_distributions
 from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED
@@ -125,7 +126,7 @@ class LabelPropagation(GraphClassifier):
             )
 
         start = _Descent(np.zeros_like(B), B, B, size)
-        n_iter, end = last(enumerate(iterate(step, start, self.max_iter), start=1))
+        n_iter, end = last(enumerate(iterate(step, start, range(self.max_iter)), start=1))
         self._warn_unless(end.settled)
         return end.F, n_iter
 

@@ -79,6 +79,6 @@ class LabelSpreading(LabelPropagation):
             F = self.alpha * (S @ state.F) + Y
             return _Spread(F, settled=bool((self.tol * F >= F - state.F).all()))
 
-        n_iter, end = last(enumerate(iterate(step, _Spread(Y), self.max_iter), start=1))
+        n_iter, end = last(enumerate(iterate(step, _Spread(Y), range(self.max_iter)), start=1))
         self._warn_unless(end.settled)
         return end.F, n_iter

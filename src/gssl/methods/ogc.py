@@ -1,57 +1,76 @@
 """OGC: optimized graph convolution, guided by labels (Alg. 1)."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from gssl.graph import reached_nodes
-from gssl.methods._base import GraphClassifier, featured_nodes, iterate, last
+from gssl.methods._base import iterate, last
+from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._inputs import check_number, dense, generator
+from gssl.methods._guided import DirectEmbedding, GuidedEmbedding, LabelSpaceEmbedding
+from gssl.methods._inputs import check_number, generator
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import choose_anchors
 from gssl.operators import (
+    Filters,
     Loss,
+    Mixture,
+    NormalizedAdjacency,
     classification_loss,
-    lazy_convolution,
-    linear_step,
+    mix,
+    multiply,
     normalized_adjacency,
+    residual,
     smoothing_loss,
     soft_labels,
-    supervised_embedding,
 )
+
+# a step this often halved is no step
+_HALVINGS = 60
+# label space pays where a row of U is this many times as wide as a row of scores
+_LABEL_SPACE = 24
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """What stays the same over the iterations: graph, labels and where they are."""
+    """What stays the same over the iterations: the labels, and where they are."""
 
-    A_hat: csr_array
     labelled: np.ndarray
     Y: np.ndarray
     anchors: np.ndarray
-    Y_anchors: np.ndarray
+    # positions of the anchors among the labelled nodes
+    anchored: np.ndarray
     watched: np.ndarray
     eta_sup: float
 
 
 @dataclass(frozen=True)
 class _State:
-    """What changes: embeddings, predictor, and how often the predictions have stood still."""
+    """What changes: the predictor and its step, the scores, the pull on the anchors, and the stop rule."""
 
-    U: np.ndarray
     W: np.ndarray
     eta_w: float
-    chosen: np.ndarray
+    scores: np.ndarray
+    pull: Any = None
     agreement: float = 0.0
     calm: int = 0
     settled: bool = False
 
 
-# a step this often halved is no step
-_HALVINGS = 60
+@dataclass(frozen=True)
+class _Fit:
+    """What a fit leaves behind so that its embeddings can be computed when somebody asks for them."""
+
+    X: Any
+    A_hat: NormalizedAdjacency
+    anchors: np.ndarray
+    pulls: list[tuple[np.ndarray, np.ndarray]]
+    loss: list[float]
+    agreement: list[float]
 
 
 class OGC(GraphClassifier):
@@ -159,21 +178,53 @@ class OGC(GraphClassifier):
         X, A, codes = self._start(X, y, adjacency)
         rng = generator(self.random_state)
         scale = _feature_scale(X)
-        problem = self._problem(X, A, codes, choose_anchors(anchors, codes, rng), scale)
+        anchors_ = choose_anchors(anchors, codes, rng)
+        problem = self._problem(codes, anchors_, X.dtype, scale)
+        A_hat = normalized_adjacency(A, X.dtype)
+        embedding = self._embedding(X, A_hat, problem)
         bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
         W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
-        U = dense(X)
-        eta_w = self._gain() * self.eta_w / scale**2
-        state = _State(U, W, eta_w, (U[problem.watched] @ W).argmax(axis=1))
+        start = _State(W, self._gain() * self.eta_w / scale**2, embedding.start(W))
 
-        records = []
-        states = iterate(lambda state, k: self._step(problem, state, k), state, self.max_iter)
-        for state in states:
-            records.append(self._losses(problem, state))
-        self.embedding_, self.coef_, self.n_iter_ = state.U, state.W, len(records)
-        self.history_ = {name: np.array([record[name] for record in records]) for name in records[0]}
-        informed = featured_nodes(A, X) | reached_nodes(A, problem.anchors)
-        return self._finish(self._distributions(state.U), informed, A)
+        self.__dict__.pop("_replayed", None)  # of an earlier fit
+        self._fit = _Fit(X, A_hat, anchors_, [], [], [])
+        steps = iterate(lambda state, k: self._step(problem, embedding, state, k), start, self._ks())
+        for state in steps:
+            self._fit.pulls.append((state.pull, state.W))
+            self._fit.loss.append(classification_loss(state.scores[problem.labelled], problem.Y, self.loss))
+            self._fit.agreement.append(state.agreement)
+        self.coef_, self.n_iter_ = state.W, len(self._fit.pulls)
+        informed = featured_nodes(A, X) | reached_nodes(A, anchors_)
+        return self._finish(self._distributions(state.scores), informed, A)
+
+    @property
+    def embedding_(self) -> np.ndarray:
+        """U after the last iteration."""
+        return self._replayed[0]
+
+    @property
+    def history_(self) -> dict[str, np.ndarray]:
+        """Losses and agreement after each iteration."""
+        return {
+            "classification_loss": np.array(self._fit.loss),
+            "smoothing_loss": self._replayed[1],
+            "agreement": np.array(self._fit.agreement),
+        }
+
+    @cached_property
+    def _replayed(self) -> tuple[np.ndarray, np.ndarray]:
+        """The embeddings and their smoothing loss, which predictions do not need and fit leaves out."""
+        fit = self._fit
+        filters, lazy, losses = Filters(fit.A_hat), Mixture.lazy(self.beta), []
+
+        def step(U: np.ndarray, k: int) -> np.ndarray:
+            pull, W = fit.pulls[k]
+            U = mix(filters, U, lazy)
+            U[fit.anchors] -= pull @ W.T
+            losses.append(smoothing_loss(fit.A_hat, U))
+            return U
+
+        return last(iterate(step, fit.X, range(self.n_iter_))), np.array(losses)
 
     def _check_parameters(self) -> None:
         if self.loss not in ("squared", "cross_entropy"):
@@ -185,77 +236,85 @@ class OGC(GraphClassifier):
         check_number(self, "max_iter", low=1, whole=True)
         check_number(self, "patience", low=0, whole=True)
 
-    def _problem(
-        self, X: Any, A: csr_array, codes: np.ndarray, anchors: np.ndarray, scale: float
-    ) -> _Problem:
+    def _ks(self) -> range:
+        return range(1, self.max_iter + 1)
+
+    def _problem(self, codes: np.ndarray, anchors: np.ndarray, dtype: Any, scale: float) -> _Problem:
         labelled = np.flatnonzero(codes != UNLABELLED)
         unlabelled = np.flatnonzero(codes == UNLABELLED)
-        Y = one_hot(codes[labelled], len(self.classes_), X.dtype)
         return _Problem(
-            A_hat=normalized_adjacency(A).astype(X.dtype),
             labelled=labelled,
-            Y=Y,
+            Y=one_hot(codes[labelled], len(self.classes_), dtype),
             anchors=anchors,
-            Y_anchors=Y[np.searchsorted(labelled, anchors)],
+            anchored=np.searchsorted(labelled, anchors),
             # where every node has a label, their own predictions tell when to stop
             watched=unlabelled if len(unlabelled) else labelled,
             eta_sup=self._gain() * self.eta_sup * scale**2,
         )
 
-    def _step(self, problem: _Problem, state: _State, k: int) -> _State:
+    def _embedding(self, X: Any, A_hat: NormalizedAdjacency, problem: _Problem) -> Any:
+        """Choose the cheaper form of U: a hop over d columns, or about twenty over c, and products with X."""
+        n, d = X.shape
+        c = len(self.classes_)
+        hop = len(A_hat.indices) + n
+        size = X.nnz if issparse(X) else X.size
+        kind: Any = (
+            LabelSpaceEmbedding if hop * _LABEL_SPACE * c + 2 * size * c < hop * d else DirectEmbedding
+        )
+        return kind(X, A_hat, self.beta, problem.labelled, problem.anchors)
+
+    def _step(self, problem: _Problem, embedding: GuidedEmbedding, state: _State, k: int) -> _State:
         """Do one W step, then move U by its old value and the new W (the order of the authors' scripts)."""
-        U = state.U
-        W, eta_w = self._predictor_step(U[problem.labelled], state.W, problem.Y, state.eta_w)
+        scores = state.scores[problem.labelled]
+        G = embedding.pull_back(residual(scores, problem.Y, self.loss))
+        eta_w, scores = self._downhill(scores, embedding.push(G), problem.Y, state.eta_w)
+        W = state.W - eta_w * G
         eta_sup = problem.eta_sup * self.decay ** (k - 1)
-        pull = supervised_embedding(U[problem.anchors], W, problem.Y_anchors, eta_sup, self.loss)
-        U = lazy_convolution(problem.A_hat, U, self.beta)
-        U[problem.anchors] += pull
+        anchored = problem.anchored
+        pull = eta_sup * residual(scores[anchored], problem.Y[anchored], self.loss)
+        scores = embedding.advance(W, eta_w, pull)
 
-        chosen = (U[problem.watched] @ W).argmax(axis=1)
-        agreement = float((chosen == state.chosen).mean())
+        chosen = scores[problem.watched].argmax(axis=1)
+        before = state.scores[problem.watched].argmax(axis=1)
+        agreement = float((chosen == before).mean())
         calm = state.calm + (agreement > self.tol)
-        return _State(U, W, eta_w, chosen, agreement, calm, settled=calm > self.patience)
+        return _State(W, eta_w, scores, pull, agreement, calm, settled=calm > self.patience)
 
-    def _predictor_step(
-        self, U: np.ndarray, W: np.ndarray, Y: np.ndarray, eta_w: float
-    ) -> tuple[np.ndarray, float]:
-        """Step W downhill; give it with the step length that did not overshoot."""
+    def _downhill(
+        self, scores: np.ndarray, change: np.ndarray, Y: np.ndarray, eta_w: float
+    ) -> tuple[float, np.ndarray]:
+        """Give a step length that does not overshoot, and the labelled scores after it."""
         # rounding at the optimum is no overshoot
-        limit = classification_loss(U, W, Y, self.loss) * (1.0 + 1e-6)
+        limit = classification_loss(scores, Y, self.loss) * (1.0 + 1e-6)
         for _ in range(_HALVINGS):
-            W_next = linear_step(U, W, Y, eta_w, self.loss)
-            if classification_loss(U, W_next, Y, self.loss) <= limit:
-                return W_next, eta_w
+            after = scores - eta_w * change
+            if classification_loss(after, Y, self.loss) <= limit:
+                return eta_w, after
             eta_w /= 2.0
-        return W, eta_w
+        return 0.0, scores
 
     def _gain(self) -> float:
         """Give the factor of the published squared loss, a sum without the appendix's ½."""
         return 2.0 if self.loss == "squared" else 1.0
 
-    def _losses(self, problem: _Problem, state: _State) -> dict[str, float]:
-        return {
-            "classification_loss": classification_loss(
-                state.U[problem.labelled], state.W, problem.Y, self.loss
-            ),
-            "smoothing_loss": smoothing_loss(problem.A_hat, state.U),
-            "agreement": state.agreement,
-        }
-
-    def _distributions(self, U: np.ndarray) -> np.ndarray:
-        Z = soft_labels(U, self.coef_, self.loss)
-        return nearest_distribution(Z) if self.loss == "squared" else Z
+    def _distributions(self, scores: np.ndarray) -> np.ndarray:
+        Z = soft_labels(scores, self.loss)
+        return nearest_distribution(Z) if self.loss == "squared" else np.asarray(Z)
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Smooth the new graph as often as in fit; it has no labels that could guide the embeddings."""
-        A_hat = normalized_adjacency(A).astype(X.dtype)
-        smooth = iterate(lambda U, k: lazy_convolution(A_hat, U, self.beta), dense(X), self.n_iter_)
-        return self._distributions(last(smooth)), featured_nodes(A, X)
+        filters, lazy = Filters(normalized_adjacency(A, X.dtype)), Mixture.lazy(self.beta)
+        # smoothing acts on rows and W on columns: scores may be smoothed instead of embeddings
+        scores = multiply(X, self.coef_.astype(X.dtype))
+        scores = last(iterate(lambda Z, k: mix(filters, Z, lazy), scores, range(self.n_iter_)))
+        return self._distributions(scores), featured_nodes(A, X)
 
 
 def _feature_scale(X: Any) -> float:
     """Give the mean absolute row sum of the rows that have any feature."""
-    sums = abs(X).sum(axis=1)
+    # by blocks, for the absolute values of a dense X would be a second X
+    blocks = [abs(X[start : start + 4096]).sum(axis=1) for start in range(0, X.shape[0], 4096)]
+    sums = np.concatenate(blocks)
     if not sums.any():
         return 1.0
     scale = float(sums[sums > 0].mean(dtype=np.float64))

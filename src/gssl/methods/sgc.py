@@ -1,12 +1,7 @@
 """SGC: simple graph convolution (Wu et al., 2019)."""
 
-from typing import Any
-
-import numpy as np
-from scipy.sparse import csr_array
-
-from gssl.methods._base import Convolution, GraphEmbedder
-from gssl.operators import lazy_convolution, normalized_adjacency
+from gssl.methods._embedder import GraphEmbedder
+from gssl.operators import Mixture
 
 
 class SGC(GraphEmbedder):
@@ -36,11 +31,6 @@ class SGC(GraphEmbedder):
     def __init__(self, depth: int = 2) -> None:
         self.depth = depth
 
-    def _convolution(self, A: csr_array, dtype: Any) -> Convolution:
-        A_hat = normalized_adjacency(A).astype(dtype)
-
-        def convolve(U: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-            U = lazy_convolution(A_hat, U)
-            return U, U
-
-        return convolve
+    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
+        smooth = Mixture.lazy(1.0)
+        return smooth, smooth

@@ -1,11 +1,5 @@
 """SSGC: simple spectral graph convolution, S²GC (Zhu and Koniusz, 2021)."""
 
-from typing import Any
-
-from scipy.sparse import csr_array
-
-from gssl.methods._base import Convolution
-from gssl.methods._inputs import check_number
 from gssl.methods.sgc import SGC
 
 
@@ -40,7 +34,3 @@ class SSGC(SGC):
     def __init__(self, depth: int = 16, alpha: float = 0.05) -> None:
         super().__init__(depth)
         self.alpha = alpha
-
-    def _convolution(self, A: csr_array, dtype: Any) -> Convolution:
-        check_number(self, "alpha", low=0.0, high=1.0)
-        return super()._convolution(A, dtype)

@@ -1,6 +1,7 @@
 """One equation of the paper, one pure function: adjacency and embeddings in, embeddings out."""
 
-from gssl.operators.convolution import lazy_convolution, normalized_adjacency
+from gssl.operators._kernels.threads import get_threads, set_threads
+from gssl.operators.convolution import NormalizedAdjacency, lazy_convolution, normalized_adjacency
 from gssl.operators.inverse import (
     Complement,
     complement_negatives,
@@ -8,19 +9,28 @@ from gssl.operators.inverse import (
     normalized_negatives,
 )
 from gssl.operators.losses import classification_loss, sharpening_loss, smoothing_loss
+from gssl.operators.mixture import Filters, Mixture, column_sums, mix, multiply
 from gssl.operators.supervision import Loss, linear_step, residual, soft_labels, supervised_embedding
 
 __all__ = [
     "Complement",
+    "Filters",
     "Loss",
+    "Mixture",
+    "NormalizedAdjacency",
     "classification_loss",
+    "column_sums",
     "complement_negatives",
+    "get_threads",
     "inverse_convolution",
     "lazy_convolution",
     "linear_step",
+    "mix",
+    "multiply",
     "normalized_adjacency",
     "normalized_negatives",
     "residual",
+    "set_threads",
     "sharpening_loss",
     "smoothing_loss",
     "soft_labels",

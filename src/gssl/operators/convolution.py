@@ -1,12 +1,61 @@
 """Graph convolution (Eq. 2) and its lazy form (Sect. 3.1)."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, eye_array
+from scipy.sparse import csr_array, diags_array
+
+from gssl.operators.mixture import Filters, Mixture, mix
 
 
-def normalized_adjacency(A: csr_array) -> csr_array:
+@dataclass(frozen=True)
+class NormalizedAdjacency:
+    r"""The matrix :math:`\hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}`, without values where A has none.
+
+    Made by :func:`normalized_adjacency`; ``A_hat @ U`` applies it.
+
+    Attributes
+    ----------
+    indptr, indices : int64 and int32 ndarray
+        The pattern of A in CSR form.
+    weights : ndarray
+        The entries of :math:`\hat A` off the diagonal; of size zero where A is unweighted.
+    scale : ndarray of shape (n,)
+        The diagonal of :math:`\tilde D^{-1/2}`.
+
+    Examples
+    --------
+    >>> normalized_adjacency(csr_array([[0.0, 1.0], [1.0, 0.0]])).scale.round(3)
+    array([0.707, 0.707])
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
+    scale: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of nodes, twice."""
+        return len(self.scale), len(self.scale)
+
+    def tocsr(self) -> csr_array:
+        """Give the matrix with all its values, the diagonal among them."""
+        s = diags_array(self.scale)
+        values = self.weights if self.weights.size else np.ones(len(self.indices), self.scale.dtype)
+        links = csr_array((values, self.indices, self.indptr), shape=self.shape)
+        return csr_array((links if self.weights.size else s @ links @ s) + s @ s)
+
+    def toarray(self) -> np.ndarray:
+        """Give the matrix as a dense array."""
+        return np.asarray(self.tocsr().toarray())
+
+    def __matmul__(self, U: Any) -> np.ndarray:
+        return mix(Filters(self), U, Mixture(smooth=1.0))
+
+
+def normalized_adjacency(A: csr_array, dtype: Any = None) -> NormalizedAdjacency:
     r"""Normalise an adjacency with self-loops symmetrically (Eq. 2).
 
     .. math:: \hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}, \qquad \tilde D = D + I
@@ -17,27 +66,35 @@ def normalized_adjacency(A: csr_array) -> csr_array:
     ----------
     A : csr_array of shape (n, n)
         Symmetric, non-negative, without self-loops (see :func:`gssl.graph.check_adjacency`).
+    dtype : float type, optional
+        Of the embeddings it will be applied to; that of A if None.
 
     Returns
     -------
-    csr_array of shape (n, n)
+    NormalizedAdjacency
 
     Examples
     --------
     >>> from scipy.sparse import csr_array
     >>> A = csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    >>> normalized_adjacency(A).toarray()
+    >>> normalized_adjacency(A).toarray().round(3)
     array([[0.5, 0.5, 0. ],
            [0.5, 0.5, 0. ],
            [0. , 0. , 1. ]])
     """
-    A = A.astype(np.result_type(A.dtype, np.float32), copy=False)
-    A_tilde = csr_array(A + eye_array(A.shape[0], dtype=A.dtype, format="csr"))
-    scale = diags_array(1.0 / np.sqrt(A_tilde.sum(axis=1)).astype(A.dtype))
-    return csr_array(scale @ A_tilde @ scale)
+    dtype = np.result_type(A.dtype, np.float32) if dtype is None else dtype
+    indptr = A.indptr.astype(np.int64, copy=False)
+    # in double precision until all values are at most one
+    scale = 1.0 / np.sqrt(A.sum(axis=1, dtype=np.float64) + 1.0)
+    weights = np.empty(0, dtype)
+    if not (A.data == 1).all():
+        rows = np.repeat(scale, np.diff(indptr))
+        weights = (rows * A.data * scale[A.indices]).astype(dtype)
+    indices = A.indices.astype(np.int32, copy=False)
+    return NormalizedAdjacency(indptr, indices, weights, scale.astype(dtype))
 
 
-def lazy_convolution(A_hat: csr_array, U: Any, beta: float = 1.0) -> Any:
+def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0) -> Any:
     r"""Move every embedding towards its neighbours' (lazy graph convolution, Eq. 21).
 
     .. math:: [\beta \hat A + (1 - \beta) I] U
@@ -47,7 +104,7 @@ def lazy_convolution(A_hat: csr_array, U: Any, beta: float = 1.0) -> Any:
 
     Parameters
     ----------
-    A_hat : csr_array of shape (n, n)
+    A_hat : NormalizedAdjacency
         From :func:`normalized_adjacency`.
     U : ndarray or csr_array of shape (n, d)
     beta : float, default=1.0
@@ -55,17 +112,15 @@ def lazy_convolution(A_hat: csr_array, U: Any, beta: float = 1.0) -> Any:
 
     Returns
     -------
-    ndarray or csr_array of shape (n, d)
+    ndarray of shape (n, d)
 
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
     >>> A_hat = normalized_adjacency(csr_array([[0.0, 1.0], [1.0, 0.0]]))
-    >>> lazy_convolution(A_hat, np.array([[1.0], [0.0]]), beta=0.5)
+    >>> lazy_convolution(A_hat, np.array([[1.0], [0.0]]), beta=0.5).round(6)
     array([[0.75],
            [0.25]])
     """
-    if beta == 1.0:
-        return A_hat @ U
-    return beta * (A_hat @ U) + (1.0 - beta) * U
+    return mix(Filters(A_hat), U, Mixture.lazy(beta))

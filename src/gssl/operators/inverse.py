@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array
 
+from gssl.operators.convolution import NormalizedAdjacency
+from gssl.operators.mixture import Filters, Mixture, mix
+
 
 def normalized_negatives(N: csr_array) -> csr_array:
     r"""Normalise a negative graph for inverse convolution (Eq. 10).
@@ -46,22 +49,30 @@ class Complement:
 
     Made by :func:`complement_negatives`; ``Complement @ U`` applies it.
 
+    Attributes
+    ----------
+    indptr, indices : int64 and int32 ndarray
+        The pattern of A in CSR form.
+    scale : ndarray of shape (n,)
+        The diagonal of :math:`{}^\neg\tilde D^{-1/2}`.
+
     Examples
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> complement_negatives(csr_array([[0.0, 0.0], [0.0, 0.0]])) @ np.array([[3.0], [0.0]])
+    >>> (complement_negatives(csr_array([[0.0, 0.0], [0.0, 0.0]])) @ np.array([[3.0], [0.0]])).round(6)
     array([[ 2.],
            [-1.]])
     """
 
-    pattern: csr_array
+    indptr: np.ndarray
+    indices: np.ndarray
     scale: np.ndarray
 
     def __matmul__(self, U: Any) -> np.ndarray:
-        scale = self.scale.astype(U.dtype)[:, None]
-        V = scale * U
-        return np.asarray(scale * (3.0 * V + self.pattern @ V - V.sum(axis=0)))
+        unweighted = np.empty(0, self.scale.dtype)
+        A_hat = NormalizedAdjacency(self.indptr, self.indices, unweighted, self.scale)
+        return mix(Filters(A_hat, self), U, Mixture(sharp=1.0))
 
 
 def complement_negatives(A: csr_array, dtype: Any = None) -> Complement:
@@ -73,7 +84,7 @@ def complement_negatives(A: csr_array, dtype: Any = None) -> Complement:
     ----------
     A : csr_array of shape (n, n)
     dtype : float type, optional
-        Of the embeddings it will be applied to.
+        Of the embeddings it will be applied to; that of A if None.
 
     Returns
     -------
@@ -85,11 +96,12 @@ def complement_negatives(A: csr_array, dtype: Any = None) -> Complement:
     >>> complement_negatives(csr_array([[0.0, 5.0], [5.0, 0.0]])).scale.round(3)
     array([0.707, 0.707])
     """
-    n = A.shape[0]
-    ones = np.ones(A.nnz, dtype=np.result_type(A.dtype, np.float32) if dtype is None else dtype)
-    pattern = csr_array((ones, A.indices, A.indptr), shape=A.shape)
-    degree = n - 1.0 - np.diff(A.indptr)
-    return Complement(pattern, 1.0 / np.sqrt(2.0 + degree))
+    dtype = np.result_type(A.dtype, np.float32) if dtype is None else dtype
+    indptr = A.indptr.astype(np.int64, copy=False)
+    degree = A.shape[0] - 1.0 - np.diff(indptr)
+    return Complement(
+        indptr, A.indices.astype(np.int32, copy=False), (1.0 / np.sqrt(2.0 + degree)).astype(dtype)
+    )
 
 
 def inverse_convolution(N_hat: Any, U: np.ndarray, beta: float = 1.0) -> Any:
@@ -118,6 +130,5 @@ def inverse_convolution(N_hat: Any, U: np.ndarray, beta: float = 1.0) -> Any:
     array([[ 0.5],
            [-0.5]])
     """
-    if beta == 1.0:
-        return N_hat @ U
-    return beta * (N_hat @ U) + (1.0 - beta) * U
+    sharp = N_hat @ U
+    return sharp if beta == 1.0 else beta * sharp + (1.0 - beta) * U

@@ -67,7 +67,7 @@ def sharpening_loss(N: csr_array, U: np.ndarray) -> float:
     return float(np.vdot(V, degree[:, None] * V - N @ V))
 
 
-def classification_loss(U: np.ndarray, W: np.ndarray, Y: np.ndarray, loss: Loss = "squared") -> float:
+def classification_loss(scores: np.ndarray, Y: np.ndarray, loss: Loss = "squared") -> float:
     r"""Measure how far labelled predictions are from their labels (Q_sup, appendix D.3 and D.4).
 
     .. math:: \tfrac12 \sum_{i \in L} \|U_i W - Y_i\|^2, \qquad
@@ -75,9 +75,8 @@ def classification_loss(U: np.ndarray, W: np.ndarray, Y: np.ndarray, loss: Loss 
 
     Parameters
     ----------
-    U : ndarray of shape (m, d)
-        Embeddings of labelled nodes.
-    W : ndarray of shape (d, c)
+    scores : ndarray of shape (m, c)
+        The product UW of labelled nodes.
     Y : ndarray of shape (m, c)
         Their labels, one-hot.
     loss : {"squared", "cross_entropy"}, default="squared"
@@ -89,10 +88,9 @@ def classification_loss(U: np.ndarray, W: np.ndarray, Y: np.ndarray, loss: Loss 
     Examples
     --------
     >>> import numpy as np
-    >>> classification_loss(np.array([[2.0]]), np.array([[0.5, 0.5]]), np.array([[1.0, 0.0]]))
+    >>> classification_loss(np.array([[1.0, 1.0]]), np.array([[1.0, 0.0]]))
     0.5
     """
-    Z = U @ W
     if loss == "squared":
-        return float(0.5 * np.square(Z - Y).sum())
-    return float((logsumexp(Z, axis=1) - (Z * Y).sum(axis=1)).sum())
+        return float(0.5 * np.square(scores - Y).sum())
+    return float((logsumexp(scores, axis=1) - (scores * Y).sum(axis=1)).sum())

@@ -12,15 +12,15 @@ from scipy.special import softmax
 Loss = Literal["squared", "cross_entropy"]
 
 
-def soft_labels(U: np.ndarray, W: np.ndarray, loss: Loss = "squared") -> Any:
-    r"""Predict soft labels from embeddings (Sect. 4.1).
+def soft_labels(scores: np.ndarray, loss: Loss = "squared") -> Any:
+    r"""Turn scores into soft labels (Sect. 4.1).
 
     .. math:: Z = U W \ \text{(squared loss)}, \qquad Z = \mathrm{softmax}(U W) \ \text{(cross-entropy)}
 
     Parameters
     ----------
-    U : ndarray of shape (m, d)
-    W : ndarray of shape (d, c)
+    scores : ndarray of shape (m, c)
+        The product UW.
     loss : {"squared", "cross_entropy"}, default="squared"
 
     Returns
@@ -30,21 +30,19 @@ def soft_labels(U: np.ndarray, W: np.ndarray, loss: Loss = "squared") -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> soft_labels(np.array([[2.0]]), np.array([[0.5, 0.25]]))
-    array([[1. , 0.5]])
+    >>> soft_labels(np.array([[0.0, 0.0]]), "cross_entropy")
+    array([[0.5, 0.5]])
     """
-    Z = U @ W
-    return Z if loss == "squared" else softmax(Z, axis=1)
+    return scores if loss == "squared" else softmax(scores, axis=1)
 
 
-def residual(U: np.ndarray, W: np.ndarray, Y: np.ndarray, loss: Loss = "squared") -> Any:
-    """Give ``Z − Y``, the derivative of either loss with respect to ``UW`` (appendix D.3, D.4).
+def residual(scores: np.ndarray, Y: np.ndarray, loss: Loss = "squared") -> Any:
+    """Give ``Z − Y``, the derivative of either loss with respect to the scores UW (appendix D.3, D.4).
 
     Parameters
     ----------
-    U : ndarray of shape (m, d)
-        Embeddings of labelled nodes.
-    W : ndarray of shape (d, c)
+    scores : ndarray of shape (m, c)
+        The product UW of labelled nodes.
     Y : ndarray of shape (m, c)
         Their labels, one-hot.
     loss : {"squared", "cross_entropy"}, default="squared"
@@ -56,10 +54,10 @@ def residual(U: np.ndarray, W: np.ndarray, Y: np.ndarray, loss: Loss = "squared"
     Examples
     --------
     >>> import numpy as np
-    >>> residual(np.array([[2.0]]), np.array([[0.5, 0.25]]), np.array([[1.0, 0.0]]))
+    >>> residual(np.array([[1.0, 0.5]]), np.array([[1.0, 0.0]]))
     array([[0. , 0.5]])
     """
-    return soft_labels(U, W, loss) - Y
+    return soft_labels(scores, loss) - Y
 
 
 def supervised_embedding(
@@ -93,7 +91,7 @@ def supervised_embedding(
     >>> supervised_embedding(U, W, Y, eta_sup=0.1)
     array([[-0.0125]])
     """
-    return -eta_sup * (residual(U, W, Y, loss) @ W.T)
+    return -eta_sup * (residual(U @ W, Y, loss) @ W.T)
 
 
 def linear_step(U: np.ndarray, W: np.ndarray, Y: np.ndarray, eta_w: float, loss: Loss = "squared") -> Any:
@@ -122,4 +120,4 @@ def linear_step(U: np.ndarray, W: np.ndarray, Y: np.ndarray, eta_w: float, loss:
     >>> linear_step(U, W, Y, eta_w=0.1)
     array([[0.5 , 0.15]])
     """
-    return W - eta_w * (U.T @ residual(U, W, Y, loss))
+    return W - eta_w * (U.T @ residual(U @ W, Y, loss))

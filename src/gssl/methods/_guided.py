@@ -1,0 +1,184 @@
+"""The embeddings of OGC, in two forms with the same arithmetic.
+
+OGC's step asks three things of its embeddings U: the gradient U_Lᵀ R of the predictor, the scores U_L G that
+a step along it changes, and the scores UW of all nodes after U has moved. So U may be kept
+(:class:`DirectEmbedding`), or stay in factors (:class:`LabelSpaceEmbedding`).
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.special import gammaln, xlog1py, xlogy
+
+from gssl.operators import Filters, Mixture, NormalizedAdjacency, mix, multiply
+
+
+class GuidedEmbedding(Protocol):
+    """What OGC asks of its embeddings."""
+
+    def start(self, W: np.ndarray) -> np.ndarray:
+        """Give the scores XW of all nodes before the first step."""
+
+    def pull_back(self, R: np.ndarray) -> np.ndarray:
+        """Give the gradient U_Lᵀ R for a residual on the labelled rows."""
+
+    def push(self, G: np.ndarray) -> np.ndarray:
+        """Give U_L G, the scores of the labelled rows under a predictor G."""
+
+    def advance(self, W: np.ndarray, eta_w: float, pull: np.ndarray) -> np.ndarray:
+        """Move U ← lazy(U) − E pull Wᵀ (E: the anchors' rows) and give the scores UW of all nodes.
+
+        W is the predictor after the step of length ``eta_w`` along what was pushed last.
+        """
+
+
+class DirectEmbedding:
+    """U itself, in two buffers that take turns."""
+
+    def __init__(
+        self, X: Any, A_hat: NormalizedAdjacency, beta: float, labelled: np.ndarray, anchors: np.ndarray
+    ) -> None:
+        self.U = X
+        self._spare: np.ndarray | None = None
+        self._X = X
+        self._filters = Filters(A_hat)
+        self._lazy = Mixture.lazy(beta)
+        self._labelled = labelled
+        self._anchors = anchors
+
+    def start(self, W: np.ndarray) -> np.ndarray:
+        """Give XW."""
+        return multiply(self._X, W)
+
+    def pull_back(self, R: np.ndarray) -> np.ndarray:
+        """Give U_Lᵀ R."""
+        return np.asarray(self.U[self._labelled].T @ R)
+
+    def push(self, G: np.ndarray) -> np.ndarray:
+        """Give U_L G."""
+        return np.asarray(self.U[self._labelled] @ G)
+
+    def advance(self, W: np.ndarray, eta_w: float, pull: np.ndarray) -> np.ndarray:
+        """Move U and give UW."""
+        U = mix(self._filters, self.U, self._lazy, out=self._spare)
+        U[self._anchors] -= pull @ W.T
+        self._spare = None if self.U is self._X else self.U
+        self.U = U
+        return np.asarray(U @ W)
+
+
+class LabelSpaceEmbedding:
+    r"""U in factors: after k steps, :math:`U = P^k X - \sum_t P^{k-1-t} E\, R_t W_t^\top`.
+
+    P is the lazy convolution, E picks the anchors and :math:`R_t W_t^\top` is the pull of step t. Products
+    with U then cost hops over c columns instead of d. The hops are taken with :math:`\hat A`, for
+    :math:`P^k = \sum_j \binom kj \beta^j (1-\beta)^{k-j} \hat A^j` has few terms that count when β is small.
+    """
+
+    def __init__(
+        self, X: Any, A_hat: NormalizedAdjacency, beta: float, labelled: np.ndarray, anchors: np.ndarray
+    ) -> None:
+        self._X = X
+        self._X_transposed = csr_array(X.T) if issparse(X) else X.T
+        self._filters = Filters(A_hat)
+        self._beta = beta
+        self._labelled = labelled
+        self._anchors = anchors
+        self._pulls: list[np.ndarray] = []
+        self._predictors: list[np.ndarray] = []
+        self._scores: np.ndarray | None = None
+        self._pushed: np.ndarray | None = None
+
+    def start(self, W: np.ndarray) -> np.ndarray:
+        """Give the scores XW before the first step."""
+        self._scores = multiply(self._X, W)
+        return self._scores
+
+    def pull_back(self, R: np.ndarray) -> np.ndarray:
+        """Give U_Lᵀ R: hops of the residual, seen by X at the end and by the anchors on the way."""
+        weights = self._powers()
+        B = np.zeros((self._filters.A_hat.shape[0], R.shape[1]), R.dtype)
+        B[self._labelled] = R
+        total = weights[-1, 0] * B
+        at_anchors = [B[self._anchors]]
+        for weight in weights[-1, 1:]:
+            B = mix(
+                self._filters, B, Mixture(smooth=1.0), gathered=Mixture(smooth=float(weight)), total=total
+            )
+            at_anchors.append(B[self._anchors])
+        G = multiply(self._X_transposed, total)
+        if self._pulls:
+            # row t of the weights is P^(k−1−t), the hops that the pull of step t has had
+            seen = np.tensordot(weights[:-1], np.stack(at_anchors), axes=1)
+            small = np.einsum("tac,tae->tce", np.stack(self._pulls), seen, optimize=True)
+            G -= np.concatenate(self._predictors, axis=1) @ small.reshape(-1, R.shape[1])
+        return G
+
+    def push(self, G: np.ndarray) -> np.ndarray:
+        """Give U_L G, and keep UG for the step that follows."""
+        weights = self._powers()
+        XG = multiply(self._X, G)
+        injected = np.zeros((weights.shape[1], len(self._anchors), G.shape[1]), G.dtype)
+        if self._pulls:
+            small = (np.concatenate(self._predictors, axis=1).T @ G).reshape(len(self._pulls), -1, G.shape[1])
+            injected -= np.tensordot(weights[:-1].T, np.stack(self._pulls) @ small, axes=1)
+        B = weights[-1, -1] * XG
+        B[self._anchors] += injected[-1]
+        for weight, at_anchors in zip(weights[-1, -2::-1], injected[-2::-1], strict=True):
+            B = mix(self._filters, B, Mixture(smooth=1.0))
+            B += weight * XG
+            B[self._anchors] += at_anchors
+        self._pushed = B
+        return np.asarray(B[self._labelled])
+
+    def advance(self, W: np.ndarray, eta_w: float, pull: np.ndarray) -> np.ndarray:
+        """Note the pull and give UW, which follows from the scores before it by a single hop."""
+        scores = self._scores - eta_w * self._pushed  # type: ignore[operator]
+        scores = mix(self._filters, scores, Mixture.lazy(self._beta))
+        scores[self._anchors] -= pull @ (W.T @ W)
+        self._pulls.append(pull)
+        self._predictors.append(W)
+        self._scores = scores
+        return scores
+
+    def _powers(self) -> np.ndarray:
+        """Give the coefficients of Âʲ in P^(k−1), …, P⁰ and, as the last row, P^k."""
+        k = len(self._pulls)
+        dtype = self._filters.A_hat.scale.dtype
+        return lazy_powers(np.array([*range(k - 1, -1, -1), k]), self._beta, dtype)
+
+
+def lazy_powers(powers: np.ndarray, beta: float, dtype: Any = np.float64) -> np.ndarray:
+    r"""Give the coefficients of :math:`\hat A^j` in powers of the lazy convolution.
+
+    .. math:: [\beta \hat A + (1 - \beta) I]^k = \sum_j \binom kj \beta^j (1 - \beta)^{k-j} \hat A^j
+
+    The highest j, whose coefficients add up to less than rounding, are left out.
+
+    Parameters
+    ----------
+    powers : int ndarray of shape (m,)
+        The exponents k.
+    beta : float
+    dtype : float type, default=float64
+
+    Returns
+    -------
+    ndarray of shape (m, J + 1)
+
+    Examples
+    --------
+    >>> lazy_powers(np.array([0, 1, 2]), 0.5)
+    array([[1.  , 0.  , 0.  ],
+           [0.5 , 0.5 , 0.  ],
+           [0.25, 0.5 , 0.25]])
+    """
+    k = np.asarray(powers)[:, None]
+    j = np.arange(k.max() + 1)[None, :]
+    inside = j <= k
+    rest = np.where(inside, k - j, 0)
+    logs = gammaln(k + 1) - gammaln(j + 1) - gammaln(rest + 1) + xlogy(j, beta) + xlog1py(rest, -beta)
+    coefficients = np.where(inside, np.exp(logs), 0.0)
+    tail = np.cumsum(coefficients[:, ::-1], axis=1)[:, ::-1].max(axis=0)
+    return np.asarray(coefficients[:, tail > np.finfo(dtype).eps / 4], dtype=dtype)

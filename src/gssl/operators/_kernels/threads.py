@@ -1,0 +1,137 @@
+"""Rows shared out over threads.
+
+The loops release the GIL and are run by Python's own thread pool instead of a threading layer of numba:
+those either abort under concurrent callers or do not survive a fork. How rows are cut into parts depends on
+the problem alone, so the number of threads changes no result.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+# a part worth a thread's while: about a tenth of a millisecond
+_WORK_PER_PART = 1 << 17
+_MOST_PARTS = 256
+
+_pool: ThreadPoolExecutor | None = None
+_n_threads: int | None = None
+
+
+def get_threads() -> int:
+    """Tell how many threads the kernels use.
+
+    ``GSSL_NUM_THREADS`` sets it; otherwise it is the number of CPUs this process may run on.
+
+    Examples
+    --------
+    >>> get_threads() >= 1
+    True
+    """
+    if _n_threads is not None:
+        return _n_threads
+    return int(os.environ.get("GSSL_NUM_THREADS", 0)) or len(os.sched_getaffinity(0))
+
+
+def set_threads(n_threads: int | None) -> None:
+    """Set how many threads the kernels use; None goes back to the default.
+
+    Parameters
+    ----------
+    n_threads : int or None
+
+    Examples
+    --------
+    >>> set_threads(1)
+    >>> get_threads()
+    1
+    >>> set_threads(None)
+    """
+    global _n_threads
+    if n_threads is not None and n_threads < 1:
+        raise ValueError(f"the number of threads must be at least 1, not {n_threads}.")
+    _n_threads = n_threads
+    _forget_pool()
+
+
+def split_rows(indptr: np.ndarray, width: int) -> np.ndarray:
+    """Cut rows into consecutive parts of about the same work, for one hub must not hold a core.
+
+    Parameters
+    ----------
+    indptr : int64 ndarray of shape (n + 1,)
+    width : int
+        Columns touched for every entry.
+
+    Returns
+    -------
+    int64 ndarray of shape (parts + 1,)
+        Where each part begins; the last one is n.
+
+    Examples
+    --------
+    >>> split_rows(np.array([0, 1, 2, 3]), width=1)
+    array([0, 3])
+    """
+    n = len(indptr) - 1
+    # a row costs something even if it has no entries
+    work = indptr + np.arange(n + 1)
+    n_parts = int(np.clip(work[-1] * width // _WORK_PER_PART, 1, _MOST_PARTS))
+    cuts = np.searchsorted(work, np.linspace(0, work[-1], n_parts + 1)[1:-1])
+    return np.concatenate([[0], cuts, [n]]).astype(np.int64)
+
+
+def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
+    """Run ``task(0)``, …, ``task(n_parts − 1)`` on the threads, each part once.
+
+    Parameters
+    ----------
+    task : callable
+        Takes the number of a part; releases the GIL for most of its time.
+    n_parts : int
+
+    Examples
+    --------
+    >>> done = []
+    >>> run_parts(done.append, 3)
+    >>> sorted(done)
+    [0, 1, 2]
+    """
+    n_threads = min(get_threads(), n_parts)
+    if n_threads == 1:
+        for part in range(n_parts):
+            task(part)
+        return
+    todo = count()
+
+    def work() -> None:
+        # next() on a counter is atomic under the GIL
+        while (part := next(todo)) < n_parts:
+            task(part)
+
+    pool = _get_pool()
+    others = [pool.submit(work) for _ in range(n_threads - 1)]
+    try:
+        work()
+    finally:
+        for other in others:
+            other.result()
+
+
+def _get_pool() -> ThreadPoolExecutor:
+    global _pool
+    if _pool is None:
+        _pool = ThreadPoolExecutor(max_workers=max(1, get_threads() - 1), thread_name_prefix="gssl")
+    return _pool
+
+
+def _forget_pool() -> None:
+    global _pool
+    _pool = None
+
+
+# the threads of a pool do not live on in a forked child
+os.register_at_fork(after_in_child=_forget_pool)

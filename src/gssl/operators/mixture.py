@@ -1,0 +1,201 @@
+"""Every linear step here is a mixture of three products: ÂU, N̂U and U itself."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from gssl.operators._kernels.threads import run_parts, split_rows
+
+
+@dataclass(frozen=True)
+class Mixture:
+    r"""The operator :math:`\mathrm{smooth}\cdot\hat A + \mathrm{sharp}\cdot\hat N + \mathrm{keep}\cdot I`.
+
+    :math:`\hat A` is the normalised adjacency and :math:`\hat N` the normalised negatives. Mixtures add up
+    and may be multiplied by numbers, so that a method can be written as its equation.
+
+    Examples
+    --------
+    >>> (Mixture.lazy(0.5) + Mixture.lazy_inverse(1.0)) / 2
+    Mixture(smooth=0.25, sharp=0.5, keep=0.25)
+    """
+
+    smooth: float = 0.0
+    sharp: float = 0.0
+    keep: float = 0.0
+
+    @classmethod
+    def lazy(cls, beta: float) -> Self:
+        r"""Give the lazy graph convolution :math:`\beta \hat A + (1 - \beta) I`."""
+        return cls(smooth=beta, keep=1.0 - beta)
+
+    @classmethod
+    def lazy_inverse(cls, beta: float) -> Self:
+        r"""Give the lazy inverse graph convolution :math:`\beta \hat N + (1 - \beta) I`."""
+        return cls(sharp=beta, keep=1.0 - beta)
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.smooth + other.smooth, self.sharp + other.sharp, self.keep + other.keep)
+
+    def __truediv__(self, number: float) -> Self:
+        return type(self)(self.smooth / number, self.sharp / number, self.keep / number)
+
+    @property
+    def coefficients(self) -> tuple[float, float, float]:
+        """The three numbers, in the order of the kernels."""
+        return self.smooth, self.sharp, self.keep
+
+
+@dataclass(frozen=True)
+class Filters:
+    """The two matrices of a mixture on one graph.
+
+    ``N_hat`` may be None where nothing is sharpened, a :class:`gssl.operators.Complement` of the same graph,
+    which shares the pass over its edges, or a sampled CSR matrix, which needs a pass of its own.
+    """
+
+    A_hat: Any
+    N_hat: Any = None
+
+
+def mix(
+    filters: Filters,
+    U: Any,
+    carried: Mixture,
+    *,
+    out: np.ndarray | None = None,
+    gathered: Mixture | None = None,
+    total: np.ndarray | None = None,
+) -> np.ndarray:
+    r"""Apply a mixture to embeddings, and add another one to a running total, in one pass over the graph.
+
+    .. math:: (c_1 \hat A + c_2 \hat N + c_3 I) U
+
+    Parameters
+    ----------
+    filters : Filters
+    U : ndarray or csr_array of shape (n, d)
+        Sparse features stay sparse while they are read; the result is dense.
+    carried : Mixture
+        The step itself.
+    out : ndarray of shape (n, d), optional
+        Where to write the result, in place of a new array; not U itself.
+    gathered : Mixture, optional
+        What is added to ``total``.
+    total : ndarray of shape (n, d), optional
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from gssl.operators import normalized_adjacency
+    >>> filters = Filters(normalized_adjacency(csr_array([[0.0, 1.0], [1.0, 0.0]])))
+    >>> mix(filters, np.array([[1.0], [0.0]]), Mixture(smooth=1.0)).round(6)
+    array([[0.5],
+           [0.5]])
+    """
+    from gssl.operators._kernels import rows  # numba loads and compiles only when something is computed
+
+    A_hat, N_hat = filters.A_hat, filters.N_hat
+    dtype = A_hat.scale.dtype
+    U = _readable(U, dtype)
+    sharpens = carried.sharp != 0.0 or (gathered is not None and gathered.sharp != 0.0)
+    shared = sharpens and not issparse(N_hat)
+    out = np.empty(U.shape, dtype) if out is None else out
+    none = np.empty((0, 0), dtype)
+    t = N_hat.scale.astype(dtype, copy=False) if shared else none[0:0].reshape(0)
+    sums = column_sums(t, U).astype(dtype) if shared else t
+    graph = (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale, t, sums)
+    p, q = carried.coefficients, (gathered or Mixture()).coefficients
+    if issparse(U):
+        loop: Any = rows.mix_sparse
+        given: Any = (U.indptr.astype(np.int64, copy=False), U.indices.astype(np.int32, copy=False), U.data)
+        width = max(1, U.nnz // max(1, U.shape[0]))
+    else:
+        loop, given, width = rows.mix_dense, (U,), U.shape[1]
+    bounds = split_rows(A_hat.indptr, width)
+    addition = none if total is None else total
+    run_parts(lambda k: loop(bounds[k], bounds[k + 1], *graph, *given, p, q, out, addition), len(bounds) - 1)
+    if sharpens and not shared:
+        _add_sampled(N_hat, U, carried.sharp, out)
+        if gathered is not None and total is not None:
+            _add_sampled(N_hat, U, gathered.sharp, total)
+    return out
+
+
+def column_sums(t: np.ndarray, U: Any) -> np.ndarray:
+    r"""Sum the rows of U, each times its own number, in double precision: :math:`t^\top U`.
+
+    Parameters
+    ----------
+    t : ndarray of shape (n,)
+    U : ndarray or csr_array of shape (n, d)
+
+    Returns
+    -------
+    float64 ndarray of shape (d,)
+
+    Examples
+    --------
+    >>> column_sums(np.array([2.0, 1.0]), np.array([[1.0, 0.0], [3.0, 4.0]]))
+    array([5., 4.])
+    """
+    if issparse(U):
+        return np.asarray(U.T.astype(np.float64) @ t)
+    from gssl.operators._kernels import rows
+
+    n, d = U.shape
+    bounds = split_rows(np.arange(n + 1), d)
+    parts = np.zeros((len(bounds) - 1, d))
+    run_parts(lambda k: rows.sum_rows(bounds[k], bounds[k + 1], t, U, parts[k]), len(parts))
+    return np.asarray(parts.sum(axis=0))
+
+
+def multiply(X: Any, V: np.ndarray) -> np.ndarray:
+    """Multiply features with a narrow matrix, by rows on all threads where they are sparse.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+    V : ndarray of shape (d, c)
+
+    Returns
+    -------
+    ndarray of shape (n, c)
+
+    Examples
+    --------
+    >>> multiply(csr_array([[0.0, 2.0]]), np.array([[1.0], [3.0]]))
+    array([[6.]])
+    """
+    if not issparse(X):
+        return np.asarray(X @ V)
+    from gssl.operators._kernels import rows
+
+    V = np.ascontiguousarray(V, dtype=X.dtype)
+    out = np.empty((X.shape[0], V.shape[1]), X.dtype)
+    indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
+    bounds = split_rows(indptr, V.shape[1])
+    run_parts(
+        lambda k: rows.multiply_rows(bounds[k], bounds[k + 1], indptr, indices, X.data, V, out),
+        len(bounds) - 1,
+    )
+    return out
+
+
+def _readable(U: Any, dtype: Any) -> Any:
+    """Give U in the precision of the graph and in row order, as the loops need it."""
+    if issparse(U):
+        return csr_array(U).astype(dtype, copy=False)
+    return np.ascontiguousarray(U, dtype=dtype)
+
+
+def _add_sampled(N_hat: Any, U: Any, coefficient: float, target: np.ndarray) -> None:
+    if coefficient:
+        product = N_hat @ U
+        target += coefficient * (product.toarray() if issparse(product) else product)

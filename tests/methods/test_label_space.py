@@ -1,0 +1,111 @@
+"""Label space gives the predictions of the direct path, at a fraction of the columns."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import gssl
+from gssl.datasets import draw_split, make_block_graph
+from gssl.methods import _guided, embedding_classifier, ogc
+from gssl.methods._inputs import check_features
+
+EMBEDDERS = [
+    gssl.SGC(depth=3),
+    gssl.SGC(depth=0),
+    gssl.SSGC(depth=6, alpha=0.2),
+    gssl.GGC(depth=5, beta=0.9, decay=0.8, igc_beta=0.7, igc_decay=0.6),
+    gssl.GGCM(depth=6, beta=0.9, decay=0.95, igc_decay=0.7),
+    gssl.GGCM(depth=4, negatives=3, random_state=0),
+    gssl.GGC(depth=4, negatives=3, random_state=None),
+]
+
+
+@pytest.fixture(scope="module", params=["sparse", "dense"])
+def data(request):
+    return make_block_graph(600, 2400, 400, 4, features=request.param, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def y(data):
+    train = draw_split(data.labels, per_class=6, random_state=0)["train"]
+    y = np.full(600, -1)
+    y[train] = data.labels[train]
+    return y
+
+
+@pytest.mark.parametrize("embedder", EMBEDDERS, ids=lambda e: f"{type(e).__name__}-{e.depth}")
+def test_transposed_filter_embeds_single_rows(data, embedder):
+    X = check_features(embedder, data.features.astype(np.float64), reset=True)
+    embedder = embedder.set_params(random_state=1) if "random_state" in embedder.get_params() else embedder
+    U = embedder.fit_transform(X, adjacency=data.adjacency)
+    nodes = np.array([5, 77, 599])
+    E = csr_array((np.ones(3), (nodes, np.arange(3))), shape=(600, 3))
+    V = embedder._adjoint(E, embedder._filters(data.adjacency, X.dtype))
+    np.testing.assert_allclose(V.T @ X, U[nodes], atol=1e-12)
+
+
+@pytest.mark.parametrize("embedder", EMBEDDERS, ids=lambda e: f"{type(e).__name__}-{e.depth}")
+@pytest.mark.parametrize("head", ["logistic", "ridge", "adam"])
+def test_classifiers_predict_the_same_in_label_space(data, y, embedder, head, monkeypatch):
+    if "random_state" in embedder.get_params():
+        embedder = embedder.set_params(random_state=1)
+    models = []
+    for pays in (True, False):
+        monkeypatch.setattr(
+            embedding_classifier.EmbeddingClassifier, "_label_space_pays", lambda *_, pays=pays: pays
+        )
+        model = gssl.EmbeddingClassifier(embedder, head=head, random_state=0)
+        models.append(model.fit(data.features.astype(np.float64), y, adjacency=data.adjacency))
+        assert ("embedding_" in model.__dict__) is not pays
+    there, here = models
+    np.testing.assert_allclose(there.label_distributions_, here.label_distributions_, atol=1e-6)
+    np.testing.assert_array_equal(there.transduction_, here.transduction_)
+    np.testing.assert_allclose(there.embedding_, here.embedding_, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_ogc_learns_the_same_in_label_space(data, y, loss, monkeypatch):
+    models = []
+    for form in (_guided.LabelSpaceEmbedding, _guided.DirectEmbedding):
+        monkeypatch.setattr(
+            ogc.OGC,
+            "_embedding",
+            lambda self, X, A_hat, problem, form=form: form(
+                X, A_hat, self.beta, problem.labelled, problem.anchors
+            ),
+        )
+        model = gssl.OGC(eta_sup=0.05, loss=loss, max_iter=30, tol=1.0, random_state=0)
+        models.append(model.fit(data.features.astype(np.float64), y, adjacency=data.adjacency, anchors=0.5))
+    there, here = models
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-9)
+    np.testing.assert_allclose(there.label_distributions_, here.label_distributions_, atol=1e-9)
+    np.testing.assert_allclose(there.embedding_, here.embedding_, atol=1e-9)
+    for name, values in there.history_.items():
+        np.testing.assert_allclose(values, here.history_[name], rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(
+        there.embedding_ @ there.coef_, np.asarray(there.embedding_ @ here.coef_), atol=1e-9
+    )
+
+
+def test_the_cheaper_path_is_chosen(y):
+    """Wide features go to label space, narrow ones do not."""
+    for n_features, in_label_space in ((4000, True), (16, False)):
+        data = make_block_graph(600, 2400, n_features, 4, random_state=3)
+        model = gssl.EmbeddingClassifier(gssl.SGC()).fit(data.features, y, adjacency=data.adjacency)
+        assert ("embedding_" in model.__dict__) is not in_label_space
+
+
+def test_powers_of_the_lazy_convolution():
+    P = 0.3 * np.array([[0.5, 0.5], [0.5, 0.5]]) + 0.7 * np.eye(2)
+    A_hat = np.array([[0.5, 0.5], [0.5, 0.5]])
+    weights = _guided.lazy_powers(np.array([0, 5, 40]), 0.3)
+    for k, row in zip((0, 5, 40), weights, strict=True):
+        total = sum(w * np.linalg.matrix_power(A_hat, j) for j, w in enumerate(row))
+        np.testing.assert_allclose(total, np.linalg.matrix_power(P, k), atol=1e-14)
+
+
+@pytest.mark.parametrize(("beta", "most"), [(0.1, 25), (1.0, 65), (0.0, 1)])
+def test_terms_that_do_not_count_are_left_out(beta, most):
+    weights = _guided.lazy_powers(np.arange(65), beta, np.float32)
+    assert weights.shape[1] <= most
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-6)
