@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-HEAVY = (
+HEAVY = [
     "sklearn",
     "llvmlite",
     "numba",
@@ -15,7 +15,7 @@ HEAVY = (
     "rich",
     "pooch",
     "dask",
-)
+]
 
 
 def test_importing_gssl_loads_nothing_heavy():
