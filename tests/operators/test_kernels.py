@@ -1,5 +1,8 @@
 """The numba loops give what their NumPy twins give, in every combination of their switches."""
 
+import os
+import subprocess
+import sys
 import threading
 from itertools import pairwise
 
@@ -147,6 +150,43 @@ def test_row_pointers_past_two_to_the_31_are_split_without_overflow():
     assert bounds[0] == 0
     assert bounds[-1] == 3
     assert set(bounds.tolist()) >= {0, 1, 3}
+
+
+def test_a_child_that_was_forked_computes_too():
+    code = """
+import os, numpy as np
+from scipy.sparse import csr_array
+from gssl.operators import normalized_adjacency, set_threads
+set_threads(2)
+n = 20_000
+A = csr_array((np.ones(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n))
+A_hat, U = normalized_adjacency(A + A.T), np.ones((n, 64))
+before = A_hat @ U
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.array_equal(A_hat @ U, before) else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=60, check=False)
+    assert done.returncode == 0
+
+
+def test_compiling_is_said_once_and_only_the_first_time(tmp_path):
+    code = """
+import logging, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+from gssl.operators._kernels.loading import load_loops
+load_loops()
+load_loops()
+"""
+    said = []
+    for _ in range(2):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        )
+        said.append(done.stdout.count("compiled the loops"))
+    assert said == [1, 0]
 
 
 @pytest.mark.parametrize("n_threads", [0, -1])

@@ -3,19 +3,7 @@ import sys
 
 import pytest
 
-HEAVY = [
-    "sklearn",
-    "llvmlite",
-    "numba",
-    "duckdb",
-    "altair",
-    "torch",
-    "networkx",
-    "pandas",
-    "rich",
-    "pooch",
-    "dask",
-]
+HEAVY = {"sklearn", "numba", "duckdb", "altair", "torch", "networkx", "pandas", "rich", "pooch", "dask"}
 
 
 def test_importing_gssl_loads_nothing_heavy():

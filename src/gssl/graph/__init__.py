@@ -5,6 +5,7 @@ from gssl.graph.components import connected_components, reached_nodes
 from gssl.graph.homophily import edge_homophily
 from gssl.graph.negatives import sample_negatives
 from gssl.graph.neighbors import knn_graph, nearest_rows
+from gssl.graph.order import node_order
 from gssl.graph.structure import refuse_mask, row_pointers
 from gssl.graph.validation import check_adjacency, check_finite
 from gssl.graph.warning import GraphWarning, warn_user
@@ -19,6 +20,7 @@ __all__ = [
     "edge_homophily",
     "knn_graph",
     "nearest_rows",
+    "node_order",
     "reached_nodes",
     "refuse_mask",
     "row_pointers",

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from gssl.operators._kernels.loading import load_loops
 from gssl.operators._kernels.threads import run_parts, split_rows
 
 
@@ -99,8 +100,7 @@ def mix(
     array([[0.5],
            [0.5]])
     """
-    from gssl.operators._kernels import rows  # numba loads and compiles only when something is computed
-
+    rows = load_loops()
     A_hat, N_hat = filters.A_hat, filters.N_hat
     dtype = A_hat.scale.dtype
     U = _readable(U, dtype)
@@ -147,8 +147,7 @@ def column_sums(t: np.ndarray, U: Any) -> np.ndarray:
     """
     if issparse(U):
         return np.asarray(U.T.astype(np.float64) @ t)
-    from gssl.operators._kernels import rows
-
+    rows = load_loops()
     n, d = U.shape
     bounds = split_rows(np.arange(n + 1), d)
     parts = np.zeros((len(bounds) - 1, d))
@@ -175,8 +174,7 @@ def multiply(X: Any, V: np.ndarray) -> np.ndarray:
     """
     if not issparse(X):
         return np.asarray(X @ V)
-    from gssl.operators._kernels import rows
-
+    rows = load_loops()
     V = np.ascontiguousarray(V, dtype=X.dtype)
     out = np.empty((X.shape[0], V.shape[1]), X.dtype)
     indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)

@@ -17,7 +17,19 @@ import numba
 import numpy as np
 from numba import types
 
-_OPTIONS: Any = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+
+
+def _compiled(signatures: list[Any]) -> Any:
+    """Compile a loop for these signatures, once per machine where numba finds a folder for its cache."""
+
+    def compile_loop(loop: Any) -> Any:
+        try:
+            return numba.njit(signatures, cache=True, **_OPTIONS)(loop)
+        except RuntimeError:  # no folder may be written to
+            return numba.njit(signatures, **_OPTIONS)(loop)
+
+    return compile_loop
 
 
 def _given(dtype: types.Type, ndim: int) -> types.Array:
@@ -60,7 +72,7 @@ _PRODUCT = [
 ]  # fmt: skip
 
 
-@numba.njit(_DENSE, **_OPTIONS)
+@_compiled(_DENSE)
 def mix_dense(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, total):  # type: ignore[no-untyped-def]
     """Mix the rows start … stop − 1 of a dense U."""
     d = U.shape[1]
@@ -97,7 +109,7 @@ def mix_dense(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, t
                     total[i, c] += q[1] * t[i] * b[c]
 
 
-@numba.njit(_SPARSE, **_OPTIONS)
+@_compiled(_SPARSE)
 def mix_sparse(  # type: ignore[no-untyped-def]
     start, stop, indptr, indices, weights, s, t, sums, X_indptr, X_indices, X_data, p, q, out, total
 ):
@@ -141,7 +153,7 @@ def mix_sparse(  # type: ignore[no-untyped-def]
                 total[i, X_indices[x]] += q[2] * X_data[x]
 
 
-@numba.njit(_SUM, **_OPTIONS)
+@_compiled(_SUM)
 def sum_rows(start, stop, t, U, sums):  # type: ignore[no-untyped-def]
     """Add t_i U_i of the rows start … stop − 1 to double-precision column sums."""
     for i in range(start, stop):
@@ -149,7 +161,7 @@ def sum_rows(start, stop, t, U, sums):  # type: ignore[no-untyped-def]
             sums[c] += t[i] * U[i, c]
 
 
-@numba.njit(_PRODUCT, **_OPTIONS)
+@_compiled(_PRODUCT)
 def multiply_rows(start, stop, indptr, indices, data, V, out):  # type: ignore[no-untyped-def]
     """Write the rows start … stop − 1 of the product of a CSR matrix with a narrow dense one."""
     c = V.shape[1]
@@ -159,3 +171,6 @@ def multiply_rows(start, stop, indptr, indices, data, V, out):  # type: ignore[n
         for e in range(indptr[i], indptr[i + 1]):
             for k in range(c):
                 out[i, k] += data[e] * V[indices[e], k]
+
+
+LOOPS = (mix_dense, mix_sparse, sum_rows, multiply_rows)

@@ -78,8 +78,10 @@ def split_rows(indptr: np.ndarray, width: int) -> np.ndarray:
     """
     n = len(indptr) - 1
     # a row costs something even if it has no entries
+    n_parts = min(int(indptr[-1] + n) * width // _WORK_PER_PART, _MOST_PARTS)
+    if n_parts <= 1:
+        return np.array([0, n])
     work = indptr + np.arange(n + 1)
-    n_parts = int(np.clip(work[-1] * width // _WORK_PER_PART, 1, _MOST_PARTS))
     cuts = np.searchsorted(work, np.linspace(0, work[-1], n_parts + 1)[1:-1])
     return np.concatenate([[0], cuts, [n]]).astype(np.int64)
 
