@@ -71,17 +71,21 @@ class LogisticHead(_Head):
         self.scale_ = float(1.0 / max(np.sqrt(_mean_square(U)), np.finfo(U.dtype).tiny))
         # of two classes scikit-learn fits one difference w, whose ½‖w‖² is twice the penalty of our W
         c = 2.0 if len(self.classes_) == 2 else 1.0
-        self.model_ = LogisticRegression(
-            C=c / (self.penalty * len(U)), tol=self.tol, max_iter=self.max_iter
-        ).fit(U * self.scale_, codes)
-        self.n_iter_ = int(self.model_.n_iter_.max())
+        model = LogisticRegression(C=c / (self.penalty * len(U)), tol=self.tol, max_iter=self.max_iter)
+        model.fit(U * self.scale_, codes)
+        coef, intercept = model.coef_.T, model.intercept_
+        if len(self.classes_) == 2:
+            coef, intercept = np.hstack([-coef, coef]) / 2.0, np.array([-1.0, 1.0]) * intercept / 2.0
+        # of the rows as they are given, times scale_
+        self.coef_, self.intercept_ = np.ascontiguousarray(coef), intercept.astype(coef.dtype)
+        self.n_iter_ = int(model.n_iter_.max())
         return self
 
     def predict_proba(self, U: Any) -> np.ndarray:
         """Give a distribution over ``classes_`` for each row."""
         check_is_fitted(self)
         U = dense(check_features(self, U, reset=False))
-        return np.asarray(self.model_.predict_proba(U * self.scale_))
+        return np.asarray(softmax(U * self.scale_ @ self.coef_ + self.intercept_, axis=1))
 
 
 class RidgeHead(_Head):
