@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 _ROOMS = ("graph", "operators", "methods", "evaluation", "datasets", "io", "report", "cli")
 # a name that does not live in `methods`, and the room it lives in
-_NAMES = {"GraphWarning": "graph"}
+_NAMES = {"GraphWarning": "graph", "load": "io", "save": "io"}
 
 _METHODS: list[str] = vars(methods)["__all__"]
 
@@ -21,6 +21,7 @@ __all__ = [*_METHODS, *_NAMES, *_ROOMS, "__version__"]
 if TYPE_CHECKING:
     from gssl import cli, datasets, evaluation, graph, io, operators, report
     from gssl.graph import GraphWarning
+    from gssl.io import load, save
     from gssl.methods import *
 
 

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from gssl.datasets import Dataset, draw_split, load
 from gssl.evaluation import Record, compare, summarize
 from gssl.graph import GraphWarning
-from gssl.io import Prediction, list_predictions, write_predictions
+from gssl.io import Prediction, Predictions, list_predictions, write_predictions
 from gssl.methods import GGCM, OGC, SGC, EmbeddingClassifier, LabelPropagation
 from gssl.report import comparison_table, prediction_table
 
@@ -71,13 +71,11 @@ def _progress(console: Console) -> Progress:
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
-def _examples(predictions: list[Prediction], data: Dataset) -> list[tuple[Prediction, str]]:
+def _examples(predictions: Predictions, data: Dataset) -> list[tuple[Prediction, str]]:
     """Pick unlabelled papers from the surest to the least sure."""
-    order = sorted(
-        (i for i, row in enumerate(predictions) if not row.given),
-        key=lambda i: -predictions[i].confidence,
-    )
-    picks = [order[round(step * (len(order) - 1) / 5)] for step in range(6)]
+    unlabelled = np.flatnonzero(~predictions.given)
+    order = unlabelled[np.argsort(-predictions.confidence[unlabelled], kind="stable")]
+    picks = [int(order[round(step * (len(order) - 1) / 5)]) for step in range(6)]
     return [(predictions[i], data.class_names[data.labels[i]]) for i in picks]
 
 

@@ -1,6 +1,8 @@
-"""Tables in and out."""
+"""Tables in and out, neighbouring libraries, saved models.
 
-from gssl.io.atomic import whole_file
-from gssl.io.predictions import Prediction, list_predictions, write_predictions
+Every name loads when it is first used: DuckDB and its like cost nothing before.
+"""
 
-__all__ = ["Prediction", "list_predictions", "whole_file", "write_predictions"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,14 +1,13 @@
-"""A fitted model's predictions as rows of a table."""
+"""A fitted model's predictions as the columns of a table."""
 
-import csv
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gssl.io.atomic import whole_file
+from gssl.io.table_files import write_columns
 
 
 @dataclass(frozen=True)
@@ -27,10 +26,46 @@ class Prediction:
     reached: bool
 
 
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What is said about every node, column by column; as a sequence, row by row.
+
+    Attributes
+    ----------
+    id, label, runner_up : object ndarray of str, shape (n,)
+    confidence : float ndarray of shape (n,)
+    given, reached : bool ndarray of shape (n,)
+        See :class:`Prediction`.
+    """
+
+    id: np.ndarray
+    label: np.ndarray
+    confidence: np.ndarray
+    runner_up: np.ndarray
+    given: np.ndarray
+    reached: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def __getitem__(self, row: int) -> Prediction:
+        return Prediction(
+            id=str(self.id[row]),
+            label=str(self.label[row]),
+            confidence=float(self.confidence[row]),
+            runner_up=str(self.runner_up[row]),
+            given=bool(self.given[row]),
+            reached=bool(self.reached[row]),
+        )
+
+    def __iter__(self) -> Iterator[Prediction]:
+        return (self[row] for row in range(len(self)))
+
+
 def list_predictions(
     model: Any, node_ids: Any, given: np.ndarray, class_names: Sequence[str] | None = None
-) -> list[Prediction]:
-    """Turn a fitted classifier into one row per node.
+) -> Predictions:
+    """Turn a fitted classifier into one row per node of fit.
 
     Parameters
     ----------
@@ -43,7 +78,7 @@ def list_predictions(
 
     Returns
     -------
-    list of Prediction
+    Predictions
 
     Examples
     --------
@@ -54,52 +89,93 @@ def list_predictions(
     >>> list_predictions(model, data.node_ids, y != -1, data.class_names)[0].label
     'Mr. Hi'
     """
-
-    def name(value: Any) -> str:
-        return str(value) if class_names is None else class_names[value]
-
-    P = model.label_distributions_
-    best = np.array([np.flatnonzero(model.classes_ == label)[0] for label in model.transduction_])
-    others = P.copy()
-    others[np.arange(len(P)), best] = -1.0
-    second = others.argmax(axis=1)
-    return [
-        Prediction(
-            id=str(node_ids[i]),
-            label=name(model.classes_[best[i]]),
-            confidence=float(P[i, best[i]]),
-            runner_up=name(model.classes_[second[i]]),
-            given=bool(given[i]),
-            reached=bool(model.reached_[i]),
-        )
-        for i in range(len(P))
-    ]
+    classes = [str(value) if class_names is None else class_names[value] for value in model.classes_]
+    chosen = np.searchsorted(model.classes_, model.transduction_)
+    return tabulate(node_ids, model.label_distributions_, classes, chosen, given, model.reached_)
 
 
-def write_predictions(path: str | Path, predictions: Iterable[Prediction]) -> None:
-    """Write predictions as CSV, whole or not at all.
+def tabulate(
+    node_ids: Any,
+    distributions: np.ndarray,
+    class_names: Sequence[str],
+    chosen: np.ndarray | None = None,
+    given: np.ndarray | None = None,
+    reached: np.ndarray | None = None,
+) -> Predictions:
+    """Turn distributions over classes into predictions, also of nodes that were not in fit.
 
     Parameters
     ----------
-    path : path ending in .csv
-    predictions : iterable of Prediction
+    node_ids : array-like of n str
+    distributions : ndarray of shape (n, c)
+    class_names : sequence of c str
+    chosen : int ndarray of shape (n,), optional
+        The class of each node; the most probable if None.
+    given, reached : bool ndarray of shape (n,), optional
+        All false and all true if None.
+
+    Returns
+    -------
+    Predictions
+
+    Examples
+    --------
+    >>> tabulate(["007"], np.array([[0.1, 0.9]]), ["cook", "spy"])[0]
+    Prediction(id='007', label='spy', confidence=0.9, runner_up='cook', given=False, reached=True)
+    """
+    n = len(distributions)
+    rows, names = np.arange(n), np.array(class_names, dtype=object)
+    best = distributions.argmax(axis=1) if chosen is None else chosen
+    others = distributions.copy()
+    others[rows, best] = -1.0
+    ids = np.empty(n, dtype=object)
+    ids[:] = [str(node) for node in node_ids]
+    return Predictions(
+        id=ids,
+        label=names[best],
+        confidence=distributions[rows, best],
+        runner_up=names[others.argmax(axis=1)],
+        given=np.zeros(n, dtype=bool) if given is None else np.asarray(given, dtype=bool),
+        reached=np.ones(n, dtype=bool) if reached is None else np.asarray(reached, dtype=bool),
+    )
+
+
+def write_predictions(path: str | Path, predictions: Predictions | Iterable[Prediction]) -> list[str]:
+    """Write predictions as a table, whole or not at all.
+
+    Parameters
+    ----------
+    path : path ending in .csv, .tsv, .parquet or .jsonl
+    predictions : Predictions, or iterable of Prediction
+
+    Returns
+    -------
+    list of str
+        What was changed on the way: see :func:`gssl.io.write_columns`.
 
     Examples
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "p.csv"
     >>> write_predictions(file, [Prediction("007", "spy", 0.9, "cook", False, True)])
+    []
     >>> print(file.read_text().splitlines()[1])
     007,spy,0.9000,cook,false,true
     """
-    with whole_file(path) as part, part.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Prediction)])
-        for prediction in predictions:
-            writer.writerow([_cell(value) for value in asdict(prediction).values()])
+    if not isinstance(predictions, Predictions):
+        predictions = _columns(list(predictions))
+    return write_columns(
+        path, {field.name: getattr(predictions, field.name) for field in fields(predictions)}
+    )
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+def _columns(rows: list[Prediction]) -> Predictions:
+    kinds = {"confidence": np.float64, "given": np.bool_, "reached": np.bool_}
+    return Predictions(
+        **{
+            field.name: np.array(
+                [getattr(row, field.name) for row in rows], dtype=kinds.get(field.name, object)
+            )
+            for field in fields(Prediction)
+        }
+    )

@@ -103,6 +103,8 @@ class EmbeddingClassifier(GraphClassifier):
     @cached_property
     def embedding_(self) -> np.ndarray:
         """The embedding of every node, computed when it is first asked for if fit could do without."""
+        if not hasattr(self, "_fit_inputs"):
+            raise AttributeError("there are no embeddings before fit, and a loaded model keeps none: fit it.")
         X, A = self._fit_inputs
         return self.embedder_._apply(X, self.embedder_._filters(A, X.dtype))
 

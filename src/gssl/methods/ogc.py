@@ -205,15 +205,18 @@ class OGC(GraphClassifier):
     @property
     def history_(self) -> dict[str, np.ndarray]:
         """Losses and agreement after each iteration."""
+        _, smoothing = self._replayed
         return {
             "classification_loss": np.array(self._fit.loss),
-            "smoothing_loss": self._replayed[1],
+            "smoothing_loss": smoothing,
             "agreement": np.array(self._fit.agreement),
         }
 
     @cached_property
     def _replayed(self) -> tuple[np.ndarray, np.ndarray]:
         """The embeddings and their smoothing loss, which predictions do not need and fit leaves out."""
+        if not hasattr(self, "_fit"):
+            raise AttributeError("OGC has no embeddings before fit, and a loaded model keeps none: fit it.")
         fit = self._fit
         filters, lazy, losses = Filters(fit.A_hat), Mixture.lazy(self.beta), []
 

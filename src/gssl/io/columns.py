@@ -1,0 +1,166 @@
+"""Which column is what, and how it becomes text or numbers."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from gssl.io.source import Column, Table
+
+IDS = ("id", "node", "node_id", "nodeid", "name", "key", "")
+LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
+
+
+def pick(table: Table, name: str | None, guesses: Sequence[str], fallback: int) -> str:
+    """Choose a column: the one named, else the first guess that is there, else the one at a place.
+
+    Examples
+    --------
+    >>> from gssl.io.source import open_table
+    >>> pick(open_table("SELECT 1 AS x, 2 AS Node"), None, ("id", "node"), 0)
+    'Node'
+    """
+    there = list(table.columns)
+    if name is not None:
+        if name not in table.columns:
+            raise ValueError(f"{table.name} has no column {name!r}; it has {listed(there, len(there))}.")
+        return name
+    by_lower = {column.lower(): column for column in reversed(there)}
+    for guess in guesses:
+        if guess in by_lower:
+            return by_lower[guess]
+    if fallback >= len(there):
+        raise ValueError(
+            f"{table.name} has only {len(there)} column{'s' if len(there) > 1 else ''} "
+            f"({listed(there, 10)}) and needs {fallback + 1}: check the separator of the file."
+        )
+    return there[fallback]
+
+
+def text_of(table: Table, name: str) -> str:
+    """Give the SQL that reads a column as text, empty cells as NULL.
+
+    Whole numbers that arrive as floats, as a table program stores whole numbers with gaps, lose their
+    ``.0`` again. Floats that are too large to be exact are refused: their digits are gone.
+
+    Examples
+    --------
+    >>> from gssl.io.source import open_table
+    >>> table = open_table("SELECT 7.0::DOUBLE AS id UNION ALL SELECT NULL")
+    >>> table.run(f"SELECT {text_of(table, 'id')} FROM {table.relation}").fetchall()
+    [('7',), (None,)]
+    """
+    column = table.columns[name]
+    kind, sql = column.type, column.sql
+    if kind == "VARCHAR":
+        return f"nullif({sql}, '')"
+    if kind == "JSON":
+        text = f"({sql}->>'$')"
+        whole = f"regexp_replace({text}, '\\.0+$', '')"
+        return f"nullif(CASE WHEN json_type({sql}) = 'DOUBLE' THEN {whole} ELSE {text} END, '')"
+    if kind == "BLOB":
+        return f"nullif(decode({sql}), '')"
+    if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):
+        return _text_of_floats(table, name, column)
+    if kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION")):
+        raise ValueError(f"{table.name}: column {name!r} holds lists, and text or numbers are needed there.")
+    return f"CAST({sql} AS VARCHAR)"
+
+
+def _text_of_floats(table: Table, name: str, column: Column) -> str:
+    value = f"nullif({column.sql}::DOUBLE, 'nan'::DOUBLE)"
+    exact = 2**24 if column.type == "FLOAT" else 2**53
+    whole, largest = table.run(
+        f"SELECT coalesce(bool_and({value} = trunc({value})), true), coalesce(max(abs({value})), 0) "
+        f"FROM {table.relation}"
+    ).fetchone()
+    if not whole:
+        return f"CAST({column.sql} AS VARCHAR)"
+    if column.type.startswith("DECIMAL"):
+        return f"CAST({column.sql}::HUGEINT AS VARCHAR)"
+    if largest > exact:
+        raise ValueError(
+            f"{table.name}: column {name!r} holds whole numbers as floats up to {largest:.3g}, which have "
+            "lost digits: store them as integers or text."
+        )
+    return f"CAST({value}::BIGINT AS VARCHAR)"
+
+
+def number_of(column: Column) -> str:
+    """Give the SQL that reads a column as a number, NULL where it is none; booleans are 0 and 1.
+
+    Examples
+    --------
+    >>> number_of(Column("x", "DOUBLE"))
+    'CAST(x AS DOUBLE)'
+    """
+    if column.type in ("VARCHAR", "JSON"):
+        text = column.sql if column.type == "VARCHAR" else f"({column.sql}->>'$')"
+        truth = f"CASE lower({text}) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 END"
+        return f"coalesce(TRY_CAST({text} AS DOUBLE), {truth})"
+    return f"CAST({column.sql} AS DOUBLE)"
+
+
+def is_number(column: Column) -> bool:
+    """Tell whether the type of a column is one of numbers or booleans.
+
+    Examples
+    --------
+    >>> is_number(Column("x", "UBIGINT")), is_number(Column("x", "DATE"))
+    (True, False)
+    """
+    return column.type in ("BOOLEAN", "FLOAT", "DOUBLE") or "INT" in column.type or "DECIMAL" in column.type
+
+
+def code_texts(
+    table: Table, stored: str, columns: Sequence[str], beside: Sequence[str] = ()
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Number the distinct texts of some columns of a stored table, in text order.
+
+    Parameters
+    ----------
+    table : Table
+    stored : str
+        A table of its connection, without NULL in the columns.
+    columns : sequence of str
+    beside : sequence of str
+        Columns to fetch as they are.
+
+    Returns
+    -------
+    texts : object ndarray of shape (n,)
+    found : dict of ndarray
+        Codes (int32) of each of ``columns`` and values of those ``beside``; the order of rows may differ
+        from the file's.
+
+    Examples
+    --------
+    >>> from gssl.io.source import open_table
+    >>> table = open_table("SELECT 1")
+    >>> _ = table.run("CREATE TEMP TABLE e AS SELECT 'x' AS a, 'w' AS b")
+    >>> code_texts(table, "e", ["a", "b"])
+    (array(['w', 'x'], dtype=object), {'a': array([1], dtype=int32), 'b': array([0], dtype=int32)})
+    """
+    every = " UNION ALL ".join(f"SELECT {column} AS text FROM {stored}" for column in columns)
+    table.run(
+        "CREATE OR REPLACE TEMP TABLE codes AS "
+        "SELECT text, (row_number() OVER (ORDER BY text) - 1)::INTEGER AS code "
+        f"FROM (SELECT DISTINCT text FROM ({every}))"
+    )
+    joins = " ".join(f"JOIN codes AS k{i} ON s.{column} = k{i}.text" for i, column in enumerate(columns))
+    picked = [f"k{i}.code AS {column}" for i, column in enumerate(columns)]
+    picked += [f"s.{column}" for column in beside]
+    found = table.fetch(f"SELECT {', '.join(picked)} FROM {stored} AS s {joins}")
+    return table.fetch("SELECT text FROM codes ORDER BY code")["text"], found
+
+
+def listed(names: Iterable[object], limit: int = 5) -> str:
+    """Write the first few names for an error.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], 2)
+    "'a', 'b' and 1 more"
+    """
+    names = list(names)
+    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return ", ".join(repr(str(name)) for name in names[:limit]) + more

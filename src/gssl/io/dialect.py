@@ -1,0 +1,146 @@
+"""How a delimited text file is laid out: separator, first line, column names."""
+
+import csv
+import gzip
+import re
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+# what is looked at to decide; the whole file is read with the layout that was found
+_SAMPLE_BYTES = 1 << 16
+_SAMPLE_ROWS = 50
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# first cells that name a column, not a thing
+_NAMES = {
+    *("source", "target", "src", "dst", "from", "to", "weight", "u", "v", "head", "tail"),
+    *("id", "node", "node_id", "nodeid", "name", "key", "label", "class", "feature", "value", "y"),
+}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The layout of one delimited text file.
+
+    Attributes
+    ----------
+    delimiter : str
+    skip : int
+        Comment lines before the first line of the table.
+    header : bool
+        Whether the first line names the columns.
+    names : tuple of str
+        The columns; ``column1``, ``column2`` … where no line names them.
+    sure : bool
+        Whether the cells told which of the two the first line is.
+    """
+
+    delimiter: str
+    skip: int
+    header: bool
+    names: tuple[str, ...]
+    sure: bool
+
+
+def sniff_dialect(path: Path) -> Dialect:
+    r"""Read the layout of a text file off its first rows.
+
+    The first line names the columns unless a number stands in its first cell, or a number that is no count
+    0, 1, 2 … in a later one. Lines in front that begin with ``# ``, ``#\t`` or ``%`` are comments.
+
+    Parameters
+    ----------
+    path : Path
+        May end in ``.gz``.
+
+    Returns
+    -------
+    Dialect
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "edges.csv"
+    >>> _ = file.write_text("source;target\n007;8\n")
+    >>> sniff_dialect(file)
+    Dialect(delimiter=';', skip=0, header=True, names=('source', 'target'), sure=True)
+    """
+    lines = _first_lines(path)
+    skip = 0
+    while skip < len(lines) and re.match(r"#[ \t]|%|#$", lines[skip]):
+        skip += 1
+    lines = lines[skip:]
+    first = next((line for line in lines if line.strip()), None)
+    if first is None:
+        raise ValueError(f"{path} is empty: give a table with at least one row.")
+    delimiter = _delimiter(first, path)
+    rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+    head, body = rows[0], rows[1 : _SAMPLE_ROWS + 1]
+    header, sure = _is_header(head, body)
+    names = tuple(head) if header else tuple(f"column{i}" for i in range(1, len(head) + 1))
+    if header:
+        _check_names(names, path)
+    return Dialect(delimiter, skip, header, names, sure)
+
+
+def _first_lines(path: Path) -> list[str]:
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            sample = stream.read(_SAMPLE_BYTES)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} is not a whole gzip file ({error}): pack it again.") from error
+    if sample[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise ValueError(f"{path} is UTF-16 text: save it as UTF-8.")
+    cut = len(sample) == _SAMPLE_BYTES
+    try:
+        text = sample.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # the sample may end inside a character
+        if not (cut and error.start >= len(sample) - 3):
+            line = sample[: error.start].count(b"\n") + 1
+            raise ValueError(f"{path}, line {line} is not UTF-8 text: save the file as UTF-8.") from error
+        text = sample[: error.start].decode("utf-8-sig")
+    lines = text.splitlines(keepends=True) if "\r" in text else text.split("\n")
+    # the last line of a sample is a piece of one, and says nothing; a single long line is its own header
+    return lines[:-1] if cut and len(lines) > 1 else lines
+
+
+def _delimiter(line: str, path: Path) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if ".tsv" in suffixes:
+        return "\t"
+    unquoted = re.sub(r'"[^"]*"', "", line)
+    candidates = [",", ";", "\t", "|"] if ".csv" in suffixes else ["\t", ",", ";", "|", " "]
+    counts = [unquoted.count(candidate) for candidate in candidates]
+    if "\t" in candidates and unquoted.count("\t") and ".csv" not in suffixes:
+        return "\t"
+    best = max(counts)
+    return candidates[counts.index(best)] if best else ","
+
+
+def _is_header(head: list[str], body: list[list[str]]) -> tuple[bool, bool]:
+    """Tell whether the first row names the columns, and whether that is certain."""
+    if _NUMBER.fullmatch(head[0].strip()):
+        return False, True
+    if any(cell.strip().lower() in _NAMES for cell in head):
+        return True, True
+    numbers = [cell.strip() for cell in head[1:] if _NUMBER.fullmatch(cell.strip())]
+    if numbers:
+        counting = [[str(i + start) for i in range(len(numbers))] for start in (0, 1)]
+        return numbers in counting, False
+    for j in range(len(head)):
+        cells = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
+        if cells and all(_NUMBER.fullmatch(cell) for cell in cells):
+            return True, True
+    return True, False
+
+
+def _check_names(names: tuple[str, ...], path: Path) -> None:
+    seen: set[str] = set()
+    for place, name in enumerate(names, start=1):
+        # a row index that pandas wrote has no name
+        if not name.strip() and place > 1:
+            raise ValueError(f"{path}: column {place} has no name; give it one in the first line.")
+        if name in seen:
+            raise ValueError(f"{path} has two columns named {name!r}: rename one of them.")
+        seen.add(name)

@@ -1,0 +1,133 @@
+"""Edges from a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gssl.io.columns import code_texts, is_number, number_of, pick, text_of
+from gssl.io.source import Table, open_table
+
+_PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
+_WEIGHTS = ("weight", "w", "edge_weight")
+# a third column of numbers with such a name says when, not how much
+_NOT_WEIGHTS = ("time", "timestamp", "date", "year", "day", "id", "type", "label")
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Pairs of node ids, as codes into their distinct texts.
+
+    Attributes
+    ----------
+    ids : object ndarray of shape (n,)
+        The distinct ids, as text.
+    source, target : int ndarray of shape (m,)
+        Codes: edge k joins ``ids[source[k]]`` and ``ids[target[k]]``.
+    weights : float64 ndarray of shape (m,) or None
+    name : str
+        Where they came from.
+    notes : list of str
+        What was odd.
+    """
+
+    ids: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray | None = None
+    name: str = "edges"
+    notes: list[str] = field(default_factory=list)
+
+
+def read_edges(source: Any, columns: Sequence[str] | None = None) -> Edges:
+    """Read edges; ids stay the text they are.
+
+    Parameters
+    ----------
+    source : path, glob, SQL or data frame
+        See :func:`gssl.io.open_table`.
+    columns : two or three names, optional
+        The ends and the weight. Guessed if None: ``source, target``, ``src, dst``, ``from, to``, else the
+        first two; the weight is a column named so, or the third of three if it holds numbers.
+
+    Returns
+    -------
+    Edges
+
+    Examples
+    --------
+    >>> edges = read_edges("SELECT '007' AS src, '8' AS dst, 0.5 AS weight")
+    >>> edges.ids[edges.source].tolist(), edges.ids[edges.target].tolist(), edges.weights.tolist()
+    (['007'], ['8'], [0.5])
+    """
+    table = open_table(source)
+    ends, weight = _choose(table, columns)
+    a, b = (text_of(table, end) for end in ends)
+    value = "" if weight is None else f", {number_of(table.columns[weight])} AS weight"
+    table.run(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
+    _check_ends(table, ends)
+    if weight is not None:
+        _check_weights(table, weight)
+    ids, found = code_texts(table, "edges", ["a", "b"], ["weight"] if weight else [])
+    return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
+
+
+def _choose(table: Table, columns: Sequence[str] | None) -> tuple[tuple[str, str], str | None]:
+    if columns is not None:
+        if isinstance(columns, str) or len(columns) not in (2, 3):
+            raise ValueError(f"edges need two column names, or three with the weight, not {columns!r}.")
+        a, b, *rest = (pick(table, name, (), 0) for name in columns)
+        return (a, b), rest[0] if rest else None
+    lower = {name.lower() for name in table.columns}
+    pair = next((pair for pair in _PAIRS if lower.issuperset(pair)), ("", ""))
+    ends = (pick(table, None, pair[:1], 0), pick(table, None, pair[1:], 1))
+    rest = [name for name in table.columns if name not in ends]
+    weight = next((name for name in rest if name.lower() in _WEIGHTS), None)
+    if weight is None and len(rest) == 1 and _looks_like_weight(table, rest[0]):
+        weight = rest[0]
+        table.notes.append(f"{table.name}: column {weight!r} is taken as the weight of the edges.")
+    ignored = [name for name in rest if name != weight]
+    if ignored:
+        table.notes.append(f"{table.name}: not used: {', '.join(repr(name) for name in ignored)}.")
+    return ends, weight
+
+
+def _looks_like_weight(table: Table, name: str) -> bool:
+    column = table.columns[name]
+    if name.lower() in _NOT_WEIGHTS or column.type.endswith("]"):
+        return False
+    if is_number(column):
+        return True
+    if column.type not in ("VARCHAR", "JSON"):
+        return False
+    count, numbers = table.run(
+        f"SELECT count({column.sql}), count({number_of(column)}) FROM {table.relation}"
+    ).fetchone()
+    return bool(0 < count == numbers)
+
+
+def _check_ends(table: Table, ends: tuple[str, str]) -> None:
+    count, row = table.run(
+        "SELECT count(*), min(rowid) FILTER (a IS NULL OR b IS NULL) FROM edges"
+    ).fetchone()
+    if not count:
+        raise ValueError(f"{table.name} has no edges: give at least one row.")
+    if row is not None:
+        first = table.run(f"SELECT a IS NULL FROM edges WHERE rowid = {row}").fetchone()[0]
+        column = ends[0] if first else ends[1]
+        raise ValueError(f"{table.row(row)}: column {column!r} has no id; remove the row or fill it in.")
+
+
+def _check_weights(table: Table, name: str) -> None:
+    bad = "weight IS NULL OR NOT isfinite(weight) OR weight < 0"
+    row = table.run(f"SELECT min(rowid) FROM edges WHERE {bad}").fetchone()[0]
+    if row is None:
+        return
+    value = table.run(
+        f"SELECT {table.columns[name].sql} FROM {table.relation} LIMIT 1 OFFSET {row}"
+    ).fetchone()
+    raise ValueError(
+        f"{table.row(row)}: column {name!r} is {value[0] if value else None!r}, and a weight is a finite "
+        "number from 0 on; repair it or name another column."
+    )

@@ -1,0 +1,113 @@
+"""Fitted models in one file: numbers as safetensors, the rest as JSON, nothing that could run."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from gssl.io.atomic import whole_file
+from gssl.io.paths import find_files
+
+FORMAT = "gssl-model"
+VERSION = 1
+
+
+def save(model: Any, path: str | Path, *, embedding: bool = True) -> None:
+    """Save a fitted model, whole or not at all.
+
+    Parameters
+    ----------
+    model : fitted estimator of :mod:`gssl.methods`
+        Its parameters must be numbers, text, None or such estimators: a random generator cannot be saved, and
+        neither can a head from another library.
+    path : path
+        By custom ending in ``.gssl``.
+    embedding : bool, default=True
+        Whether to keep the ``embedding_`` of an embedder; that of a classifier is never kept.
+
+    Examples
+    --------
+    >>> import gssl, tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "m.gssl"
+    >>> X, A = [[1.0, 0.0], [0.0, 1.0]], [[0, 1], [1, 0]]
+    >>> save(gssl.OGC(random_state=0).fit(X, ["spy", "cook"], adjacency=A), file)
+    >>> load(file).predict(X, adjacency=A).tolist() == load(file).transduction_.tolist()
+    True
+    """
+    import numpy
+    import safetensors.numpy
+    import sklearn
+
+    from gssl.io.model_writing import describe
+
+    description, tensors = describe(model, embedding=embedding)
+    metadata = {
+        "format": FORMAT,
+        "version": VERSION,
+        # the package itself lies below every room, so it is not imported here
+        "gssl": sys.modules["gssl"].__version__,
+        "numpy": numpy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "model": description,
+    }
+    with whole_file(path) as part:
+        safetensors.numpy.save_file(tensors, part, metadata={FORMAT: json.dumps(metadata, allow_nan=False)})
+
+
+def load(path: str | Path) -> Any:
+    """Load a model that :func:`save` wrote; every part is checked before it is used.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    fitted estimator
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "m.gssl"
+    >>> _ = file.write_bytes(b"something else")
+    >>> load(file)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: ...m.gssl is not a saved model, or not a whole one: save it again with gssl.save.
+    """
+    from gssl.io.model_reading import rebuild
+
+    (file,) = find_files(Path(path))
+    metadata, tensors = _read(file)
+    if metadata.get("format") != FORMAT or not isinstance(metadata.get("version"), int):
+        raise ValueError(f"{path} is a safetensors file but not a gssl model: save one with gssl.save.")
+    if metadata["version"] > VERSION:
+        raise ValueError(
+            f"{path} is a model of format {metadata['version']}, written by gssl {metadata.get('gssl')}, and "
+            f"this version reads up to {VERSION}: update gssl."
+        )
+    try:
+        return rebuild(metadata.get("model"), tensors)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, framework="np") as stored:
+            header = stored.metadata() or {}
+            text = header.get(FORMAT)
+            if text is None:
+                return {}, {}
+            # the numbers only of a file that says it is a model
+            tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"{file} is not a saved model, or not a whole one: save it again with gssl.save."
+        ) from error
+    try:
+        metadata = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file} is damaged: its description is not JSON; save it again.") from error
+    return metadata if isinstance(metadata, dict) else {}, tensors

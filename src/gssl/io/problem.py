@@ -1,0 +1,202 @@
+"""A graph, its features and the labels at hand, brought together by node id."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from gssl.graph.cleaning import simplify
+from gssl.io.columns import listed
+from gssl.io.edges import Edges
+from gssl.io.features import Features
+from gssl.io.labels import Labels
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem:
+    """What a method needs, in its order of nodes.
+
+    Attributes
+    ----------
+    node_ids : object ndarray of str, shape (n,)
+    adjacency : csr_array of shape (n, n)
+        Symmetric, without self-loops.
+    features : csr_array or ndarray of shape (n, d), or None
+    y : object ndarray of shape (n,)
+        A label as text, or None.
+    notes : list of str
+        What was odd about the data, in plain words.
+    feature_names : tuple of str
+    """
+
+    node_ids: np.ndarray
+    adjacency: csr_array
+    features: csr_array | np.ndarray | None
+    y: np.ndarray
+    notes: list[str] = field(default_factory=list)
+    feature_names: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> np.ndarray:
+        """Which nodes have a label."""
+        return np.array([label is not None for label in self.y], dtype=bool)
+
+    def __repr__(self) -> str:
+        d = "no" if self.features is None else str(self.features.shape[1])
+        return (
+            f"Problem(nodes={len(self.node_ids)}, edges={self.adjacency.nnz // 2}, features={d}, "
+            f"labels={int(self.given.sum())})"
+        )
+
+
+def assemble(edges: Edges | None, features: Features | None = None, labels: Labels | None = None) -> Problem:
+    """Join edges, features and labels by node id.
+
+    With features, their ids are the nodes, in their order: an edge or a label of another id is an error, and
+    a node without edges is isolated. Without features, the ids of the edges are the nodes, in text order; a
+    label of another id is an error, for it could reach nobody, but an id that the labels list *without* a
+    label joins the graph as an isolated node. Each row of the edges is one undirected edge: listing it in
+    both directions, or in one, says the same, and the larger weight counts where two directions differ.
+
+    Parameters
+    ----------
+    edges : Edges or None
+        Without edges the adjacency is empty.
+    features : Features, optional
+    labels : Labels, optional
+
+    Returns
+    -------
+    Problem
+
+    Examples
+    --------
+    >>> from gssl.io import read_edges, read_labels
+    >>> edges = read_edges("SELECT 'a' AS src, 'b' AS dst")
+    >>> problem = assemble(edges, labels=read_labels("SELECT 'a' AS id, 'spy' AS label"))
+    >>> problem
+    Problem(nodes=2, edges=1, features=no, labels=1)
+    >>> problem.y.tolist()
+    ['spy', None]
+    """
+    notes = [note for part in (edges, features, labels) if part is not None for note in part.notes]
+    node_ids = _nodes(edges, features, labels, notes)
+    places = {node: i for i, node in enumerate(node_ids)}
+    adjacency = _adjacency(edges, places, notes)
+    y = np.full(len(node_ids), None, dtype=object)
+    if labels is not None:
+        _place_labels(y, labels, places, notes)
+    matrix = None if features is None else features.matrix
+    names = () if features is None else features.names
+    return Problem(node_ids, adjacency, matrix, y, notes, names)
+
+
+def _nodes(
+    edges: Edges | None, features: Features | None, labels: Labels | None, notes: list[str]
+) -> np.ndarray:
+    if features is not None:
+        return features.ids
+    if edges is None:
+        raise ValueError("there are neither edges nor features: give at least one of them.")
+    if labels is None:
+        return edges.ids
+    known = set(edges.ids)
+    added = [
+        i for i, label in zip(labels.ids, labels.labels, strict=True) if label is None and i not in known
+    ]
+    if not added:
+        return edges.ids
+    return np.array([*edges.ids, *added], dtype=object)
+
+
+def _adjacency(edges: Edges | None, places: dict[str, int], notes: list[str]) -> csr_array:
+    n = len(places)
+    if edges is None:
+        return csr_array((n, n), dtype=np.float64)
+    unknown = [node for node in edges.ids if node not in places]
+    if unknown:
+        raise ValueError(
+            f"{edges.name} names {_count(len(unknown), 'id')} that the features do not have: "
+            f"{listed(unknown)}{_hint(unknown, places)}; add their features or remove their edges."
+        )
+    where = np.array([places[node] for node in edges.ids], dtype=np.int64)
+    u, v = where[edges.source], where[edges.target]
+    weights = np.ones(len(u)) if edges.weights is None else edges.weights
+    if edges.weights is not None:
+        # sums of repeated edges shall not depend on the order in which threads deliver rows
+        order = np.lexsort((weights, v, u))
+        u, v, weights = u[order], v[order], weights[order]
+    simple, self_loops, duplicates, zeros = simplify(coo_array((weights, (u, v)), shape=(n, n)))
+    mirrored = simple.T.tocsr()
+    adjacency = simple.maximum(mirrored)
+    notes += _edge_notes(edges, simple, mirrored, (self_loops, duplicates, zeros))
+    isolated = int(np.count_nonzero(np.diff(adjacency.indptr) == 0))
+    if isolated:
+        notes.append(f"{_count(isolated, 'node')} without any edge.")
+    return csr_array(adjacency)
+
+
+def _edge_notes(
+    edges: Edges, simple: csr_array, mirrored: csr_array, counts: tuple[int, int, int]
+) -> list[str]:
+    self_loops, duplicates, zeros = counts
+    notes = []
+    if self_loops:
+        notes.append(f"{edges.name}: removed {_count(self_loops, 'self-loop')}.")
+    if duplicates:
+        what = "stays one" if bool((simple.data == 1).all()) else "has the sum of their weights"
+        notes.append(
+            f"{edges.name}: merged {_count(duplicates, 'repeated edge')}; an edge listed twice {what}."
+        )
+    if zeros:
+        notes.append(f"{edges.name}: removed {_count(zeros, 'edge')} of weight 0.")
+    both = (simple != 0).multiply(mirrored != 0)
+    two_way = int(both.nnz) // 2
+    one_way = int(simple.nnz) - 2 * two_way
+    if two_way and one_way:
+        notes.append(
+            f"{edges.name}: {_count(two_way, 'edge')} listed in both directions and {one_way:,} in one; "
+            "directions are ignored."
+        )
+    differ = int((simple.multiply(both) != mirrored.multiply(both)).nnz) // 2 if two_way else 0
+    if differ:
+        notes.append(
+            f"{edges.name}: {_count(differ, 'edge')} of two weights, one per direction; the larger counts."
+        )
+    return notes
+
+
+def _place_labels(y: np.ndarray, labels: Labels, places: dict[str, int], notes: list[str]) -> None:
+    unknown, unlabelled = [], 0
+    for node, label in zip(labels.ids, labels.labels, strict=True):
+        if node in places:
+            y[places[node]] = label
+        elif label is None:
+            unlabelled += 1
+        else:
+            unknown.append(node)
+    if unknown:
+        raise ValueError(
+            f"{labels.name} has labels for {_count(len(unknown), 'id')} that the graph does not have: "
+            f"{listed(unknown)}{_hint(unknown, places)}; remove them or add the nodes."
+        )
+    if unlabelled:
+        notes.append(
+            f"{labels.name}: {_count(unlabelled, 'id')} without a label that the graph does not have."
+        )
+
+
+def _hint(unknown: list[str], places: dict[str, int]) -> str:
+    """Tell the usual reason why ids do not meet."""
+    node = unknown[0]
+    if node.endswith(".0") and node[:-2] in places:
+        return f" ({node!r} is {node[:-2]!r} there: a table program made ids decimal)"
+    if node.strip() in places:
+        return f" ({node!r} has spaces around it)"
+    if node.lstrip("0") in places or any(node.zfill(width) in places for width in range(2, 12)):
+        return f" ({node!r} differs there in leading zeros)"
+    return ""
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,113 @@
+"""Columns written as CSV, TSV, Parquet or JSON lines, whole or not at all."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gssl.io.atomic import whole_file
+from gssl.io.database import connect, named, quoted
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_FORMATS = {
+    ".csv": "FORMAT csv, HEADER true, DELIMITER ','",
+    ".tsv": "FORMAT csv, HEADER true, DELIMITER '\t'",
+    ".parquet": "FORMAT parquet, COMPRESSION zstd",
+    ".jsonl": "FORMAT json",
+}
+
+
+def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | None = 4) -> list[str]:
+    """Write columns of equal length as a table, by suffix.
+
+    In CSV and TSV a text that a spreadsheet would run as a formula gets an apostrophe in front: one that
+    begins with ``=``, ``@``, tab or carriage return, or with ``+`` or ``-`` and is no number. Parquet and
+    JSON lines keep every text as it is.
+
+    Parameters
+    ----------
+    path : path ending in .csv, .tsv, .parquet or .jsonl
+    columns : mapping of str to array
+        Numbers, booleans, or text as objects.
+    decimals : int or None, default=4
+        Of floats in CSV and TSV; None writes as many as are needed to read the same number back.
+
+    Returns
+    -------
+    list of str
+        What was changed on the way, in plain words.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "a.csv"
+    >>> write_columns(file, {"id": ["007", "=cmd()"], "score": np.array([0.5, 1.0])})
+    ['1 text that a spreadsheet would run as a formula has an apostrophe in front; Parquet keeps it.']
+    >>> print(file.read_text())
+    id,score
+    007,0.5000
+    '=cmd(),1.0000
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in _FORMATS:
+        raise ValueError(f"{path} must end in {', '.join(_FORMATS)}.")
+    arrays = {name: _array(values) for name, values in columns.items()}
+    asked, notes = ", ".join(named(name) for name in arrays), []
+    if suffix in (".csv", ".tsv"):
+        changed = sum(_neutralise(array) for array in arrays.values() if array.dtype == object)
+        asked = ", ".join(_cell(name, array, decimals) for name, array in arrays.items())
+        if changed:
+            texts, have, them = ("text", "has", "it") if changed == 1 else ("texts", "have", "them")
+            notes.append(
+                f"{changed:,} {texts} that a spreadsheet would run as a formula {have} an apostrophe in "
+                f"front; Parquet keeps {them}."
+            )
+    _copy(path, arrays, asked, _FORMATS[suffix])
+    return notes
+
+
+def is_formula(text: str) -> bool:
+    """Tell a text that a spreadsheet would run.
+
+    Examples
+    --------
+    >>> [is_formula(text) for text in ("=1+1", "-5", "-x", "naïve", "@a")]
+    [True, False, True, False, True]
+    """
+    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return False
+    return not _NUMBER.fullmatch(text)
+
+
+def _copy(path: str | Path, arrays: dict[str, np.ndarray], asked: str, style: str) -> None:
+    import duckdb
+
+    connection = connect()
+    connection.register("columns", arrays)
+    with whole_file(path) as part:
+        try:
+            connection.execute(f"COPY (SELECT {asked} FROM columns) TO {quoted(str(part))} ({style})")
+        except duckdb.Error as error:
+            told = str(error).splitlines()[0]
+            raise OSError(f"{path} cannot be written: {told}.") from error
+
+
+def _array(values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    # a copy, for texts may be changed below; as objects, for NumPy drops zeros at the end of text
+    return np.array(array, dtype=object) if array.dtype.kind in "UO" else array
+
+
+def _neutralise(array: np.ndarray) -> int:
+    places = [i for i, text in enumerate(array) if isinstance(text, str) and is_formula(text)]
+    for i in places:
+        array[i] = f"'{array[i]}"
+    return len(places)
+
+
+def _cell(name: str, array: np.ndarray, decimals: int | None) -> str:
+    if array.dtype.kind == "f" and decimals is not None:
+        return f"printf('%.{decimals}f', {named(name)}) AS {named(name)}"
+    return named(name)

@@ -1,0 +1,314 @@
+"""A saved model answers as the one that was fitted; a file that lies is refused."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from safetensors import safe_open
+from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression
+
+import gssl
+from gssl.io.fitted_attributes import fitted_attributes
+from gssl.io.models import FORMAT
+
+MODELS = {
+    "ogc": gssl.OGC(random_state=0),
+    "ogc-cross-entropy": gssl.OGC(loss="cross_entropy", random_state=np.int64(3), max_iter=5),
+    "logistic": gssl.EmbeddingClassifier(gssl.GGCM(depth=4, alpha=np.float64(0.2)), head="logistic"),
+    "ridge": gssl.EmbeddingClassifier(gssl.SGC(), head=gssl.RidgeHead(penalty=0.3)),
+    "adam": gssl.EmbeddingClassifier(gssl.SSGC(depth=4), head="adam", random_state=0),
+    "default": gssl.EmbeddingClassifier(),
+    "propagation": gssl.LabelPropagation(),
+    "spreading": gssl.LabelSpreading(alpha=0.5),
+}
+EMBEDDERS = {
+    "ggc": gssl.GGC(depth=3),
+    "sampled": gssl.GGC(negatives=2.0, random_state=1),
+    "ggcm": gssl.GGCM(),
+    "sgc": gssl.SGC(),
+    "ssgc": gssl.SSGC(),
+}
+LABELS = {
+    "text": ["b", "ä"],
+    "whole": [3, 7],
+    "float": [1.0, 2.0],
+    "bool": [False, True],
+}
+
+
+@pytest.fixture(scope="module")
+def graph():
+    rng = np.random.default_rng(0)
+    n = 24
+    A = np.triu(rng.random((n, n)) < 0.2, 1)
+    A[np.arange(n - 1), np.arange(1, n)] = True
+    X = rng.random((n, 5))
+    y = np.where(np.arange(n) % 3 == 0, np.arange(n) % 2, -1)
+    return X, csr_array((A | A.T).astype(float)), y
+
+
+def fitted(model, graph, kind="text", **changes):
+    X, A, y = graph
+    values = LABELS[kind]
+    labels = np.array([None if code < 0 else values[code] for code in y], dtype=object)
+    if kind == "bool":
+        labels = np.array([values[code] for code in y % 2])
+    return model.fit(changes.get("X", X), labels, adjacency=changes.get("A", A))
+
+
+def assert_same(left, right):
+    assert type(left) is type(right)
+    transient = {
+        attribute.name for attribute in fitted_attributes(type(left)) if attribute.kind == "transient"
+    }
+    assert set(vars(left)) - transient == set(vars(right)) - transient
+    for name, value in vars(left).items():
+        if name in transient:
+            continue
+        other = vars(right)[name]
+        if isinstance(value, csr_array):
+            np.testing.assert_array_equal(value.toarray(), other.toarray())
+        elif isinstance(value, dict):
+            assert list(value) == list(other)
+            for key in value:
+                np.testing.assert_array_equal(value[key], other[key])
+        elif hasattr(value, "get_params"):
+            assert_same(value, other)
+        else:
+            np.testing.assert_array_equal(value, other)
+            assert getattr(value, "dtype", None) == getattr(other, "dtype", None) or np.isscalar(other)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_classifier_predicts_the_same_on_a_new_graph(tmp_path, graph, name):
+    model = fitted(MODELS[name], graph)
+    gssl.save(model, tmp_path / "m.gssl")
+    loaded = gssl.load(tmp_path / "m.gssl")
+    assert_same(model, loaded)
+    X, A, _ = graph
+    n = len(X)
+    X_new = np.vstack([X, X[:4] + 0.1])
+    A_new = np.zeros((n + 4, n + 4))
+    A_new[:n, :n] = A.toarray()
+    A_new[n:, :4] = np.eye(4)
+    A_new = np.maximum(A_new, A_new.T)
+    np.testing.assert_array_equal(
+        loaded.predict_proba(X_new, adjacency=A_new), model.predict_proba(X_new, adjacency=A_new)
+    )
+    assert loaded.predict(X_new, adjacency=A_new).tolist() == model.predict(X_new, adjacency=A_new).tolist()
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_loaded_embedder_embeds_the_same(tmp_path, graph, name, dtype):
+    X, A, _ = graph
+    model = EMBEDDERS[name].fit(X.astype(dtype), adjacency=A)
+    gssl.save(model, tmp_path / "m.gssl")
+    loaded = gssl.load(tmp_path / "m.gssl")
+    assert_same(model, loaded)
+    np.testing.assert_array_equal(
+        loaded.transform(X[:9].astype(dtype), adjacency=A[:9][:, :9]),
+        model.transform(X[:9].astype(dtype), adjacency=A[:9][:, :9]),
+    )
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_classes_keep_their_type(tmp_path, graph, kind):
+    model = fitted(gssl.OGC(random_state=0), graph, kind)
+    gssl.save(model, tmp_path / "m.gssl")
+    loaded = gssl.load(tmp_path / "m.gssl")
+    assert loaded.classes_.dtype == model.classes_.dtype
+    assert loaded.transduction_.tolist() == model.transduction_.tolist()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_model_without_a_graph_keeps_its_nodes(tmp_path, graph, sparse):
+    X = csr_array(graph[0]) if sparse else graph[0]
+    model = gssl.OGC(random_state=0).fit(X, graph[2])
+    gssl.save(model, tmp_path / "m.gssl")
+    new = graph[0][:7] + 0.01
+    np.testing.assert_array_equal(gssl.load(tmp_path / "m.gssl").predict_proba(new), model.predict_proba(new))
+
+
+def test_labels_alone_need_no_features(tmp_path, graph):
+    _, A, y = graph
+    model = gssl.LabelPropagation().fit(None, y, adjacency=A)
+    gssl.save(model, tmp_path / "m.gssl")
+    loaded = gssl.load(tmp_path / "m.gssl")
+    np.testing.assert_array_equal(loaded.predict(None, adjacency=A), model.predict(None, adjacency=A))
+
+
+@pytest.mark.parametrize("model", [gssl.EmbeddingClassifier(gssl.SGC()), gssl.OGC(random_state=0)])
+def test_a_classifier_keeps_no_embeddings_and_needs_none(tmp_path, graph, model):
+    X, A, _ = graph
+    model = fitted(model, graph)
+    assert model.embedding_.shape == X.shape
+    gssl.save(model, tmp_path / "m.gssl")
+    with safe_open(tmp_path / "m.gssl", framework="np") as stored:
+        assert not any("embedding_" in key for key in stored.keys())  # noqa: SIM118
+    loaded = gssl.load(tmp_path / "m.gssl")
+    with pytest.raises(AttributeError, match="loaded model keeps none"):
+        loaded.embedding_  # noqa: B018
+    np.testing.assert_array_equal(loaded.predict(X, adjacency=A), model.predict(X, adjacency=A))
+
+
+def test_an_embedder_keeps_its_embedding_unless_told_not_to(tmp_path, graph):
+    X, A, _ = graph
+    model = gssl.SGC().fit(X, adjacency=A)
+    gssl.save(model, tmp_path / "m.gssl")
+    np.testing.assert_array_equal(gssl.load(tmp_path / "m.gssl").embedding_, model.embedding_)
+    gssl.save(model, tmp_path / "s.gssl", embedding=False)
+    assert not hasattr(gssl.load(tmp_path / "s.gssl"), "embedding_")
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (gssl.OGC(random_state=np.random.default_rng(0)), "random_state is Generator.*whole number"),
+        (gssl.OGC(random_state=np.random.RandomState(0)), "cannot be saved"),
+        (gssl.EmbeddingClassifier(head=LogisticRegression()), "LogisticRegression is not a method of gssl"),
+    ],
+)
+def test_what_cannot_be_saved_says_so(tmp_path, graph, model, message):
+    with pytest.raises(ValueError, match=message):
+        gssl.save(fitted(model, graph), tmp_path / "m.gssl")
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_objects_cannot_be_saved(tmp_path, graph):
+    with pytest.raises(ValueError, match="fit it before you save it"):
+        gssl.save(gssl.OGC(), tmp_path / "m.gssl")
+    with pytest.raises(ValueError, match="dict is not a method of gssl"):
+        gssl.save({}, tmp_path / "m.gssl")
+    model = fitted(gssl.OGC(random_state=0), graph)
+    model.surprise_ = 1
+    with pytest.raises(ValueError, match="holds 'surprise_', which saved models do not know"):
+        gssl.save(model, tmp_path / "m.gssl")
+
+
+@pytest.fixture
+def saved(tmp_path, graph):
+    """A saved OGC as a description and arrays, and a function that writes them back, changed."""
+    gssl.save(fitted(gssl.OGC(random_state=0), graph), tmp_path / "m.gssl")
+    with safe_open(tmp_path / "m.gssl", framework="np") as stored:
+        metadata = json.loads(stored.metadata()[FORMAT])
+        tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
+
+    def write(change):
+        change(metadata, tensors)
+        safetensors.numpy.save_file(tensors, tmp_path / "x.gssl", metadata={FORMAT: json.dumps(metadata)})
+        return tmp_path / "x.gssl"
+
+    return write
+
+
+def put(*path_and_value):
+    *path, last, value = path_and_value
+
+    def change(metadata, tensors):
+        place = metadata["model"]
+        for step in path:
+            place = place[step]
+        place[last] = value
+
+    return change
+
+
+def tensor(name, make):
+    def change(metadata, tensors):
+        tensors[name] = np.ascontiguousarray(make(tensors[name]))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (put("class", "LogisticRegression"), "'LogisticRegression', which is no method"),
+        (put("class", "SGC"), "a SGC has no parameter"),
+        (put("class", "os.system"), "no method of gssl"),
+        (put("class", 7), "no method of gssl"),
+        (put("params", 7), "does not describe a model"),
+        (put("params", "beta", "much"), "the parameter 'beta' of its OGC is 'much'"),
+        (put("params", "max_iter", 1.5), "'max_iter'"),
+        (put("params", "loss", "hinge"), "'loss'"),
+        (put("params", "gamma", 1), "no parameter 'gamma'"),
+        (put("classes", None), "classes are not a list"),
+        (put("classes", {"dtype": "|O", "values": ["a", "b"]}), "classes are not a list"),
+        (put("classes", {"dtype": "<U1", "values": ["a", "a"]}), "different values"),
+        (put("classes", {"dtype": "<U1", "values": ["b", "a"]}), "not in order"),
+        (put("classes", {"dtype": "<U1", "values": ["a", "b", "c"]}), "does not fit the rest"),
+        (put("classes", {"dtype": "<i8", "values": [10**30, 1]}), "classes are not a list"),
+        (put("fitted", None), "does not say what its OGC learned"),
+        (put("fitted", "spell_", 1), "a OGC has no 'spell_'"),
+        (put("fitted", "n_iter_", -1), "'n_iter_' is -1"),
+        (put("fitted", "n_iter_", 10**12), "iterations where 64 were allowed"),
+        (put("fitted", "n_features_in_", 6), "does not fit the rest"),
+        (put("fitted", "coef_", "nothing"), "numbers of 'coef_' are missing"),
+        (put("fitted", "coef_", None), "numbers of 'coef_' are missing"),
+        (put("fitted", "_replayed", 7), "'_replayed' is nothing that a saved model holds"),
+        (tensor("coef_", lambda W: W.T), "'coef_' has shape"),
+        (tensor("coef_", lambda W: W[0]), "'coef_' has 1 dimensions"),
+        (tensor("coef_", lambda W: W.astype(np.int64)), "stored as int64"),
+        (tensor("coef_", lambda W: W.astype(np.float16)), "stored as float16"),
+        (tensor("coef_", lambda W: W * np.nan), "NaN or infinity"),
+        (tensor("_fit_codes", lambda codes: codes + 5), "classes that are not there"),
+        (tensor("transduction_", lambda codes: codes - 9), "classes that are not there"),
+        (tensor("reached_", lambda mask: mask[:3]), "'reached_' has shape"),
+        (lambda metadata, tensors: metadata["model"]["fitted"].pop("coef_"), "'coef_' of its OGC is missing"),
+        (lambda metadata, tensors: metadata["model"]["fitted"].pop("n_features_in_"), "'n_features_in_'"),
+        (lambda metadata, tensors: metadata.update(model=[]), "does not describe a model"),
+        (lambda metadata, tensors: metadata.update(version=99), "reads up to 1: update gssl"),
+        (lambda metadata, tensors: metadata.update(format="other"), "not a gssl model"),
+    ],
+)
+def test_a_lying_file_is_refused(saved, change, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        gssl.load(saved(change))
+    assert "x.gssl" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_lying_head_is_refused(tmp_path, graph):
+    gssl.save(fitted(gssl.EmbeddingClassifier(gssl.SGC()), graph), tmp_path / "m.gssl")
+    with safe_open(tmp_path / "m.gssl", framework="np") as stored:
+        metadata = json.loads(stored.metadata()[FORMAT])
+        tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
+    metadata["model"]["fitted"]["head_"]["classes"]["values"] = [0, 9]
+    safetensors.numpy.save_file(tensors, tmp_path / "x.gssl", metadata={FORMAT: json.dumps(metadata)})
+    with pytest.raises(ValueError, match="its head knows other classes"):
+        gssl.load(tmp_path / "x.gssl")
+
+
+def test_a_truncated_or_foreign_file_is_refused(tmp_path, graph):
+    gssl.save(fitted(gssl.OGC(random_state=0), graph), tmp_path / "m.gssl")
+    whole = (tmp_path / "m.gssl").read_bytes()
+    bad = tmp_path / "bad.gssl"
+    for content in (
+        *(whole[:size] for size in (0, 5, 100, len(whole) // 2, len(whole) - 1)),
+        pickle.dumps({}),
+        b"x" * 99,
+    ):
+        bad.write_bytes(content)
+        with pytest.raises(ValueError, match=r"bad\.gssl is not a saved model, or not a whole one"):
+            gssl.load(bad)
+    safetensors.numpy.save_file({"a": np.ones(2)}, bad)
+    with pytest.raises(ValueError, match="not a gssl model"):
+        gssl.load(bad)
+    safetensors.numpy.save_file({"a": np.ones(2)}, bad, metadata={FORMAT: "{"})
+    with pytest.raises(ValueError, match="not JSON"):
+        gssl.load(bad)
+    with pytest.raises(FileNotFoundError, match="is not there"):
+        gssl.load(tmp_path / "missing.gssl")
+
+
+def test_feature_names_are_kept(tmp_path, graph):
+    import pandas as pd
+
+    X = pd.DataFrame(graph[0], columns=list("abcde"))
+    model = fitted(gssl.OGC(random_state=0), graph, X=X)
+    gssl.save(model, tmp_path / "m.gssl")
+    assert gssl.load(tmp_path / "m.gssl").feature_names_in_.tolist() == list("abcde")

@@ -1,0 +1,196 @@
+"""The same small graph from every neighbouring library."""
+
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy.sparse import coo_array
+
+import gssl
+from gssl.io import from_dgl, from_frames, from_networkx, from_pyg, from_scipy, to_networkx
+
+A = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+
+
+class Tensor:
+    """What a torch tensor looks like from outside."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def numpy(self):
+        return self.values
+
+
+FRAMES = {"pandas": pd.DataFrame, "polars": lambda d: pl.DataFrame(d, strict=False), "pyarrow": pa.table}
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_frames(library):
+    frame = FRAMES[library]
+    problem = from_frames(
+        frame({"src": ["007", "naïve"], "dst": ["naïve", "8"], "weight": [2.0, 1.0]}),
+        frame({"id": ["007", "8"], "label": ["spy", None]}),
+        frame(
+            {
+                "id": ["007", "naïve", "8", "9"],
+                "x": [1, 2, 3, 4],
+                "ok": [True, False, True, False],
+                "job": list("abab"),
+            }
+        ),
+    )
+    assert problem.node_ids.tolist() == ["007", "naïve", "8", "9"]
+    np.testing.assert_array_equal(problem.adjacency.toarray(), A)
+    assert problem.y.tolist() == ["spy", None, None, None]
+    assert problem.feature_names == ("x", "ok", "job=a", "job=b")
+    np.testing.assert_array_equal(problem.features, [[1, 1, 1, 0], [2, 0, 0, 1], [3, 1, 1, 0], [4, 0, 0, 1]])
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_integers_with_gaps_keep_every_digit(library):
+    big = 2**63 - 1
+    column = pd.array([big, None, 3], dtype="Int64") if library == "pandas" else [big, None, 3]
+    problem = from_frames(
+        FRAMES[library]({"a": [big, 3], "b": [3, 4]}), FRAMES[library]({"id": [big, 3, 4], "label": column})
+    )
+    assert dict(zip(problem.node_ids, problem.y, strict=True)) == {str(big): str(big), "3": None, "4": "3"}
+
+
+def test_floats_and_lists_in_frames():
+    edges = pd.DataFrame({"a": [1.0, 2.0], "b": [2, 3]})
+    lists = pl.DataFrame({"id": [1, 2, 3], "v": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]})
+    problem = from_frames(edges, features=lists)
+    np.testing.assert_array_equal(problem.features, [[1, 2], [3, 4], [5, 6]])
+    mixed = pd.DataFrame({"a": [1, "x", 2.0], "b": ["x", 2, 1]}, dtype=object)
+    assert from_frames(mixed).node_ids.tolist() == ["1", "2", "x"]
+
+
+def test_bad_frames():
+    with pytest.raises(TypeError, match="not list"):
+        from_frames([1, 2])
+    with pytest.raises(ValueError, match="the table is empty"):
+        from_frames(pd.DataFrame())
+    with pytest.raises(ValueError, match="the table, row 2: column 'b' has no id"):
+        from_frames(pd.DataFrame({"a": ["x", "y"], "b": ["y", None]}))
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph])
+def test_networkx(kind):
+    graph = kind()
+    graph.add_nodes_from(["007", 1, 2, 3])
+    graph.add_weighted_edges_from([("007", 1, 2.0), (1, 2, 1.0)])
+    graph.nodes["007"]["label"], graph.nodes[2]["label"] = "spy", 5
+    for i, node in enumerate(graph):
+        graph.nodes[node].update(v=[i, 2 * i], x=i, y=-i)
+    problem = from_networkx(graph, features="v")
+    assert problem.node_ids.tolist() == ["007", "1", "2", "3"]
+    np.testing.assert_array_equal(problem.adjacency.toarray(), A)
+    assert problem.y.tolist() == ["spy", None, "5", None]
+    np.testing.assert_array_equal(problem.features, [[0, 0], [1, 2], [2, 4], [3, 6]])
+    assert not any("symmetric" in note for note in problem.notes)
+    named = from_networkx(graph, features=["x", "y"], weight=None)
+    assert named.feature_names == ("x", "y")
+    np.testing.assert_array_equal(named.features[:, 1], [0, -1, -2, -3])
+    assert named.adjacency.max() == 1
+
+
+def test_networkx_errors():
+    with pytest.raises(ValueError, match="no nodes"):
+        from_networkx(nx.Graph())
+    with pytest.raises(ValueError, match="node 1 has no attribute 'x'"):
+        from_networkx(nx.Graph([(1, 2)]), features=["x"])
+    with pytest.raises(ValueError, match="two nodes have the id '1'"):
+        from_networkx(nx.Graph([(1, "1")]))
+
+
+def test_back_to_networkx():
+    problem = from_scipy(np.array(A)[:3, :3], ["x", None, "y"], node_ids=["007", "b", "c"])
+    model = gssl.LabelPropagation().fit(None, problem.y, adjacency=problem.adjacency)
+    graph = to_networkx(problem, model)
+    assert graph["007"]["b"]["weight"] == 2
+    assert graph.number_of_edges() == 2
+    assert graph.nodes["007"]["label"] == "x"
+    assert "label" not in graph.nodes["b"]
+    node = graph.nodes["b"]
+    assert (node["predicted"], node["runner_up"], node["reached"]) == ("x", "y", True)
+    assert node["confidence"] == pytest.approx(2 / 3)
+    np.testing.assert_array_equal(from_networkx(graph).adjacency.toarray(), problem.adjacency.toarray())
+    assert "predicted" not in to_networkx(problem).nodes["b"]
+    with pytest.raises(ValueError, match="3 nodes but the graph has 4"):
+        to_networkx(from_scipy(A), model)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, Tensor])
+def test_pyg(wrap):
+    data = SimpleNamespace(
+        edge_index=wrap([[0, 1, 1, 2], [1, 0, 2, 1]]),
+        edge_weight=wrap([2.0, 2.0, 1.0, 1.0]),
+        x=wrap(np.eye(4, dtype=np.float32)),
+        y=wrap([[3], [4], [5], [6]]),
+        train_mask=wrap([True, False, True, False]),
+    )
+    problem = from_pyg(data)
+    np.testing.assert_array_equal(problem.adjacency.toarray(), A)
+    assert problem.y.tolist() == ["3", None, "5", None]
+    np.testing.assert_array_equal(problem.features, np.eye(4))
+    assert problem.features.dtype == np.float32
+    assert problem.notes == ["1 node without any edge"]
+    assert from_pyg(data, mask=None).y.tolist() == ["3", "4", "5", "6"]
+
+
+def test_pyg_errors():
+    with pytest.raises(TypeError, match="no edge_index"):
+        from_pyg(SimpleNamespace())
+    with pytest.raises(ValueError, match="2 × edges"):
+        from_pyg(SimpleNamespace(edge_index=np.zeros((3, 3), dtype=int)))
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        from_pyg(SimpleNamespace(edge_index=np.array([[0], [7]]), num_nodes=2))
+    with pytest.raises(ValueError, match="one class per node"):
+        from_pyg(SimpleNamespace(edge_index=np.array([[0], [1]]), y=np.eye(2)))
+
+
+def test_dgl():
+    graph = SimpleNamespace(
+        edges=lambda: (Tensor([0, 1]), Tensor([1, 2])),
+        num_nodes=lambda: 4,
+        ndata={
+            "feat": Tensor(np.eye(4)),
+            "label": Tensor([3, 4, 5, 6]),
+            "train_mask": Tensor([True] + 3 * [False]),
+        },
+        edata={"w": Tensor([2.0, 1.0])},
+    )
+    problem = from_dgl(graph, weight="w")
+    np.testing.assert_array_equal(problem.adjacency.toarray(), A)
+    assert problem.y.tolist() == ["3", None, None, None]
+    with pytest.raises(ValueError, match="no edge data 'v'; it has w"):
+        from_dgl(graph, weight="v")
+    with pytest.raises(TypeError, match="DGL graph"):
+        from_dgl(7)
+
+
+def test_scipy():
+    problem = from_scipy(coo_array(A), [0, -1, np.nan, 2.0], features=coo_array(np.eye(4)), node_ids=range(4))
+    assert problem.y.tolist() == ["0", None, None, "2"]
+    np.testing.assert_array_equal(problem.features.toarray(), np.eye(4))
+    half_way = from_scipy([[0, 1, 1], [0, 0, 0], [1, 0, 0]])
+    assert "not symmetric in 1 pair" in half_way.notes[0]
+    for arguments, message in (
+        ({"y": [1]}, "1 labels but 4 nodes"),
+        ({"features": np.eye(3)}, "3 rows of features but 4 nodes"),
+        ({"node_ids": ["a"]}, "1 node ids but 4 nodes"),
+        ({"features": np.full((4, 1), np.nan)}, "features contains NaN at row 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            from_scipy(A, **arguments)

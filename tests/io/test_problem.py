@@ -1,0 +1,118 @@
+"""Edges, features and labels brought together."""
+
+import numpy as np
+import pytest
+
+from gssl.io import Labels, assemble, read_edges, read_features, read_labels
+
+
+def edges(rows, weighted=False):
+    values = ", ".join(f"('{a}', '{b}'" + (f", {w[0]})" if w else ")") for a, b, *w in rows)
+    names = "a, b, weight" if weighted else "a, b"
+    return read_edges(f"SELECT * FROM (VALUES {values}) AS e({names})")
+
+
+def labels(**given):
+    ids = np.array(list(given), dtype=object)
+    return Labels(ids, np.array(list(given.values()), dtype=object))
+
+
+def features(*ids):
+    return read_features("SELECT * FROM (VALUES " + ", ".join(f"('{i}', 1.0)" for i in ids) + ") AS f(id, x)")
+
+
+def test_an_edge_list_in_one_direction_is_nothing_odd():
+    problem = assemble(edges([("a", "b"), ("b", "c")]), labels=labels(a="x", c=None))
+    assert problem.node_ids.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(problem.adjacency.toarray(), [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    assert problem.y.tolist() == ["x", None, None]
+    assert problem.given.tolist() == [True, False, False]
+    assert problem.notes == []
+    assert repr(problem) == "Problem(nodes=3, edges=2, features=no, labels=1)"
+
+
+def test_an_edge_list_in_both_directions_is_the_same():
+    both = assemble(edges([("a", "b"), ("b", "c"), ("b", "a"), ("c", "b")]))
+    np.testing.assert_array_equal(both.adjacency.toarray(), [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    assert both.notes == []
+
+
+def test_what_is_odd_is_told():
+    problem = assemble(edges([("a", "a"), ("a", "b"), ("a", "b"), ("b", "a"), ("b", "c"), ("d", "d")]))
+    np.testing.assert_array_equal(problem.adjacency.toarray()[:3, :3], [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    told = [note.removeprefix("the query: ") for note in problem.notes]
+    assert told == [
+        "removed 2 self-loops.",
+        "merged 1 repeated edge; an edge listed twice stays one.",
+        "1 edge listed in both directions and 1 in one; directions are ignored.",
+        "1 node without any edge.",
+    ]
+
+
+def test_weights_are_added_and_the_larger_direction_counts():
+    rows = [("a", "b", 2), ("a", "b", 3), ("b", "c", 1), ("c", "b", 4), ("a", "c", 0)]
+    problem = assemble(edges(rows, weighted=True))
+    np.testing.assert_array_equal(problem.adjacency.toarray(), [[0, 5, 0], [5, 0, 4], [0, 4, 0]])
+    told = " ".join(problem.notes)
+    assert "has the sum of their weights" in told
+    assert "removed 1 edge of weight 0" in told
+    assert "1 edge of two weights, one per direction; the larger counts" in told
+
+
+def test_features_set_the_nodes():
+    problem = assemble(edges([("a", "b")]), features("c", "b", "a"), labels(a="x"))
+    assert problem.node_ids.tolist() == ["c", "b", "a"]
+    np.testing.assert_array_equal(problem.adjacency.toarray(), [[0, 0, 0], [0, 0, 1], [0, 1, 0]])
+    assert problem.y.tolist() == [None, None, "x"]
+    assert problem.feature_names == ("x",)
+    assert problem.notes == ["1 node without any edge."]
+
+
+def test_unknown_ids_are_listed_up_to_five():
+    rows = [("a", f"n{i}") for i in range(7)]
+    with pytest.raises(ValueError, match=r"7 ids that the features do not have: 'n0', .*'n4' and 2 more"):
+        assemble(edges(rows), features("a"))
+    with pytest.raises(
+        ValueError, match=r"labels for 7 ids that the graph does not have: 'n0', .*and 2 more"
+    ):
+        assemble(edges([("a", "b")]), labels=labels(a="x", **{f"n{i}": "y" for i in range(7)}))
+    with pytest.raises(ValueError, match="labels for 1 id that"):
+        assemble(edges([("a", "b")]), features("a", "b"), labels(c="x"))
+
+
+@pytest.mark.parametrize(
+    ("node", "label_id", "hint"),
+    [
+        ("7", "7.0", "made ids decimal"),
+        ("7", "007", "leading zeros"),
+        ("007", "7", "leading"),
+        ("7", "7 ", "spaces"),
+    ],
+)
+def test_the_usual_reasons_are_named(node, label_id, hint):
+    given = Labels(np.array([label_id], dtype=object), np.array(["x"], dtype=object))
+    with pytest.raises(ValueError, match=hint):
+        assemble(edges([(node, "b")]), labels=given)
+
+
+def test_ids_listed_without_a_label():
+    alone = assemble(edges([("a", "b")]), labels=labels(a="x", z=None))
+    assert alone.node_ids.tolist() == ["a", "b", "z"]
+    assert alone.notes == ["1 node without any edge."]
+    known = assemble(edges([("a", "b")]), features("a", "b"), labels(a="x", z=None))
+    assert known.node_ids.tolist() == ["a", "b"]
+    assert known.notes == ["labels: 1 id without a label that the graph does not have."]
+
+
+def test_no_edges():
+    problem = assemble(None, features("a", "b"), labels(a="x"))
+    assert problem.adjacency.shape == (2, 2)
+    assert problem.adjacency.nnz == 0
+    with pytest.raises(ValueError, match="neither edges nor features"):
+        assemble(None)
+
+
+def test_notes_of_the_parts_are_kept(tmp_path):
+    (tmp_path / "l.csv").write_text("id,label\na,x\na,x\n")
+    problem = assemble(edges([("a", "b")]), labels=read_labels(tmp_path / "l.csv"))
+    assert problem.notes[0].endswith("merged 1 repeated row.")
