@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.manifold import TSNE
+from sklearn.utils.extmath import randomized_svd
 
 # t-SNE takes about 6 s for 2,700 nodes and 500 iterations on two cores; PCA shows classes less well
 _MAX_TSNE = 5000
@@ -53,16 +53,15 @@ def node_map(embedding: Any, max_nodes: int = 5000, random_state: int = 0) -> tu
 
 
 def _components(rows: Any, random_state: int) -> np.ndarray:
-    n, d = rows.shape
-    size = min(_N_COMPONENTS, d, n)
-    if issparse(rows):
-        if size < d:
-            return np.asarray(TruncatedSVD(size, random_state=random_state).fit_transform(rows))
-        rows = rows.toarray()
-    rows = rows.astype(np.float64)
-    if size < min(n, d):
-        return np.asarray(PCA(size, svd_solver="randomized", random_state=random_state).fit_transform(rows))
-    return np.asarray(PCA(size, svd_solver="full").fit_transform(rows)) if n > 1 else rows[:, :size]
+    """Give the principal components; sparse rows are not centred, which would fill them."""
+    if not issparse(rows):
+        rows = rows.astype(np.float64)
+        rows -= rows.mean(axis=0)
+    size = min(_N_COMPONENTS, *rows.shape)
+    if size == 0:
+        return np.zeros((rows.shape[0], 0))
+    left, values, _ = randomized_svd(rows, size, random_state=random_state)
+    return np.asarray(left * values)
 
 
 def _layout(Z: np.ndarray, random_state: int) -> np.ndarray:
