@@ -1,5 +1,6 @@
 import json
 import re
+import subprocess
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -122,7 +123,9 @@ def test_cora_stays_below_three_megabytes(tmp_path, page_of):
     labels = data.mask_labels("default")
     y = np.array(data.class_names, dtype=object)[labels]
     y[labels == -1] = None
-    write_page(tmp_path / "cora.html", page_of(data, y))
+    with pytest.warns(gssl.GraphWarning, match="167 nodes"):
+        page = page_of(data, y)
+    write_page(tmp_path / "cora.html", page)
     assert (tmp_path / "cora.html").stat().st_size < 3_000_000
 
 
@@ -169,3 +172,11 @@ def test_a_missing_extra_is_named(karate_page, tmp_path, monkeypatch, package):
     with pytest.raises(ImportError, match=r"pip install gssl\[report\]"):
         write_page(tmp_path / "p.html", karate_page)
     assert not list(tmp_path.iterdir())
+
+
+def test_drawing_is_loaded_only_when_a_page_is_written():
+    code = (
+        "import sys, gssl.report; print([m for m in ('altair', 'jinja2', 'vl_convert') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

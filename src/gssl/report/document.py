@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -41,8 +42,7 @@ def render(page: Page) -> bytes:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(percent=_percent, duration=_duration, words=_words)
-    # our script together with the libraries it draws by
-    script = _script(vl_convert.javascript_bundle(_read("page.js")))
+    script = _script()
     html = environment.from_string(_read("page.html")).render(
         page=page,
         health=page.health,
@@ -65,8 +65,11 @@ def _read(name: str) -> str:
     return _FOLDER.joinpath(name).read_text(encoding="utf-8")
 
 
-def _script(code: str) -> Markup:
-    """Make code safe to stand in a script element; browsers hash it with line ends normalised."""
+@cache
+def _script() -> Markup:
+    """Give our script with the libraries it draws by, safe to stand in a script element."""
+    code = vl_convert.javascript_bundle(_read("page.js"))
+    # browsers hash it with line ends normalised
     code = code.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--")
     return Markup(code)
 
