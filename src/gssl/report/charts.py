@@ -80,13 +80,15 @@ def curve(values: Any) -> Spec:
     """Draw one quantity over the iterations; values that are not finite are left out."""
     numbers = np.asarray(values, dtype=np.float64).ravel()
     rows = [{"k": k, "value": float(v)} for k, v in enumerate(numbers, start=1) if np.isfinite(v)]
+    # between few iterations Vega would put halves
+    ticks: dict[str, Any] = (
+        {"values": list(range(1, len(numbers) + 1))} if len(numbers) <= 8 else {"tickCount": 6}
+    )
     line = (
         over_rows()
         .mark_line(color=ACCENT, strokeWidth=2, point={"filled": True, "size": 26, "color": ACCENT})
         .encode(
-            x=alt.X(
-                "k:Q", title="iteration", scale=_SNUG, axis=alt.Axis(grid=False, tickMinStep=1, tickCount=6)
-            ),
+            x=alt.X("k:Q", title="iteration", scale=_SNUG, axis=alt.Axis(grid=False, format="d", **ticks)),
             y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
             tooltip=[
                 alt.Tooltip("k:Q", title="iteration"),
