@@ -1,0 +1,137 @@
+"""Whether the graph is of use at all, judged by the labels at hand."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gssl.evaluation.held_out import held_out_accuracy
+from gssl.graph import check_adjacency
+from gssl.methods import SGC, SSGC, EmbeddingClassifier, LabelPropagation
+
+
+@dataclass(frozen=True)
+class GraphGain:
+    """Held-out accuracy with the graph and without it, on the same hidden labels.
+
+    ``standard_error`` is that of ``difference``; ``verdict`` is one sentence.
+    """
+
+    with_graph: float
+    without_graph: float
+    difference: float
+    standard_error: float
+    n_labels: int
+    verdict: str
+
+
+def graph_gain(
+    X: Any,
+    y: Any,
+    adjacency: Any,
+    n_folds: int = 5,
+    random_state: int = 0,
+    on_fold: Callable[[int, int], None] | None = None,
+) -> GraphGain:
+    """Ask whether the graph beats no graph.
+
+    Logistic regression on smoothed features (SSGC) is held against the same on raw features, with the
+    same labels hidden. Where there are no features, label propagation is held against the most frequent
+    class. A difference of less than two standard errors is called none.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, d), or None
+    y : array-like of shape (n,)
+        Labels; −1, None or NaN where there is none.
+    adjacency : sparse matrix or array-like of shape (n, n)
+    n_folds : int, default=5
+    random_state : int, default=0
+        Draws the folds.
+    on_fold : callable, optional
+        Called with the number of fits done and of all fits.
+
+    Returns
+    -------
+    GraphGain
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> graph_gain(None, data.labels, data.adjacency).verdict
+    'The graph helps: 94.1 % of 34 hidden labels are right with it and 50.0 % without (+44.1 ± 9.9 points).'
+    """
+    if adjacency is None:
+        raise ValueError("there is no graph to judge: pass adjacency=.")
+    fits = _FitCounter(on_fold, n_models=1 if X is None else 2)
+    judge = partial(held_out_accuracy, n_folds=n_folds, random_state=random_state, on_fold=fits)
+    if X is None:
+        graph = judge(LabelPropagation(), None, y, adjacency)
+        values, counts = np.unique(graph.truth, return_counts=True)
+        without = graph.truth == values[counts.argmax()]
+    else:
+        A = check_adjacency(adjacency, allow_empty=True)
+        # smoothing sees no labels, so one run serves all folds
+        U = SSGC().fit_transform(X, adjacency=A)
+        no_graph = EmbeddingClassifier(SGC(depth=0))
+        graph, plain = judge(no_graph, U, y, A), judge(no_graph, X, y, A)
+        without = plain.truth == plain.predicted
+    return compare_hits(graph.truth == graph.predicted, without)
+
+
+def compare_hits(with_graph: np.ndarray, without_graph: np.ndarray) -> GraphGain:
+    r"""Compare two methods on the same nodes, pair by pair.
+
+    With one win and one loss added to the differences d, so that few labels cannot seem certain:
+
+    .. math:: \sqrt{\Big(\frac{\sum d^2 + 2}{n + 2} - \big(\frac{\sum d}{n + 2}\big)^2\Big) / (n + 2)}
+
+    Parameters
+    ----------
+    with_graph, without_graph : bool ndarray of shape (n,)
+        Which predictions are right.
+
+    Returns
+    -------
+    GraphGain
+
+    Examples
+    --------
+    >>> gain = compare_hits(np.array([True, True]), np.array([True, False]))
+    >>> gain.difference, round(gain.standard_error, 3)
+    (0.5, 0.415)
+    """
+    d = with_graph.astype(np.float64) - without_graph.astype(np.float64)
+    n = len(d) + 2
+    error = float(np.sqrt(((np.square(d).sum() + 2) / n - (d.sum() / n) ** 2) / n))
+    difference = float(d.mean())
+    accuracies = float(with_graph.mean()), float(without_graph.mean())
+    return GraphGain(*accuracies, difference, error, len(d), _verdict(accuracies, difference, error, len(d)))
+
+
+def _verdict(accuracies: tuple[float, float], difference: float, error: float, n: int) -> str:
+    if abs(difference) < 2 * error:
+        said = "The graph makes no clear difference"
+    else:
+        said = "The graph helps" if difference > 0 else "The graph hurts"
+    graph, plain = (f"{100 * value:.1f} %" for value in accuracies)
+    sign = "−" if difference < 0 else "+"
+    points = f"({sign}{100 * abs(difference):.1f} ± {100 * error:.1f} points)"
+    return f"{said}: {graph} of {n:,} hidden labels are right with it and {plain} without {points}."
+
+
+@dataclass
+class _FitCounter:
+    """Counts fits over several models, where each model counts its own folds."""
+
+    on_fold: Callable[[int, int], None] | None
+    n_models: int
+    done: int = 0
+
+    def __call__(self, _: int, n_folds: int) -> None:
+        self.done += 1
+        if self.on_fold is not None:
+            self.on_fold(self.done, n_folds * self.n_models)

@@ -1,0 +1,119 @@
+"""What a graph and its labels look like before anything is run."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gssl.graph import clean_adjacency, connected_components
+from gssl.methods._labels import encode_labels
+
+
+@dataclass(frozen=True)
+class Health:
+    """The facts about a graph that decide what any method can do with it.
+
+    ``degrees`` counts neighbours (weights and self-loops do not count): its ``min``, ``median``, ``mean``,
+    ``p90`` and ``max``. ``n_unreached`` nodes are in components without a label. ``homophily`` is the part
+    of the ``n_labelled_edges`` edges with two labelled ends whose ends agree, None where there are none.
+    """
+
+    n_nodes: int
+    n_edges: int
+    n_features: int | None
+    n_components: int
+    largest_component: int
+    n_isolated: int
+    degrees: dict[str, float]
+    n_labelled: int
+    label_counts: dict[str, int]
+    n_unreached: int
+    homophily: float | None
+    n_labelled_edges: int
+
+
+def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Health:
+    """Count what matters about a graph and its labels; no labels, or one class, are no error here.
+
+    Parameters
+    ----------
+    adjacency : sparse matrix or array-like, shape (n, n)
+        Directions, weights, duplicates and self-loops do not count.
+    y : array-like of shape (n,)
+        Labels; −1, None or NaN where there is none.
+    n_features : int, optional
+        Only carried along.
+
+    Returns
+    -------
+    Health
+
+    Examples
+    --------
+    >>> health = graph_health([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]], ["a", "a", "b", None])
+    >>> health.n_edges, health.n_components, health.n_isolated, health.n_unreached
+    (2, 2, 1, 1)
+    >>> health.homophily, health.label_counts
+    (0.5, {'a': 2, 'b': 1})
+    """
+    A, _ = clean_adjacency(adjacency)
+    n = A.shape[0]
+    if n == 0:
+        raise ValueError("the graph has zero nodes: give at least one.")
+    names, codes = _codes(y)
+    if len(codes) != n:
+        raise ValueError(f"y has {len(codes)} entries but the graph has {n} nodes: give one label per node.")
+    labelled = codes >= 0
+    component = connected_components(A)
+    sizes = np.bincount(component)
+    edges = A.tocoo()
+    # each edge is stored in both directions: count it once
+    counted = (edges.row < edges.col) & labelled[edges.row] & labelled[edges.col]
+    agree = codes[edges.row[counted]] == codes[edges.col[counted]]
+    reached = np.zeros(len(sizes), dtype=bool)
+    reached[component[labelled]] = True
+    degree = np.diff(A.indptr)
+    return Health(
+        n_nodes=n,
+        n_edges=A.nnz // 2,
+        n_features=n_features,
+        n_components=len(sizes),
+        largest_component=int(sizes.max()),
+        n_isolated=int((degree == 0).sum()),
+        degrees=_spread(degree),
+        n_labelled=int(labelled.sum()),
+        label_counts={name: int((codes == code).sum()) for code, name in enumerate(names)},
+        n_unreached=int(sizes[~reached].sum()),
+        homophily=float(agree.mean()) if agree.size else None,
+        n_labelled_edges=int(agree.size),
+    )
+
+
+def _codes(y: Any) -> tuple[list[str], np.ndarray]:
+    """Give class names and a code per node, −1 where there is no label; also for fewer than two classes."""
+    values = list(y)
+    known = [i for i, value in enumerate(values) if not _is_missing(value)]
+    distinct = {str(values[i]) for i in known}
+    if len(distinct) < 2:
+        codes = np.full(len(values), -1)
+        codes[known] = 0
+        return sorted(distinct), codes
+    classes, codes = encode_labels(y)
+    return [str(value) for value in classes], codes
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas' marks for a missing value cannot be compared with anything, themselves included
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return not isinstance(value, str) and bool(value != value or value == -1)
+
+
+def _spread(degree: np.ndarray) -> dict[str, float]:
+    return {
+        "min": float(degree.min()),
+        "median": float(np.median(degree)),
+        "mean": float(degree.mean()),
+        "p90": float(np.percentile(degree, 90)),
+        "max": float(degree.max()),
+    }

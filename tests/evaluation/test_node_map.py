@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.neighbors import KNeighborsClassifier
+
+from gssl.evaluation import least_certain, node_map
+
+
+def clusters(n=240, d=60):
+    rng = np.random.default_rng(1)
+    labels = np.arange(n) % 3
+    return np.eye(3, d)[labels] * 4 + rng.normal(scale=0.5, size=(n, d)), labels
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array, lambda X: X.astype(np.float32)])
+def test_classes_lie_apart_and_the_seed_decides(form):
+    X, labels = clusters()
+    indices, xy = node_map(form(X))
+    assert indices.tolist() == list(range(240))
+    assert np.abs(xy).max() == pytest.approx(1.0)
+    near = KNeighborsClassifier(5).fit(xy[::2], labels[::2])
+    assert near.score(xy[1::2], labels[1::2]) > 0.97
+    np.testing.assert_array_equal(node_map(form(X))[1], xy)
+
+
+def test_a_large_graph_is_sampled():
+    X, _ = clusters()
+    indices, xy = node_map(X, max_nodes=50)
+    assert indices.tolist() == sorted(set(indices.tolist()))
+    assert xy.shape == (50, 2)
+    assert not np.array_equal(indices, node_map(X, max_nodes=50, random_state=1)[0])
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (2, 1), (3, 0), (5, 1), (6, 2), (40, 3)])
+def test_small_and_flat_embeddings_have_a_map_too(shape):
+    rng = np.random.default_rng(0)
+    for X in (rng.normal(size=shape), np.ones(shape)):
+        indices, xy = node_map(X)
+        assert indices.tolist() == list(range(shape[0]))
+        assert np.isfinite(xy).all()
+        assert xy.shape == (shape[0], 2)
+
+
+def test_no_room_for_a_node_is_refused():
+    with pytest.raises(ValueError, match="at least 1 node"):
+        node_map(np.eye(3), max_nodes=0)
+
+
+def test_the_least_certain_unlabelled_unlinked_nodes_come_first():
+    #      0 — 1 — 2 — 3 — 4 — 5, and 6 alone
+    A = np.zeros((7, 7))
+    for a in range(5):
+        A[a, a + 1] = A[a + 1, a] = 1
+    margin = np.array([0.5, 0.1, 0.0, 0.05, 0.3, 0.2, 0.0])
+    P = np.column_stack([(1 + margin) / 2, (1 - margin) / 2])
+    given = np.array([False, False, True, False, False, False, False])
+    assert least_certain(P, given, A).tolist() == [3, 1, 5]
+    assert least_certain(P, given, A, n=1).tolist() == [3]
+    assert least_certain(P, np.ones(7, dtype=bool), A).tolist() == []

@@ -1,0 +1,101 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import gssl
+from gssl.evaluation import (
+    confidence_histogram,
+    confusion_matrix,
+    expected_calibration_error,
+    graph_gain,
+    graph_health,
+    held_out_accuracy,
+    least_certain,
+    reliability,
+)
+from gssl.io import list_predictions
+from gssl.report import MapPoint, Page
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "=cmd()",
+    '"};alert(1)//',
+    "${x} {{ 7 * 7 }} {% raw %}",
+    "a.b[0]['c']\\",
+    "naïve \u202eevil\u2028 日本 🜁",
+    "half \ud800 pair",
+)
+
+
+def _page_of(data, y):
+    """Everything that there is to show about one run."""
+    model = gssl.LabelPropagation().fit(None, y, adjacency=data.adjacency)
+    given = np.array([value is not None for value in y])
+    predictions = list_predictions(model, data.node_ids, given)
+    held_out = held_out_accuracy(gssl.LabelPropagation(), None, y, data.adjacency)
+    bins = reliability(held_out.truth, held_out.distributions, held_out.classes)
+    xy = np.random.default_rng(0).uniform(-1, 1, size=(data.n_nodes, 2))
+    return Page(
+        title=data.name,
+        command=f"gssl classify --edges {data.name}.csv",
+        health=graph_health(data.adjacency, y, data.n_features),
+        versions={"gssl": gssl.__version__},
+        seconds=12.34,
+        notes=["3 self-loops were removed."],
+        gain=graph_gain(None, y, data.adjacency),
+        held_out=held_out,
+        reliability=bins,
+        calibration_error=expected_calibration_error(bins),
+        history={"smoothing_loss": np.array([3.0, 2.0, np.inf, 1.5])},
+        confusion=confusion_matrix(held_out.truth, held_out.predicted, source="Hidden labels."),
+        confidences=confidence_histogram(model.label_distributions_.max(axis=1)),
+        points=[
+            MapPoint(row.id, float(x), float(y), row.label, row.confidence, row.given)
+            for row, (x, y) in zip(predictions, xy, strict=True)
+        ],
+        next_labels=[
+            predictions[i] for i in least_certain(model.label_distributions_, given, data.adjacency, 5)
+        ],
+    )
+
+
+@pytest.fixture(scope="session")
+def hostile_names():
+    return HOSTILE
+
+
+@pytest.fixture(scope="session")
+def page_of():
+    return _page_of
+
+
+@pytest.fixture(scope="session")
+def karate_page():
+    data = gssl.datasets.load("karate")
+    y = np.array(data.class_names, dtype=object)[data.labels]
+    y[10:24] = None
+    return _page_of(data, y)
+
+
+@pytest.fixture(scope="session")
+def hostile_page():
+    """A page on which every name that a user could choose is hostile."""
+    data = gssl.datasets.load("karate")
+    classes = np.array(HOSTILE, dtype=object)
+    y = classes[np.arange(34) % len(classes)]
+    y[30:] = None
+    page = _page_of(data, y)
+    points = [replace(point, id=HOSTILE[i % len(HOSTILE)]) for i, point in enumerate(page.points)]
+    rows = [replace(row, id=HOSTILE[i % len(HOSTILE)]) for i, row in enumerate(page.next_labels)]
+    return replace(
+        page,
+        title=HOSTILE[1],
+        command=f"gssl classify --edges '{HOSTILE[0]}'",
+        versions={HOSTILE[0]: HOSTILE[1]},
+        notes=HOSTILE,
+        history={name: np.array([2.0, 1.0]) for name in HOSTILE},
+        points=points,
+        next_labels=rows,
+    )

@@ -1,0 +1,127 @@
+"""A report opened from disk, as a user would, in a browser that has no network."""
+
+import shutil
+
+import pytest
+
+from gssl.report import write_page
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+DRAWN = "[...document.querySelectorAll('[data-chart]')].every(e => e.dataset.drawn === 'yes')"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Open a page offline; whatever it complains about, asks for or pops up is an error in the end."""
+    contexts, trouble = [], []
+
+    def open_page(page, width=1400, scheme="light"):
+        write_page(tmp_path / "report.html", page)
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        context.set_offline(True)
+        context.route(lambda url: not url.startswith("file:"), lambda route: _refuse(route, trouble))
+        tab = context.new_page()
+        tab.on("console", lambda message: trouble.append(f"console: {message.text}"))
+        tab.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+        tab.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        tab.goto((tmp_path / "report.html").as_uri())
+        tab.wait_for_function(DRAWN, timeout=60_000)
+        return tab
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+def _refuse(route, trouble):
+    trouble.append(f"request: {route.request.url}")
+    route.abort()
+
+
+@pytest.mark.parametrize("width", [1400, 360])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_charts_are_drawn_and_fit_the_window(open_page, karate_page, width, scheme):
+    tab = open_page(karate_page, width, scheme)
+    charts = tab.locator("[data-chart] svg")
+    assert charts.count() == 6
+    for box in (charts.nth(i).bounding_box() for i in range(6)):
+        assert box["width"] > 150
+        assert box["height"] > 80
+        assert box["x"] + box["width"] <= width
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    bars = tab.locator("[data-chart=confidences] .mark-rect path")
+    assert bars.count() == len(karate_page.confidences)
+    widths = bars.evaluate_all("bars => bars.map(bar => bar.getBBox().width)")
+    assert min(widths) > 3
+    # text of charts has the colour of the page's text, so it reads in the dark too
+    red = tab.evaluate(
+        "getComputedStyle(document.querySelector('[data-chart=labels] .role-axis-label text')).fill"
+    )
+    assert (int(red.split("(")[1].split(",")[0]) > 128) == (scheme == "dark")
+
+
+def hover(tab, place):
+    points = tab.locator("[data-chart=map] .mark-symbol path")
+    points.nth(place).scroll_into_view_if_needed()
+    points.nth(place).hover(force=True)
+    tooltip = tab.locator("#vg-tooltip-element.visible")
+    tooltip.wait_for(timeout=5000)
+    return tooltip
+
+
+def test_pointing_at_a_node_tells_its_id_label_and_confidence(open_page, karate_page):
+    tab = open_page(karate_page)
+    # given labels are drawn last, on top
+    last = [point for point in karate_page.points if point.given][-1]
+    rows = hover(tab, len(karate_page.points) - 1).locator("tr").all_inner_texts()
+    assert [row.split("\t") for row in rows] == [
+        ["id", last.id],
+        ["label", last.label],
+        ["confidence", "100%"],
+        ["label given", "yes"],
+    ]
+
+
+def test_a_class_in_the_legend_fades_the_others(open_page, karate_page):
+    tab = open_page(karate_page)
+    faint = "[data-chart=map] .mark-symbol path[opacity='0.05']"
+    assert tab.locator(faint).count() == 0
+    button = tab.locator(".legend button").first
+    name = button.locator("bdi").inner_text()
+    button.click()
+    assert tab.locator(faint).count() == sum(point.label != name for point in karate_page.points)
+    assert button.get_attribute("aria-pressed") == "true"
+    button.click()
+    assert tab.locator(faint).count() == 0
+
+
+def test_hostile_names_are_shown_and_never_run(open_page, hostile_page):
+    tab = open_page(hostile_page)
+    assert tab.title() == hostile_page.title
+    assert tab.locator("img").count() == 0
+    for place in range(len(hostile_page.points) - 8, len(hostile_page.points)):
+        tooltip = hover(tab, place)
+        assert tooltip.locator("script, img").count() == 0
+        tab.mouse.move(1, 1)
+    tab.locator(".legend button").first.click()

@@ -1,0 +1,182 @@
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import gssl
+from gssl.evaluation import graph_health
+from gssl.report import MapPoint, Page, write_page
+
+
+class Tree(HTMLParser):
+    """Collects what a browser would see: elements, their attributes, and text outside of scripts."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.elements, self.text, self.data, self.open = [], [], {}, None
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self.open = tag if tag in ("script", "style", "title") else None
+        if tag == "script":
+            self.data[dict(attrs).get("type", "code")] = ""
+
+    def handle_endtag(self, tag):
+        self.open = None
+
+    def handle_data(self, data):
+        if self.open == "script":
+            kind = list(self.data)[-1]
+            self.data[kind] += data
+        elif self.open != "style":
+            self.text.append(data)
+
+    def tags(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def read(path):
+    return Tree(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def karate(karate_page, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "karate.html"
+    write_page(path, karate_page)
+    return read(path)
+
+
+@pytest.fixture(scope="module")
+def hostile(hostile_page, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "hostile.html"
+    write_page(path, hostile_page)
+    return read(path)
+
+
+def test_every_section_is_there(karate):
+    sections = [section["id"] for section in karate.tags("section")]
+    assert sections == ["run", "map", "accuracy", "confidence", "next", "graph", "labels", "iterations"]
+    text = " ".join(" ".join(karate.text).split())
+    for said in (
+        "gssl classify --edges karate.csv",
+        "12.3 seconds",
+        "3 self-loops were removed.",
+        "5-fold label masking on 20 labels; the graph was never cut.",
+        "20 of 34 nodes came with a label, in 2 classes.",
+        "The graph helps",
+        "Smoothing loss",
+        "Mr. Hi",
+    ):
+        assert said in text
+
+
+def test_every_chart_has_a_place_and_every_place_a_chart(karate):
+    charts = json.loads(karate.data["application/json"])
+    places = [div["data-chart"] for div in karate.tags("div") if "data-chart" in div]
+    assert sorted(places) == sorted(charts)
+    assert set(charts) == {"map", "labels", "confusion", "confidences", "reliability", "curve-0"}
+    assert len(charts["map"]["datasets"]["rows"]) == 34
+    # what is not finite is left out
+    assert [row["k"] for row in charts["curve-0"]["datasets"]["rows"]] == [1, 2, 4]
+
+
+def test_the_page_may_fetch_nothing_and_run_only_its_own_script(karate):
+    [policy] = [meta["content"] for meta in karate.tags("meta") if "http-equiv" in meta]
+    assert "default-src 'none'" in policy
+    assert re.search(r"script-src 'sha256-[A-Za-z0-9+/=]{44}';", policy)
+    assert "unsafe-eval" not in policy
+    assert len(karate.tags("script")) == 2
+    assert not [
+        a for _, a in karate.elements if "src" in a or "href" in a or any(k.startswith("on") for k in a)
+    ]
+
+
+def test_hostile_names_stay_text(hostile, karate, hostile_names):
+    extra = {tag for tag, _ in hostile.elements} - {tag for tag, _ in karate.elements}
+    assert extra <= {"li", "span"}
+    assert len(hostile.tags("script")) == 2
+    assert not hostile.tags("img")
+    text = "".join(hostile.text)
+    for name in hostile_names[:6]:
+        assert name in text
+    assert "49" not in re.findall(r"\$\{x\} (\S+)", text)
+    labels = {row["label"] for row in json.loads(hostile.data["application/json"])["map"]["datasets"]["rows"]}
+    assert labels <= set(hostile_names)
+
+
+def test_no_name_becomes_a_field_or_an_expression(hostile, hostile_names):
+    charts = json.loads(hostile.data["application/json"])
+    for chart in charts.values():
+        del chart["datasets"]
+    said = json.dumps(charts, ensure_ascii=False)
+    assert not [name for name in hostile_names if name in said or json.dumps(name)[1:-1] in said]
+
+
+def test_cora_stays_below_three_megabytes(tmp_path, page_of):
+    data = gssl.datasets.load("cora")
+    labels = data.mask_labels("default")
+    y = np.array(data.class_names, dtype=object)[labels]
+    y[labels == -1] = None
+    with pytest.warns(gssl.GraphWarning, match="167 nodes"):
+        page = page_of(data, y)
+    write_page(tmp_path / "cora.html", page)
+    assert (tmp_path / "cora.html").stat().st_size < 3_000_000
+
+
+def test_the_least_that_can_be_said_is_a_page_too(tmp_path):
+    page = Page("Nothing", "gssl check", graph_health(np.zeros((3, 3)), [None] * 3))
+    write_page(tmp_path / "p.html", page)
+    tree = read(tmp_path / "p.html")
+    assert [section["id"] for section in tree.tags("section")] == ["run", "accuracy", "graph", "labels"]
+    assert "There is no estimate" in " ".join(tree.text)
+
+
+def test_a_sample_and_many_classes_are_said_to_be_so(karate_page, tmp_path):
+    points = [MapPoint(str(i), 0.0, i / 9, f"class {i}", 0.5, False) for i in range(14)]
+    counts = {f"class {i:02}": 1 for i in range(50)}
+    page = replace(karate_page, points=points, health=replace(karate_page.health, label_counts=counts))
+    write_page(tmp_path / "p.html", page)
+    text = " ".join(" ".join(read(tmp_path / "p.html").text).split())
+    assert "A random sample of 14 of 34 nodes is shown." in text
+    assert "4 smaller classes" in text
+    assert "The 40 most frequent are shown." in text
+
+
+def test_the_same_page_is_the_same_file(karate_page, tmp_path):
+    for name in ("a", "b"):
+        write_page(tmp_path / name, karate_page)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_page_that_fails_leaves_the_old_one_alone(karate_page, tmp_path):
+    path = tmp_path / "p.html"
+    path.write_text("old")
+    with pytest.raises(ValueError, match="JSON"):
+        write_page(path, replace(karate_page, points=[MapPoint("1", float("nan"), 0.0, "a", 0.5, True)]))
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
+def test_a_missing_extra_is_named(karate_page, tmp_path, monkeypatch, package):
+    for name in ("document", "charts", "map_chart", "canvas"):
+        monkeypatch.delitem(sys.modules, f"gssl.report.{name}", raising=False)
+        monkeypatch.delattr(f"gssl.report.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=r"pip install gssl\[report\]"):
+        write_page(tmp_path / "p.html", karate_page)
+    assert not list(tmp_path.iterdir())
+
+
+def test_drawing_is_loaded_only_when_a_page_is_written():
+    code = (
+        "import sys, gssl.report; print([m for m in ('altair', 'jinja2', 'vl_convert') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
