@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
-class Skipped(Exception):
+class Skipped(Exception):  # noqa: N818 - it is no error
     """Something that a benchmark needs is absent; the message says what."""
 
 

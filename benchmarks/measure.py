@@ -22,6 +22,9 @@ def run(entry: Race | Figure, *, quick: bool = False) -> Iterator[Row]:
             yield from _race(entry, min(entry.repeats, 3) if quick else entry.repeats)
     except Skipped as reason:
         yield Row(entry.name, entry.what, note=str(reason), skipped=True)
+    except ImportError as missing:
+        note = f"{missing.name} is not installed: pip install 'gssl[bench]'"
+        yield Row(entry.name, entry.what, note=note, skipped=True)
     except Exception as error:  # one broken row must not cost the whole run
         yield Row(entry.name, entry.what, note=f"{type(error).__name__}: {error}", failed=True)
     gc.collect()

@@ -12,6 +12,8 @@ from benchmarks import THREADS
 from gssl.operators import normalized_adjacency
 
 torch.set_num_threads(THREADS)
+# off by default as well; torch wants it said
+torch.sparse.check_sparse_tensor_invariants.disable()
 warnings.filterwarnings("ignore", ".*Sparse CSR tensor support.*")
 # PyG announces twice on every start that its future will differ
 warnings.filterwarnings("ignore", category=DeprecationWarning, module="torch_geometric")

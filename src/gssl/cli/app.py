@@ -1,6 +1,7 @@
-"""The commands and their options."""
+"""The commands and their options; each imports what it needs when it runs, so that ``--help`` is quick."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,47 +9,196 @@ import click
 
 import gssl
 
+_EMBEDDERS = ("ggc", "ggcm", "sgc", "ssgc")
+_METHODS = ("auto", "ogc", *_EMBEDDERS, "labelpropagation", "labelspreading")
+
 
 class _Group(click.Group):
-    """Says what a user did wrong in one sentence, without a traceback, and exits with 2."""
+    """Says what went wrong in one sentence, without a traceback, and exits with 2."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, ImportError, TypeError) as error:
             click.echo(f"gssl: {error}", err=True)
-            sys.exit(2)
+        except MemoryError:
+            click.echo("gssl: the memory is full: use fewer features or a smaller graph.", err=True)
+        except KeyboardInterrupt:
+            click.echo("gssl: interrupted; nothing was left half-written.", err=True)
+            sys.exit(130)
+        sys.exit(2)
+
+
+def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Put several options on a command, in the order in which they are listed."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+_EDGES = click.option(
+    "--edges", metavar="TABLE", help="Two columns of ids, and a weight if there is a third."
+)
+_LABELS = click.option("--labels", metavar="TABLE", help="An id and a label; no label: unknown.")
+_FEATURES = click.option(
+    "--features", metavar="TABLE", help="An id and numbers or categories; long, list, .npy and .npz too."
+)
+_TEXT = click.option("--text", metavar="COLUMN", help="A column of text among the features (TF-IDF).")
+_KNN = click.option("--knn", type=click.IntRange(min=1), metavar="K", help="Link each node to its K nearest.")
+_NAMES = _options(
+    click.option(
+        "--edge-columns", metavar="A,B[,W]", help="Names of the columns; guessed if not given.", default=""
+    ),
+    click.option("--id-column", metavar="NAME", help="The id among the features; guessed if not given."),
+    click.option(
+        "--normalize",
+        type=click.Choice(["auto", "l1", "none"]),
+        default="auto",
+        show_default=True,
+        help="Scale feature rows to sum to one; auto: if none is negative.",
+    ),
+)
+_SEED = click.option("--seed", type=int, default=0, show_default=True, help="Makes a run repeatable.")
+_TALK = _options(
+    click.option("--threads", type=click.IntRange(min=1), metavar="T", help="All CPUs if not given."),
+    click.option("-q", "--quiet", is_flag=True, help="Nothing but errors."),
+    click.option("-v", "--verbose", is_flag=True, help="Also what the library logs."),
+)
+
+
+def _start(options: dict[str, Any]) -> tuple[Any, Any]:
+    """Take the shared options out: give the inputs and the voice of a run."""
+    from gssl.cli.console import Talk
+    from gssl.cli.inputs import Inputs
+
+    talk = Talk(options.pop("quiet"), options.pop("verbose"))
+    threads = options.pop("threads")
+    if threads is not None:
+        from threadpoolctl import threadpool_limits
+
+        from gssl.operators import set_threads
+
+        set_threads(threads)
+        threadpool_limits(threads)
+    names = ("edges", "features", "labels", "text", "id_column", "knn", "normalize")
+    columns = tuple(part.strip() for part in options.pop("edge_columns").split(",") if part.strip())
+    return Inputs(**{name: options.pop(name, None) for name in names}, edge_columns=columns), talk
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(gssl.__version__, prog_name="gssl")
 def app() -> None:
-    r"""Graph-based semi-supervised learning: a label with a confidence for every node.
+    """Graph-based semi-supervised learning: a label with a confidence for every node.
+
+    A TABLE is a CSV, TSV, Parquet or JSON-lines file (also .gz, also a glob) or an SQL SELECT.
 
     \b
-    Example:
-      gssl demo        classify 2,708 papers from 140 labels
+    Examples:
+      gssl demo
+      gssl check    --edges e.csv --labels l.csv --features f.parquet
+      gssl classify --edges e.csv --labels l.csv --features f.parquet --out p.csv
     """
 
 
 @app.command()
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("gssl-demo"),
-    show_default=True,
-    help="Folder for the predictions.",
-)
-@click.option(
-    "--draws",
-    type=click.IntRange(min=1),
-    default=5,
-    show_default=True,
-    help="How many random draws of labels to average over.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the first draw.")
+@_options(_EDGES, _LABELS, _FEATURES, _TEXT, _KNN)
+@click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@click.option("--report", type=click.Path(path_type=Path), help="An HTML page of the run (extra: report).")
+@click.option("--save", type=click.Path(path_type=Path), help="The fitted model, for gssl predict.")
+@click.option("--truth", metavar="TABLE", help="True labels, for a confusion matrix in the report.")
+@_options(_NAMES, _SEED, _TALK)
+def classify(
+    method: str,
+    out: Path,
+    report: Path | None,
+    save: Path | None,
+    truth: str | None,
+    seed: int,
+    **options: Any,
+) -> None:
+    """Give every node of a graph a label.
+
+    \b
+    Examples:
+      gssl classify --edges e.csv --labels l.csv --features f.parquet --out p.parquet
+      gssl classify --edges e.csv --labels l.csv --out p.csv
+      gssl classify --features docs.csv --text abstract --knn 10 --labels l.csv --out p.csv
+      gssl classify --edges "SELECT a, b FROM 'links.parquet' WHERE year > 2020"
+                    --labels l.csv --out p.csv --report r.html --save m.gssl
+    """
+    from gssl.cli.classify import Outputs, run_classify
+
+    if options["labels"] is None:
+        raise ValueError("there are no labels: give --labels, a table of an id and a label.")
+    inputs, talk = _start(options)
+    run_classify(inputs, Outputs(out, report, save, truth), method, seed, talk)
+
+
+@app.command()
+@click.option("--model", type=click.Path(path_type=Path), required=True, help="From gssl classify --save.")
+@_options(_EDGES, _FEATURES, _TEXT, _KNN)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@_options(_NAMES, _TALK)
+def predict(model: Path, out: Path, **options: Any) -> None:
+    """Label a new graph with a saved model.
+
+    \b
+    Example:
+      gssl predict --model m.gssl --edges new-e.csv --features new-f.parquet --out p.csv
+    """
+    from gssl.cli.predict import run_predict
+
+    inputs, talk = _start(options)
+    run_predict(inputs, model, out, talk)
+
+
+@app.command()
+@_options(_EDGES, _FEATURES, _TEXT, _KNN)
+@click.option("--method", type=click.Choice(_EMBEDDERS), default="ggcm", show_default=True)
+@click.option("--depth", type=click.IntRange(min=0), help="Iterations; the method's own if not given.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help=".parquet, .csv, .npy or .npz")
+@_options(_NAMES, _SEED, _TALK)
+def embed(method: str, depth: int | None, out: Path, seed: int, **options: Any) -> None:
+    """Give every node an embedding, without labels.
+
+    \b
+    Example:
+      gssl embed --edges e.csv --features f.parquet --out u.parquet
+    """
+    from gssl.cli.embed import run_embed
+
+    if options["features"] is None:
+        raise ValueError("embeddings are smoothed features: give --features.")
+    inputs, talk = _start(options)
+    run_embed(inputs, out, method, depth, seed, talk)
+
+
+@app.command()
+@_options(_EDGES, _LABELS, _FEATURES, _TEXT, _KNN, _NAMES, _TALK)
+def check(**options: Any) -> None:
+    """Tell whether a graph is in order, and whether it helps, before anything is run.
+
+    \b
+    Example:
+      gssl check --edges e.csv --labels l.csv --features f.parquet
+    """
+    from gssl.cli.check import run_check
+
+    inputs, talk = _start(options)
+    run_check(inputs, talk)
+
+
+@app.command()
+@click.option("--out", type=click.Path(path_type=Path), default=Path("gssl-demo"), show_default=True)
+@click.option("--draws", type=click.IntRange(min=1), default=5, show_default=True, help="Draws of labels.")
+@_SEED
 def demo(out: Path, draws: int, seed: int) -> None:
-    r"""Classify the papers of the Cora citation graph from 20 labels per class.
+    """Classify the papers of the Cora citation graph from 20 labels per class.
 
     \b
     Example:
@@ -57,3 +207,27 @@ def demo(out: Path, draws: int, seed: int) -> None:
     from gssl.cli.demo import run_demo
 
     run_demo(out, draws, seed)
+
+
+@app.group()
+def datasets() -> None:
+    """List the graphs that gssl can load, or fetch one."""
+
+
+@datasets.command("list")
+def list_() -> None:
+    """List the graphs that are here."""
+    for name in gssl.datasets.list_datasets():
+        click.echo(name)
+
+
+@datasets.command()
+@click.argument("name")
+def fetch(name: str) -> None:
+    """Download a graph, check its hash and keep it in the cache.
+
+    \b
+    Example:
+      gssl datasets fetch planetoid/pubmed
+    """
+    click.echo(repr(gssl.datasets.load(name, download=True)))

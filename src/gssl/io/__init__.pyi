@@ -9,6 +9,7 @@ from .labels import Labels as Labels
 from .labels import read_labels as read_labels
 from .matrices import from_scipy as from_scipy
 from .models import load as load
+from .models import read_settings as read_settings
 from .models import save as save
 from .networks import from_networkx as from_networkx
 from .networks import to_networkx as to_networkx

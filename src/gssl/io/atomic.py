@@ -39,9 +39,9 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     os.close(handle)
     part = Path(name)
     try:
+        yield part
         # mkstemp makes a file for its owner only; a result should be as readable as any new file
         part.chmod(0o666 & ~_umask())
-        yield part
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

@@ -12,7 +12,9 @@ FORMAT = "gssl-model"
 VERSION = 1
 
 
-def save(model: Any, path: str | Path, *, embedding: bool = True) -> None:
+def save(
+    model: Any, path: str | Path, *, embedding: bool = True, settings: dict[str, str] | None = None
+) -> None:
     """Save a fitted model, whole or not at all.
 
     Parameters
@@ -24,6 +26,9 @@ def save(model: Any, path: str | Path, *, embedding: bool = True) -> None:
         By custom ending in ``.gssl``.
     embedding : bool, default=True
         Whether to keep the ``embedding_`` of an embedder; that of a classifier is never kept.
+
+    settings : dict of str, optional
+        How the features were made, or whatever else must not be forgotten: see :func:`read_settings`.
 
     Examples
     --------
@@ -49,6 +54,7 @@ def save(model: Any, path: str | Path, *, embedding: bool = True) -> None:
         "numpy": numpy.__version__,
         "scikit-learn": sklearn.__version__,
         "model": description,
+        "settings": settings or {},
     }
     with whole_file(path) as part:
         safetensors.numpy.save_file(tensors, part, metadata={FORMAT: json.dumps(metadata, allow_nan=False)})
@@ -76,6 +82,41 @@ def load(path: str | Path) -> Any:
     """
     from gssl.io.model_reading import rebuild
 
+    metadata, tensors = _checked(path)
+    try:
+        return rebuild(metadata.get("model"), tensors)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def read_settings(path: str | Path) -> dict[str, str]:
+    """Give the settings that :func:`save` was told beside the model.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    dict of str
+
+    Examples
+    --------
+    >>> import gssl, tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "m.gssl"
+    >>> head = gssl.RidgeHead().fit([[1.0], [-1.0]], ["a", "b"])
+    >>> save(head, file, settings={"normalize": "l1"})
+    >>> read_settings(file)
+    {'normalize': 'l1'}
+    """
+    settings = _checked(path)[0].get("settings", {})
+    if not isinstance(settings, dict):
+        raise ValueError(f"{path} is damaged: its settings are not named texts.")
+    return {str(key): str(value) for key, value in settings.items()}
+
+
+def _checked(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read a file and refuse it unless it says that it is a model of a format we know."""
     (file,) = find_files(Path(path))
     metadata, tensors = _read(file)
     if metadata.get("format") != FORMAT or not isinstance(metadata.get("version"), int):
@@ -85,10 +126,7 @@ def load(path: str | Path) -> Any:
             f"{path} is a model of format {metadata['version']}, written by gssl {metadata.get('gssl')}, and "
             f"this version reads up to {VERSION}: update gssl."
         )
-    try:
-        return rebuild(metadata.get("model"), tensors)
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged: {error}") from error
+    return metadata, tensors
 
 
 def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,10 +1,13 @@
 """The one loop that every method runs in."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 State = TypeVar("State")
+_watcher: ContextVar[Callable[[int, int | None], None] | None] = ContextVar("watcher", default=None)
 
 
 def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]) -> Iterator[State]:
@@ -28,11 +31,39 @@ def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]
     >>> list(iterate(lambda total, k: total + k, 0, range(1, 5)))
     [1, 3, 6, 10]
     """
-    for k in ks:
+    total = len(ks) if isinstance(ks, Sized) else None
+    watcher = _watcher.get()
+    for done, k in enumerate(ks, start=1):
         state = step(state, k)
+        if watcher is not None:
+            watcher(done, total)
         yield state
         if getattr(state, "settled", False):
             return
+
+
+@contextmanager
+def watching(watcher: Callable[[int, int | None], None]) -> Iterator[None]:
+    """Call ``watcher(done, total)`` after each step of every iteration in this block, for progress bars.
+
+    Parameters
+    ----------
+    watcher : callable
+        Takes how many steps an iteration has done and how many it may do at most, or None.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> with watching(lambda done, total: seen.append((done, total))):
+    ...     _ = last(iterate(lambda total, k: total + k, 0, range(2)))
+    >>> seen
+    [(1, 2), (2, 2)]
+    """
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
 
 
 def last(states: Iterable[State], default: State | None = None) -> State:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from rich.table import Table
 from rich.text import Text
 
-from gssl.evaluation import Summary
-from gssl.io import Prediction
+from gssl.evaluation import Health, Summary
+from gssl.io import Prediction, Predictions
 
 
 def comparison_table(summaries: Iterable[Summary], title: str) -> Table:
@@ -75,4 +75,77 @@ def prediction_table(rows: Iterable[tuple[Prediction, str]], title: str) -> Tabl
             Text(row.runner_up),
             Text(truth, style="" if truth == row.label else "red"),
         )
+    return table
+
+
+def classification_table(predictions: Predictions, title: str) -> Table:
+    """Draw how many nodes got which label.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    title : str
+
+    Returns
+    -------
+    rich.table.Table
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gssl.io import tabulate
+    >>> classification_table(tabulate(["007"], np.array([[0.1, 0.9]]), ["cook", "spy"]), "Agents").row_count
+    1
+    """
+    table = Table(title=Text(title), title_justify="left")
+    table.add_column("label", overflow="fold")
+    for heading in ("given", "predicted", "mean confidence", "unreached"):
+        table.add_column(heading, justify="right")
+    for label in sorted(set(predictions.label)):
+        mine = predictions.label == label
+        new = mine & ~predictions.given
+        confidence = f"{predictions.confidence[new].mean():.2f}" if new.any() else "–"
+        counts = (mine & predictions.given).sum(), new.sum(), (mine & ~predictions.reached).sum()
+        given, predicted, unreached = (f"{count:,}" for count in counts)
+        table.add_row(Text(label), given, predicted, confidence, unreached)
+    return table
+
+
+def health_table(health: Health) -> Table:
+    """Draw the health of a graph.
+
+    Parameters
+    ----------
+    health : Health
+
+    Returns
+    -------
+    rich.table.Table
+
+    Examples
+    --------
+    >>> from gssl.evaluation import graph_health
+    >>> health_table(graph_health([[0, 1], [1, 0]], ["a", None])).row_count > 5
+    True
+    """
+    table = Table(title="The graph", title_justify="left", show_header=False)
+    table.add_column("what")
+    table.add_column("how much", justify="right", overflow="fold")
+    rows = {
+        "nodes": f"{health.n_nodes:,}",
+        "edges": f"{health.n_edges:,}",
+        "features": "none" if health.n_features is None else f"{health.n_features:,}",
+        "components": f"{health.n_components:,} (largest: {health.largest_component:,} nodes)",
+        "isolated nodes": f"{health.n_isolated:,}",
+        "degrees": ", ".join(f"{name} {value:.4g}" for name, value in health.degrees.items()),
+        "labelled nodes": f"{health.n_labelled:,}",
+        "nodes that no label reaches": f"{health.n_unreached:,}",
+        "edges within a class": "unknown: no edge has two labels"
+        if health.homophily is None
+        else f"{100 * health.homophily:.0f} % of {health.n_labelled_edges:,} edges with two labels",
+    }
+    for name, value in rows.items():
+        table.add_row(name, value)
+    for label, count in health.label_counts.items():
+        table.add_row(Text(f"labels of {label}"), f"{count:,}")
     return table

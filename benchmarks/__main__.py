@@ -1,0 +1,70 @@
+"""``python -m benchmarks``: run them all, print a line for each, write table, JSON and chart."""
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+from benchmarks import THREADS, chart, table
+from benchmarks.entry import Row
+from benchmarks.measure import run
+from benchmarks.rows import entries
+
+
+def main() -> None:
+    """Read the options and run."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="cora and small drawn graphs, in minutes")
+    parser.add_argument(
+        "--only", metavar="NAME", action="append", help="names that begin so; may be repeated"
+    )
+    parser.add_argument("--out", metavar="DIR", type=Path, default=Path("bench-results"))
+    parser.add_argument("--list", action="store_true", help="show the names and stop")
+    options = parser.parse_args()
+
+    chosen = [
+        entry
+        for entry in entries(quick=options.quick)
+        if options.only is None or entry.name.startswith(tuple(options.only))
+    ]
+    if not chosen:
+        parser.error(f"no benchmark begins with {' or '.join(options.only)}: see --list")
+    if options.list:
+        print("\n".join(f"{entry.name:24} {entry.what}" for entry in chosen))
+        return
+    _set_up()
+    start = time.perf_counter()
+    rows: list[Row] = []
+    for entry in chosen:
+        for row in run(entry, quick=options.quick):
+            rows.append(row)
+            print(
+                f"{row.name:24} {row.rival:36} {table.figure(row):28} {row.goal:12} {row.status}", flush=True
+            )
+            if row.skipped or row.failed:
+                print(f"{'':24} {row.note}", flush=True)
+    _write(rows, options.out, quick=options.quick, elapsed=time.perf_counter() - start)
+
+
+def _set_up() -> None:
+    """Give everybody the same threads, and keep warnings about the graphs out of the table."""
+    from gssl import GraphWarning, operators
+
+    warnings.simplefilter("ignore", GraphWarning)
+    operators.set_threads(THREADS)
+
+
+def _write(rows: list[Row], folder: Path, *, quick: bool, elapsed: float) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "table.md").write_text(table.markdown(rows, quick=quick, elapsed=elapsed), encoding="utf-8")
+    (folder / "results.json").write_text(table.as_json(rows, quick=quick, elapsed=elapsed), encoding="utf-8")
+    written = ["table.md", "results.json"]
+    try:
+        written += [path.name for path in chart.draw(rows, folder)]
+    except ImportError as missing:
+        print(f"no chart: {missing.name} is not installed")
+    print(f"{', '.join(written)} in {folder}, after {elapsed / 60:.1f} minutes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Rows as Markdown and as JSON."""
+
+import json
+import platform
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from benchmarks import THREADS
+from benchmarks.entry import Row
+
+_PACKAGES = (
+    "gssl", "numpy", "scipy", "numba", "scikit-learn", "torch", "torch-geometric", "scikit-network",
+)  # fmt: skip
+
+
+def markdown(rows: list[Row], *, quick: bool, elapsed: float) -> str:
+    """Write the table, with what it takes to read it."""
+    kinds = [row.status for row in rows]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds), key=kinds.index))
+    lines = [
+        "# Benchmark of gssl",
+        "",
+        f"{'Quick look: small graphs. ' if quick else ''}{THREADS} threads for everybody, one run of "
+        f"{elapsed / 60:.1f} minutes. A ratio (×) is the rival's time over ours, the median of the repeats "
+        "with the least and the greatest; calls take turns, and the first of each is discarded. "
+        f"{counts}.",
+        "",
+        "| name | what | ours | rival | ratio or figure | goal | | note |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    lines += [_line(row) for row in rows]
+    lines += ["", ", ".join(f"{name} {number}" for name, number in _versions().items()), ""]
+    return "\n".join(lines)
+
+
+def as_json(rows: list[Row], *, quick: bool, elapsed: float) -> str:
+    """Write everything that was measured."""
+    record: dict[str, Any] = {
+        "quick": quick,
+        "threads": THREADS,
+        "seconds": round(elapsed, 1),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "versions": _versions(),
+        "rows": [{**asdict(row), "median": row.median, "status": row.status} for row in rows],
+    }
+    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+
+
+def figure(row: Row) -> str:
+    """Write median and spread of a row."""
+    if row.median is None:
+        return "–"
+    low, high = min(row.values), max(row.values)
+    return f"{row.median:.3g} {row.unit} ({low:.3g}–{high:.3g})"
+
+
+def _line(row: Row) -> str:
+    status = f"**{row.status}**" if row.status in ("MISS", "FAILED") else row.status
+    cells = (row.name, row.what, row.ours, row.rival, figure(row), row.goal, status, row.note)
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "absent"
+    return found

@@ -1,0 +1,70 @@
+"""From a method's name to an estimator."""
+
+import inspect
+from typing import Any
+
+from gssl import methods
+from gssl.methods import EmbeddingClassifier, LabelPropagation
+from gssl.methods._classifier import GraphClassifier
+from gssl.methods._embedder import GraphEmbedder
+
+
+def classifier_names() -> dict[str, type]:
+    """List every method that can classify by the name it has on the command line.
+
+    A classifier stands for itself, an embedder for itself with a logistic head.
+
+    Examples
+    --------
+    >>> sorted(classifier_names())[:3]
+    ['ggc', 'ggcm', 'labelpropagation']
+    """
+    kinds = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
+    return {
+        name.lower(): kind
+        for name, kind in kinds.items()
+        if kind is not EmbeddingClassifier and issubclass(kind, GraphClassifier | GraphEmbedder)
+    }
+
+
+def embedder_names() -> dict[str, type]:
+    """List every embedder by the name it has on the command line.
+
+    Examples
+    --------
+    >>> sorted(embedder_names())
+    ['ggc', 'ggcm', 'sgc', 'ssgc']
+    """
+    return {name: kind for name, kind in classifier_names().items() if issubclass(kind, GraphEmbedder)}
+
+
+def choose_classifier(name: str, seed: int, has_features: bool) -> Any:
+    """Make a classifier by name; ``auto`` takes GGCM with features and label propagation without.
+
+    Examples
+    --------
+    >>> choose_classifier("auto", seed=0, has_features=False)
+    LabelPropagation()
+    """
+    if name == "auto":
+        return make(EmbeddingClassifier, seed) if has_features else LabelPropagation()
+    kind = classifier_names()[name]
+    if not has_features and getattr(kind, "_uses_features", True):
+        raise ValueError(
+            f"--method {name} learns from features: give --features, or take --method labelpropagation."
+        )
+    if issubclass(kind, GraphEmbedder):
+        return EmbeddingClassifier(make(kind, seed), random_state=seed)
+    return make(kind, seed)
+
+
+def make(kind: type, seed: int) -> Any:
+    """Make an estimator with its defaults, and the seed where it takes one.
+
+    Examples
+    --------
+    >>> import gssl
+    >>> make(gssl.OGC, 7)
+    OGC(random_state=7)
+    """
+    return kind(random_state=seed) if "random_state" in inspect.signature(kind).parameters else kind()

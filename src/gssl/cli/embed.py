@@ -1,0 +1,25 @@
+"""``gssl embed``: files in, an embedding for every node out."""
+
+from pathlib import Path
+
+from gssl.cli.choice import embedder_names, make
+from gssl.cli.console import Talk
+from gssl.cli.inputs import Inputs, read_problem, refuse_if_too_large
+from gssl.io import refuse_overwrite, write_embeddings
+
+
+def run_embed(inputs: Inputs, out: Path, method: str, depth: int | None, seed: int, talk: Talk) -> None:
+    """Read, embed, write."""
+    refuse_overwrite(out, inputs.sources())
+    problem = read_problem(inputs, talk)
+    model = make(embedder_names()[method], seed)
+    if depth is not None:
+        model.set_params(depth=depth)
+    refuse_if_too_large(problem, model)
+    with talk.step(f"fitting {type(model).__name__}"):
+        U = model.fit_transform(problem.features, adjacency=problem.adjacency)
+    with talk.step("writing embeddings"):
+        notes = write_embeddings(out, problem.node_ids, U)
+    for note in notes:
+        talk.note(note)
+    talk.out.print(f"{U.shape[0]:,} embeddings of {U.shape[1]:,} numbers: {out}")

@@ -1,0 +1,104 @@
+"""The page of a run: every number that it shows, asked for in its room."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+import gssl
+from gssl.cli.console import Talk
+from gssl.evaluation import (
+    Confusion,
+    HeldOut,
+    confidence_histogram,
+    confusion_matrix,
+    expected_calibration_error,
+    graph_gain,
+    graph_health,
+    held_out_accuracy,
+    least_certain,
+    node_map,
+    reliability,
+)
+from gssl.io import Predictions, Problem, list_predictions, read_labels
+from gssl.report import MapPoint, Page, write_page
+
+# a map is drawn from embeddings as long as they take no more than this many numbers
+_SMALL = 50_000_000
+_NEXT = 20
+
+
+def write_run_page(
+    path: Path, problem: Problem, model: Any, *, command: str, truth: str | None, talk: Talk
+) -> None:
+    """Measure what a page shows, and write it."""
+    start = perf_counter()
+    y, A, X = problem.y, problem.adjacency, problem.features
+    held_out = _held_out(model, problem, talk)
+    bins = [] if held_out is None else reliability(held_out.truth, held_out.distributions, held_out.classes)
+    gain = None
+    if held_out is not None:
+        with talk.step("comparing with no graph") as move:
+            gain = graph_gain(X, y, A, on_fold=move)
+    with talk.step("drawing the map"):
+        points = _points(model, problem)
+    predictions = list_predictions(model, problem.node_ids, problem.given)
+    uncertain = least_certain(model.label_distributions_, problem.given, A, _NEXT)
+    page = Page(
+        title=f"{type(model).__name__} on {len(y):,} nodes",
+        command=command,
+        health=graph_health(A, y, None if X is None else X.shape[1]),
+        versions={module.__name__: module.__version__ for module in (gssl, np, scipy, sklearn)},
+        seconds=perf_counter() - start,
+        notes=tuple(talk.notes),
+        gain=gain,
+        held_out=held_out,
+        reliability=bins,
+        calibration_error=expected_calibration_error(bins) if bins else None,
+        history=getattr(model, "history_", None),
+        confusion=None if truth is None else _confusion(truth, predictions),
+        confidences=confidence_histogram(model.label_distributions_.max(axis=1)),
+        points=points,
+        next_labels=[predictions[i] for i in uncertain],
+    )
+    with talk.step("writing the report"):
+        write_page(path, page)
+
+
+def _held_out(model: Any, problem: Problem, talk: Talk) -> HeldOut | None:
+    with talk.step("estimating accuracy") as move:
+        try:
+            return held_out_accuracy(model, problem.features, problem.y, problem.adjacency, on_fold=move)
+        except ValueError as error:
+            # too few labels to hide any: the page says that nothing is known
+            talk.note(f"no accuracy estimate: {error}")
+            return None
+
+
+def _points(model: Any, problem: Problem) -> list[MapPoint]:
+    X = problem.features
+    drawable = X is not None and hasattr(type(model), "embedding_") and np.prod(X.shape) <= _SMALL
+    indices, places = node_map(model.embedding_ if drawable else model.label_distributions_)
+    predictions = list_predictions(model, problem.node_ids, problem.given)
+    rows = [predictions[i] for i in indices]
+    return [
+        MapPoint(row.id, float(x), float(y), row.label, row.confidence, row.given)
+        for row, (x, y) in zip(rows, places, strict=True)
+    ]
+
+
+def _confusion(truth: str, predictions: Predictions) -> Confusion:
+    """Compare with the true labels of nodes whose label the model was not given."""
+    table = read_labels(truth)
+    known = dict(zip(table.ids, table.labels, strict=True))
+    nodes = [
+        i for i, node in enumerate(predictions.id) if not predictions.given[i] and known.get(node) is not None
+    ]
+    if not nodes:
+        raise ValueError(f"{truth} names no node whose label was not given already.")
+    true = np.array([known[predictions.id[i]] for i in nodes], dtype=str)
+    source = f"{len(nodes):,} labels of {truth}, none of them given to fit."
+    return confusion_matrix(true, predictions.label[nodes].astype(str), source=source)
