@@ -29,7 +29,7 @@ clean: ## forget the environment and every cache
 	touch $@
 
 .venv/run: .venv/pip
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e .
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[report]'
 	touch $@
 
 .venv/dev: .venv/pip

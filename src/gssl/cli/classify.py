@@ -9,7 +9,7 @@ from time import perf_counter
 from gssl.cli.choice import choose_classifier
 from gssl.cli.console import Talk
 from gssl.cli.inputs import Inputs, read_problem, refuse_if_too_large
-from gssl.io import list_predictions, refuse_overwrite, save, write_predictions
+from gssl.io import list_predictions, read_labels, refuse_overwrite, save, write_predictions
 from gssl.report import classification_table
 
 
@@ -46,8 +46,9 @@ def run_classify(inputs: Inputs, outputs: Outputs, method: str, seed: int, talk:
     if outputs.report is not None:
         from gssl.cli.page import write_run_page
 
+        truth = None if outputs.truth is None else read_labels(outputs.truth)
         command = shlex.join(["gssl", *sys.argv[1:]])
-        write_run_page(outputs.report, problem, model, command=command, truth=outputs.truth, talk=talk)
+        write_run_page(outputs.report, problem, model, command=command, truth=truth, talk=talk)
     talk.out.print(classification_table(predictions, f"{model!r}"))
     talk.out.print(f"{len(predictions):,} predictions in {perf_counter() - start:.1f} s: {outputs.out}")
     for name, path in (("report", outputs.report), ("model", outputs.save)):

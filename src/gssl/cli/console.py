@@ -48,8 +48,14 @@ class Talk:
             self.err.print(f"note: {text}", markup=False)
 
     @contextmanager
-    def step(self, title: str) -> Iterator[Callable[[int, int | None], None]]:
+    def step(self, title: str, *, notes: bool = True) -> Iterator[Callable[[int, int | None], None]]:
         """Show a bar for one step of the work; iterations of methods move it by themselves.
+
+        Parameters
+        ----------
+        title : str
+        notes : bool, default=True
+            Whether warnings given in this step are said as notes.
 
         Yields
         ------
@@ -74,6 +80,6 @@ class Talk:
             with warnings.catch_warnings(record=True) as caught, watching(move):
                 warnings.simplefilter("always")
                 yield move
-        for warning in caught:
+        for warning in caught if notes else []:
             if issubclass(warning.category, UserWarning):
                 self.note(str(warning.message))

@@ -23,7 +23,7 @@ from gssl.evaluation import (
     node_map,
     reliability,
 )
-from gssl.io import Predictions, Problem, list_predictions, read_labels
+from gssl.io import Labels, Predictions, Problem, list_predictions
 from gssl.report import MapPoint, Page, write_page
 
 # a map is drawn from embeddings as long as they take no more than this many numbers
@@ -32,7 +32,7 @@ _NEXT = 20
 
 
 def write_run_page(
-    path: Path, problem: Problem, model: Any, *, command: str, truth: str | None, talk: Talk
+    path: Path, problem: Problem, model: Any, *, command: str, truth: Labels | None, talk: Talk
 ) -> None:
     """Measure what a page shows, and write it."""
     start = perf_counter()
@@ -90,15 +90,14 @@ def _points(model: Any, problem: Problem) -> list[MapPoint]:
     ]
 
 
-def _confusion(truth: str, predictions: Predictions) -> Confusion:
+def _confusion(truth: Labels, predictions: Predictions) -> Confusion:
     """Compare with the true labels of nodes whose label the model was not given."""
-    table = read_labels(truth)
-    known = dict(zip(table.ids, table.labels, strict=True))
+    known = dict(zip(truth.ids, truth.labels, strict=True))
     nodes = [
         i for i, node in enumerate(predictions.id) if not predictions.given[i] and known.get(node) is not None
     ]
     if not nodes:
-        raise ValueError(f"{truth} names no node whose label was not given already.")
+        raise ValueError(f"{truth.name} names no node whose label was not given already.")
     true = np.array([known[predictions.id[i]] for i in nodes], dtype=str)
-    source = f"{len(nodes):,} labels of {truth}, none of them given to fit."
+    source = f"{len(nodes):,} labels of {truth.name}, none of them given to fit."
     return confusion_matrix(true, predictions.label[nodes].astype(str), source=source)
