@@ -19,6 +19,9 @@ test: .venv/dev ## style, types, layers, tests and doctests
 test-slow: .venv/dev ## the checks that take minutes
 	$(BIN)/pytest -m slow
 
+bench: .venv/bench ## ratios against rivals and against the machine itself (about 20 minutes)
+	$(BIN)/python -m benchmarks
+
 clean: ## forget the environment and every cache
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
@@ -36,4 +39,8 @@ clean: ## forget the environment and every cache
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[dev]'
 	touch $@
 
-.PHONY: help run test test-slow clean
+.venv/bench: .venv/pip
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[bench]'
+	touch $@
+
+.PHONY: help run test test-slow bench clean

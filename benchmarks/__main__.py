@@ -1,5 +1,6 @@
 """``python -m benchmarks``: run them all, print a line for each, write table, JSON and chart."""
 
+# ruff: noqa: T201 - a command prints
 import argparse
 import time
 import warnings
@@ -39,7 +40,7 @@ def main() -> None:
         for row in run(entry, quick=options.quick):
             rows.append(row)
             print(
-                f"{row.name:24} {row.rival:36} {table.figure(row):28} {row.goal:12} {row.status}", flush=True
+                f"{row.name:24} {row.rival:44} {table.figure(row):28} {row.goal:12} {row.status}", flush=True
             )
             if row.skipped or row.failed:
                 print(f"{'':24} {row.note}", flush=True)

@@ -6,8 +6,7 @@ and the adjacency is CSR, as in PyG's example. W is stepped by autograd and SGD 
 """
 
 from dataclasses import dataclass
-from time import perf_counter
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -35,11 +34,10 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Predictions, iterations, and how long the loop took without the matrices before it."""
+    """Predictions, and after how many iterations."""
 
     predicted: np.ndarray
     n_iter: int
-    loop_seconds: float
 
 
 def make_inputs(task: Task) -> Inputs:
@@ -47,20 +45,19 @@ def make_inputs(task: Task) -> Inputs:
     labelled = torch.from_numpy(task.y >= 0)
     train = torch.zeros(len(task.y), dtype=torch.bool)
     train[torch.from_numpy(np.array(task.anchors))] = True
-    Y = torch.nn.functional.one_hot(torch.from_numpy(np.array(task.data.labels)), task.data.n_classes)
-    # rows of unlabelled nodes are never read: S and the mask leave them out
+    # rows of unlabelled nodes may hold anything: S and the mask leave them out
+    codes = torch.from_numpy(np.maximum(task.y, 0))
+    Y = torch.nn.functional.one_hot(codes, task.data.n_classes)
     return Inputs(task, dense_features(task.data.features), Y.float(), labelled, train)
 
 
-def fit(inputs: Inputs, form: Form, max_iter: int = 64, tol: float = TOL) -> Outcome:
+def fit(inputs: Inputs, form: Form, **settings: Any) -> Outcome:
     """Build the matrices and run the loop."""
-    S, lazy_adjacency = _matrices(inputs, form)
-    start = perf_counter()
-    predicted, n_iter = _loop(inputs, S, lazy_adjacency, max_iter, tol)
-    return Outcome(predicted, n_iter, perf_counter() - start)
+    return loop(inputs, make_matrices(inputs, form), **settings)
 
 
-def _matrices(inputs: Inputs, form: Form) -> tuple[Tensor, Tensor]:
+def make_matrices(inputs: Inputs, form: Form) -> tuple[Tensor, Tensor]:
+    """Give S and the lazy adjacency βÂ + (1 − β)I."""
     n = len(inputs.X)
     A_hat = normalized_csr(inputs.task.data.adjacency)
     if form == "dense":
@@ -74,9 +71,9 @@ def _matrices(inputs: Inputs, form: Form) -> tuple[Tensor, Tensor]:
     return S, BETA * csr_tensor(A_hat) + (1 - BETA) * identity
 
 
-def _loop(
-    inputs: Inputs, S: Tensor, lazy_adjacency: Tensor, max_iter: int, tol: float
-) -> tuple[np.ndarray, int]:
+def loop(inputs: Inputs, matrices: tuple[Tensor, Tensor], max_iter: int = 64, tol: float = TOL) -> Outcome:
+    """Alternate between a step of W and a step of U until predictions stand still."""
+    S, lazy_adjacency = matrices
     U, Y, labelled = inputs.X, inputs.Y, inputs.labelled
     d, c = U.shape[1], Y.shape[1]
     bound = 1 / np.sqrt(d)
@@ -97,4 +94,4 @@ def _loop(
             predicted = (U @ W).argmax(dim=1)
         calm += float((predicted == before)[~labelled].float().mean()) > tol
         before, eta_sup, n_iter = predicted, eta_sup * DECAY, n_iter + 1
-    return before.numpy(), n_iter
+    return Outcome(before.numpy(), n_iter)

@@ -66,13 +66,13 @@ def watching(watcher: Callable[[int, int | None], None]) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def last(states: Iterable[State], default: State | None = None) -> State:
-    """Run an iteration to its end and keep only the last state, or the default where there is none.
+def last(states: Iterable[State]) -> State:
+    """Run an iteration to its end and keep only the last state.
 
     Parameters
     ----------
     states : iterable of State
-    default : State, optional
+        At least one.
 
     Returns
     -------
@@ -83,7 +83,4 @@ def last(states: Iterable[State], default: State | None = None) -> State:
     >>> last(iterate(lambda total, k: total + k, 0, range(1, 5)))
     10
     """
-    kept = deque(states, maxlen=1)
-    if default is not None:
-        kept.extendleft([] if kept else [default])
-    return kept.pop()
+    return deque(states, maxlen=1).pop()

@@ -33,7 +33,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
         self._fit_features = X if adjacency is None else None
         self._fit_codes = codes
-        return X, check_graph(adjacency, X), codes
+        A = check_graph(adjacency, X)
+        # before embeddings take their memory: finding components takes some, too
+        self.reached_ = reached_nodes(A, codes != UNLABELLED)
+        return X, A, codes
 
     def _check_features(self, X: Any, adjacency: Any, *, reset: bool) -> Any:
         if X is None and not self._uses_features:
@@ -43,11 +46,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return csr_array((n, 0), dtype=np.float64)
         return check_features(self, X, reset=reset)
 
-    def _finish(self, P: np.ndarray, informed: np.ndarray, A: csr_array) -> Self:
+    def _finish(self, P: np.ndarray, informed: np.ndarray) -> Self:
         """Keep the distributions, uniform for the nodes about which nothing can be known."""
         self.informed_ = informed
         P = _honest(P, informed)
-        self.reached_ = reached_nodes(A, self._fit_codes != UNLABELLED)
         self.label_distributions_ = P
         self.transduction_ = self.classes_[decide(P, informed, self._fit_codes)]
         return self

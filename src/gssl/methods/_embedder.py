@@ -67,7 +67,9 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
 
     def _apply(self, X: Any, filters: FiltersOf) -> np.ndarray:
         """Give the output of the whole filter, in the buffers of its iterations."""
-        end = last(self._scales(X, filters), default=_Scales(dense(X, copy=True), None, None))
+        if not self.depth:
+            return dense(X, copy=True)
+        end = last(self._scales(X, filters))
         if end.total is None:
             return np.asarray(end.U)
         total = end.total
@@ -89,10 +91,12 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
                 mix(filters(k), E, gathered, gathered=gathered, total=V)
             return V
 
+        if not self.depth:
+            return dense(E)
         start = np.zeros(E.shape, E.dtype) if self._multiscale else E
-        V = last(iterate(step, start, range(self.depth, 0, -1)), default=start)
-        if not self._multiscale or not self.depth:
-            return dense(E) if V is start else np.asarray(V)
+        V = last(iterate(step, start, range(self.depth, 0, -1)))
+        if not self._multiscale:
+            return np.asarray(V)
         V *= (1.0 - self.alpha) / self.depth
         _add(V, self.alpha, E)
         return np.asarray(V)

@@ -181,4 +181,4 @@ def lazy_powers(powers: np.ndarray, beta: float, dtype: Any = np.float64) -> np.
     logs = gammaln(k + 1) - gammaln(j + 1) - gammaln(rest + 1) + xlogy(j, beta) + xlog1py(rest, -beta)
     coefficients = np.where(inside, np.exp(logs), 0.0)
     tail = np.cumsum(coefficients[:, ::-1], axis=1)[:, ::-1].max(axis=0)
-    return np.asarray(coefficients[:, tail > np.finfo(dtype).eps / 4], dtype=dtype)
+    return np.asarray(coefficients[:, tail > 4 * np.finfo(dtype).eps], dtype=dtype)

@@ -85,6 +85,7 @@ class EmbeddingClassifier(GraphClassifier):
         self._fix_randomness()
         self.head_ = self._make_head()
         training, held_out = self._rows(codes, validation)
+        informed = featured_nodes(A, X)
         self.__dict__.pop("embedding_", None)  # of an earlier fit
         self._fit_inputs = X, A
         if self._label_space_pays(X, A, len(training) + len(held_out)):
@@ -98,7 +99,7 @@ class EmbeddingClassifier(GraphClassifier):
             self.head_.fit(U_train, codes[training])
         self.n_iter_ = self.embedder_.n_iter_ = self.embedder_.depth
         self.embedder_.n_features_in_ = self.n_features_in_
-        return self._finish(self._distributions(X, A), featured_nodes(A, X), A)
+        return self._finish(self._distributions(X, A), informed)
 
     @cached_property
     def embedding_(self) -> np.ndarray:

@@ -4,15 +4,17 @@ from abc import ABCMeta, abstractmethod
 from typing import Any, Self
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.linear_model import LogisticRegression
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from gssl.graph import warn_user
 from gssl.methods._distributions import nearest_distribution, one_hot
 from gssl.methods._inputs import check_features, check_number, dense, generator
 from gssl.methods._labels import UNLABELLED, encode_labels
-from gssl.operators import multiply, soft_labels
+from gssl.operators import classification_loss, multiply, residual, soft_labels
 
 
 class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -84,18 +86,39 @@ class LogisticHead(LinearHead):
     def fit(self, U: Any, y: Any) -> Self:
         """Fit W and b to labelled rows."""
         U, codes = self._start(U, y)
-        # rows of unit mean square: then λ needs no scale and the solver sees well-sized numbers
+        # rows of unit mean square: then λ needs no scale
         scale = 1.0 / max(np.sqrt(_mean_square(U)), np.finfo(U.dtype).tiny)
-        basis, F = _row_space(U * scale)
-        # of two classes scikit-learn fits one difference w, whose ½‖w‖² is twice the penalty of our W
-        two = len(self.classes_) == 2
-        model = LogisticRegression(
-            C=(2.0 if two else 1.0) / (self.penalty * len(U)), tol=self.tol, max_iter=self.max_iter
-        ).fit(F, codes)
-        W, b = (scale * basis @ model.coef_.T).astype(U.dtype), model.intercept_.astype(U.dtype)
-        self.coef_, self.intercept_ = (np.hstack([-W, W]) / 2, np.hstack([-b, b]) / 2) if two else (W, b)
-        self.n_iter_ = int(model.n_iter_.max())
+        basis, F = _row_space(U.astype(np.float64) * scale)
+        W, b, self.n_iter_ = self._solve(F, one_hot(codes, len(self.classes_), F.dtype))
+        self.coef_, self.intercept_ = (scale * basis @ W).astype(U.dtype), b.astype(U.dtype)
         return self
+
+    def _solve(self, F: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """Minimise by L-BFGS, in coordinates in which the curvature is about one everywhere."""
+        m, r = F.shape
+        # the columns of F are orthogonal, so this is the diagonal of the Hessian, up to the softmax's ≤ ¼
+        curvature = np.sqrt(np.square(F).sum(axis=0) / (4.0 * m) + self.penalty)[:, None]
+        F = F / curvature.T
+        ridge = self.penalty / np.square(curvature)
+
+        def loss_and_gradient(theta: np.ndarray) -> tuple[float, np.ndarray]:
+            V = theta.reshape(r + 1, -1)
+            scores = F @ V[:r] + V[r]
+            R = residual(scores, Y, "cross_entropy") / m
+            loss = classification_loss(scores, Y, "cross_entropy") / m + 0.5 * np.sum(ridge * V[:r] ** 2)
+            return loss, np.vstack([F.T @ R + ridge * V[:r], R.sum(axis=0)]).ravel()
+
+        options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0, "maxcor": 20}
+        found = minimize(
+            loss_and_gradient, np.zeros((r + 1) * Y.shape[1]), jac=True, method="L-BFGS-B", options=options
+        )
+        if found.nit >= self.max_iter:
+            warn_user(
+                f"LogisticHead has not settled in {self.max_iter} iterations: raise max_iter.",
+                ConvergenceWarning,
+            )
+        V = found.x.reshape(r + 1, -1)
+        return V[:r] / curvature, V[r], max(1, int(found.nit))
 
     def distributions(self, scores: np.ndarray) -> np.ndarray:
         """Give the softmax of scores."""
@@ -239,15 +262,18 @@ class _Judge:
 
 
 def _row_space(U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Write U as F Bᵀ with orthonormal columns in B, where that is narrower.
+    """Write U as F Bᵀ with orthonormal columns in B and orthogonal ones in F.
 
     A penalised predictor lies in the space of the rows it saw, so it may be sought in that basis: with few
     labels and many features that is most of the work saved.
     """
-    if U.shape[0] >= U.shape[1]:
-        return np.eye(U.shape[1], dtype=U.dtype), U
-    basis, R = np.linalg.qr(U.T)
-    return basis, R.T
+    m, d = U.shape
+    squares, Q = np.linalg.eigh(U @ U.T if m < d else U.T @ U)
+    kept = squares > squares[-1] * len(squares) * np.finfo(U.dtype).eps
+    squares, Q = squares[kept], Q[:, kept]
+    if m < d:
+        return U.T @ (Q / np.sqrt(squares)), Q * np.sqrt(squares)
+    return Q, U @ Q
 
 
 def _mean_square(U: np.ndarray) -> float:

@@ -88,7 +88,7 @@ class LabelPropagation(GraphClassifier):
         check_number(self, "tol", low=0.0)
         X, A, codes = self._start(X, y, adjacency)
         F, self.n_iter_ = self._fixed_point(A.astype(np.float64), codes)
-        return self._finish(*self._distributions(F, X.dtype), A)
+        return self._finish(*self._distributions(F, X.dtype))
 
     def _distributions(self, F: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
         """Give distributions, and at which nodes a label has arrived."""

@@ -55,6 +55,7 @@ class _State:
     W: np.ndarray
     eta_w: float
     scores: np.ndarray
+    chosen: np.ndarray
     pull: Any = None
     agreement: float = 0.0
     calm: int = 0
@@ -180,11 +181,16 @@ class OGC(GraphClassifier):
         scale = _feature_scale(X)
         anchors_ = choose_anchors(anchors, codes, rng)
         problem = self._problem(codes, anchors_, X.dtype, scale)
+        informed = featured_nodes(A, X)
+        if not informed.all():
+            informed = informed | reached_nodes(A, anchors_)
         A_hat = normalized_adjacency(A, X.dtype)
         embedding = self._embedding(X, A_hat, problem)
         bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
         W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
-        start = _State(W, self._gain() * self.eta_w / scale**2, embedding.start(W))
+        scores = embedding.start(W)
+        chosen = scores[problem.watched].argmax(axis=1)
+        start = _State(W, self._gain() * self.eta_w / scale**2, scores, chosen)
 
         self.__dict__.pop("_replayed", None)  # of an earlier fit
         self._fit = _Fit(X, A_hat, anchors_, [], [], [])
@@ -194,8 +200,7 @@ class OGC(GraphClassifier):
             self._fit.loss.append(classification_loss(state.scores[problem.labelled], problem.Y, self.loss))
             self._fit.agreement.append(state.agreement)
         self.coef_, self.n_iter_ = state.W, len(self._fit.pulls)
-        informed = featured_nodes(A, X) | reached_nodes(A, anchors_)
-        return self._finish(self._distributions(state.scores), informed, A)
+        return self._finish(self._distributions(state.scores), informed)
 
     @property
     def embedding_(self) -> np.ndarray:
@@ -278,10 +283,9 @@ class OGC(GraphClassifier):
         scores = embedding.advance(W, eta_w, pull)
 
         chosen = scores[problem.watched].argmax(axis=1)
-        before = state.scores[problem.watched].argmax(axis=1)
-        agreement = float((chosen == before).mean())
+        agreement = float((chosen == state.chosen).mean())
         calm = state.calm + (agreement > self.tol)
-        return _State(W, eta_w, scores, pull, agreement, calm, settled=calm > self.patience)
+        return _State(W, eta_w, scores, chosen, pull, agreement, calm, settled=calm > self.patience)
 
     def _downhill(
         self, scores: np.ndarray, change: np.ndarray, Y: np.ndarray, eta_w: float

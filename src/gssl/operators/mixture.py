@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl.operators._kernels.loading import load_loops
 from gssl.operators._kernels.threads import run_parts, split_rows
 
 
@@ -100,7 +99,8 @@ def mix(
     array([[0.5],
            [0.5]])
     """
-    rows = load_loops()
+    from gssl.operators._kernels import rows  # numba loads when something is computed
+
     A_hat, N_hat = filters.A_hat, filters.N_hat
     dtype = A_hat.scale.dtype
     U = _readable(U, dtype)
@@ -113,11 +113,12 @@ def mix(
     graph = (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale, t, sums)
     p, q = carried.coefficients, (gathered or Mixture()).coefficients
     if issparse(U):
-        loop: Any = rows.mix_sparse
+        loop: Any = rows.mix_sparse(dtype.name)
         given: Any = (U.indptr.astype(np.int64, copy=False), U.indices.astype(np.int32, copy=False), U.data)
         width = max(1, U.nnz // max(1, U.shape[0]))
     else:
-        loop, given, width = rows.mix_dense, (U,), U.shape[1]
+        width = U.shape[1]
+        loop, given = rows.mix_dense(dtype.name, width if width <= rows.NARROW else 0), (U,)
     bounds = split_rows(A_hat.indptr, width)
     addition = none if total is None else total
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], *graph, *given, p, q, out, addition), len(bounds) - 1)
@@ -147,11 +148,13 @@ def column_sums(t: np.ndarray, U: Any) -> np.ndarray:
     """
     if issparse(U):
         return np.asarray(U.T.astype(np.float64) @ t)
-    rows = load_loops()
+    from gssl.operators._kernels import rows
+
     n, d = U.shape
     bounds = split_rows(np.arange(n + 1), d)
     parts = np.zeros((len(bounds) - 1, d))
-    run_parts(lambda k: rows.sum_rows(bounds[k], bounds[k + 1], t, U, parts[k]), len(parts))
+    loop = rows.sum_rows(U.dtype.name)
+    run_parts(lambda k: loop(bounds[k], bounds[k + 1], t, U, parts[k]), len(parts))
     return np.asarray(parts.sum(axis=0))
 
 
@@ -174,15 +177,15 @@ def multiply(X: Any, V: np.ndarray) -> np.ndarray:
     """
     if not issparse(X):
         return np.asarray(X @ V)
-    rows = load_loops()
+    from gssl.operators._kernels import rows
+
     V = np.ascontiguousarray(V, dtype=X.dtype)
     out = np.empty((X.shape[0], V.shape[1]), X.dtype)
     indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
-    bounds = split_rows(indptr, V.shape[1])
-    run_parts(
-        lambda k: rows.multiply_rows(bounds[k], bounds[k + 1], indptr, indices, X.data, V, out),
-        len(bounds) - 1,
-    )
+    width = V.shape[1]
+    bounds = split_rows(indptr, width)
+    loop = rows.multiply_rows(X.dtype.name, width if width <= rows.NARROW else 0)
+    run_parts(lambda k: loop(bounds[k], bounds[k + 1], indptr, indices, X.data, V, out), len(bounds) - 1)
     return out
 
 
