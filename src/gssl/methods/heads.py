@@ -14,7 +14,7 @@ from gssl.graph import warn_user
 from gssl.methods._distributions import nearest_distribution, one_hot
 from gssl.methods._inputs import check_features, check_number, dense, generator
 from gssl.methods._labels import UNLABELLED, encode_labels
-from gssl.operators import classification_loss, multiply, residual, soft_labels
+from gssl.operators import classification_loss, multiply, residual, small_algebra, soft_labels
 
 
 class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -88,8 +88,9 @@ class LogisticHead(LinearHead):
         U, codes = self._start(U, y)
         # rows of unit mean square: then λ needs no scale
         scale = 1.0 / max(np.sqrt(_mean_square(U)), np.finfo(U.dtype).tiny)
-        basis, F = _row_space(U.astype(np.float64) * scale)
-        W, b, self.n_iter_ = self._solve(F, one_hot(codes, len(self.classes_), F.dtype))
+        with small_algebra():
+            basis, F = _row_space(U.astype(np.float64) * scale)
+            W, b, self.n_iter_ = self._solve(F, one_hot(codes, len(self.classes_), F.dtype))
         self.coef_, self.intercept_ = (scale * basis @ W).astype(U.dtype), b.astype(U.dtype)
         return self
 

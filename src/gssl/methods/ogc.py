@@ -1,5 +1,6 @@
 """OGC: optimized graph convolution, guided by labels (Alg. 1)."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -25,6 +26,7 @@ from gssl.operators import (
     multiply,
     normalized_adjacency,
     residual,
+    small_algebra,
     smoothing_loss,
     soft_labels,
 )
@@ -195,10 +197,12 @@ class OGC(GraphClassifier):
         self.__dict__.pop("_replayed", None)  # of an earlier fit
         self._fit = _Fit(X, A_hat, anchors_, [], [], [])
         steps = iterate(lambda state, k: self._step(problem, embedding, state, k), start, self._ks())
-        for state in steps:
-            self._fit.pulls.append((state.pull, state.W))
-            self._fit.loss.append(classification_loss(state.scores[problem.labelled], problem.Y, self.loss))
-            self._fit.agreement.append(state.agreement)
+        with small_algebra() if isinstance(embedding, LabelSpaceEmbedding) else nullcontext():
+            for state in steps:
+                self._fit.pulls.append((state.pull, state.W))
+                loss = classification_loss(state.scores[problem.labelled], problem.Y, self.loss)
+                self._fit.loss.append(loss)
+                self._fit.agreement.append(state.agreement)
         self.coef_, self.n_iter_ = state.W, len(self._fit.pulls)
         return self._finish(self._distributions(state.scores), informed)
 

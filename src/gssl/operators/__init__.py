@@ -1,6 +1,6 @@
 """One equation of the paper, one pure function: adjacency and embeddings in, embeddings out."""
 
-from gssl.operators._kernels.threads import get_threads, set_threads
+from gssl.operators._kernels.threads import get_threads, set_threads, small_algebra
 from gssl.operators.convolution import NormalizedAdjacency, lazy_convolution, normalized_adjacency
 from gssl.operators.inverse import (
     Complement,
@@ -32,6 +32,7 @@ __all__ = [
     "residual",
     "set_threads",
     "sharpening_loss",
+    "small_algebra",
     "smoothing_loss",
     "soft_labels",
     "supervised_embedding",

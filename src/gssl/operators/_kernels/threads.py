@@ -8,10 +8,13 @@ the problem alone, so the number of threads changes no result.
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
 from itertools import count
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 # a part worth a thread's while: about a tenth of a millisecond
 _WORK_PER_PART = 1 << 17
@@ -121,6 +124,25 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
     finally:
         for other in others:
             other.result()
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def small_algebra() -> AbstractContextManager[Any]:
+    """Give a block in which BLAS uses one thread: on small matrices more of them only wait for each other.
+
+    Examples
+    --------
+    >>> with small_algebra():
+    ...     np.eye(2) @ np.eye(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    context: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return context
 
 
 def _get_pool() -> ThreadPoolExecutor:
