@@ -10,10 +10,12 @@ from benchmarks.rows import (
     memory,
     negatives,
     ogc,
+    order,
     spreading,
+    tables,
 )
 
-_PARTS = (importing, hop, ogc, negatives, label_space, memory, growth, embeddings, spreading)
+_PARTS = (importing, hop, ogc, negatives, label_space, memory, growth, embeddings, spreading, tables, order)
 
 
 def entries(*, quick: bool) -> list[Race | Figure]:

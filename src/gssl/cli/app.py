@@ -1,6 +1,5 @@
 """The commands and their options; each imports what it needs when it runs, so that ``--help`` is quick."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,25 +7,17 @@ from typing import Any
 import click
 
 import gssl
+from gssl.cli.errors import Commands
 
 _EMBEDDERS = ("ggc", "ggcm", "sgc", "ssgc")
 _METHODS = ("auto", "ogc", *_EMBEDDERS, "labelpropagation", "labelspreading")
 
 
-class _Group(click.Group):
-    """Says what went wrong in one sentence, without a traceback, and exits with 2."""
+class _Place(click.Path):
+    """A path; ``~`` is the user's home here too, where the shell left it as it is."""
 
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except (ValueError, OSError, ImportError, TypeError) as error:
-            click.echo(f"gssl: {error}", err=True)
-        except MemoryError:
-            click.echo("gssl: the memory is full: use fewer features or a smaller graph.", err=True)
-        except KeyboardInterrupt:
-            click.echo("gssl: interrupted; nothing was left half-written.", err=True)
-            sys.exit(130)
-        sys.exit(2)
+    def convert(self, *arguments: Any) -> Path:
+        return Path(str(super().convert(*arguments))).expanduser()
 
 
 def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -62,7 +53,14 @@ _NAMES = _options(
         help="Scale feature rows to sum to one; auto: if none is negative.",
     ),
 )
-_SEED = click.option("--seed", type=int, default=0, show_default=True, help="Makes a run repeatable.")
+_SEED = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    metavar="S",
+    default=0,
+    show_default=True,
+    help="Makes a run repeatable.",
+)
 _TALK = _options(
     click.option("--threads", type=click.IntRange(min=1), metavar="T", help="All CPUs if not given."),
     click.option("-q", "--quiet", is_flag=True, help="Nothing but errors."),
@@ -89,7 +87,7 @@ def _start(options: dict[str, Any]) -> tuple[Any, Any]:
     return Inputs(**{name: options.pop(name, None) for name in names}, edge_columns=columns), talk
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(gssl.__version__, prog_name="gssl")
 def app() -> None:
     """Graph-based semi-supervised learning: a label with a confidence for every node.
@@ -107,9 +105,9 @@ def app() -> None:
 @app.command()
 @_options(_EDGES, _LABELS, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@click.option("--report", type=click.Path(path_type=Path), help="An HTML page of the run (extra: report).")
-@click.option("--save", type=click.Path(path_type=Path), help="The fitted model, for gssl predict.")
+@click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@click.option("--report", type=_Place(), help="An HTML page of the run (extra: report).")
+@click.option("--save", type=_Place(), help="The fitted model, for gssl predict.")
 @click.option("--truth", metavar="TABLE", help="True labels, for a confusion matrix in the report.")
 @_options(_NAMES, _SEED, _TALK)
 def classify(
@@ -140,9 +138,9 @@ def classify(
 
 
 @app.command()
-@click.option("--model", type=click.Path(path_type=Path), required=True, help="From gssl classify --save.")
+@click.option("--model", type=_Place(), required=True, help="From gssl classify --save.")
 @_options(_EDGES, _FEATURES, _TEXT, _KNN)
-@click.option("--out", type=click.Path(path_type=Path), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
 @_options(_NAMES, _TALK)
 def predict(model: Path, out: Path, **options: Any) -> None:
     """Label a new graph with a saved model.
@@ -161,7 +159,7 @@ def predict(model: Path, out: Path, **options: Any) -> None:
 @_options(_EDGES, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_EMBEDDERS), default="ggcm", show_default=True)
 @click.option("--depth", type=click.IntRange(min=0), help="Iterations; the method's own if not given.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help=".parquet, .csv, .npy or .npz")
+@click.option("--out", type=_Place(), required=True, help=".parquet, .csv, .npy or .npz")
 @_options(_NAMES, _SEED, _TALK)
 def embed(method: str, depth: int | None, out: Path, seed: int, **options: Any) -> None:
     """Give every node an embedding, without labels.
@@ -194,7 +192,7 @@ def check(**options: Any) -> None:
 
 
 @app.command()
-@click.option("--out", type=click.Path(path_type=Path), default=Path("gssl-demo"), show_default=True)
+@click.option("--out", type=_Place(), default=Path("gssl-demo"), show_default=True)
 @click.option("--draws", type=click.IntRange(min=1), default=5, show_default=True, help="Draws of labels.")
 @_SEED
 def demo(out: Path, draws: int, seed: int) -> None:

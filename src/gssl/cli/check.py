@@ -13,12 +13,12 @@ def run_check(inputs: Inputs, talk: Talk) -> None:
     health = graph_health(problem.adjacency, problem.y, None if X is None else X.shape[1])
     talk.out.print(health_table(health))
     if not health.n_labelled:
-        talk.out.print("Without labels nothing can be said about whether the graph helps.")
+        talk.say("Without labels nothing can be said about whether the graph helps.")
         return
     try:
         with talk.step("comparing with no graph") as move:
             gain = graph_gain(X, problem.y, problem.adjacency, on_fold=move)
     except ValueError as error:
-        talk.out.print(f"Whether the graph helps cannot be told: {error}", markup=False)
+        talk.say(f"Whether the graph helps cannot be told: {error}")
         return
-    talk.out.print(gain.verdict, markup=False)
+    talk.say(gain.verdict)

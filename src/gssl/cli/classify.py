@@ -1,5 +1,6 @@
 """``gssl classify``: files in, a label for every node out."""
 
+import json
 import shlex
 import sys
 from dataclasses import dataclass
@@ -8,9 +9,10 @@ from time import perf_counter
 
 from gssl.cli.choice import choose_classifier
 from gssl.cli.console import Talk
-from gssl.cli.inputs import Inputs, read_problem, refuse_if_too_large
-from gssl.io import list_predictions, read_labels, refuse_overwrite, save, write_predictions
-from gssl.report import classification_table
+from gssl.cli.inputs import Inputs, check_outputs, read_problem, refuse_if_too_large, scaling
+from gssl.cli.page import judging_nodes, write_run_page
+from gssl.io import TABLES, Problem, check_suffix, list_predictions, read_labels, save, write_predictions
+from gssl.report import check_extra, classification_table
 
 
 @dataclass(frozen=True)
@@ -22,15 +24,26 @@ class Outputs:
     save: Path | None = None
     truth: str | None = None
 
+    def check(self, inputs: Inputs) -> None:
+        """Refuse what could not be written at the end, before anything is read."""
+        check_suffix(self.out, TABLES)
+        check_outputs([self.out, self.report, self.save], [*inputs.sources(), self.truth])
+        if self.report is not None:
+            check_extra()
+        elif self.truth is not None:
+            raise ValueError("--truth is shown in the report: give --report too.")
+
 
 def run_classify(inputs: Inputs, outputs: Outputs, method: str, seed: int, talk: Talk) -> None:
     """Read, fit, write, and show what came out."""
     start = perf_counter()
-    for target in (outputs.out, outputs.report, outputs.save):
-        if target is not None:
-            refuse_overwrite(target, [*inputs.sources(), outputs.truth])
+    outputs.check(inputs)
+    model = choose_classifier(method, seed, inputs.features is not None)
     problem = read_problem(inputs, talk)
-    model = choose_classifier(method, seed, problem.features is not None)
+    _check_classes(problem, inputs.labels)
+    truth = None if outputs.truth is None else read_labels(outputs.truth)
+    if truth is not None:
+        judging_nodes(truth, problem.node_ids, problem.given)
     refuse_if_too_large(problem, model)
     with talk.step(f"fitting {type(model).__name__}"):
         model.fit(problem.features, problem.y, adjacency=problem.adjacency)
@@ -41,16 +54,27 @@ def run_classify(inputs: Inputs, outputs: Outputs, method: str, seed: int, talk:
         talk.note(note)
     if outputs.save is not None:
         with talk.step("saving the model"):
-            settings = {"normalize": inputs.normalize, "features": "\n".join(problem.feature_names)}
+            settings = {"features": json.dumps(problem.feature_names)}
+            if problem.features is not None:
+                settings["normalize"] = scaling(problem.features, inputs.normalize)
             save(model, outputs.save, settings=settings)
     if outputs.report is not None:
-        from gssl.cli.page import write_run_page
-
-        truth = None if outputs.truth is None else read_labels(outputs.truth)
         command = shlex.join(["gssl", *sys.argv[1:]])
         write_run_page(outputs.report, problem, model, command=command, truth=truth, talk=talk)
     talk.out.print(classification_table(predictions, f"{model!r}"))
-    talk.out.print(f"{len(predictions):,} predictions in {perf_counter() - start:.1f} s: {outputs.out}")
+    talk.say(f"{len(predictions):,} predictions in {perf_counter() - start:.1f} s: {outputs.out}")
     for name, path in (("report", outputs.report), ("model", outputs.save)):
         if path is not None:
-            talk.out.print(f"{name}: {path}")
+            talk.say(f"{name}: {path}")
+
+
+def _check_classes(problem: Problem, labels: str | None) -> None:
+    for node, label in zip(problem.node_ids, problem.y, strict=True):
+        if label in ("-1", "nan", "None"):
+            raise ValueError(
+                f"{labels}: the label of id {node!r} is {label!r}, which looks like none: empty the cell."
+            )
+    classes = sorted({label for label in problem.y if label is not None})
+    if len(classes) < 2:
+        found = f"only the label {classes[0]!r}" if classes else "no label"
+        raise ValueError(f"{labels} has {found}: label nodes of at least two classes.")

@@ -4,6 +4,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any
 
 from rich.console import Console
@@ -18,6 +19,18 @@ from rich.progress import (
 )
 
 from gssl.methods._base import watching
+from gssl.report import printable
+
+
+class _Log(logging.Handler):
+    """What the library logs, through the console: so it does not tear the progress bar."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self.console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.console.print(f"note: {printable(record.getMessage())}", soft_wrap=True)
 
 
 class Talk:
@@ -32,20 +45,26 @@ class Talk:
     """
 
     def __init__(self, quiet: bool = False, verbose: bool = False) -> None:
-        self.out = Console(quiet=quiet, highlight=False)
-        self.err = Console(stderr=True, quiet=quiet, highlight=False)
+        # names are data: neither markup nor emoji
+        plain: Any = {"quiet": quiet, "highlight": False, "markup": False, "emoji": False}
+        self.out = Console(**plain)
+        self.err = Console(stderr=True, **plain)
         self.notes: list[str] = []
-        logging.basicConfig(format="gssl: %(message)s", level=logging.WARNING if quiet else logging.INFO)
-        logging.getLogger().setLevel(logging.WARNING)
-        logging.getLogger("gssl").setLevel(
-            logging.WARNING if quiet else logging.DEBUG if verbose else logging.INFO
-        )
+        self.start = perf_counter()
+        log = logging.getLogger("gssl")
+        log.handlers = [_Log(self.err)]
+        log.propagate = False
+        log.setLevel(logging.WARNING if quiet else logging.DEBUG if verbose else logging.INFO)
+
+    def say(self, text: str) -> None:
+        """Give a result, on a line of its own however long it is."""
+        self.out.print(printable(text), soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Say something odd about the data, once."""
         if text not in self.notes:
             self.notes.append(text)
-            self.err.print(f"note: {text}", markup=False)
+            self.err.print(f"note: {printable(text)}", soft_wrap=True)
 
     @contextmanager
     def step(self, title: str, *, notes: bool = True) -> Iterator[Callable[[int, int | None], None]]:
@@ -79,6 +98,8 @@ class Talk:
 
             with warnings.catch_warnings(record=True) as caught, watching(move):
                 warnings.simplefilter("always")
+                # labels are classes here, however many there are
+                warnings.filterwarnings("ignore", message="The number of unique classes")
                 yield move
         for warning in caught if notes else []:
             if issubclass(warning.category, UserWarning):

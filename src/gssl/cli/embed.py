@@ -4,13 +4,17 @@ from pathlib import Path
 
 from gssl.cli.choice import embedder_names, make
 from gssl.cli.console import Talk
-from gssl.cli.inputs import Inputs, read_problem, refuse_if_too_large
-from gssl.io import refuse_overwrite, write_embeddings
+from gssl.cli.inputs import Inputs, check_outputs, read_problem, refuse_if_too_large
+from gssl.io import EMBEDDINGS, check_suffix, write_embeddings
 
 
 def run_embed(inputs: Inputs, out: Path, method: str, depth: int | None, seed: int, talk: Talk) -> None:
     """Read, embed, write."""
-    refuse_overwrite(out, inputs.sources())
+    check_suffix(out, EMBEDDINGS)
+    # beside .npy stand the ids
+    check_outputs(
+        [out, out.with_suffix(".ids.npy") if out.suffix.lower() == ".npy" else None], inputs.sources()
+    )
     problem = read_problem(inputs, talk)
     model = make(embedder_names()[method], seed)
     if depth is not None:
@@ -22,4 +26,4 @@ def run_embed(inputs: Inputs, out: Path, method: str, depth: int | None, seed: i
         notes = write_embeddings(out, problem.node_ids, U)
     for note in notes:
         talk.note(note)
-    talk.out.print(f"{U.shape[0]:,} embeddings of {U.shape[1]:,} numbers: {out}")
+    talk.say(f"{U.shape[0]:,} embeddings of {U.shape[1]:,} numbers: {out}")

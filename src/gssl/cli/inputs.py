@@ -1,6 +1,7 @@
 """From the files named on the command line to a problem that fits in memory."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,20 @@ from sklearn.preprocessing import normalize
 
 from gssl.cli.console import Talk
 from gssl.graph import knn_graph
-from gssl.io import Features, Problem, assemble, read_edges, read_features, read_labels
+from gssl.io import (
+    Features,
+    Problem,
+    assemble,
+    check_place,
+    read_edges,
+    read_features,
+    read_labels,
+    refuse_overwrite,
+)
+from gssl.methods import GGCM, EmbeddingClassifier
+
+# of all absolute values: a feature with so great a part decides alone
+_DROWNING = 0.95
 
 
 @dataclass(frozen=True)
@@ -29,7 +43,23 @@ class Inputs:
 
     def sources(self) -> list[str | None]:
         """List the tables that are read."""
-        return [self.edges, self.features, self.labels]
+        beside = None
+        if self.features is not None and self.features.lower().endswith(".npy"):
+            beside = str(Path(self.features).with_suffix(".ids.npy"))
+        return [self.edges, self.features, beside, self.labels]
+
+
+def check_outputs(targets: Sequence[Path | None], sources: Sequence[str | None]) -> None:
+    """Refuse, before anything is read, a place that cannot be written or that is taken."""
+    taken: set[Path] = set()
+    for target in targets:
+        if target is None:
+            continue
+        refuse_overwrite(target, sources)
+        check_place(target)
+        if target.resolve() in taken:
+            raise ValueError(f"{target} is named for two outputs: give each a name of its own.")
+        taken.add(target.resolve())
 
 
 def read_problem(inputs: Inputs, talk: Talk) -> Problem:
@@ -49,24 +79,56 @@ def read_problem(inputs: Inputs, talk: Talk) -> Problem:
     if inputs.labels is not None:
         with talk.step("reading labels"):
             labels = read_labels(inputs.labels)
+    for part in (edges, features, labels):
+        # before the tables are joined, for they may explain why ids do not meet
+        for note in [] if part is None else part.notes:
+            talk.note(note)
     with talk.step("joining tables"):
         problem = assemble(edges, scaled(features, inputs.normalize), labels)
     if inputs.knn is not None:
         with talk.step("finding neighbours"):
             problem = _with_neighbours(problem, inputs.knn)
-    for note in problem.notes:
+    for note in [*problem.notes, *_drowned(problem)]:
         talk.note(note)
     return problem
 
 
 def scaled(features: Features | None, how: str) -> Features | None:
     """Scale feature rows to sum to one: always, never, or (``auto``) where no feature is negative."""
-    if features is None or how == "none":
-        return features
-    values = features.matrix.data if issparse(features.matrix) else features.matrix
-    if how == "auto" and np.size(values) and np.min(values) < 0:
+    if features is None or scaling(features.matrix, how) == "none":
         return features
     return replace(features, matrix=normalize(features.matrix, norm="l1"))
+
+
+def scaling(matrix: Any, how: str) -> str:
+    """Tell what ``auto`` means for some features, before or after they were scaled.
+
+    Examples
+    --------
+    >>> scaling(np.eye(2), "auto"), scaling(-np.eye(2), "auto"), scaling(-np.eye(2), "l1")
+    ('l1', 'none', 'l1')
+    """
+    if how != "auto":
+        return how
+    values = matrix.data if issparse(matrix) else matrix
+    return "none" if np.size(values) and np.min(values) < 0 else "l1"
+
+
+def _drowned(problem: Problem) -> list[str]:
+    """Tell of a feature beside which the others hardly count, such as a year beside words."""
+    X = problem.features
+    if X is None or X.shape[1] < 2 or not X.shape[0]:
+        return []
+    sizes = np.asarray(abs(X).sum(axis=0, dtype=np.float64)).ravel()
+    largest = int(sizes.argmax())
+    share = sizes[largest] / sizes.sum() if sizes.any() else 0.0
+    if share < _DROWNING:
+        return []
+    name = problem.feature_names[largest]
+    return [
+        f"feature {name!r} makes up {share:.1%} of all features and drowns the others: scale it or leave "
+        "it out."
+    ]
 
 
 def _with_neighbours(problem: Problem, k: int) -> Problem:
@@ -77,18 +139,52 @@ def _with_neighbours(problem: Problem, k: int) -> Problem:
 def refuse_if_too_large(problem: Problem, model: Any) -> None:
     """Refuse, before anything is computed, what will not fit in the memory that is free.
 
-    The estimate is the graph and the features once more, and three dense matrices of embeddings.
+    The estimate is the graph twice more, and three dense matrices of as many columns as the method carries
+    from node to node.
     """
-    if problem.features is None:
-        return
-    n, d = problem.features.shape
-    needed = 3 * n * d * problem.features.dtype.itemsize + 2 * problem.adjacency.nnz * 8
+    n, X = len(problem.node_ids), problem.features
+    columns = _columns(problem, model)
+    needed = 3 * n * columns * (8 if X is None else X.dtype.itemsize) + 2 * problem.adjacency.nnz * 8
     free = available_memory()
     if needed > free:
-        raise ValueError(
-            f"{type(model).__name__} on {n:,} nodes × {d:,} features needs about {needed / 1e9:.1f} GB, and "
-            f"{free / 1e9:.1f} GB are free: use fewer features, or --method labelpropagation without any."
+        advice = (
+            "use a smaller graph or a larger machine"
+            if X is None
+            else "use fewer features, or --method labelpropagation without any"
         )
+        raise ValueError(
+            f"{type(model).__name__} on {n:,} nodes × {columns:,} numbers needs about {_size(needed)}, and "
+            f"{_size(free)} are free: {advice}."
+        )
+
+
+def _columns(problem: Problem, model: Any) -> int:
+    """Count the numbers per node that a fit carries: features, or labels and classes where fewer."""
+    X: Any = problem.features
+    A = problem.adjacency
+    n_classes = len({label for label in problem.y if label is not None})
+    if X is None:
+        return n_classes
+    n, d = X.shape
+    if isinstance(model, EmbeddingClassifier):
+        # as the classifier itself decides
+        width = int(problem.given.sum()) + n_classes
+        hops = (model.embedder or GGCM()).depth * (A.nnz + n)
+        if width * (hops + (X.nnz if issparse(X) else X.size)) < 0.5 * (hops + n) * d:
+            return width
+    return int(d)
+
+
+def _size(count: int) -> str:
+    """Write bytes in the unit that fits.
+
+    Examples
+    --------
+    >>> _size(1000), _size(25 * 10**8)
+    ('1.0 kB', '2.5 GB')
+    """
+    unit, name = next(((u, s) for u, s in ((10**9, "GB"), (10**6, "MB")) if count >= u), (10**3, "kB"))
+    return f"{count / unit:.1f} {name}"
 
 
 def available_memory() -> int:
@@ -101,7 +197,12 @@ def available_memory() -> int:
     """
     told = os.environ.get("GSSL_MEMORY")
     if told:
-        return int(float(told))
+        try:
+            return int(float(told))
+        except (ValueError, OverflowError) as error:
+            raise ValueError(
+                f"GSSL_MEMORY is {told!r}, not a number of bytes: give one, like 4e9."
+            ) from error
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))

@@ -35,7 +35,6 @@ def write_run_page(
     path: Path, problem: Problem, model: Any, *, command: str, truth: Labels | None, talk: Talk
 ) -> None:
     """Measure what a page shows, and write it."""
-    start = perf_counter()
     y, A, X = problem.y, problem.adjacency, problem.features
     held_out = _held_out(model, problem, talk)
     bins = [] if held_out is None else reliability(held_out.truth, held_out.distributions, held_out.classes)
@@ -52,7 +51,7 @@ def write_run_page(
         command=command,
         health=graph_health(A, y, None if X is None else X.shape[1]),
         versions={module.__name__: module.__version__ for module in (gssl, np, scipy, sklearn)},
-        seconds=perf_counter() - start,
+        seconds=perf_counter() - talk.start,
         notes=tuple(talk.notes),
         gain=gain,
         held_out=held_out,
@@ -90,14 +89,21 @@ def _points(model: Any, problem: Problem) -> list[MapPoint]:
     ]
 
 
+def judging_nodes(truth: Labels, node_ids: np.ndarray, given: np.ndarray) -> list[int]:
+    """List the nodes whose true label is known and was not given to the model."""
+    known = {node for node, label in zip(truth.ids, truth.labels, strict=True) if label is not None}
+    nodes = [i for i, node in enumerate(node_ids) if not given[i] and node in known]
+    if not nodes:
+        raise ValueError(
+            f"{truth.name} names no node whose label was not given already: add true labels of others."
+        )
+    return nodes
+
+
 def _confusion(truth: Labels, predictions: Predictions) -> Confusion:
     """Compare with the true labels of nodes whose label the model was not given."""
+    nodes = judging_nodes(truth, predictions.id, predictions.given)
     known = dict(zip(truth.ids, truth.labels, strict=True))
-    nodes = [
-        i for i, node in enumerate(predictions.id) if not predictions.given[i] and known.get(node) is not None
-    ]
-    if not nodes:
-        raise ValueError(f"{truth.name} names no node whose label was not given already.")
     true = np.array([known[predictions.id[i]] for i in nodes], dtype=str)
     source = f"{len(nodes):,} labels of {truth.name}, none of them given to fit."
     return confusion_matrix(true, predictions.label[nodes].astype(str), source=source)

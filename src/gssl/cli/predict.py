@@ -1,5 +1,6 @@
 """``gssl predict``: a saved model and a new graph in, a label for every node out."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,14 +9,23 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
 
 from gssl.cli.console import Talk
-from gssl.cli.inputs import Inputs, read_problem
-from gssl.io import Problem, load, read_settings, refuse_overwrite, tabulate, write_predictions
+from gssl.cli.inputs import Inputs, check_outputs, read_problem
+from gssl.io import (
+    TABLES,
+    Problem,
+    check_suffix,
+    load,
+    read_settings,
+    tabulate,
+    write_predictions,
+)
 from gssl.report import classification_table
 
 
 def run_predict(inputs: Inputs, model_path: Path, out: Path, talk: Talk) -> None:
     """Read a model and a graph, predict, write."""
-    refuse_overwrite(out, [*inputs.sources(), str(model_path)])
+    check_suffix(out, TABLES)
+    check_outputs([out], [*inputs.sources(), str(model_path)])
     model, settings = load(model_path), read_settings(model_path)
     if not getattr(model, "_uses_features", True):
         raise ValueError(
@@ -25,7 +35,11 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, talk: Talk) -> None
     if inputs.features is None:
         raise ValueError(f"{model_path} learned from features: give those of the new graph by --features.")
     problem = read_problem(replace(inputs, normalize=settings.get("normalize", inputs.normalize)), talk)
-    X = aligned(problem, settings.get("features", "").split("\n"), talk)
+    if inputs.text is not None:
+        talk.note(
+            f"words of {inputs.text!r} are weighed by how rare they are in these texts, not in those of fit"
+        )
+    X = aligned(problem, json.loads(settings.get("features", "[]")), talk)
     with talk.step("predicting"):
         distributions = model.predict_proba(X, adjacency=problem.adjacency)
     predictions = tabulate(problem.node_ids, distributions, [str(name) for name in model.classes_])
@@ -34,21 +48,23 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, talk: Talk) -> None
     for note in notes:
         talk.note(note)
     talk.out.print(classification_table(predictions, f"{model!r}"))
-    talk.out.print(f"{len(predictions):,} predictions: {out}")
+    talk.say(f"{len(predictions):,} predictions: {out}")
 
 
 def aligned(problem: Problem, names: list[str], talk: Talk) -> Any:
     """Put the features of a new graph in the order of those in fit, and leave out what the model ignores."""
-    if not any(names) or tuple(names) == problem.feature_names:
+    if not names or tuple(names) == problem.feature_names:
         return problem.features
     place = {name: i for i, name in enumerate(problem.feature_names)}
     missing = [name for name in names if name not in place]
     # a category or a word that does not occur is zero; a number that is not there is unknown
-    unknown = [name for name in missing if not set("=:[") & set(name)]
+    unknown = (
+        missing if len(missing) == len(names) else [name for name in missing if not set("=:[") & set(name)]
+    )
     if unknown:
         raise ValueError(
             f"the model learned from {len(unknown)} features that are not in the table, the first of them "
-            f"{unknown[0]!r}: give the same columns as in fit."
+            f"{unknown[0]!r}: give the same columns as in fit, and --text where it was given."
         )
     extra = len(set(place) - set(names))
     if extra:

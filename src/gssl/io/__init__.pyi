@@ -1,6 +1,8 @@
+from .atomic import check_place as check_place
 from .atomic import whole_file as whole_file
 from .edges import Edges as Edges
 from .edges import read_edges as read_edges
+from .embeddings import EMBEDDINGS as EMBEDDINGS
 from .embeddings import write_embeddings as write_embeddings
 from .features import Features as Features
 from .features import read_features as read_features
@@ -22,6 +24,8 @@ from .predictions import write_predictions as write_predictions
 from .problem import Problem as Problem
 from .problem import assemble as assemble
 from .source import open_table as open_table
+from .table_files import TABLES as TABLES
+from .table_files import check_suffix as check_suffix
 from .table_files import write_columns as write_columns
 from .tensor_graphs import from_dgl as from_dgl
 from .tensor_graphs import from_pyg as from_pyg

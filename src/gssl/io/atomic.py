@@ -33,18 +33,55 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     ['a.txt']
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # beside its place, for a rename is only atomic within one file system
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    part = Path(name)
+    check_place(path)
+    part = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # beside its place, for a rename is only atomic within one file system
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem[:100]}-", suffix=path.suffix, dir=path.parent)
+        part = Path(name)
+        os.close(handle)
         yield part
         # mkstemp makes a file for its owner only; a result should be as readable as any new file
         part.chmod(0o666 & ~_umask())
         part.replace(path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        told = os.strerror(error.errno).lower()
+        raise OSError(f"{path} cannot be written: {told}; make room or choose another place.") from error
     finally:
-        part.unlink(missing_ok=True)
+        if part is not None:
+            part.unlink(missing_ok=True)
+
+
+def check_place(path: str | Path) -> None:
+    """Refuse a place where no file can appear, before the work is done that would fill it.
+
+    Parameters
+    ----------
+    path : path
+
+    Examples
+    --------
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> check_place(folder / "new" / "a.csv")
+    >>> check_place(folder)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    IsADirectoryError: ... is a folder: name a file in it.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a file in it.")
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not folder.is_dir():
+        raise NotADirectoryError(
+            f"{path} cannot be written, for {folder} is no folder: choose another place."
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(
+            f"{path} cannot be written, for {folder} is closed to you: choose another place."
+        )
 
 
 def _umask() -> int:

@@ -1,7 +1,12 @@
 """DuckDB: a connection, names and texts in its SQL, and its complaints in one sentence."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+# what errors call an SQL query, which has no name
+QUERY = "the query"
 
 
 def connect() -> Any:
@@ -17,6 +22,27 @@ def connect() -> Any:
     connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
     connection.execute("SET enable_progress_bar = false")
     return connection
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C be Ctrl-C also while DuckDB works, which calls it a RuntimeError.
+
+    Examples
+    --------
+    >>> try:
+    ...     with interruptible():
+    ...         raise RuntimeError("Query interrupted")
+    ... except KeyboardInterrupt:
+    ...     print("Ctrl-C")
+    Ctrl-C
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if "interrupt" not in str(error).lower():
+            raise
+        raise KeyboardInterrupt from error
 
 
 def quoted(text: str) -> str:
@@ -64,4 +90,6 @@ def explain(message: str, name: str) -> str:
         return f"{where} opens a quotation mark that is never closed: repair the line."
     first = next((part for part in message.splitlines() if part.strip()), message)
     first = re.sub(r"^(\w+ )*Error: ", "", first).rstrip(" .")
-    return f"{where} cannot be read: {first}."
+    if name == QUERY:
+        return f"{where} cannot be read: {first.rstrip('!')}; repair it."
+    return f"{where} cannot be read: {first}; write the file again."

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from gssl.io.atomic import whole_file
-from gssl.io.table_files import write_columns
+from gssl.io.table_files import check_suffix, write_columns
 
 _ARRAYS = (".npy", ".npz")
-_TABLES = (".csv", ".tsv", ".parquet")
+EMBEDDINGS = (".csv", ".tsv", ".parquet", *_ARRAYS)
 
 
 def write_embeddings(path: str | Path, ids: Any, U: np.ndarray) -> list[str]:
@@ -42,12 +42,10 @@ def write_embeddings(path: str | Path, ids: Any, U: np.ndarray) -> list[str]:
     U = np.asarray(U)
     if U.ndim != 2 or len(texts) != len(U):
         raise ValueError(f"{len(texts)} ids for embeddings of shape {U.shape}: give one row for each id.")
-    suffix = Path(path).suffix.lower()
-    if suffix in _ARRAYS:
+    check_suffix(path, EMBEDDINGS)
+    if Path(path).suffix.lower() in _ARRAYS:
         _write_arrays(Path(path), np.array(texts, dtype=np.str_), U)
         return []
-    if suffix not in _TABLES:
-        raise ValueError(f"{path} must end in {', '.join(_TABLES + _ARRAYS)}.")
     columns: dict[str, Any] = {"id": np.array(texts, dtype=object)}
     columns |= {f"u{j}": np.ascontiguousarray(U[:, j]) for j in range(U.shape[1])}
     return write_columns(path, columns, decimals=None)

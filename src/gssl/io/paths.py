@@ -34,9 +34,13 @@ def find_files(source: str | Path) -> list[Path]:
     --------
     >>> find_files("no such file.csv")
     Traceback (most recent call last):
-    FileNotFoundError: no such file.csv is not there.
+    FileNotFoundError: no such file.csv is not there: check its name and folder.
     """
     text = str(source)
+    if not text.strip():
+        raise ValueError("a table has no name: give a file, a glob or a query.")
+    if re.match(r"\w+://", text):
+        raise ValueError(f"{text} is not on this machine: download it and name the file.")
     path = Path(text).expanduser()
     if path.is_file():
         return [path]
@@ -45,9 +49,11 @@ def find_files(source: str | Path) -> list[Path]:
     if has_magic(text):
         files = sorted(Path(name) for name in glob(str(path), recursive=True) if Path(name).is_file())  # noqa: PTH207
         if not files:
-            raise FileNotFoundError(f"no file matches {text}.")
+            raise FileNotFoundError(f"no file matches {text}: check its name and folder.")
         return files
-    raise FileNotFoundError(f"{text} is not there.")
+    if path.exists():
+        raise ValueError(f"{text} is no plain file, and tables are read more than once: save it as a file.")
+    raise FileNotFoundError(f"{text} is not there: check its name and folder.")
 
 
 def refuse_overwrite(out: str | Path, inputs: Iterable[Any]) -> None:

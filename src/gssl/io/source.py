@@ -1,14 +1,14 @@
 """One table, from a file, many files, a query or a data frame, opened in DuckDB."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gssl.io.database import connect, explain, named, quoted
+from gssl.io.database import QUERY, connect, explain, interruptible, named, quoted
 from gssl.io.dialect import Dialect, sniff_dialect
 from gssl.io.paths import find_files, is_query
 
@@ -51,17 +51,21 @@ class Table:
 
     def run(self, sql: str) -> Any:
         """Run SQL; what DuckDB has to complain about becomes one sentence about this table."""
-        import duckdb
-
-        try:
-            return self.connection.execute(sql)
-        except (duckdb.Error, UnicodeDecodeError) as error:
-            raise ValueError(explain(str(error), self.name)) from error
+        return self._ask(lambda: self.connection.execute(sql))
 
     def fetch(self, sql: str) -> dict[str, np.ndarray]:
         """Run SQL and give its columns; text comes as objects with None where there is none."""
-        columns = self.run(sql).fetchnumpy()
+        columns = self._ask(lambda: self.connection.execute(sql).fetchnumpy())
         return {name: _unmasked(values) for name, values in columns.items()}
+
+    def _ask(self, question: Callable[[], Any]) -> Any:
+        import duckdb
+
+        try:
+            with interruptible():
+                return question()
+        except (duckdb.Error, UnicodeDecodeError) as error:
+            raise ValueError(explain(str(error), self.name)) from error
 
     def row(self, number: int) -> str:
         """Name a row, counted from 0 over all files, as a reader of the file would."""
@@ -125,10 +129,10 @@ def _open_query(query: str) -> Table:
     try:
         statements = connection.extract_statements(query)
     except duckdb.Error as error:
-        raise ValueError(explain(str(error), "the query")) from error
+        raise ValueError(explain(str(error), QUERY)) from error
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise ValueError("the query must be one SELECT and nothing else.")
-    return _described("the query", f"({query.strip().rstrip(';')}\n)", connection)
+        raise ValueError(f"{QUERY} must be one SELECT and nothing else.")
+    return _described(QUERY, f"({query.strip().rstrip(';')}\n)", connection)
 
 
 def _described(name: str, relation: str, connection: Any, files: Sequence[Path] = ()) -> Table:

@@ -1,14 +1,14 @@
 """Columns written as CSV, TSV, Parquet or JSON lines, whole or not at all."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gssl.io.atomic import whole_file
-from gssl.io.database import connect, named, quoted
+from gssl.io.database import connect, interruptible, named, quoted
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FORMATS = {
@@ -17,6 +17,7 @@ _FORMATS = {
     ".parquet": "FORMAT parquet, COMPRESSION zstd",
     ".jsonl": "FORMAT json",
 }
+TABLES = tuple(_FORMATS)
 
 
 def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | None = 4) -> list[str]:
@@ -50,9 +51,8 @@ def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | 
     007,0.5000
     '=cmd(),1.0000
     """
+    check_suffix(path, TABLES)
     suffix = Path(path).suffix.lower()
-    if suffix not in _FORMATS:
-        raise ValueError(f"{path} must end in {', '.join(_FORMATS)}.")
     arrays = {name: _array(values) for name, values in columns.items()}
     asked, notes = ", ".join(named(name) for name in arrays), []
     if suffix in (".csv", ".tsv"):
@@ -66,6 +66,19 @@ def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | 
             )
     _copy(path, arrays, asked, _FORMATS[suffix])
     return notes
+
+
+def check_suffix(path: str | Path, suffixes: Sequence[str]) -> None:
+    """Refuse a path whose end says nothing about how to write it.
+
+    Examples
+    --------
+    >>> check_suffix("p.xlsx", TABLES)
+    Traceback (most recent call last):
+    ValueError: p.xlsx must end in .csv, .tsv, .parquet or .jsonl: rename it.
+    """
+    if Path(path).suffix.lower() not in suffixes:
+        raise ValueError(f"{path} must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}: rename it.")
 
 
 def is_formula(text: str) -> bool:
@@ -88,10 +101,12 @@ def _copy(path: str | Path, arrays: dict[str, np.ndarray], asked: str, style: st
     connection.register("columns", arrays)
     with whole_file(path) as part:
         try:
-            connection.execute(f"COPY (SELECT {asked} FROM columns) TO {quoted(str(part))} ({style})")
+            with interruptible():
+                connection.execute(f"COPY (SELECT {asked} FROM columns) TO {quoted(str(part))} ({style})")
         except duckdb.Error as error:
-            told = str(error).splitlines()[0]
-            raise OSError(f"{path} cannot be written: {told}.") from error
+            told = re.sub(r"^(\w+ )*Error: ", "", str(error).splitlines()[0]).rstrip(".")
+            told = told.replace(str(part), str(path))
+            raise OSError(f"{path} cannot be written: {told}; make room or choose another place.") from error
 
 
 def _array(values: Any) -> np.ndarray:

@@ -101,15 +101,27 @@ def write_page(path: str | Path, page: Page) -> None:
     >>> "<title>a &lt; b</title>" in file.read_text(encoding="utf-8")
     True
     """
+    check_extra()
+    # here, since drawing is an extra
+    from gssl.report.document import render
+
+    html = render(page)
+    with whole_file(path) as part:
+        part.write_bytes(html)
+
+
+def check_extra() -> None:
+    """Refuse at once, not after the work, a page that cannot be drawn for want of a library.
+
+    Examples
+    --------
+    >>> check_extra()
+    """
     try:
-        # here, since drawing is an extra
-        from gssl.report.document import render
+        import gssl.report.document  # noqa: F401
     except ImportError as error:
         if (error.name or "").split(".")[0] not in EXTRA:
             raise
         raise ImportError(
             f"a page needs {error.name}, which is not installed: pip install gssl[report].", name=error.name
         ) from error
-    html = render(page)
-    with whole_file(path) as part:
-        part.write_bytes(html)

@@ -9,6 +9,17 @@ from gssl.evaluation import Health, Summary
 from gssl.io import Prediction, Predictions
 
 
+def printable(text: str) -> str:
+    r"""Keep what a name from a file could do to a terminal, or to the lines of a log, from happening.
+
+    Examples
+    --------
+    >>> print(printable("naïve \x1b[31m"))
+    naïve \x1b[31m
+    """
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def comparison_table(summaries: Iterable[Summary], title: str) -> Table:
     """Draw methods side by side.
 
@@ -69,10 +80,10 @@ def prediction_table(rows: Iterable[tuple[Prediction, str]], title: str) -> Tabl
     for row, truth in rows:
         table.add_row(
             # names are data, never rich markup
-            Text(row.id),
-            Text(row.label),
+            Text(printable(row.id)),
+            Text(printable(row.label)),
             f"{row.confidence:.2f}",
-            Text(row.runner_up),
+            Text(printable(row.runner_up)),
             Text(truth, style="" if truth == row.label else "red"),
         )
     return table
@@ -107,7 +118,7 @@ def classification_table(predictions: Predictions, title: str) -> Table:
         confidence = f"{predictions.confidence[new].mean():.2f}" if new.any() else "–"
         counts = (mine & predictions.given).sum(), new.sum(), (mine & ~predictions.reached).sum()
         given, predicted, unreached = (f"{count:,}" for count in counts)
-        table.add_row(Text(label), given, predicted, confidence, unreached)
+        table.add_row(Text(printable(label)), given, predicted, confidence, unreached)
     return table
 
 
@@ -147,5 +158,5 @@ def health_table(health: Health) -> Table:
     for name, value in rows.items():
         table.add_row(name, value)
     for label, count in health.label_counts.items():
-        table.add_row(Text(f"labels of {label}"), f"{count:,}")
+        table.add_row(Text(printable(f"labels of {label}")), f"{count:,}")
     return table

@@ -1,0 +1,86 @@
+"""Reading a million edges with ids of text, and the command line's first word."""
+
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from benchmarks.entry import Contest, Figure, Race, Reading, Rival
+from benchmarks.measure import interleaved, seconds
+from gssl.io import read_edges
+
+_KEPT: list[TemporaryDirectory[str]] = []
+
+
+def entries(*, quick: bool) -> list[Race | Figure]:
+    """Give the race against pandas, the memory of reading, and the time of ``gssl --help``."""
+    n_edges = 100_000 if quick else 1_000_000
+    what = f"reading {n_edges:,} edges from a CSV of text ids, numbering the nodes"
+    return [
+        Race("read-edges", what, lambda: _contest(n_edges)),
+        Figure("read-memory", f"{what}: peak memory beyond imports", lambda: _memory(n_edges), unit="MB"),
+        Figure("help", "`gssl --help` beyond Python's own start", _help, unit="s", at_most=0.5),
+    ]
+
+
+def _csv(n_edges: int) -> Path:
+    folder = TemporaryDirectory(prefix="gssl-bench-")
+    _KEPT.append(folder)  # until the process ends
+    path = Path(folder.name) / "edges.csv"
+    ends = np.random.default_rng(0).integers(n_edges // 10, size=(n_edges, 2))
+    lines = "\n".join(f"node-{u:06d},node-{v:06d}" for u, v in ends)
+    path.write_text(f"source,target\n{lines}\n", encoding="ascii")
+    return path
+
+
+def _contest(n_edges: int) -> Contest:
+    import pandas
+
+    path = _csv(n_edges)
+
+    def numbered(**options: Any) -> Any:
+        frame = pandas.read_csv(path, **options)
+        return pandas.factorize(pandas.concat([frame["source"], frame["target"]], ignore_index=True))
+
+    rivals = (
+        Rival("pandas, ids as text", lambda: numbered(dtype=str), 3.0, _same, "dtype=str keeps 007 as it is"),
+        Rival("pandas, types guessed", numbered, None, _same, "would read 007 as 7"),
+    )
+    return Contest(lambda: read_edges(path), rivals)
+
+
+def _same(ours: Any, theirs: Any) -> str:
+    codes, ids = theirs
+    if len(ours.ids) != len(ids) or len(ours.source) * 2 != len(codes):
+        raise ValueError("the tables differ, so nothing was timed")
+    return ""
+
+
+def _memory(n_edges: int) -> Reading:
+    path = _csv(n_edges)
+    code = """
+import sys, duckdb, numpy
+from gssl.io import read_edges
+def peak(): return int(next(l for l in open("/proc/self/status") if l.startswith("VmHWM")).split()[1]) / 1024
+before = peak()
+edges = read_edges(sys.argv[1])
+print(peak() - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True)
+    used = float(done.stdout)
+    return Reading([used], f"{used:.0f} MB", f"the file: {path.stat().st_size / 1e6:.0f} MB")
+
+
+def _help() -> Reading:
+    command = Path(sys.executable).with_name("gssl")
+    calls = {
+        "help": lambda: subprocess.run([command, "--help"], check=True, stdout=subprocess.DEVNULL),
+        "python": lambda: subprocess.run([sys.executable, "-c", ""], check=True),
+    }
+    interleaved(calls, 1)
+    times = interleaved(calls, 9)
+    beyond = [ours - base for ours, base in zip(times["help"], times["python"], strict=True)]
+    return Reading(beyond, seconds(times["help"]), f"python: {seconds(times['python'])}")

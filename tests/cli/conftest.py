@@ -1,0 +1,84 @@
+import csv
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from gssl.cli.app import app
+
+SPECIAL = ["007", "18446744073709551615", "naïve"]
+
+
+@pytest.fixture
+def graph(tmp_path, monkeypatch):
+    """Put three rings of ten nodes, one per class, three labels each and two features into a fresh folder."""
+    monkeypatch.chdir(tmp_path)
+    ids = [*SPECIAL, *(f"n{i}" for i in range(3, 30))]
+    classes = [f"c{i % 3}" for i in range(30)]
+    edges = [(ids[i], ids[(i + 3) % 30]) for i in range(30)] + [
+        (ids[i], ids[(i + 6) % 30]) for i in range(30)
+    ]
+    x = np.random.default_rng(0).random((30, 3)) / 4
+    x[np.arange(30), np.arange(30) % 3] += 0.5
+    write_rows("e.csv", ["source", "target"], edges)
+    write_rows("l.csv", ["id", "label"], zip(ids[:9], classes, strict=False))
+    write_rows("t.csv", ["id", "label"], zip(ids, classes, strict=True))
+    write_rows("f.csv", ["id", "a", "b", "c"], ([i, *row] for i, row in zip(ids, x.tolist(), strict=True)))
+    truth = dict(zip(ids, classes, strict=True))
+    things = {"folder": tmp_path, "ids": ids, "truth": truth, "edges": edges, "x": x}
+    return SimpleNamespace(**things, write=write_rows, read=read_rows, labels=labels_of)
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Run the command in this process; ``ok`` asks for success."""
+
+    def run(*arguments, env=None, ok=True):
+        arguments = [str(argument) for argument in arguments]
+        monkeypatch.setattr("sys.argv", ["gssl", *arguments])
+        result = CliRunner(env=env).invoke(app, arguments)
+        if ok:
+            assert result.exit_code == 0, result.output
+        return result
+
+    return run
+
+
+@pytest.fixture
+def classify(run):
+    """Classify with a few defaults; give the rows that were written, by id."""
+
+    def classify(edges="e.csv", labels="l.csv", features="f.csv", out="p.csv", more=()):
+        named = (("--edges", edges), ("--labels", labels), ("--features", features), ("--out", out))
+        given = [part for name, value in named if value is not None for part in (name, value)]
+        run("classify", *given, *more)
+        return read_rows(out)
+
+    return classify
+
+
+def write_rows(path, head, rows, delimiter=","):
+    with Path(path).open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream, delimiter=delimiter).writerows([head, *rows])
+    return path
+
+
+def read_rows(path):
+    """Read predictions of any form, by id; flags and numbers as text."""
+    if str(path).endswith(".parquet"):
+        import pyarrow.parquet
+
+        rows = pyarrow.parquet.read_table(path).to_pylist()
+    elif str(path).endswith(".jsonl"):
+        rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    else:
+        with Path(path).open(newline="", encoding="utf-8") as stream:
+            rows = list(csv.DictReader(stream, delimiter="\t" if str(path).endswith(".tsv") else ","))
+    return {row["id"]: {key: str(value).lower() for key, value in row.items()} for row in rows}
+
+
+def labels_of(rows):
+    return {node: row["label"] for node, row in rows.items()}
