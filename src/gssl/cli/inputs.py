@@ -22,7 +22,7 @@ from gssl.io import (
     read_labels,
     refuse_overwrite,
 )
-from gssl.methods import GGCM, EmbeddingClassifier
+from gssl.methods._classifier import GraphClassifier
 
 # of all absolute values: a feature with so great a part decides alone
 _DROWNING = 0.95
@@ -143,7 +143,10 @@ def refuse_if_too_large(problem: Problem, model: Any) -> None:
     from node to node.
     """
     n, X = len(problem.node_ids), problem.features
-    columns = _columns(problem, model)
+    columns = X.shape[1] if X is not None else 0
+    if isinstance(model, GraphClassifier):
+        n_classes = len({label for label in problem.y if label is not None})
+        columns = model._columns(X, problem.adjacency, int(problem.given.sum()), n_classes)
     needed = 3 * n * columns * (8 if X is None else X.dtype.itemsize) + 2 * problem.adjacency.nnz * 8
     free = available_memory()
     if needed > free:
@@ -156,23 +159,6 @@ def refuse_if_too_large(problem: Problem, model: Any) -> None:
             f"{type(model).__name__} on {n:,} nodes × {columns:,} numbers needs about {_size(needed)}, and "
             f"{_size(free)} are free: {advice}."
         )
-
-
-def _columns(problem: Problem, model: Any) -> int:
-    """Count the numbers per node that a fit carries: features, or labels and classes where fewer."""
-    X: Any = problem.features
-    A = problem.adjacency
-    n_classes = len({label for label in problem.y if label is not None})
-    if X is None:
-        return n_classes
-    n, d = X.shape
-    if isinstance(model, EmbeddingClassifier):
-        # as the classifier itself decides
-        width = int(problem.given.sum()) + n_classes
-        hops = (model.embedder or GGCM()).depth * (A.nnz + n)
-        if width * (hops + (X.nnz if issparse(X) else X.size)) < 0.5 * (hops + n) * d:
-            return width
-    return int(d)
 
 
 def _size(count: int) -> str:

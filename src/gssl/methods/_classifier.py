@@ -27,6 +27,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Give distributions for a graph that was not seen in fit, and of which nodes anything is known."""
 
+    @abstractmethod
+    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        """Count the numbers per node that a fit would carry over the graph, for an estimate of its memory."""
+
     def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
         """Check the inputs of fit; give features, graph and class codes."""
         X = self._check_features(X, adjacency, reset=True)

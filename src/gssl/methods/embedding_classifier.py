@@ -117,12 +117,17 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _label_space_pays(self, X: Any, A: csr_array, n_rows: int) -> bool:
         """Compare hops over d columns with hops over one column per row that is needed and per class."""
+        return bool(self._columns(X, A, n_rows, len(self.classes_)) < X.shape[1])
+
+    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         n, d = X.shape
-        width = n_rows + len(self.classes_)
-        hops = self.embedder_.depth * (A.nnz + n)
+        width = n_labelled + n_classes
+        depth = (self.embedder or GGCM()).depth
+        hops = depth * (A.nnz + n)
         # a sparse X is cheap to read; writing n×d is not
-        in_label_space = hops * width + (X.nnz if issparse(X) else X.size) * width
-        return isinstance(self.head_, LinearHead) and in_label_space < 0.5 * (hops + n) * d
+        in_label_space = (hops + (X.nnz if issparse(X) else X.size)) * width
+        linear = isinstance(self.head, LinearHead | str)
+        return width if linear and in_label_space < 0.5 * (hops + n) * d else int(d)
 
     def _embed_rows(self, nodes: np.ndarray) -> np.ndarray:
         """Embed a few nodes only, by the transposed filter: (fᵀE)ᵀX with E the columns that pick them."""

@@ -90,6 +90,9 @@ class LabelPropagation(GraphClassifier):
         F, self.n_iter_ = self._fixed_point(A.astype(np.float64), codes)
         return self._finish(*self._distributions(F, X.dtype))
 
+    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        return n_classes
+
     def _distributions(self, F: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
         """Give distributions, and at which nodes a label has arrived."""
         return rows_to_distributions(F).astype(dtype), np.asarray(F.any(axis=1))

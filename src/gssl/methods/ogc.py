@@ -266,14 +266,13 @@ class OGC(GraphClassifier):
 
     def _embedding(self, X: Any, A_hat: NormalizedAdjacency, problem: _Problem) -> Any:
         """Choose the cheaper form of U: a hop over d columns, or about twenty over c, and products with X."""
-        n, d = X.shape
-        c = len(self.classes_)
-        hop = len(A_hat.indices) + n
-        size = X.nnz if issparse(X) else X.size
-        kind: Any = (
-            LabelSpaceEmbedding if hop * _LABEL_SPACE * c + 2 * size * c < hop * d else DirectEmbedding
-        )
+        kind: Any = DirectEmbedding
+        if _label_space_pays(X, len(A_hat.indices), len(self.classes_)):
+            kind = LabelSpaceEmbedding
         return kind(X, A_hat, self.beta, problem.labelled, problem.anchors)
+
+    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        return n_classes if _label_space_pays(X, A.nnz, n_classes) else int(X.shape[1])
 
     def _step(self, problem: _Problem, embedding: GuidedEmbedding, state: _State, k: int) -> _State:
         """Do one W step, then move U by its old value and the new W (the order of the authors' scripts)."""
@@ -319,6 +318,13 @@ class OGC(GraphClassifier):
         scores = multiply(X, self.coef_.astype(X.dtype))
         scores = last(iterate(lambda Z, k: mix(filters, Z, lazy), scores, range(self.n_iter_)))
         return self._distributions(scores), featured_nodes(A, X)
+
+
+def _label_space_pays(X: Any, n_links: int, n_classes: int) -> bool:
+    n, d = X.shape
+    hop = n_links + n
+    size = X.nnz if issparse(X) else X.size
+    return bool((hop * _LABEL_SPACE + 2 * size) * n_classes < hop * d)
 
 
 def _feature_scale(X: Any) -> float:
