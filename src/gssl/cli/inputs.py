@@ -1,7 +1,7 @@
 """From the files named on the command line to a problem that fits in memory."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -62,8 +62,10 @@ def check_outputs(targets: Sequence[Path | None], sources: Sequence[str | None])
         taken.add(target.resolve())
 
 
-def read_problem(inputs: Inputs, talk: Talk) -> Problem:
-    """Read tables, join them by id, scale features, and say what is odd."""
+def read_problem(
+    inputs: Inputs, talk: Talk, prepare: Callable[[Features], Features] | None = None
+) -> Problem:
+    """Read tables, join them by id, scale features (prepared, if asked for), and say what is odd."""
     if inputs.edges is None and inputs.knn is None:
         raise ValueError("there is no graph: give --edges, or --knn with --features to build one.")
     if inputs.features is None and (inputs.knn is not None or inputs.text is not None):
@@ -76,6 +78,7 @@ def read_problem(inputs: Inputs, talk: Talk) -> Problem:
     if inputs.features is not None:
         with talk.step("reading features"):
             features = read_features(inputs.features, id=inputs.id_column, text=inputs.text)
+        features = features if prepare is None else prepare(features)
     if inputs.labels is not None:
         with talk.step("reading labels"):
             labels = read_labels(inputs.labels)

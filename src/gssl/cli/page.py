@@ -57,7 +57,7 @@ def write_run_page(
         held_out=held_out,
         reliability=bins,
         calibration_error=expected_calibration_error(bins) if bins else None,
-        history=getattr(model, "history_", None),
+        history=getattr(model, "history_", None) if X is not None and np.prod(X.shape) <= _SMALL else None,
         confusion=None if truth is None else _confusion(truth, predictions),
         confidences=confidence_histogram(model.label_distributions_.max(axis=1)),
         points=points,

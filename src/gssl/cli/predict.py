@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
@@ -12,13 +11,14 @@ from gssl.cli.console import Talk
 from gssl.cli.inputs import Inputs, check_outputs, read_problem
 from gssl.io import (
     TABLES,
-    Problem,
+    Features,
     check_suffix,
     load,
     read_settings,
     tabulate,
     write_predictions,
 )
+from gssl.methods._distributions import decide
 from gssl.report import classification_table
 
 
@@ -34,15 +34,21 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, talk: Talk) -> None
         )
     if inputs.features is None:
         raise ValueError(f"{model_path} learned from features: give those of the new graph by --features.")
-    problem = read_problem(replace(inputs, normalize=settings.get("normalize", inputs.normalize)), talk)
+    names = json.loads(settings.get("features", "[]"))
+    problem = read_problem(
+        replace(inputs, normalize=settings.get("normalize", inputs.normalize)),
+        talk,
+        prepare=lambda features: aligned(features, names, talk),
+    )
     if inputs.text is not None:
         talk.note(
             f"words of {inputs.text!r} are weighed by how rare they are in these texts, not in those of fit"
         )
-    X = aligned(problem, json.loads(settings.get("features", "[]")), talk)
     with talk.step("predicting"):
-        distributions = model.predict_proba(X, adjacency=problem.adjacency)
-    predictions = tabulate(problem.node_ids, distributions, [str(name) for name in model.classes_])
+        P, informed = model._predict(problem.features, problem.adjacency)
+        chosen = decide(P, informed, model._fit_codes)
+    classes = [str(name) for name in model.classes_]
+    predictions = tabulate(problem.node_ids, P, classes, chosen, reached=informed)
     with talk.step("writing predictions"):
         notes = write_predictions(out, predictions)
     for note in notes:
@@ -51,16 +57,17 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, talk: Talk) -> None
     talk.say(f"{len(predictions):,} predictions: {out}")
 
 
-def aligned(problem: Problem, names: list[str], talk: Talk) -> Any:
-    """Put the features of a new graph in the order of those in fit, and leave out what the model ignores."""
-    if not names or tuple(names) == problem.feature_names:
-        return problem.features
-    place = {name: i for i, name in enumerate(problem.feature_names)}
+def aligned(features: Features, names: list[str], talk: Talk) -> Features:
+    """Put the features of a new graph in the order of those in fit, and leave out what the model ignores.
+
+    This comes before rows are scaled: a column that is left out must not count in their sums.
+    """
+    if not names or tuple(names) == features.names:
+        return features
+    place = {name: i for i, name in enumerate(features.names)}
     missing = [name for name in names if name not in place]
     # a category or a word that does not occur is zero; a number that is not there is unknown
-    unknown = (
-        missing if len(missing) == len(names) else [name for name in missing if not set("=:[") & set(name)]
-    )
+    unknown = missing if len(missing) == len(names) else [m for m in missing if not set("=:") & set(m)]
     if unknown:
         raise ValueError(
             f"the model learned from {len(unknown)} features that are not in the table, the first of them "
@@ -69,8 +76,11 @@ def aligned(problem: Problem, names: list[str], talk: Talk) -> Any:
     extra = len(set(place) - set(names))
     if extra:
         talk.note(f"{extra} features that the model does not know were left out")
-    columns = csc_array(problem.features)
-    nothing = csc_array((columns.shape[0], 1), dtype=columns.dtype)
-    parts = [columns[:, [place[name]]] if name in place else nothing for name in names]
-    X = csr_array(hstack(parts, format="csr", dtype=columns.dtype))
-    return X.toarray() if isinstance(problem.features, np.ndarray) else X
+    if missing:
+        talk.note(f"{len(missing)} categories or words of the model do not occur here and count as zero")
+    nothing = csc_array((features.matrix.shape[0], 1), dtype=features.matrix.dtype)
+    columns = hstack([csc_array(features.matrix), nothing], format="csc")
+    last = columns.shape[1] - 1
+    matrix = csr_array(columns[:, [place.get(name, last) for name in names]])
+    dense = isinstance(features.matrix, np.ndarray)
+    return replace(features, matrix=matrix.toarray() if dense else matrix, names=tuple(names))

@@ -7,7 +7,7 @@ needs a line that says what they are. Saving refuses a model with an attribute t
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["float", "bool", "code", "class", "matrix", "whole", "texts", "model", "transient"]
+Kind = Literal["float", "bool", "code", "class", "matrix", "whole", "flag", "texts", "model", "transient"]
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Fitted:
     kind : str
         ``float``, ``bool``: an array of that type. ``code``: an int64 array from −1 to below c. ``class``: an
         array of classes, stored as their codes. ``matrix``: an array, a CSR matrix or None. ``whole``: an
-        int from 0 on. ``texts``: an array of str. ``model``: a fitted model of its own. ``transient``: not
-        stored, for it serves only the embeddings of the graph of fit.
+        int from 0 on. ``flag``: true or false. ``texts``: an array of str. ``model``: a fitted model of its
+        own. ``transient``: not stored, for it serves only the embeddings of the graph of fit.
     shape : tuple of str
         Letters that mean the same size all over one model: n nodes, d features (``n_features_in_``), c
         classes.
@@ -42,7 +42,7 @@ _N_ITER = Fitted("n_iter_", "whole")
 
 # by class name, base classes included: a model holds what its whole line of descent names
 FITTED: dict[str, tuple[Fitted, ...]] = {
-    "GraphEmbedder": (_D, _NAMES, _N_ITER, _EMBEDDING),
+    "GraphEmbedder": (_D, _NAMES, _N_ITER, _EMBEDDING, Fitted("_fitted_on_graph", "flag")),
     "GraphClassifier": (
         _D,
         _NAMES,

@@ -107,6 +107,10 @@ def _read(
         return rebuild(value, tensors)
     if kind == "whole":
         return _whole(name, value, sizes)
+    if kind == "flag":
+        if not isinstance(value, bool):
+            raise ValueError(f"{name!r} is {value!r}, not true or false.")
+        return value
     if kind == "transient":
         raise ValueError(f"{name!r} is nothing that a saved model holds.")
     if kind == "texts":

@@ -110,8 +110,8 @@ def _value(
     value = held[attribute.name]
     if attribute.kind == "model":
         return _describe(value, f"{key}.", embedding, store)
-    if attribute.kind == "whole":
-        return int(value)
+    if attribute.kind in ("whole", "flag"):
+        return int(value) if attribute.kind == "whole" else bool(value)
     if attribute.kind == "texts":
         return [str(text) for text in value]
     if attribute.kind == "class":

@@ -17,7 +17,9 @@ def one_hot(codes: np.ndarray, n_classes: int, dtype: Any) -> np.ndarray:
     array([[0., 1.],
            [1., 0.]])
     """
-    return np.asarray(np.eye(n_classes, dtype=dtype)[codes])
+    rows = np.zeros((len(codes), n_classes), dtype)
+    rows[np.arange(len(codes)), codes] = 1
+    return rows
 
 
 def nearest_distribution(Z: np.ndarray) -> np.ndarray:

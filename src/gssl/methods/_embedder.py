@@ -142,6 +142,7 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         """
         self._check_parameters()
         X = check_features(self, X, reset=True)
+        self._fitted_on_graph = adjacency is not None
         self.embedding_ = self._apply(X, self._filters(check_graph(adjacency, X), X.dtype))
         self.n_iter_ = self.depth
         return self
@@ -157,6 +158,11 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         """
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
+        if adjacency is None and self._fitted_on_graph:
+            raise ValueError(
+                f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
+                "rows of X, to transform."
+            )
         return self._apply(X, self._filters(check_graph(adjacency, X, allow_empty=True), X.dtype))
 
     def __sklearn_tags__(self) -> Any:

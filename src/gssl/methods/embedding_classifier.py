@@ -99,7 +99,10 @@ class EmbeddingClassifier(GraphClassifier):
             self.head_.fit(U_train, codes[training])
         self.n_iter_ = self.embedder_.n_iter_ = self.embedder_.depth
         self.embedder_.n_features_in_ = self.n_features_in_
-        return self._finish(self._distributions(X, A), informed)
+        self.embedder_._fitted_on_graph = adjacency is not None
+        if hasattr(self, "feature_names_in_"):
+            self.embedder_.feature_names_in_ = self.feature_names_in_
+        return self._finish(self._distributions(X, A, self.__dict__.get("embedding_")), informed)
 
     @cached_property
     def embedding_(self) -> np.ndarray:
@@ -159,11 +162,11 @@ class EmbeddingClassifier(GraphClassifier):
             head.set_params(random_state=self.random_state)
         return head
 
-    def _distributions(self, X: Any, A: csr_array) -> np.ndarray:
+    def _distributions(self, X: Any, A: csr_array, embedding: np.ndarray | None = None) -> np.ndarray:
         """Give the head's distributions over all classes, also those that only validation nodes have."""
         filters = self.embedder_._filters(A, X.dtype)
-        if "embedding_" in self.__dict__ and X is self._fit_inputs[0]:
-            predicted = self.head_.predict_proba(self.embedding_)
+        if embedding is not None:
+            predicted = self.head_.predict_proba(embedding)
         elif isinstance(self.head_, LinearHead):
             # the filter acts on rows and the head on columns: scores may be filtered instead of features
             scores = self.embedder_._apply(multiply(X, self.head_.coef_.astype(X.dtype)), filters)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.graph import sample_negatives
@@ -90,7 +91,8 @@ class GGC(GraphEmbedder):
             check_number(self, name, low=0.0, high=1.0)
         if self.negatives != "complement":
             multiple = self.negatives
-            if not isinstance(multiple, int | float) or isinstance(multiple, bool) or not multiple > 0:
+            numbers = int | float | np.integer | np.floating
+            if not isinstance(multiple, numbers) or isinstance(multiple, bool) or not multiple > 0:
                 raise ValueError(
                     'negatives must be "complement" or a positive multiple of the number of edges, '
                     f"not {multiple!r}."

@@ -85,6 +85,8 @@ class LogisticHead(LinearHead):
 
     def fit(self, U: Any, y: Any) -> Self:
         """Fit W and b to labelled rows."""
+        check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
+        check_number(self, "max_iter", low=1, whole=True)
         U, codes = self._start(U, y)
         # rows of unit mean square: then λ needs no scale
         scale = 1.0 / max(np.sqrt(_mean_square(U)), np.finfo(U.dtype).tiny)
@@ -152,7 +154,7 @@ class RidgeHead(LinearHead):
 
     def fit(self, U: Any, y: Any) -> Self:
         """Solve for W on labelled rows."""
-        check_number(self, "penalty", low=0.0)
+        check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
         U, codes = self._start(U, y)
         Y = one_hot(codes, len(self.classes_), U.dtype)
         m, d = U.shape

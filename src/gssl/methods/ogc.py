@@ -12,7 +12,7 @@ from gssl.graph import reached_nodes
 from gssl.methods._base import iterate, last
 from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._guided import DirectEmbedding, GuidedEmbedding, LabelSpaceEmbedding
+from gssl.methods._guided import DirectEmbedding, GuidedEmbedding, LabelSpaceEmbedding, lazy_powers
 from gssl.methods._inputs import check_number, generator
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import choose_anchors
@@ -33,8 +33,8 @@ from gssl.operators import (
 
 # a step this often halved is no step
 _HALVINGS = 60
-# label space pays where a row of U is this many times as wide as a row of scores
-_LABEL_SPACE = 24
+# an iteration that has not stopped by then is beyond what label space is good for
+_LONG = 64
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ class _Fit:
 
     X: Any
     A_hat: NormalizedAdjacency
+    lazy: Mixture
     anchors: np.ndarray
     pulls: list[tuple[np.ndarray, np.ndarray]]
     loss: list[float]
@@ -195,7 +196,7 @@ class OGC(GraphClassifier):
         start = _State(W, self._gain() * self.eta_w / scale**2, scores, chosen)
 
         self.__dict__.pop("_replayed", None)  # of an earlier fit
-        self._fit = _Fit(X, A_hat, anchors_, [], [], [])
+        self._fit = _Fit(X, A_hat, Mixture.lazy(self.beta), anchors_, [], [], [])
         steps = iterate(lambda state, k: self._step(problem, embedding, state, k), start, self._ks())
         with small_algebra() if isinstance(embedding, LabelSpaceEmbedding) else nullcontext():
             for state in steps:
@@ -227,11 +228,11 @@ class OGC(GraphClassifier):
         if not hasattr(self, "_fit"):
             raise AttributeError("OGC has no embeddings before fit, and a loaded model keeps none: fit it.")
         fit = self._fit
-        filters, lazy, losses = Filters(fit.A_hat), Mixture.lazy(self.beta), []
+        filters, losses = Filters(fit.A_hat), []
 
         def step(U: np.ndarray, k: int) -> np.ndarray:
             pull, W = fit.pulls[k]
-            U = mix(filters, U, lazy)
+            U = mix(filters, U, fit.lazy)
             U[fit.anchors] -= pull @ W.T
             losses.append(smoothing_loss(fit.A_hat, U))
             return U
@@ -265,14 +266,22 @@ class OGC(GraphClassifier):
         )
 
     def _embedding(self, X: Any, A_hat: NormalizedAdjacency, problem: _Problem) -> Any:
-        """Choose the cheaper form of U: a hop over d columns, or about twenty over c, and products with X."""
+        """Choose the cheaper form of U."""
         kind: Any = DirectEmbedding
-        if _label_space_pays(X, len(A_hat.indices), len(self.classes_)):
+        if self._label_space_pays(X, len(A_hat.indices), len(self.classes_)):
             kind = LabelSpaceEmbedding
         return kind(X, A_hat, self.beta, problem.labelled, problem.anchors)
 
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
-        return n_classes if _label_space_pays(X, A.nnz, n_classes) else int(X.shape[1])
+        return n_classes if self._label_space_pays(X, A.nnz, n_classes) else int(X.shape[1])
+
+    def _label_space_pays(self, X: Any, n_links: int, n_classes: int) -> bool:
+        """Compare a hop over d columns with the hops over c that half the iterations need, there and back."""
+        n, d = X.shape
+        hop = n_links + n
+        size = X.nnz if issparse(X) else X.size
+        hops = 2 * lazy_powers(np.array([min(self.max_iter, _LONG) // 2]), self.beta, X.dtype).shape[1]
+        return self.max_iter <= _LONG and bool((hop * hops + 2 * size) * n_classes < hop * d)
 
     def _step(self, problem: _Problem, embedding: GuidedEmbedding, state: _State, k: int) -> _State:
         """Do one W step, then move U by its old value and the new W (the order of the authors' scripts)."""
@@ -318,13 +327,6 @@ class OGC(GraphClassifier):
         scores = multiply(X, self.coef_.astype(X.dtype))
         scores = last(iterate(lambda Z, k: mix(filters, Z, lazy), scores, range(self.n_iter_)))
         return self._distributions(scores), featured_nodes(A, X)
-
-
-def _label_space_pays(X: Any, n_links: int, n_classes: int) -> bool:
-    n, d = X.shape
-    hop = n_links + n
-    size = X.nnz if issparse(X) else X.size
-    return bool((hop * _LABEL_SPACE + 2 * size) * n_classes < hop * d)
 
 
 def _feature_scale(X: Any) -> float:

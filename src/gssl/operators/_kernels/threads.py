@@ -6,15 +6,16 @@ the problem alone, so the number of threads changes no result.
 """
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
-from functools import cache
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from itertools import count
+from threading import Lock
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
+from joblib import cpu_count
+from threadpoolctl import threadpool_limits
 
 # a part worth a thread's while: about a tenth of a millisecond
 _WORK_PER_PART = 1 << 17
@@ -22,6 +23,8 @@ _MOST_PARTS = 256
 
 _pool: ThreadPoolExecutor | None = None
 _n_threads: int | None = None
+_small_lock, _small_depth = Lock(), 0
+_limits: Any = None
 
 
 def get_threads() -> int:
@@ -34,9 +37,14 @@ def get_threads() -> int:
     >>> get_threads() >= 1
     True
     """
-    if _n_threads is not None:
-        return _n_threads
-    return int(os.environ.get("GSSL_NUM_THREADS", 0)) or len(os.sched_getaffinity(0))
+    told = _n_threads
+    if told is not None:
+        return told
+    named = os.environ.get("GSSL_NUM_THREADS", "")
+    if named and not named.isdecimal():
+        raise ValueError(f"GSSL_NUM_THREADS is {named!r}: give a whole number of threads.")
+    # what this process may use, in a container too
+    return int(named or 0) or int(cpu_count())
 
 
 def set_threads(n_threads: int | None) -> None:
@@ -122,16 +130,15 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
     try:
         work()
     finally:
-        for other in others:
+        # one that has not begun is not needed any more, and one that has must end before buffers are used
+        wait([other for other in others if not other.cancel()])
+    for other in others:
+        if not other.cancelled():
             other.result()
 
 
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def small_algebra() -> AbstractContextManager[Any]:
+@contextmanager
+def small_algebra() -> Iterator[None]:
     """Give a block in which BLAS uses one thread: on small matrices more of them only wait for each other.
 
     Examples
@@ -141,15 +148,27 @@ def small_algebra() -> AbstractContextManager[Any]:
     array([[1., 0.],
            [0., 1.]])
     """
-    context: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return context
+    global _small_depth, _limits
+    # the limit holds for the whole process: the first to come sets it, the last to go lifts it
+    with _small_lock:
+        if _small_depth == 0:
+            _limits = threadpool_limits(limits=1, user_api="blas")
+        _small_depth += 1
+    try:
+        yield
+    finally:
+        with _small_lock:
+            _small_depth -= 1
+            if _small_depth == 0:
+                _limits.restore_original_limits()
 
 
 def _get_pool() -> ThreadPoolExecutor:
     global _pool
-    if _pool is None:
-        _pool = ThreadPoolExecutor(max_workers=max(1, get_threads() - 1), thread_name_prefix="gssl")
-    return _pool
+    pool = _pool
+    if pool is None:
+        pool = _pool = ThreadPoolExecutor(max(1, get_threads() - 1), thread_name_prefix="gssl")
+    return pool
 
 
 def _forget_pool() -> None:
@@ -158,4 +177,5 @@ def _forget_pool() -> None:
 
 
 # the threads of a pool do not live on in a forked child
-os.register_at_fork(after_in_child=_forget_pool)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
