@@ -165,14 +165,13 @@ class EmbeddingClassifier(GraphClassifier):
     def _distributions(self, X: Any, A: csr_array, embedding: np.ndarray | None = None) -> np.ndarray:
         """Give the head's distributions over all classes, also those that only validation nodes have."""
         filters = self.embedder_._filters(A, X.dtype)
-        if embedding is not None:
-            predicted = self.head_.predict_proba(embedding)
-        elif isinstance(self.head_, LinearHead):
+        if isinstance(self.head_, LinearHead):
             # the filter acts on rows and the head on columns: scores may be filtered instead of features
             scores = self.embedder_._apply(multiply(X, self.head_.coef_.astype(X.dtype)), filters)
             predicted = self.head_.distributions(scores + self.head_.intercept_)
         else:
-            predicted = self.head_.predict_proba(self.embedder_._apply(X, filters))
+            U = self.embedder_._apply(X, filters) if embedding is None else embedding
+            predicted = self.head_.predict_proba(U)
         P = np.zeros((X.shape[0], len(self.classes_)), dtype=X.dtype)
         P[:, self.head_.classes_] = predicted
         return P
