@@ -176,8 +176,8 @@ def test_compiling_is_said_once_and_only_the_first_time(tmp_path):
 import logging, sys
 logging.basicConfig(level=logging.INFO, stream=sys.stdout)
 from gssl.operators._kernels.rows import sum_rows
-sum_rows("float64")
-sum_rows("float64")
+sum_rows("d")
+sum_rows("d")
 """
     said = []
     for _ in range(2):

@@ -85,8 +85,9 @@ class LabelSpaceEmbedding:
         self._beta = beta
         self._labelled = labelled
         self._anchors = anchors
-        self._pulls: list[np.ndarray] = []
-        self._predictors: list[np.ndarray] = []
+        # of step t: R_t, and as columns t·c … (t+1)·c − 1 the predictor W_t
+        self._pulls = np.empty((0, len(anchors), 0), X.dtype)
+        self._predictors = np.empty((X.shape[1], 0), X.dtype)
         self._scores: np.ndarray | None = None
         self._pushed: np.ndarray | None = None
 
@@ -108,11 +109,11 @@ class LabelSpaceEmbedding:
             )
             at_anchors.append(B[self._anchors])
         G = multiply(self._X_transposed, total)
-        if self._pulls:
+        if len(self._pulls):
             # row t of the weights is P^(k−1−t), the hops that the pull of step t has had
             seen = np.tensordot(weights[:-1], np.stack(at_anchors), axes=1)
-            small = np.einsum("tac,tae->tce", np.stack(self._pulls), seen, optimize=True)
-            G -= np.concatenate(self._predictors, axis=1) @ small.reshape(-1, R.shape[1])
+            small = self._pulls.transpose(0, 2, 1) @ seen
+            G -= self._predictors @ small.reshape(-1, R.shape[1])
         return G
 
     def push(self, G: np.ndarray) -> np.ndarray:
@@ -120,9 +121,9 @@ class LabelSpaceEmbedding:
         weights = self._powers()
         XG = multiply(self._X, G)
         injected = np.zeros((weights.shape[1], len(self._anchors), G.shape[1]), G.dtype)
-        if self._pulls:
-            small = (np.concatenate(self._predictors, axis=1).T @ G).reshape(len(self._pulls), -1, G.shape[1])
-            injected -= np.tensordot(weights[:-1].T, np.stack(self._pulls) @ small, axes=1)
+        if len(self._pulls):
+            small = (self._predictors.T @ G).reshape(len(self._pulls), -1, G.shape[1])
+            injected -= np.tensordot(weights[:-1].T, self._pulls @ small, axes=1)
         B = weights[-1, -1] * XG
         B[self._anchors] += injected[-1]
         for weight, at_anchors in zip(weights[-1, -2::-1], injected[-2::-1], strict=True):
@@ -137,8 +138,8 @@ class LabelSpaceEmbedding:
         scores = self._scores - eta_w * self._pushed  # type: ignore[operator]
         scores = mix(self._filters, scores, Mixture.lazy(self._beta))
         scores[self._anchors] -= pull @ (W.T @ W)
-        self._pulls.append(pull)
-        self._predictors.append(W)
+        self._pulls = np.concatenate([self._pulls.reshape(-1, *pull.shape), pull[None]])
+        self._predictors = np.hstack([self._predictors, W])
         self._scores = scores
         return scores
 

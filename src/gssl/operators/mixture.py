@@ -113,12 +113,12 @@ def mix(
     graph = (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale, t, sums)
     p, q = carried.coefficients, (gathered or Mixture()).coefficients
     if issparse(U):
-        loop: Any = rows.mix_sparse(dtype.name)
+        loop: Any = rows.mix_sparse(dtype.char)
         given: Any = (U.indptr.astype(np.int64, copy=False), U.indices.astype(np.int32, copy=False), U.data)
         width = max(1, U.nnz // max(1, U.shape[0]))
     else:
         width = U.shape[1]
-        loop, given = rows.mix_dense(dtype.name, width if width <= rows.NARROW else 0), (U,)
+        loop, given = rows.mix_dense(dtype.char, width if width <= rows.NARROW else 0), (U,)
     bounds = split_rows(A_hat.indptr, width)
     addition = none if total is None else total
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], *graph, *given, p, q, out, addition), len(bounds) - 1)
@@ -153,7 +153,7 @@ def column_sums(t: np.ndarray, U: Any) -> np.ndarray:
     n, d = U.shape
     bounds = split_rows(np.arange(n + 1), d)
     parts = np.zeros((len(bounds) - 1, d))
-    loop = rows.sum_rows(U.dtype.name)
+    loop = rows.sum_rows(U.dtype.char)
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], t, U, parts[k]), len(parts))
     return np.asarray(parts.sum(axis=0))
 
@@ -184,7 +184,7 @@ def multiply(X: Any, V: np.ndarray) -> np.ndarray:
     indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
     width = V.shape[1]
     bounds = split_rows(indptr, width)
-    loop = rows.multiply_rows(X.dtype.name, width if width <= rows.NARROW else 0)
+    loop = rows.multiply_rows(X.dtype.char, width if width <= rows.NARROW else 0)
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], indptr, indices, X.data, V, out), len(bounds) - 1)
     return out
 

@@ -28,7 +28,8 @@ NARROW = 16
 
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
 _INT = types.int64
-_REAL: dict[str, Any] = {"float32": types.float32, "float64": types.float64}
+# by NumPy's letter, which is quicker to have than the name
+_REAL: dict[str, Any] = {"f": types.float32, "d": types.float64}
 
 
 def _given(dtype: Any, ndim: int = 1) -> Any:
