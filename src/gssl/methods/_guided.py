@@ -53,11 +53,14 @@ class DirectEmbedding:
 
     def pull_back(self, R: np.ndarray) -> np.ndarray:
         """Give U_Lᵀ R."""
-        return np.asarray(self.U[self._labelled].T @ R)
+        # zeros in place of a copy of the labelled rows, which may be most of U
+        R_all = np.zeros((self.U.shape[0], R.shape[1]), R.dtype)
+        R_all[self._labelled] = R
+        return np.asarray(self.U.T @ R_all)
 
     def push(self, G: np.ndarray) -> np.ndarray:
         """Give U_L G."""
-        return np.asarray(self.U[self._labelled] @ G)
+        return np.asarray((self.U @ G)[self._labelled])
 
     def advance(self, W: np.ndarray, eta_w: float, pull: np.ndarray) -> np.ndarray:
         """Move U and give UW."""
