@@ -39,7 +39,7 @@ def run_demo(out: Path, draws: int, seed: int) -> None:
     write_predictions(out / "predictions.csv", predictions)
     title = f"Some of OGC's predictions (labels of seed {seed})"
     talk.out.print(prediction_table(_examples(predictions, names), title))
-    talk.out.print(_NEXT, markup=False)
+    talk.out.print(_NEXT, markup=False, soft_wrap=True)
     talk.out.print(f"\nAll {len(predictions):,} predictions: {out / 'predictions.csv'}")
     _write_page(out / "report.html", problem, model, Labels(problem.node_ids, names, "Cora"), talk)
 
