@@ -99,7 +99,7 @@ def mix(
     array([[0.5],
            [0.5]])
     """
-    from gssl.operators._kernels import rows  # numba loads when something is computed
+    from gssl.operators._kernels import narrow, rows  # numba loads when something is computed
 
     A_hat, N_hat = filters.A_hat, filters.N_hat
     dtype = A_hat.scale.dtype
@@ -118,8 +118,10 @@ def mix(
         width = max(1, U.nnz // max(1, U.shape[0]))
     else:
         width = U.shape[1]
-        loop, given = rows.mix_dense(dtype.char, width if width <= rows.NARROW else 0), (U,)
-    bounds = split_rows(A_hat.indptr, width)
+        narrow_enough = 0 < width <= narrow.NARROW
+        loop = narrow.mix_narrow(dtype.char, width, shared) if narrow_enough else rows.mix_dense(dtype.char)
+        given = (U,)
+    bounds = A_hat.parts(width)
     addition = none if total is None else total
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], *graph, *given, p, q, out, addition), len(bounds) - 1)
     if sharpens and not shared:
@@ -177,14 +179,15 @@ def multiply(X: Any, V: np.ndarray) -> np.ndarray:
     """
     if not issparse(X):
         return np.asarray(X @ V)
-    from gssl.operators._kernels import rows
+    from gssl.operators._kernels import narrow, rows
 
     V = np.ascontiguousarray(V, dtype=X.dtype)
     out = np.empty((X.shape[0], V.shape[1]), X.dtype)
     indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
     width = V.shape[1]
     bounds = split_rows(indptr, width)
-    loop = rows.multiply_rows(X.dtype.char, width if width <= rows.NARROW else 0)
+    narrow_enough = 0 < width <= narrow.NARROW
+    loop = narrow.multiply_narrow(X.dtype.char, width) if narrow_enough else rows.multiply_rows(X.dtype.char)
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], indptr, indices, X.data, V, out), len(bounds) - 1)
     return out
 
