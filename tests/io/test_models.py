@@ -28,6 +28,7 @@ EMBEDDERS = {
     "ggc": gssl.GGC(depth=3),
     "sampled": gssl.GGC(negatives=2.0, random_state=1),
     "ggcm": gssl.GGCM(),
+    "ppr": gssl.PPR(alpha=0.2),
     "sgc": gssl.SGC(),
     "ssgc": gssl.SSGC(),
 }

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 import gssl
@@ -51,6 +52,24 @@ def test_ssgc(random_problem):
     assert_depths(gssl.SSGC(depth=5, alpha=0.2), X, A, expected)
 
 
+def test_ppr(random_problem):
+    A = random_problem.A
+    for X in (random_problem.X, random_problem.X * (random_problem.X > 0.5)):
+        expected = [X]
+        for _ in range(5):
+            expected.append(0.7 * dense_A_hat(A) @ expected[-1] + 0.3 * X)
+        assert_depths(gssl.PPR(depth=5, alpha=0.3), X, A, expected)
+        assert_depths(gssl.PPR(depth=5, alpha=0.3), csr_array(X), A, expected)
+
+
+def test_ppr_tends_to_its_closed_form(random_problem):
+    X, A = random_problem.X, random_problem.A
+    limit = 0.3 * np.linalg.solve(np.eye(len(A)) - 0.7 * dense_A_hat(A), X)
+    np.testing.assert_allclose(
+        gssl.PPR(depth=100, alpha=0.3).fit_transform(X, adjacency=A), limit, atol=1e-12
+    )
+
+
 @pytest.mark.parametrize("negatives", ["complement", 2])
 @pytest.mark.parametrize("multiscale", [False, True], ids=["GGC", "GGCM"])
 def test_ggc_and_ggcm(random_problem, negatives, multiscale):
@@ -73,11 +92,11 @@ def test_ggc_and_ggcm(random_problem, negatives, multiscale):
 
 def test_depth_zero_gives_the_features_back(random_problem):
     X, A = random_problem.X, random_problem.A
-    for method in (gssl.SGC, gssl.SSGC, gssl.GGC, gssl.GGCM):
+    for method in (gssl.SGC, gssl.SSGC, gssl.PPR, gssl.GGC, gssl.GGCM):
         np.testing.assert_array_equal(method(depth=0).fit_transform(X, adjacency=A), X)
 
 
-@pytest.mark.parametrize("method", [gssl.SGC, gssl.SSGC, gssl.GGC, gssl.GGCM])
+@pytest.mark.parametrize("method", [gssl.SGC, gssl.SSGC, gssl.PPR, gssl.GGC, gssl.GGCM])
 def test_embeddings_yielded_belong_to_the_caller(random_problem, method):
     """Who scales an embedding in place does not spoil the next depth."""
     X, A = random_problem.X.copy(), random_problem.A

@@ -7,5 +7,6 @@ from .heads import RidgeHead as RidgeHead
 from .label_propagation import LabelPropagation as LabelPropagation
 from .label_spreading import LabelSpreading as LabelSpreading
 from .ogc import OGC as OGC
+from .ppr import PPR as PPR
 from .sgc import SGC as SGC
 from .ssgc import SSGC as SSGC

@@ -2,17 +2,17 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gssl.methods._base import iterate, last
 from gssl.methods._inputs import check_features, check_graph, check_number, dense
-from gssl.operators import Filters, Mixture, mix, normalized_adjacency
+from gssl.operators import Filters, Mixture, add_scaled, mix, normalized_adjacency
 
 FiltersOf = Callable[[int], Filters]
 
@@ -60,7 +60,7 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         def step(state: _Scales, k: int) -> _Scales:
             carried, gathered = self._mixtures(k)
             added = gathered if self._multiscale else None
-            U = mix(filters(k), state.U, carried, out=state.spare, gathered=added, total=total)
+            U = mix(filters(k), state.U, carried, out=state.spare, gathered=added, total=total, X=X)
             return _Scales(U, None if state.U is X else state.U, total)
 
         yield from iterate(step, _Scales(X, None, total), range(1, self.depth + 1))
@@ -74,31 +74,39 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
             return np.asarray(end.U)
         total = end.total
         total *= (1.0 - self.alpha) / self.depth
-        _add(total, self.alpha, X)
+        add_scaled(total, self.alpha, X)
         return total
 
     def _adjoint(self, E: csr_array, filters: FiltersOf) -> np.ndarray:
         r"""Apply the transposed filter to the columns of E.
 
         All matrices are symmetric, so it is the same steps in reverse order; over scales it is
-        :math:`\sum_t C_1 \cdots C_{t-1} R_t E = R_1 E + C_1 (R_2 E + C_2 (\dots))`.
+        :math:`\sum_t C_1 \cdots C_{t-1} R_t E = R_1 E + C_1 (R_2 E + C_2 (\dots))`. A step that restarts from
+        X with weight r has the transposed rest of the way, r times, in the output.
         """
+        steps = range(self.depth, 0, -1)
+        restarts = any(mixture.restart for k in steps for mixture in self._mixtures(k))
+        restarted = np.zeros(E.shape, E.dtype) if restarts else None
 
-        def step(V: np.ndarray, k: int) -> np.ndarray:
+        def step(V: Any, k: int) -> Any:
             carried, gathered = self._mixtures(k)
-            V = mix(filters(k), V, carried)
+            if restarted is not None:
+                add_scaled(restarted, carried.restart, V)
+            V = mix(filters(k), V, replace(carried, restart=0.0))
             if self._multiscale:
-                mix(filters(k), E, gathered, gathered=gathered, total=V)
+                mix(filters(k), E, Mixture(), gathered=replace(gathered, restart=0.0), total=V)
+                if restarted is not None:
+                    add_scaled(restarted, gathered.restart, E)
             return V
 
         if not self.depth:
             return dense(E)
-        start = np.zeros(E.shape, E.dtype) if self._multiscale else E
-        V = last(iterate(step, start, range(self.depth, 0, -1)))
-        if not self._multiscale:
-            return np.asarray(V)
-        V *= (1.0 - self.alpha) / self.depth
-        _add(V, self.alpha, E)
+        V = last(iterate(step, np.zeros(E.shape, E.dtype) if self._multiscale else E, steps))
+        if restarted is not None:
+            V += restarted
+        if self._multiscale:
+            V *= (1.0 - self.alpha) / self.depth
+            add_scaled(V, self.alpha, E)
         return np.asarray(V)
 
     def iter_embeddings(self, X: Any, *, adjacency: Any = None) -> Iterator[np.ndarray]:
@@ -123,7 +131,7 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
                 yield state.U.copy()
                 continue
             U = state.total * ((1.0 - self.alpha) / k)
-            _add(U, self.alpha, X)
+            add_scaled(U, self.alpha, X)
             yield U
 
     def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
@@ -170,13 +178,3 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _add(U: np.ndarray, alpha: float, X: Any) -> None:
-    """Add αX to U in place, without a dense copy of X."""
-    if issparse(X):
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        U[rows, X.indices] += alpha * X.data
-        return
-    for start in range(0, len(X), 4096):
-        U[start : start + 4096] += alpha * X[start : start + 4096]

@@ -25,7 +25,7 @@ class EmbeddingClassifier(GraphClassifier):
     Parameters
     ----------
     embedder : GraphEmbedder, optional
-        ``GGC, GGCM, SGC, SSGC`` …; ``GGCM()`` if None.
+        ``GGC, GGCM, PPR, SGC, SSGC`` …; ``GGCM()`` if None.
     head : {"logistic", "ridge", "adam"} or a classifier, default="logistic"
         A convex softmax regression, a closed-form ridge, the paper's Adam protocol, each with its
         defaults; or any scikit-learn classifier with ``predict_proba``.
