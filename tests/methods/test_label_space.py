@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.datasets import draw_split, make_block_graph
 from gssl.methods import _guided, embedding_classifier, ogc
-from gssl.methods._embedder import GraphEmbedder
 from gssl.methods._inputs import check_features
+from gssl.methods._stepwise import StepwiseEmbedder
 from gssl.operators import Filters, Mixture, complement_negatives, normalized_adjacency
 
 EMBEDDERS = [
@@ -16,6 +16,8 @@ EMBEDDERS = [
     gssl.SGC(depth=0),
     gssl.SSGC(depth=6, alpha=0.2),
     gssl.PPR(depth=5, alpha=0.2),
+    gssl.G2CN(depth=3, b_low=0.2, b_high=1.8, mix=0.3),
+    gssl.NDLS(depth=5, epsilon=0.3),
     gssl.GGC(depth=5, beta=0.9, decay=0.8, igc_beta=0.7, igc_decay=0.6),
     gssl.GGCM(depth=6, beta=0.9, decay=0.95, igc_decay=0.7),
     gssl.GGCM(depth=4, negatives=3, random_state=0),
@@ -47,7 +49,7 @@ def test_transposed_filter_embeds_single_rows(data, embedder):
     np.testing.assert_allclose(V.T @ X, U[nodes], atol=1e-12)
 
 
-class Restarting(GraphEmbedder):
+class Restarting(StepwiseEmbedder):
     """No published method: both branches of the mechanism restart from X, with weights of their own."""
 
     def __init__(self, depth=4, alpha=0.3):

@@ -11,6 +11,8 @@ ESTIMATORS = [
     gssl.GGC(depth=4, negatives=2, random_state=0),
     gssl.GGCM(depth=4),
     gssl.PPR(depth=4),
+    gssl.G2CN(depth=4),
+    gssl.NDLS(depth=4),
     gssl.OGC(random_state=0),
     gssl.OGC(loss="cross_entropy", random_state=0),
     gssl.EmbeddingClassifier(gssl.GGCM(depth=4)),

@@ -1,11 +1,11 @@
 """PPR: personalised PageRank of features, the propagation of APPNP (Gasteiger et al., 2019)."""
 
-from gssl.methods._embedder import GraphEmbedder
 from gssl.methods._inputs import check_number
+from gssl.methods._stepwise import StepwiseEmbedder
 from gssl.operators import Mixture
 
 
-class PPR(GraphEmbedder):
+class PPR(StepwiseEmbedder):
     r"""Smooth features over the graph, and come back to the raw ones in every step.
 
     .. math:: U^{(0)} = X, \qquad U^{(k)} = (1 - \alpha) \hat A U^{(k-1)} + \alpha X
