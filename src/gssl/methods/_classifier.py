@@ -8,10 +8,12 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.graph import check_adjacency, nearest_rows, reached_nodes
+from gssl.graph import check_adjacency, nearest_rows, reached_nodes, surroundings
 from gssl.methods._distributions import decide
 from gssl.methods._inputs import N_NEIGHBORS, check_features, check_graph
 from gssl.methods._labels import UNLABELLED, encode_labels
+from gssl.methods._selection import select_nodes
+from gssl.operators import NormalizedAdjacency, normalized_adjacency
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -26,6 +28,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     @abstractmethod
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Give distributions for a graph that was not seen in fit, and of which nodes anything is known."""
+
+    def _reach(self) -> int | None:
+        """Count the hops within which lies all that a node's prediction depends on; None: no number does."""
+        return None
+
+    def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
+        """Give distributions for a part of a graph; only a method with a reach is asked."""
+        raise NotImplementedError
 
     @abstractmethod
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
@@ -58,7 +68,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.transduction_ = self.classes_[decide(P, informed, self._fit_codes)]
         return self
 
-    def predict_proba(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+    def predict_proba(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """Give a distribution over ``classes_`` for nodes that were not seen in fit.
 
         Parameters
@@ -68,6 +78,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         adjacency : array-like or sparse matrix of shape (m, m), optional
             The graph over the rows of X. A model that was fitted without a graph needs none: every
             row then joins its nearest neighbours among the nodes of fit and takes their mean.
+        nodes : bool mask of shape (m,) or indices, optional
+            The k rows that are wanted: all if None. They come out as from the whole graph, which is read and
+            checked once but computed on only as far as they can see, if that is less than half of it.
 
         Notes
         -----
@@ -75,15 +88,20 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         has no labels that could guide it, so OGC may differ from ``transduction_`` on its own graph. A
         model of labels alone needs a graph that has grown: its first nodes are those of fit.
 
+        A filter of K hops sees no farther than K hops: ``OGC`` (one per iteration of fit), ``SGC``, ``SSGC``,
+        ``PPR`` and ``G2CN`` (two per step). ``GGC`` and ``GGCM`` push all unlinked nodes apart, ``NDLS``
+        compares a node with its whole component, and labels propagate everywhere, so these always take the
+        whole graph.
+
         Returns
         -------
-        ndarray of shape (m, c)
+        ndarray of shape (m, c) or (k, c)
         """
-        return self._predict(X, adjacency)[0]
+        return self._predict(X, adjacency, nodes)[0]
 
-    def predict(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+    def predict(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """Give a class for nodes that were not seen in fit: see :meth:`predict_proba`."""
-        P, informed = self._predict(X, adjacency)
+        P, informed = self._predict(X, adjacency, nodes)
         return np.asarray(self.classes_[decide(P, informed, self._fit_codes)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, adjacency: Any = None) -> float:
@@ -98,22 +116,39 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(predicted[known] == classes[codes[known]], weights=weights))
 
-    def _predict(self, X: Any, adjacency: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _predict(self, X: Any, adjacency: Any, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Give distributions, and for which nodes anything is known."""
         check_is_fitted(self)
         X = self._check_features(X, adjacency, reset=False)
+        chosen = None if nodes is None else select_nodes(nodes, X.shape[0], "nodes")
         if adjacency is not None:
             A = check_graph(adjacency, X, allow_empty=True)
-            P, informed = self._score_graph(X, A)
+            P, informed = self._score_graph(X, A) if chosen is None else self._score_nodes(X, A, chosen)
             return _honest(P, informed), informed
         if self._fit_features is None:
             raise ValueError(
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
                 "rows of X, to predict."
             )
-        neighbors = nearest_rows(X, self._fit_features, N_NEIGHBORS)
+        neighbors = nearest_rows(X if chosen is None else X[chosen], self._fit_features, N_NEIGHBORS)
         P = np.asarray(self.label_distributions_[neighbors].mean(axis=1))
         return P, np.asarray(self.informed_[neighbors].any(axis=1))
+
+    def _score_nodes(self, X: Any, A: csr_array, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Score a few nodes of a graph, on no more of it than they depend on where that is less work."""
+        reach, part = self._reach(), None
+        if reach is not None and len(nodes):
+            part = surroundings(A, nodes, reach, max_links=A.nnz // 2)
+        if part is None:
+            P, informed = self._score_graph(X, A)
+            return P[nodes], informed[nodes]
+        X_part = X[part.nodes]
+        P = self._score_part(X_part, normalized_adjacency(part.links, X.dtype, part.degrees))
+        informed = featured_nodes(part.links, X_part)[part.places]
+        if not informed.all():
+            # a feature may be out of sight and yet in the component
+            informed = featured_nodes(A, X)[nodes]
+        return P[part.places], informed
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -42,6 +42,10 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         filters = Filters(normalized_adjacency(A, dtype))
         return lambda k: filters
 
+    def _reach(self) -> int | None:
+        """Count the hops within which lies all that a node's embedding depends on; None: no number does."""
+        return None
+
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=0, whole=True)
 

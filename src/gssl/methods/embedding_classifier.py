@@ -14,7 +14,7 @@ from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import select_labelled
 from gssl.methods.ggcm import GGCM
 from gssl.methods.heads import AdamHead, LinearHead, LogisticHead, RidgeHead
-from gssl.operators import multiply
+from gssl.operators import Filters, NormalizedAdjacency, multiply
 
 _HEADS = {"logistic": LogisticHead, "ridge": RidgeHead, "adam": AdamHead}
 
@@ -179,3 +179,10 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         return self._distributions(X, self.embedder_._filters(A, X.dtype)), featured_nodes(A, X)
+
+    def _reach(self) -> int | None:
+        return self.embedder_._reach()
+
+    def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
+        filters = Filters(A_hat)
+        return self._distributions(X, lambda k: filters)

@@ -324,12 +324,18 @@ class OGC(GraphClassifier):
         return nearest_distribution(Z) if self.loss == "squared" else np.asarray(Z)
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
+        return self._score_part(X, normalized_adjacency(A, X.dtype)), featured_nodes(A, X)
+
+    def _reach(self) -> int:
+        return self.n_iter_ if self.beta else 0
+
+    def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
         """Smooth the new graph as often as in fit; it has no labels that could guide the embeddings."""
-        filters, lazy = Filters(normalized_adjacency(A, X.dtype)), Mixture.lazy(self.beta)
+        filters, lazy = Filters(A_hat), Mixture.lazy(self.beta)
         # smoothing acts on rows and W on columns: scores may be smoothed instead of embeddings
         scores = multiply(X, self.coef_.astype(X.dtype))
         scores = last(iterate(lambda Z, k: mix(filters, Z, lazy), scores, range(self.n_iter_)))
-        return self._distributions(scores), featured_nodes(A, X)
+        return self._distributions(scores)
 
 
 def _feature_scale(X: Any) -> float:
