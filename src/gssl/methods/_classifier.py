@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gssl.graph import check_adjacency, nearest_rows, reached_nodes, surroundings
-from gssl.methods._distributions import decide
+from gssl.methods._balance import class_shares, read_priors
+from gssl.methods._distributions import decide, reweigh
 from gssl.methods._inputs import N_NEIGHBORS, check_features, check_graph
 from gssl.methods._labels import UNLABELLED, encode_labels
 from gssl.methods._selection import select_nodes
@@ -24,6 +25,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     # False: X only serves to build a graph where there is none, and may be None where there is one
     _uses_features: ClassVar[bool] = True
+
+    # the shares of the classes among the nodes that are predicted; a parameter of the methods whose
+    # distributions are those of their labels
+    priors: Any = None
 
     @abstractmethod
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -60,13 +65,28 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return csr_array((n, 0), dtype=np.float64)
         return check_features(self, X, reset=reset)
 
-    def _finish(self, P: np.ndarray, informed: np.ndarray) -> Self:
-        """Keep the distributions, uniform for the nodes about which nothing can be known."""
+    def _finish(self, P: np.ndarray, informed: np.ndarray, class_weight: Any = None) -> Self:
+        """Keep the distributions, uniform for the nodes about which nothing can be known.
+
+        ``class_weight`` is what each class counted in fit; all alike if None.
+        """
         self.informed_ = informed
-        P = _honest(P, informed)
+        self._priors = self._read_priors(class_weight)
+        P = _honest(self._with_priors(P), informed)
         self.label_distributions_ = P
         self.transduction_ = self.classes_[decide(P, informed, self._fit_codes)]
         return self
+
+    def _read_priors(self, class_weight: Any) -> np.ndarray | None:
+        """Give the shares of the classes in fit and, as the second row, those that are expected."""
+        if self.priors is None:
+            return None
+        codes = self._fit_codes[self._fit_codes != UNLABELLED]
+        weights = np.ones(len(self.classes_)) if class_weight is None else class_weight
+        return np.stack([class_shares(codes, weights), read_priors(self.priors, self.classes_, codes)])
+
+    def _with_priors(self, P: np.ndarray) -> np.ndarray:
+        return P if self._priors is None else reweigh(P, *self._priors)
 
     def predict_proba(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """Give a distribution over ``classes_`` for nodes that were not seen in fit.
@@ -124,7 +144,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         if adjacency is not None:
             A = check_graph(adjacency, X, allow_empty=True)
             P, informed = self._score_graph(X, A) if chosen is None else self._score_nodes(X, A, chosen)
-            return _honest(P, informed), informed
+            return _honest(self._with_priors(P), informed), informed
         if self._fit_features is None:
             raise ValueError(
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "

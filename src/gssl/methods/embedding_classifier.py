@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
+from gssl.methods._balance import class_places, class_weights
 from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._embedder import FiltersOf, GraphEmbedder
 from gssl.methods._inputs import generator
@@ -28,9 +29,14 @@ class EmbeddingClassifier(GraphClassifier):
         ``G2CN, GGC, GGCM, NDLS, PPR, SGC, SSGC``; ``GGCM()`` if None.
     head : {"logistic", "ridge", "adam"} or a classifier, default="logistic"
         A convex softmax regression, a closed-form ridge, the paper's Adam protocol, each with its
-        defaults; or any scikit-learn classifier with ``predict_proba``.
+        defaults; or any scikit-learn classifier with ``predict_proba``. A ``class_weight`` of the head may
+        be given by the classes of y.
     random_state : int, Generator, RandomState or None, default=None
         Handed to a head given by name, where it has any use for it.
+    priors : None, "labels", "uniform", dict or array-like of shape (c,), default=None
+        The shares of the classes among the nodes that are predicted, if not those among the labels (weighted
+        as the head's ``class_weight`` says): distributions are corrected by the ratio of the two. So
+        ``"labels"`` takes back from them what a ``class_weight`` gave to rare classes.
 
     Attributes
     ----------
@@ -55,10 +61,13 @@ class EmbeddingClassifier(GraphClassifier):
     True
     """
 
-    def __init__(self, embedder: Any = None, head: Any = "logistic", random_state: Any = None) -> None:
+    def __init__(
+        self, embedder: Any = None, head: Any = "logistic", random_state: Any = None, priors: Any = None
+    ) -> None:
         self.embedder = embedder
         self.head = head
         self.random_state = random_state
+        self.priors = priors
 
     def fit(self, X: Any, y: Any, *, adjacency: Any = None, validation: Any = None) -> Self:
         """Embed every node and fit the head.
@@ -105,7 +114,8 @@ class EmbeddingClassifier(GraphClassifier):
         self.embedder_._fitted_on_graph = adjacency is not None
         if hasattr(self, "feature_names_in_"):
             self.embedder_.feature_names_in_ = self.feature_names_in_
-        return self._finish(self._distributions(X, filters, self.__dict__.get("embedding_")), informed)
+        P = self._distributions(X, filters, self.__dict__.get("embedding_"))
+        return self._finish(P, informed, self._class_weights(codes, training))
 
     @cached_property
     def embedding_(self) -> np.ndarray:
@@ -154,7 +164,7 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _make_head(self) -> Any:
         if hasattr(self.head, "predict_proba") and not isinstance(self.head, type):
-            return clone(self.head)
+            return self._encode_weights(clone(self.head))
         if self.head not in _HEADS:
             raise ValueError(
                 f"head must be {', '.join(_HEADS)} or a classifier with predict_proba, not {self.head!r}."
@@ -163,6 +173,25 @@ class EmbeddingClassifier(GraphClassifier):
         if "random_state" in head.get_params():
             head.set_params(random_state=self.random_state)
         return head
+
+    def _encode_weights(self, head: Any) -> Any:
+        """Name classes as the head will know them: by their codes."""
+        weights = head.get_params(deep=False).get("class_weight")
+        if isinstance(weights, dict):
+            places = class_places(weights, self.classes_, "class_weight")
+            head.set_params(class_weight=dict(zip(places, weights.values(), strict=True)))
+        return head
+
+    def _class_weights(self, codes: np.ndarray, training: np.ndarray) -> np.ndarray | None:
+        """Give what a label of each class counted for the head; validation labels counted nothing."""
+        if self.priors is None:
+            return None
+        class_weight = self.head_.get_params(deep=False).get("class_weight")
+        every = np.arange(len(self.classes_))
+        weights = class_weights(class_weight, every, codes[training])
+        counts = np.bincount(codes[training], minlength=len(every))
+        labels = np.bincount(codes[codes != UNLABELLED], minlength=len(every))
+        return np.asarray(weights * counts / labels)
 
     def _distributions(self, X: Any, filters: FiltersOf, embedding: np.ndarray | None = None) -> np.ndarray:
         """Give the head's distributions over all classes, also those that only validation nodes have."""

@@ -110,6 +110,9 @@ class OGC(GraphClassifier):
         The iteration stops after more than this many agreements.
     random_state : int, Generator, RandomState or None, default=None
         Draws the first W, uniform in ±1/√d, and the anchors where they are a fraction.
+    priors : None, "labels", "uniform", dict or array-like of shape (c,), default=None
+        The shares of the classes among the nodes that are predicted, if not those among the labels: the
+        distributions, not the iteration, are corrected by the ratio of the two.
 
     Attributes
     ----------
@@ -148,6 +151,7 @@ class OGC(GraphClassifier):
         tol: float = 0.995,
         patience: int = 2,
         random_state: Any = None,
+        priors: Any = None,
     ) -> None:
         self.beta = beta
         self.eta_sup = eta_sup
@@ -158,6 +162,7 @@ class OGC(GraphClassifier):
         self.tol = tol
         self.patience = patience
         self.random_state = random_state
+        self.priors = priors
 
     def fit(self, X: Any, y: Any, *, adjacency: Any = None, anchors: Any = None) -> Self:
         """Learn embeddings and predictor together, and a distribution for every node.
