@@ -9,7 +9,8 @@ import pytest
 
 from gssl.io import read_features
 
-METHODS = ["auto", "ogc", "ggc", "ggcm", "sgc", "ssgc", "labelpropagation", "labelspreading"]
+EMBEDDERS = ["g2cn", "ggc", "ggcm", "ndls", "ppr", "sgc", "ssgc"]
+METHODS = ["auto", "ogc", *EMBEDDERS, "labelpropagation", "labelspreading"]
 
 
 @pytest.mark.parametrize("out", ["p.csv", "p.tsv", "p.parquet", "p.jsonl", "new/folder/p.csv"])

@@ -28,6 +28,9 @@ EMBEDDERS = {
     "ggc": gssl.GGC(depth=3),
     "sampled": gssl.GGC(negatives=2.0, random_state=1),
     "ggcm": gssl.GGCM(),
+    "ppr": gssl.PPR(alpha=0.2),
+    "g2cn": gssl.G2CN(depth=3, b_low=0.2),
+    "ndls": gssl.NDLS(epsilon=0.3),
     "sgc": gssl.SGC(),
     "ssgc": gssl.SSGC(),
 }

@@ -17,7 +17,7 @@ def classifier_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(classifier_names())[:3]
-    ['ggc', 'ggcm', 'labelpropagation']
+    ['g2cn', 'ggc', 'ggcm']
     """
     kinds = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
     return {
@@ -33,7 +33,7 @@ def embedder_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(embedder_names())
-    ['ggc', 'ggcm', 'sgc', 'ssgc']
+    ['g2cn', 'ggc', 'ggcm', 'ndls', 'ppr', 'sgc', 'ssgc']
     """
     return {name: kind for name, kind in classifier_names().items() if issubclass(kind, GraphEmbedder)}
 

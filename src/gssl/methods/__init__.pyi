@@ -1,4 +1,5 @@
 from .embedding_classifier import EmbeddingClassifier as EmbeddingClassifier
+from .g2cn import G2CN as G2CN
 from .ggc import GGC as GGC
 from .ggcm import GGCM as GGCM
 from .heads import AdamHead as AdamHead
@@ -6,6 +7,8 @@ from .heads import LogisticHead as LogisticHead
 from .heads import RidgeHead as RidgeHead
 from .label_propagation import LabelPropagation as LabelPropagation
 from .label_spreading import LabelSpreading as LabelSpreading
+from .ndls import NDLS as NDLS
 from .ogc import OGC as OGC
+from .ppr import PPR as PPR
 from .sgc import SGC as SGC
 from .ssgc import SSGC as SSGC

@@ -2,46 +2,40 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.methods._base import iterate, last
 from gssl.methods._inputs import check_features, check_graph, check_number, dense
-from gssl.operators import Filters, Mixture, mix, normalized_adjacency
+from gssl.operators import Filters, normalized_adjacency
 
 FiltersOf = Callable[[int], Filters]
-
-
-@dataclass(frozen=True)
-class _Scales:
-    """What is carried on, a buffer that is free, and the running total over scales."""
-
-    U: Any
-    spare: np.ndarray | None
-    total: np.ndarray | None
 
 
 class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     """Features and a graph in, smoothed features out.
 
-    A subclass says which mixtures iteration k carries on and gathers, and whether all scales are averaged.
-    Everything here is linear in X and treats columns alike, so the same steps serve features, scores of
-    classes, and in reverse order the transposed filter.
+    A subclass says how its filter is applied, transposed, and followed from one depth to the next; most are
+    a :class:`gssl.methods._stepwise.StepwiseEmbedder`. Every filter is linear in X and treats columns alike,
+    so it serves features and scores of classes.
     """
 
     depth: int
-    alpha: float
-    # True: output αX + (1−α)·mean of what was gathered; False: output what was carried on
-    _multiscale: ClassVar[bool] = False
 
     @abstractmethod
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        """Give what iteration k = 1, 2, … carries on, and what it gathers."""
+    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
+        """Yield the output of the filter after 1, 2, … ``depth`` iterations, each in an array of its own."""
+
+    @abstractmethod
+    def _apply(self, X: Any, filters: FiltersOf) -> np.ndarray:
+        """Give the output of the whole filter."""
+
+    @abstractmethod
+    def _adjoint(self, E: csr_array, filters: FiltersOf) -> np.ndarray:
+        """Apply the transposed filter to the columns of E."""
 
     def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:
         """Give the matrices of each iteration on one graph."""
@@ -50,56 +44,6 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=0, whole=True)
-        if self._multiscale:
-            check_number(self, "alpha", low=0.0, high=1.0)
-
-    def _scales(self, X: Any, filters: FiltersOf) -> Iterator[_Scales]:
-        """Run the iterations on the columns of X; two buffers take turns."""
-        total = np.zeros(X.shape, X.dtype) if self._multiscale else None
-
-        def step(state: _Scales, k: int) -> _Scales:
-            carried, gathered = self._mixtures(k)
-            added = gathered if self._multiscale else None
-            U = mix(filters(k), state.U, carried, out=state.spare, gathered=added, total=total)
-            return _Scales(U, None if state.U is X else state.U, total)
-
-        yield from iterate(step, _Scales(X, None, total), range(1, self.depth + 1))
-
-    def _apply(self, X: Any, filters: FiltersOf) -> np.ndarray:
-        """Give the output of the whole filter, in the buffers of its iterations."""
-        if not self.depth:
-            return dense(X, copy=True)
-        end = last(self._scales(X, filters))
-        if end.total is None:
-            return np.asarray(end.U)
-        total = end.total
-        total *= (1.0 - self.alpha) / self.depth
-        _add(total, self.alpha, X)
-        return total
-
-    def _adjoint(self, E: csr_array, filters: FiltersOf) -> np.ndarray:
-        r"""Apply the transposed filter to the columns of E.
-
-        All matrices are symmetric, so it is the same steps in reverse order; over scales it is
-        :math:`\sum_t C_1 \cdots C_{t-1} R_t E = R_1 E + C_1 (R_2 E + C_2 (\dots))`.
-        """
-
-        def step(V: np.ndarray, k: int) -> np.ndarray:
-            carried, gathered = self._mixtures(k)
-            V = mix(filters(k), V, carried)
-            if self._multiscale:
-                mix(filters(k), E, gathered, gathered=gathered, total=V)
-            return V
-
-        if not self.depth:
-            return dense(E)
-        start = np.zeros(E.shape, E.dtype) if self._multiscale else E
-        V = last(iterate(step, start, range(self.depth, 0, -1)))
-        if not self._multiscale:
-            return np.asarray(V)
-        V *= (1.0 - self.alpha) / self.depth
-        _add(V, self.alpha, E)
-        return np.asarray(V)
 
     def iter_embeddings(self, X: Any, *, adjacency: Any = None) -> Iterator[np.ndarray]:
         """Yield the embeddings after 0, 1, … ``depth`` iterations: one run serves all depths.
@@ -118,13 +62,7 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         X = check_features(self, X, reset=True)
         filters = self._filters(check_graph(adjacency, X), X.dtype)
         yield dense(X, copy=True)
-        for k, state in enumerate(self._scales(X, filters), start=1):
-            if state.total is None:
-                yield state.U.copy()
-                continue
-            U = state.total * ((1.0 - self.alpha) / k)
-            _add(U, self.alpha, X)
-            yield U
+        yield from self._embeddings(X, filters)
 
     def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
         """Compute the embedding of every node.
@@ -170,13 +108,3 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _add(U: np.ndarray, alpha: float, X: Any) -> None:
-    """Add αX to U in place, without a dense copy of X."""
-    if issparse(X):
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        U[rows, X.indices] += alpha * X.data
-        return
-    for start in range(0, len(X), 4096):
-        U[start : start + 4096] += alpha * X[start : start + 4096]

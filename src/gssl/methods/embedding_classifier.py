@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
 from gssl.methods._classifier import GraphClassifier, featured_nodes
-from gssl.methods._embedder import GraphEmbedder
+from gssl.methods._embedder import FiltersOf, GraphEmbedder
 from gssl.methods._inputs import generator
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import select_labelled
@@ -25,7 +25,7 @@ class EmbeddingClassifier(GraphClassifier):
     Parameters
     ----------
     embedder : GraphEmbedder, optional
-        ``GGC, GGCM, SGC, SSGC`` …; ``GGCM()`` if None.
+        ``G2CN, GGC, GGCM, NDLS, PPR, SGC, SSGC``; ``GGCM()`` if None.
     head : {"logistic", "ridge", "adam"} or a classifier, default="logistic"
         A convex softmax regression, a closed-form ridge, the paper's Adam protocol, each with its
         defaults; or any scikit-learn classifier with ``predict_proba``.
@@ -87,11 +87,14 @@ class EmbeddingClassifier(GraphClassifier):
         training, held_out = self._rows(codes, validation)
         informed = featured_nodes(A, X)
         self.__dict__.pop("embedding_", None)  # of an earlier fit
+        # once for all passes: what a filter asks of its graph may cost more than the filter
+        filters = self.embedder_._filters(A, X.dtype)
         self._fit_inputs = X, A
         if self._label_space_pays(X, A, len(training) + len(held_out)):
-            rows = self._embed_rows(np.concatenate([training, held_out]))
+            rows = self._embed_rows(np.concatenate([training, held_out]), X, filters)
             U_train, U_held_out = rows[: len(training)], rows[len(training) :]
         else:
+            self.embedding_ = self.embedder_._apply(X, filters)
             U_train, U_held_out = self.embedding_[training], self.embedding_[held_out]
         if len(held_out):
             self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
@@ -102,7 +105,7 @@ class EmbeddingClassifier(GraphClassifier):
         self.embedder_._fitted_on_graph = adjacency is not None
         if hasattr(self, "feature_names_in_"):
             self.embedder_.feature_names_in_ = self.feature_names_in_
-        return self._finish(self._distributions(X, A, self.__dict__.get("embedding_")), informed)
+        return self._finish(self._distributions(X, filters, self.__dict__.get("embedding_")), informed)
 
     @cached_property
     def embedding_(self) -> np.ndarray:
@@ -132,12 +135,11 @@ class EmbeddingClassifier(GraphClassifier):
         linear = isinstance(self.head, LinearHead | str)
         return width if linear and in_label_space < 0.5 * (hops + n) * d else int(d)
 
-    def _embed_rows(self, nodes: np.ndarray) -> np.ndarray:
+    def _embed_rows(self, nodes: np.ndarray, X: Any, filters: FiltersOf) -> np.ndarray:
         """Embed a few nodes only, by the transposed filter: (fᵀE)ᵀX with E the columns that pick them."""
-        X, A = self._fit_inputs
         ones = np.ones(len(nodes), X.dtype)
         E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
-        V = self.embedder_._adjoint(E, self.embedder_._filters(A, X.dtype))
+        V = self.embedder_._adjoint(E, filters)
         return multiply(csr_array(X.T), V).T if issparse(X) else np.asarray(V.T @ X)
 
     def _rows(self, codes: np.ndarray, validation: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -162,9 +164,8 @@ class EmbeddingClassifier(GraphClassifier):
             head.set_params(random_state=self.random_state)
         return head
 
-    def _distributions(self, X: Any, A: csr_array, embedding: np.ndarray | None = None) -> np.ndarray:
+    def _distributions(self, X: Any, filters: FiltersOf, embedding: np.ndarray | None = None) -> np.ndarray:
         """Give the head's distributions over all classes, also those that only validation nodes have."""
-        filters = self.embedder_._filters(A, X.dtype)
         if isinstance(self.head_, LinearHead):
             # the filter acts on rows and the head on columns: scores may be filtered instead of features
             scores = self.embedder_._apply(multiply(X, self.head_.coef_.astype(X.dtype)), filters)
@@ -177,4 +178,4 @@ class EmbeddingClassifier(GraphClassifier):
         return P
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        return self._distributions(X, A), featured_nodes(A, X)
+        return self._distributions(X, self.embedder_._filters(A, X.dtype)), featured_nodes(A, X)

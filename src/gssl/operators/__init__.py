@@ -9,7 +9,7 @@ from gssl.operators.inverse import (
     normalized_negatives,
 )
 from gssl.operators.losses import classification_loss, sharpening_loss, smoothing_loss
-from gssl.operators.mixture import Filters, Mixture, column_sums, mix, multiply
+from gssl.operators.mixture import Filters, Mixture, add_scaled, column_sums, mix, multiply
 from gssl.operators.supervision import Loss, linear_step, residual, soft_labels, supervised_embedding
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Loss",
     "Mixture",
     "NormalizedAdjacency",
+    "add_scaled",
     "classification_loss",
     "column_sums",
     "complement_negatives",
