@@ -9,7 +9,7 @@ import pytest
 
 from gssl.io import read_features
 
-METHODS = ["auto", "ogc", "ggc", "ggcm", "sgc", "ssgc", "labelpropagation", "labelspreading"]
+METHODS = ["auto", "ogc", "ggc", "ggcm", "nograph", "sgc", "ssgc", "labelpropagation", "labelspreading"]
 
 
 @pytest.mark.parametrize("out", ["p.csv", "p.tsv", "p.parquet", "p.jsonl", "new/folder/p.csv"])

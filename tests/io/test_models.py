@@ -22,12 +22,14 @@ MODELS = {
     "adam": gssl.EmbeddingClassifier(gssl.SSGC(depth=4), head="adam", random_state=0),
     "default": gssl.EmbeddingClassifier(),
     "propagation": gssl.LabelPropagation(),
+    "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge"),
     "spreading": gssl.LabelSpreading(alpha=0.5),
 }
 EMBEDDERS = {
     "ggc": gssl.GGC(depth=3),
     "sampled": gssl.GGC(negatives=2.0, random_state=1),
     "ggcm": gssl.GGCM(),
+    "no-graph": gssl.NoGraph(),
     "sgc": gssl.SGC(),
     "ssgc": gssl.SSGC(),
 }

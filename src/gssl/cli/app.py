@@ -9,7 +9,7 @@ import click
 import gssl
 from gssl.cli.errors import Commands
 
-_EMBEDDERS = ("ggc", "ggcm", "sgc", "ssgc")
+_EMBEDDERS = ("ggc", "ggcm", "nograph", "sgc", "ssgc")
 _METHODS = ("auto", "ogc", *_EMBEDDERS, "labelpropagation", "labelspreading")
 
 

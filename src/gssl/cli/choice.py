@@ -33,7 +33,7 @@ def embedder_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(embedder_names())
-    ['ggc', 'ggcm', 'sgc', 'ssgc']
+    ['ggc', 'ggcm', 'nograph', 'sgc', 'ssgc']
     """
     return {name: kind for name, kind in classifier_names().items() if issubclass(kind, GraphEmbedder)}
 

@@ -6,6 +6,7 @@ from .heads import LogisticHead as LogisticHead
 from .heads import RidgeHead as RidgeHead
 from .label_propagation import LabelPropagation as LabelPropagation
 from .label_spreading import LabelSpreading as LabelSpreading
+from .no_graph import NoGraph as NoGraph
 from .ogc import OGC as OGC
 from .sgc import SGC as SGC
 from .ssgc import SSGC as SSGC

@@ -38,6 +38,8 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
     alpha: float
     # True: output αX + (1−α)·mean of what was gathered; False: output what was carried on
     _multiscale: ClassVar[bool] = False
+    # False: a row's embedding depends on that row alone
+    _uses_graph: ClassVar[bool] = True
 
     @abstractmethod
     def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
@@ -47,6 +49,10 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         """Give the matrices of each iteration on one graph."""
         filters = Filters(normalized_adjacency(A, dtype))
         return lambda k: filters
+
+    def _graph(self, adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
+        """Check a graph over the rows of X, or make what stands for it where there is none."""
+        return check_graph(adjacency, X, allow_empty=allow_empty)
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=0, whole=True)
@@ -116,7 +122,7 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         """
         self._check_parameters()
         X = check_features(self, X, reset=True)
-        filters = self._filters(check_graph(adjacency, X), X.dtype)
+        filters = self._filters(self._graph(adjacency, X), X.dtype)
         yield dense(X, copy=True)
         for k, state in enumerate(self._scales(X, filters), start=1):
             if state.total is None:
@@ -143,7 +149,7 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         self._check_parameters()
         X = check_features(self, X, reset=True)
         self._fitted_on_graph = adjacency is not None
-        self.embedding_ = self._apply(X, self._filters(check_graph(adjacency, X), X.dtype))
+        self.embedding_ = self._apply(X, self._filters(self._graph(adjacency, X), X.dtype))
         self.n_iter_ = self.depth
         return self
 
@@ -158,12 +164,12 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         """
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
-        if adjacency is None and self._fitted_on_graph:
+        if adjacency is None and self._uses_graph and self._fitted_on_graph:
             raise ValueError(
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
                 "rows of X, to transform."
             )
-        return self._apply(X, self._filters(check_graph(adjacency, X, allow_empty=True), X.dtype))
+        return self._apply(X, self._filters(self._graph(adjacency, X, allow_empty=True), X.dtype))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

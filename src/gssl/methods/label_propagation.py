@@ -63,6 +63,7 @@ class LabelPropagation(GraphClassifier):
     """
 
     _uses_features = False
+    _knows_nodes = True
 
     def __init__(self, max_iter: int = 10000, tol: float = 1e-6) -> None:
         self.max_iter = max_iter
@@ -142,14 +143,7 @@ class LabelPropagation(GraphClassifier):
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Propagate the labels of fit over a graph that has grown: its first nodes are those of fit."""
-        n_new = A.shape[0] - len(self._fit_codes)
-        if n_new < 0:
-            raise ValueError(
-                f"{type(self).__name__} learns nothing but labels of nodes, so a graph to predict must begin "
-                f"with the {len(self._fit_codes)} nodes of fit, but this one has only {A.shape[0]} nodes."
-            )
-        codes = np.concatenate([self._fit_codes, np.full(n_new, UNLABELLED)])
-        F, _ = self._fixed_point(A.astype(np.float64), codes)
+        F, _ = self._fixed_point(A.astype(np.float64), self._grown_codes(A.shape[0]))
         return self._distributions(F, X.dtype)
 
 
