@@ -10,6 +10,7 @@ import pytest
 from gssl.io import read_features
 
 METHODS = ["auto", "ogc", "ggc", "ggcm", "nograph", "sgc", "ssgc", "labelpropagation", "labelspreading"]
+METHODS += ["manifoldregularization", "correctandsmooth"]
 
 
 @pytest.mark.parametrize("out", ["p.csv", "p.tsv", "p.parquet", "p.jsonl", "new/folder/p.csv"])

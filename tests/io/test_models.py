@@ -23,6 +23,9 @@ MODELS = {
     "default": gssl.EmbeddingClassifier(),
     "propagation": gssl.LabelPropagation(),
     "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge"),
+    "manifold": gssl.ManifoldRegularization(gamma_intrinsic=0.5),
+    "correct-and-smooth": gssl.CorrectAndSmooth(),
+    "correct-and-smooth-ridge": gssl.CorrectAndSmooth(gssl.RidgeHead(penalty=0.3), scale="auto"),
     "spreading": gssl.LabelSpreading(alpha=0.5),
 }
 EMBEDDERS = {

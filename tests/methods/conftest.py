@@ -15,6 +15,9 @@ CLASSIFIERS = {
     "ridge": gssl.EmbeddingClassifier(gssl.SGC(), head="ridge"),
     "adam": gssl.EmbeddingClassifier(gssl.SSGC(depth=4), head="adam", random_state=0),
     "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge"),
+    "manifold": gssl.ManifoldRegularization(gamma_intrinsic=0.1),
+    "correct-and-smooth": gssl.CorrectAndSmooth(),
+    "correct-and-smooth-auto": gssl.CorrectAndSmooth(gssl.RidgeHead(), scale="auto"),
     "propagation": gssl.LabelPropagation(),
     "spreading": gssl.LabelSpreading(),
 }
@@ -39,7 +42,7 @@ class Problem:
 
 
 # a row's own features are all that these look at in predict
-BY_ROWS = {"no-graph"}
+BY_ROWS = {"no-graph", "manifold"}
 
 
 @pytest.fixture(params=CLASSIFIERS)

@@ -10,7 +10,15 @@ import gssl
 from gssl.cli.errors import Commands
 
 _EMBEDDERS = ("ggc", "ggcm", "nograph", "sgc", "ssgc")
-_METHODS = ("auto", "ogc", *_EMBEDDERS, "labelpropagation", "labelspreading")
+_METHODS = (
+    "auto",
+    "ogc",
+    *_EMBEDDERS,
+    "labelpropagation",
+    "labelspreading",
+    "manifoldregularization",
+    "correctandsmooth",
+)
 
 
 class _Place(click.Path):

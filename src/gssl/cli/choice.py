@@ -17,7 +17,7 @@ def classifier_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(classifier_names())[:3]
-    ['ggc', 'ggcm', 'labelpropagation']
+    ['correctandsmooth', 'ggc', 'ggcm']
     """
     kinds = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
     return {
