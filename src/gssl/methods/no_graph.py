@@ -36,8 +36,7 @@ class NoGraph(StepwiseEmbedder):
     ['cook']
     """
 
-    # not a parameter: there is nothing to repeat
-    depth: int = 0
+    depth: int = 0  # not a parameter: there is nothing to repeat
     _uses_graph: ClassVar[bool] = False
 
     def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
