@@ -9,8 +9,9 @@ import pytest
 
 from gssl.io import read_features
 
-EMBEDDERS = ["g2cn", "ggc", "ggcm", "ndls", "ppr", "sgc", "ssgc"]
+EMBEDDERS = ["g2cn", "ggc", "ggcm", "ndls", "nograph", "ppr", "sgc", "ssgc"]
 METHODS = ["auto", "ogc", *EMBEDDERS, "labelpropagation", "labelspreading"]
+METHODS += ["manifoldregularization", "correctandsmooth"]
 
 
 @pytest.mark.parametrize("out", ["p.csv", "p.tsv", "p.parquet", "p.jsonl", "new/folder/p.csv"])

@@ -26,6 +26,10 @@ MODELS = {
         gssl.SGC(), gssl.RidgeHead(class_weight="balanced"), priors="labels"
     ),
     "propagation": gssl.LabelPropagation(),
+    "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge"),
+    "manifold": gssl.ManifoldRegularization(gamma_intrinsic=0.5),
+    "correct-and-smooth": gssl.CorrectAndSmooth(),
+    "correct-and-smooth-ridge": gssl.CorrectAndSmooth(gssl.RidgeHead(penalty=0.3), scale="auto"),
     "spreading": gssl.LabelSpreading(alpha=0.5),
 }
 EMBEDDERS = {
@@ -35,6 +39,7 @@ EMBEDDERS = {
     "ppr": gssl.PPR(alpha=0.2),
     "g2cn": gssl.G2CN(depth=3, b_low=0.2),
     "ndls": gssl.NDLS(epsilon=0.3),
+    "no-graph": gssl.NoGraph(),
     "sgc": gssl.SGC(),
     "ssgc": gssl.SSGC(),
 }

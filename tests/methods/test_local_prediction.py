@@ -16,6 +16,8 @@ LOCAL = {
     "g2cn": gssl.EmbeddingClassifier(gssl.G2CN(depth=2, mix=0.3)),
     "unsharp": gssl.EmbeddingClassifier(gssl.GGCM(depth=4, igc_beta=0.0)),
     "own-head": gssl.EmbeddingClassifier(gssl.SGC(), head=LogisticRegression()),
+    "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph()),
+    "manifold": gssl.ManifoldRegularization(),
     "ogc": gssl.OGC(max_iter=5, tol=1.0, random_state=0),
     "ogc-cross-entropy": gssl.OGC(beta=0.6, loss="cross_entropy", max_iter=5, random_state=0),
 }
@@ -26,6 +28,7 @@ GLOBAL = {
     "ndls": gssl.EmbeddingClassifier(gssl.NDLS(depth=3)),
     "propagation": gssl.LabelPropagation(),
     "spreading": gssl.LabelSpreading(),
+    "correct-and-smooth": gssl.CorrectAndSmooth(),
 }
 N, NEW = 900, 4
 

@@ -9,8 +9,16 @@ import click
 import gssl
 from gssl.cli.errors import Commands
 
-_EMBEDDERS = ("g2cn", "ggc", "ggcm", "ndls", "ppr", "sgc", "ssgc")
-_METHODS = ("auto", "ogc", *_EMBEDDERS, "labelpropagation", "labelspreading")
+_EMBEDDERS = ("g2cn", "ggc", "ggcm", "ndls", "nograph", "ppr", "sgc", "ssgc")
+_METHODS = (
+    "auto",
+    "ogc",
+    *_EMBEDDERS,
+    "labelpropagation",
+    "labelspreading",
+    "manifoldregularization",
+    "correctandsmooth",
+)
 
 
 class _Place(click.Path):

@@ -17,7 +17,7 @@ def classifier_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(classifier_names())[:3]
-    ['g2cn', 'ggc', 'ggcm']
+    ['correctandsmooth', 'g2cn', 'ggc']
     """
     kinds = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
     return {
@@ -33,7 +33,7 @@ def embedder_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(embedder_names())
-    ['g2cn', 'ggc', 'ggcm', 'ndls', 'ppr', 'sgc', 'ssgc']
+    ['g2cn', 'ggc', 'ggcm', 'ndls', 'nograph', 'ppr', 'sgc', 'ssgc']
     """
     return {name: kind for name, kind in classifier_names().items() if issubclass(kind, GraphEmbedder)}
 

@@ -27,9 +27,9 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, talk: Talk) -> None
     check_suffix(out, TABLES)
     check_outputs([out], [*inputs.sources(), str(model_path)])
     model, settings = load(model_path), read_settings(model_path)
-    if not getattr(model, "_uses_features", True):
+    if getattr(model, "_knows_nodes", False):
         raise ValueError(
-            f"{model_path} is a {type(model).__name__}, which knows labels of nodes and nothing else: "
+            f"{model_path} is a {type(model).__name__}, whose labels belong to the nodes it was fitted to: "
             "run gssl classify on the new graph with those labels."
         )
     if inputs.features is None:

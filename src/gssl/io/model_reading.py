@@ -198,7 +198,7 @@ def _check_parts(model: Any) -> None:
     limit = getattr(model, "max_iter", getattr(model, "depth", steps))
     if steps > max(limit, 1):
         raise ValueError(f"it ran {steps} iterations where {limit} were allowed.")
-    for name in ("embedder_", "head_"):
+    for name in ("embedder_", "head_", "base_"):
         part = getattr(model, name, None)
         if part is not None and part.n_features_in_ != model.n_features_in_:
             raise ValueError(
@@ -208,7 +208,14 @@ def _check_parts(model: Any) -> None:
     if embedder is not None and not hasattr(embedder, "transform"):
         raise ValueError(f"its embedder is a {type(embedder).__name__}.")
     if head is not None:
-        codes = getattr(head, "classes_", np.array([], dtype=np.int64))
-        inside = codes.dtype.kind == "i" and 0 < len(codes) <= len(model.classes_)
-        if not inside or codes.min() < 0 or codes.max() >= len(model.classes_):
-            raise ValueError("its head knows other classes than the model.")
+        _check_codes("head", head, model, fewest=1)
+    if hasattr(model, "base_"):
+        # its distributions are taken as they are, so it must know every class
+        _check_codes("base", model.base_, model, fewest=len(model.classes_))
+
+
+def _check_codes(role: str, part: Any, model: Any, fewest: int) -> None:
+    codes = getattr(part, "classes_", np.array([], dtype=np.int64))
+    inside = codes.dtype.kind == "i" and fewest <= len(codes) <= len(model.classes_)
+    if not inside or codes.min() < 0 or codes.max() >= len(model.classes_):
+        raise ValueError(f"its {role} knows other classes than the model.")

@@ -1,3 +1,4 @@
+from .correct_and_smooth import CorrectAndSmooth as CorrectAndSmooth
 from .embedding_classifier import EmbeddingClassifier as EmbeddingClassifier
 from .g2cn import G2CN as G2CN
 from .ggc import GGC as GGC
@@ -7,7 +8,9 @@ from .heads import LogisticHead as LogisticHead
 from .heads import RidgeHead as RidgeHead
 from .label_propagation import LabelPropagation as LabelPropagation
 from .label_spreading import LabelSpreading as LabelSpreading
+from .manifold_regularization import ManifoldRegularization as ManifoldRegularization
 from .ndls import NDLS as NDLS
+from .no_graph import NoGraph as NoGraph
 from .ogc import OGC as OGC
 from .ppr import PPR as PPR
 from .sgc import SGC as SGC

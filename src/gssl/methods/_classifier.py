@@ -26,6 +26,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     # False: X only serves to build a graph where there is none, and may be None where there is one
     _uses_features: ClassVar[bool] = True
 
+    # True: labels belong to the nodes of fit, so only a graph that begins with them can be predicted
+    _knows_nodes: ClassVar[bool] = False
+
     # the shares of the classes among the nodes that are predicted; a parameter of the methods whose
     # distributions are those of their labels
     priors: Any = None
@@ -50,12 +53,31 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Check the inputs of fit; give features, graph and class codes."""
         X = self._check_features(X, adjacency, reset=True)
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
-        self._fit_features = X if adjacency is None else None
+        self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
-        A = check_graph(adjacency, X)
-        # before embeddings take their memory: finding components takes some, too
-        self.reached_ = reached_nodes(A, codes != UNLABELLED)
+        A = self._graph(adjacency, X)
+        # before embeddings take their memory: finding components takes some, too; with no links at all a
+        # method goes by features, and no component keeps a label from anyone
+        self.reached_ = reached_nodes(A, codes != UNLABELLED) if A.nnz else np.ones(len(codes), dtype=bool)
         return X, A, codes
+
+    def _graph(self, adjacency: Any, X: Any) -> csr_array:
+        """Check the graph of fit, or make what stands for it where there is none."""
+        return check_graph(adjacency, X)
+
+    def _rows_suffice(self) -> bool:
+        """Tell whether a row's own features give its prediction, so that predict needs no graph."""
+        return False
+
+    def _grown_codes(self, n_nodes: int) -> np.ndarray:
+        """Give the labels of fit on a graph that has grown: its first nodes are those of fit."""
+        n_new = n_nodes - len(self._fit_codes)
+        if n_new < 0:
+            raise ValueError(
+                f"the labels of {type(self).__name__} belong to nodes, so a graph to predict must begin "
+                f"with the {len(self._fit_codes)} nodes of fit, but this one has only {n_nodes} nodes."
+            )
+        return np.concatenate([self._fit_codes, np.full(n_new, UNLABELLED)])
 
     def _check_features(self, X: Any, adjacency: Any, *, reset: bool) -> Any:
         if X is None and not self._uses_features:
@@ -96,8 +118,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X : array-like or sparse matrix of shape (m, d)
             Features of *all* nodes of the graph that is scored.
         adjacency : array-like or sparse matrix of shape (m, m), optional
-            The graph over the rows of X. A model that was fitted without a graph needs none: every
-            row then joins its nearest neighbours among the nodes of fit and takes their mean.
+            The graph over the rows of X. A model whose predictor looks at a row's own features only
+            (``ManifoldRegularization``, ``NoGraph``) needs none. Neither does one that was fitted without
+            a graph: every row then joins its nearest neighbours among the nodes of fit and takes their
+            mean.
         nodes : bool mask of shape (m,) or indices, optional
             The k rows that are wanted: all if None. They come out as from the whole graph, which is read and
             checked once but computed on only as far as they can see, if that is less than half of it.
@@ -106,12 +130,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -----
         A model that learns from features scores any graph that has the same features; the new graph
         has no labels that could guide it, so OGC may differ from ``transduction_`` on its own graph. A
-        model of labels alone needs a graph that has grown: its first nodes are those of fit.
+        model that goes back to the labels themselves (``LabelPropagation``, ``LabelSpreading``,
+        ``CorrectAndSmooth``) needs a graph that has grown: its first nodes are those of fit.
 
         A filter of K hops sees no farther than K hops: ``OGC`` (one per iteration of fit), ``SGC``, ``SSGC``,
         ``PPR`` and ``G2CN`` (two per step). ``GGC`` and ``GGCM`` push all unlinked nodes apart, ``NDLS``
-        compares a node with its whole component, and labels propagate everywhere, so these always take the
-        whole graph.
+        compares a node with its whole component, and labels and their errors go everywhere, so these always
+        take the whole graph.
 
         Returns
         -------
@@ -141,8 +166,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         X = self._check_features(X, adjacency, reset=False)
         chosen = None if nodes is None else select_nodes(nodes, X.shape[0], "nodes")
-        if adjacency is not None:
-            A = check_graph(adjacency, X, allow_empty=True)
+        if adjacency is not None or self._rows_suffice():
+            n = X.shape[0]
+            # no links stand for a graph that nothing will look at
+            A = csr_array((n, n)) if adjacency is None else check_graph(adjacency, X, allow_empty=True)
             P, informed = self._score_graph(X, A) if chosen is None else self._score_nodes(X, A, chosen)
             return _honest(self._with_priors(P), informed), informed
         if self._fit_features is None:
@@ -156,6 +183,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _score_nodes(self, X: Any, A: csr_array, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Score a few nodes of a graph, on no more of it than they depend on where that is less work."""
+        if self._rows_suffice() and len(nodes):
+            return self._score_graph(X[nodes], csr_array((len(nodes), len(nodes))))
         reach, part = self._reach(), None
         if reach is not None and len(nodes):
             part = surroundings(A, nodes, reach, max_links=A.nnz // 2)
@@ -196,6 +225,17 @@ def featured_nodes(A: csr_array, X: Any) -> np.ndarray:
     >>> featured_nodes(csr_array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]), np.array([[0.0], [2.0], [0.0]]))
     array([ True,  True, False])
     """
-    # a stored zero is no feature; the absolute values of a dense X would be a second X
-    has_feature = abs(X).sum(axis=1) > 0 if issparse(X) else X.any(axis=1)
+    has_feature = has_features(X)
     return has_feature if has_feature.all() else reached_nodes(A, has_feature)
+
+
+def has_features(X: Any) -> np.ndarray:
+    """Tell the nodes that have any feature themselves.
+
+    Examples
+    --------
+    >>> has_features(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    array([ True, False])
+    """
+    # a stored zero is no feature; the absolute values of a dense X would be a second X
+    return np.asarray(abs(X).sum(axis=1) > 0 if issparse(X) else X.any(axis=1))

@@ -2,7 +2,7 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,6 +24,8 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
     """
 
     depth: int
+    # False: a row's embedding depends on that row alone
+    _uses_graph: ClassVar[bool] = True
 
     @abstractmethod
     def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
@@ -46,6 +48,10 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         """Count the hops within which lies all that a node's embedding depends on; None: no number does."""
         return None
 
+    def _graph(self, adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
+        """Check a graph over the rows of X, or make what stands for it where there is none."""
+        return check_graph(adjacency, X, allow_empty=allow_empty)
+
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=0, whole=True)
 
@@ -64,7 +70,7 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         """
         self._check_parameters()
         X = check_features(self, X, reset=True)
-        filters = self._filters(check_graph(adjacency, X), X.dtype)
+        filters = self._filters(self._graph(adjacency, X), X.dtype)
         yield dense(X, copy=True)
         yield from self._embeddings(X, filters)
 
@@ -85,7 +91,7 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         self._check_parameters()
         X = check_features(self, X, reset=True)
         self._fitted_on_graph = adjacency is not None
-        self.embedding_ = self._apply(X, self._filters(check_graph(adjacency, X), X.dtype))
+        self.embedding_ = self._apply(X, self._filters(self._graph(adjacency, X), X.dtype))
         self.n_iter_ = self.depth
         return self
 
@@ -100,12 +106,12 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         """
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
-        if adjacency is None and self._fitted_on_graph:
+        if adjacency is None and self._uses_graph and self._fitted_on_graph:
             raise ValueError(
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
                 "rows of X, to transform."
             )
-        return self._apply(X, self._filters(check_graph(adjacency, X, allow_empty=True), X.dtype))
+        return self._apply(X, self._filters(self._graph(adjacency, X, allow_empty=True), X.dtype))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

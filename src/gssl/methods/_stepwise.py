@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from gssl.methods._base import iterate, last
 from gssl.methods._embedder import FiltersOf, GraphEmbedder
 from gssl.methods._inputs import check_number, dense
-from gssl.operators import Mixture, add_scaled, mix
+from gssl.operators import Filters, Mixture, add_scaled, mix
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,16 @@ class StepwiseEmbedder(GraphEmbedder):
         restarts = any(mixture.restart for k in steps for mixture in self._mixtures(k))
         restarted = np.zeros(E.shape, E.dtype) if restarts else None
 
+        products = _Products(E)
+
         def step(V: Any, k: int) -> Any:
             carried, gathered = self._mixtures(k)
             if restarted is not None:
                 add_scaled(restarted, carried.restart, V)
-            V = mix(filters(k), V, replace(carried, restart=0.0))
+            graph = filters(k)
+            V = mix(graph, V, replace(carried, restart=0.0), out=products.free(V))
             if self._multiscale:
-                mix(filters(k), E, Mixture(), gathered=replace(gathered, restart=0.0), total=V)
+                products.add(graph, gathered, V)
                 if restarted is not None:
                     add_scaled(restarted, gathered.restart, E)
             return V
@@ -109,3 +112,30 @@ class StepwiseEmbedder(GraphEmbedder):
             U = state.total * ((1.0 - self.alpha) / k)
             add_scaled(U, self.alpha, X)
             yield U
+
+
+class _Products:
+    """ÂE and N̂E, which every step of a transposed filter over scales adds, computed once per graph."""
+
+    def __init__(self, E: csr_array) -> None:
+        self._E = E
+        self._filters: Filters | None = None
+        self._parts: list[tuple[str, np.ndarray]] = []
+        self._before: np.ndarray | None = None
+        self._spare: np.ndarray | None = None
+
+    def free(self, V: Any) -> np.ndarray | None:
+        """Give the buffer that a step may write to: the V of the step before, which nobody reads again."""
+        free, self._before = self._before, V if isinstance(V, np.ndarray) else None
+        return free
+
+    def add(self, filters: Filters, mixture: Mixture, V: np.ndarray) -> None:
+        """Add the mixture of E to V."""
+        if filters is not self._filters:
+            sharp = [] if filters.N_hat is None else [("sharp", mix(filters, self._E, Mixture(sharp=1.0)))]
+            self._parts = [("smooth", mix(filters, self._E, Mixture(smooth=1.0))), *sharp]
+            self._filters = filters
+        for name, product in self._parts:
+            self._spare = np.multiply(product, getattr(mixture, name), out=self._spare)
+            V += self._spare
+        add_scaled(V, mixture.keep, self._E)

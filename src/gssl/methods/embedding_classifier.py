@@ -8,9 +8,9 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
 from gssl.methods._balance import class_places, class_weights
-from gssl.methods._classifier import GraphClassifier, featured_nodes
+from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
 from gssl.methods._embedder import FiltersOf, GraphEmbedder
-from gssl.methods._inputs import generator
+from gssl.methods._inputs import check_graph, dense, generator
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import select_labelled
 from gssl.methods.ggcm import GGCM
@@ -26,7 +26,8 @@ class EmbeddingClassifier(GraphClassifier):
     Parameters
     ----------
     embedder : GraphEmbedder, optional
-        ``G2CN, GGC, GGCM, NDLS, PPR, SGC, SSGC``; ``GGCM()`` if None.
+        ``G2CN, GGC, GGCM, NDLS, PPR, SGC, SSGC``; ``GGCM()`` if None. With ``NoGraph()`` the head sees
+        plain features: the baseline that any graph has to beat.
     head : {"logistic", "ridge", "adam"} or a classifier, default="logistic"
         A convex softmax regression, a closed-form ridge, the paper's Adam protocol, each with its
         defaults; or any scikit-learn classifier with ``predict_proba``. A ``class_weight`` of the head may
@@ -94,7 +95,7 @@ class EmbeddingClassifier(GraphClassifier):
         self._fix_randomness()
         self.head_ = self._make_head()
         training, held_out = self._rows(codes, validation)
-        informed = featured_nodes(A, X)
+        informed = self._informed(X, A)
         self.__dict__.pop("embedding_", None)  # of an earlier fit
         # once for all passes: what a filter asks of its graph may cost more than the filter
         filters = self.embedder_._filters(A, X.dtype)
@@ -131,8 +132,21 @@ class EmbeddingClassifier(GraphClassifier):
         if not isinstance(seed, int | np.integer):
             self.embedder_.set_params(random_state=int(generator(seed).integers(2**31)))
 
+    def _graph(self, adjacency: Any, X: Any) -> csr_array:
+        make = getattr(self.embedder, "_graph", check_graph)
+        return make(adjacency, X)
+
+    def _rows_suffice(self) -> bool:
+        return not getattr(self.embedder, "_uses_graph", True)
+
+    def _informed(self, X: Any, A: csr_array) -> np.ndarray:
+        """Tell the nodes that have a feature, or to which the embedder brings one."""
+        return has_features(X) if self._rows_suffice() else featured_nodes(A, X)
+
     def _label_space_pays(self, X: Any, A: csr_array, n_rows: int) -> bool:
         """Compare hops over d columns with hops over one column per row that is needed and per class."""
+        if self._rows_suffice():
+            return True  # the rows that are needed are there already
         return bool(self._columns(X, A, n_rows, len(self.classes_)) < X.shape[1])
 
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
@@ -147,6 +161,8 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _embed_rows(self, nodes: np.ndarray, X: Any, filters: FiltersOf) -> np.ndarray:
         """Embed a few nodes only, by the transposed filter: (fᵀE)ᵀX with E the columns that pick them."""
+        if self._rows_suffice():
+            return dense(X[nodes])
         ones = np.ones(len(nodes), X.dtype)
         E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
         V = self.embedder_._adjoint(E, filters)
@@ -207,7 +223,7 @@ class EmbeddingClassifier(GraphClassifier):
         return P
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        return self._distributions(X, self.embedder_._filters(A, X.dtype)), featured_nodes(A, X)
+        return self._distributions(X, self.embedder_._filters(A, X.dtype)), self._informed(X, A)
 
     def _reach(self) -> int | None:
         return self.embedder_._reach()

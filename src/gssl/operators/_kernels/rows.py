@@ -185,8 +185,10 @@ def multiply_rows(dtype: str) -> Any:
             for c in range(d):
                 a[c] = 0
             for e in range(indptr[i], indptr[i + 1]):
+                # read before the loop, which may be unrolled only if writing a cannot change them
+                j, x = indices[e], data[e]
                 for c in range(d):
-                    a[c] += data[e] * V[indices[e], c]
+                    a[c] += x * V[j, c]
             for c in range(d):
                 out[i, c] = a[c]
 
