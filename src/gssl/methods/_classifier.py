@@ -56,10 +56,16 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
         A = self._graph(adjacency, X)
-        # before embeddings take their memory: finding components takes some, too; with no links at all a
-        # method goes by features, and no component keeps a label from anyone
-        self.reached_ = reached_nodes(A, codes != UNLABELLED) if A.nnz else np.ones(len(codes), dtype=bool)
+        # before embeddings take their memory: finding components takes some, too
+        self.reached_ = _reached(A, codes)
         return X, A, codes
+
+    def _restart(self, y: Any, A: csr_array) -> np.ndarray:
+        """Take other labels for the nodes of fit; give their class codes."""
+        self.classes_, codes = encode_labels(y, n_nodes=A.shape[0])
+        self._fit_codes = codes
+        self.reached_ = _reached(A, codes)
+        return codes
 
     def _graph(self, adjacency: Any, X: Any) -> csr_array:
         """Check the graph of fit, or make what stands for it where there is none."""
@@ -203,6 +209,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _reached(A: csr_array, codes: np.ndarray) -> np.ndarray:
+    # with no links at all a method goes by features, and no component keeps a label from anyone
+    return reached_nodes(A, codes != UNLABELLED) if A.nnz else np.ones(len(codes), dtype=bool)
 
 
 def _honest(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
