@@ -1,4 +1,4 @@
-"""GGC, GGCM, SGC and S²GC on the public splits of the citation graphs, train labels only.
+"""GGC, GGCM and the linear baselines on the public splits of the citation graphs, train labels only.
 
 Embeddings come from the exact complement and have no randomness; the seeds are those of the Adam head.
 Validation nodes choose epochs and settings; test nodes choose nothing.
@@ -26,6 +26,17 @@ GGC_AT_LEAST = {"cora": 81.3, "citeseer": 73.3, "pubmed": 79.2}
 SGC_PUBLISHED = {"cora": 81.0, "citeseer": 71.9, "pubmed": 78.9}
 SSGC_PUBLISHED = {"cora": 83.0, "citeseer": 73.6, "pubmed": 80.2}
 WEIGHT_DECAYS = (1e-5, 2e-5, 5e-5, 1e-4)
+
+# Table 1, each with the points it may be missed by. The filters are the defaults on every graph. The
+# originals of PPR (APPNP) and NDLS train a network with a hidden layer and dropout where a linear head is
+# trained here; the scripts released with NDLS and G²CN moreover keep the best *test* accuracy, over depths
+# of label smoothing and over epochs
+FILTERS = {
+    "PPR": (gssl.PPR(), {"cora": 83.3, "citeseer": 71.8, "pubmed": 80.1}, 2.0),
+    "G2CN": (gssl.G2CN(), {"cora": 82.7, "citeseer": 73.8, "pubmed": 80.4}, 2.0),
+    "NDLS": (gssl.NDLS(), {"cora": 84.6, "citeseer": 73.7, "pubmed": 81.4}, 2.5),
+}
+FILTER_WEIGHT_DECAYS = (*WEIGHT_DECAYS, 2e-4)
 
 
 def short_name(data):
@@ -80,3 +91,12 @@ def test_baselines_match_their_published_accuracy(citation, embedder, published,
     test = best_on_validation(head_scores(citation, U, wd, best_epoch=False) for wd in WEIGHT_DECAYS)
     show(f"{type(embedder).__name__} {short_name(citation)}: {test:.2f} {BUDGET}")
     assert test == pytest.approx(published[short_name(citation)], abs=0.8)
+
+
+@pytest.mark.parametrize("method", FILTERS)
+def test_filters_come_near_their_published_accuracy(citation, method, show):
+    embedder, published, tolerance = FILTERS[method]
+    U = embedder.fit_transform(citation.features, adjacency=citation.adjacency)
+    test = best_on_validation(head_scores(citation, U, wd, best_epoch=True) for wd in FILTER_WEIGHT_DECAYS)
+    show(f"{method} {short_name(citation)}: {test:.2f} {BUDGET}")
+    assert test >= published[short_name(citation)] - tolerance

@@ -44,12 +44,16 @@ class G2CN(GraphEmbedder):
     ----------
     depth : int, default=10
         K, the number of steps; each takes two hops in each branch.
-    step_low, step_high : float, default=0.5
-        h, the step of each branch, which sets how narrow it is: T is h times the depth.
+    step_low : float, default=0.25
+    step_high : float, default=0.5
+        h, the step of each branch, which sets how narrow it is: T is h times the depth. Above half of the
+        largest step, which is 0.5 for the default centres, a factor turns negative far from its centre, and
+        near the largest an even depth lets the farthest frequencies pass again. The authors' settings for
+        citation graphs have such a high branch, and it serves them well.
     b_low : float, default=0.0
     b_high : float, default=2.0
         The centres, between 0 and 2.
-    mix : float, default=0.1
+    mix : float, default=0.5
         m, the part of the branch around ``b_high``.
 
     Attributes
@@ -69,11 +73,11 @@ class G2CN(GraphEmbedder):
     def __init__(
         self,
         depth: int = 10,
-        step_low: float = 0.5,
+        step_low: float = 0.25,
         step_high: float = 0.5,
         b_low: float = 0.0,
         b_high: float = 2.0,
-        mix: float = 0.1,
+        mix: float = 0.5,
     ) -> None:
         self.depth = depth
         self.step_low = step_low

@@ -43,13 +43,13 @@ class NDLS(GraphEmbedder):
     does last: ``NDLS().fit_transform(model.label_distributions_, adjacency=A)``.
 
     The numbers :math:`k_i` are exact and take as many products of the graph with a vector as they add up to:
-    seconds on thousands of nodes, hours on millions.
+    seconds on thousands of nodes, minutes on tens of thousands, too long on millions.
 
     Parameters
     ----------
     depth : int, default=32
         The largest :math:`k_i`.
-    epsilon : float, default=0.1
+    epsilon : float, default=0.03
         How near a node may come to the state in which all nodes of its component are alike.
     alpha : float, default=0.15
         The part of the raw features.
@@ -68,7 +68,7 @@ class NDLS(GraphEmbedder):
     (34, 34)
     """
 
-    def __init__(self, depth: int = 32, epsilon: float = 0.1, alpha: float = 0.15) -> None:
+    def __init__(self, depth: int = 32, epsilon: float = 0.03, alpha: float = 0.15) -> None:
         self.depth = depth
         self.epsilon = epsilon
         self.alpha = alpha
