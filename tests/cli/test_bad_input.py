@@ -231,7 +231,7 @@ def test_models(graph, run, refused):
     assert "nowhere.gssl is not there" in refused(*predict, "nowhere.gssl", *where)
     assert "e.csv is not a saved model" in refused(*predict, "e.csv", *where)
     assert "cut.gssl is not a saved model, or not a whole one" in refused(*predict, "cut.gssl", *where)
-    assert "knows labels of nodes and nothing else" in refused(*predict, "lp.gssl", *where)
+    assert "knows the nodes of its own graph and nothing else" in refused(*predict, "lp.gssl", *where)
     assert "give those of the new graph" in refused(*predict, "m.gssl", "--edges", "e.csv")
     graph.write("fewer.csv", ["id", "a", "b"], [(i, 1, 2) for i in graph.ids])
     sentence = refused(*predict, "m.gssl", "--edges", "e.csv", "--features", "fewer.csv")

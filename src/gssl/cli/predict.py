@@ -29,8 +29,8 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, talk: Talk) -> None
     model, settings = load(model_path), read_settings(model_path)
     if not getattr(model, "_uses_features", True):
         raise ValueError(
-            f"{model_path} is a {type(model).__name__}, which knows labels of nodes and nothing else: "
-            "run gssl classify on the new graph with those labels."
+            f"{model_path} is a {type(model).__name__}, which knows the nodes of its own graph and nothing "
+            "else: run gssl classify on the new graph with those labels."
         )
     if inputs.features is None:
         raise ValueError(f"{model_path} learned from features: give those of the new graph by --features.")

@@ -9,6 +9,7 @@ import numpy as np
 from gssl import methods
 from gssl.datasets.matrices import csr_from_parts
 from gssl.io.fitted_attributes import Fitted, fitted_attributes
+from gssl.methods._embedder import Embedder
 
 
 def rebuild(description: Any, tensors: dict[str, np.ndarray]) -> Any:
@@ -184,17 +185,25 @@ def _check_parts(model: Any) -> None:
     limit = getattr(model, "max_iter", getattr(model, "depth", steps))
     if steps > max(limit, 1):
         raise ValueError(f"it ran {steps} iterations where {limit} were allowed.")
-    for name in ("embedder_", "head_"):
-        part = getattr(model, name, None)
-        if part is not None and part.n_features_in_ != model.n_features_in_:
-            raise ValueError(
-                f"{name!r} has {part.n_features_in_} features and the model {model.n_features_in_}."
-            )
     head, embedder = getattr(model, "head_", None), getattr(model, "embedder_", None)
-    if embedder is not None and not hasattr(embedder, "transform"):
-        raise ValueError(f"its embedder is a {type(embedder).__name__}.")
+    # features may be missing where a method does not use them
+    d = getattr(model, "n_features_in_", 0)
+    width = d
+    if embedder is not None:
+        if not isinstance(embedder, Embedder):
+            raise ValueError(f"its embedder is a {type(embedder).__name__}.")
+        _check_width("embedder_", getattr(embedder, "n_features_in_", 0), d)
+        width = embedder._width(d)
+    if isinstance(model, Embedder) and "embedding_" in vars(model):
+        _check_width("embedding_", model.embedding_.shape[1], model._width(d))
     if head is not None:
+        _check_width("head_", head.n_features_in_, width)
         codes = getattr(head, "classes_", np.array([], dtype=np.int64))
         inside = codes.dtype.kind == "i" and 0 < len(codes) <= len(model.classes_)
         if not inside or codes.min() < 0 or codes.max() >= len(model.classes_):
             raise ValueError("its head knows other classes than the model.")
+
+
+def _check_width(name: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"{name!r} has {found} features and the model {expected}.")

@@ -1,3 +1,4 @@
+from .deepwalk import DeepWalk as DeepWalk
 from .embedding_classifier import EmbeddingClassifier as EmbeddingClassifier
 from .ggc import GGC as GGC
 from .ggcm import GGCM as GGCM
@@ -6,6 +7,7 @@ from .heads import LogisticHead as LogisticHead
 from .heads import RidgeHead as RidgeHead
 from .label_propagation import LabelPropagation as LabelPropagation
 from .label_spreading import LabelSpreading as LabelSpreading
+from .node2vec import Node2Vec as Node2Vec
 from .ogc import OGC as OGC
 from .sgc import SGC as SGC
 from .ssgc import SSGC as SSGC

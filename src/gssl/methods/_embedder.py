@@ -1,4 +1,4 @@
-"""Methods without labels: a linear filter on the graph, applied to any columns, or transposed."""
+"""Methods without labels; most are a linear filter on the graph, applied to any columns, or transposed."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gssl.methods._base import iterate, last
-from gssl.methods._inputs import check_features, check_graph, check_number, dense
+from gssl.methods._inputs import check_features, check_graph, check_number, check_optional_features, dense
 from gssl.operators import Filters, Mixture, mix, normalized_adjacency
 
 FiltersOf = Callable[[int], Filters]
@@ -26,7 +26,76 @@ class _Scales:
     total: np.ndarray | None
 
 
-class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+    """A graph and, if the method uses them, features in, a row of numbers for every node out."""
+
+    # False: X only serves to build a graph where there is none, and may be None where there is one
+    _uses_features: ClassVar[bool] = True
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+
+    @abstractmethod
+    def _width(self, n_features: int) -> int:
+        """Count the numbers that every node gets."""
+
+    @abstractmethod
+    def _learn(self, A: csr_array) -> None:
+        """Learn what there is to learn from the graph of fit, and set ``n_iter_``."""
+
+    @abstractmethod
+    def _embed(self, X: Any, A: csr_array) -> np.ndarray:
+        """Embed the nodes of a graph, or say why that is not possible."""
+
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
+        """Compute the embedding of every node.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            A method that does not use features takes None where there is a graph.
+        y : ignored
+        adjacency : array-like or sparse matrix of shape (n, n), optional
+            Built from the nearest neighbours in X if None.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = check_optional_features(self, X, adjacency, reset=True)
+        self._fitted_on_graph = adjacency is not None
+        A = check_graph(adjacency, X)
+        self._learn(A)
+        self.embedding_ = self._embed(X, A)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
+        """Fit and give the embedding of every node: see :meth:`fit`."""
+        return self.fit(X, y, adjacency=adjacency).embedding_
+
+    def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+        """Embed the nodes of another graph that has the same features, if the method can.
+
+        The whole graph is embedded: give the nodes of fit again if the new ones are linked to them.
+        """
+        check_is_fitted(self)
+        X = check_optional_features(self, X, adjacency, reset=False)
+        if adjacency is None and self._fitted_on_graph:
+            raise ValueError(
+                f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
+                "rows of X, to transform."
+            )
+        return self._embed(X, check_graph(adjacency, X, allow_empty=True))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     """Features and a graph in, smoothed features out.
 
     A subclass says which mixtures iteration k carries on and gathers, and whether all scales are averaged.
@@ -52,6 +121,15 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         check_number(self, "depth", low=0, whole=True)
         if self._multiscale:
             check_number(self, "alpha", low=0.0, high=1.0)
+
+    def _width(self, n_features: int) -> int:
+        return n_features
+
+    def _learn(self, A: csr_array) -> None:
+        self.n_iter_ = self.depth
+
+    def _embed(self, X: Any, A: csr_array) -> np.ndarray:
+        return self._apply(X, self._filters(A, X.dtype))
 
     def _scales(self, X: Any, filters: FiltersOf) -> Iterator[_Scales]:
         """Run the iterations on the columns of X; two buffers take turns."""
@@ -126,48 +204,8 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
             _add(U, self.alpha, X)
             yield U
 
-    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
-        """Compute the embedding of every node.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : ignored
-        adjacency : array-like or sparse matrix of shape (n, n), optional
-            Built from the nearest neighbours in X if None.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        X = check_features(self, X, reset=True)
-        self._fitted_on_graph = adjacency is not None
-        self.embedding_ = self._apply(X, self._filters(check_graph(adjacency, X), X.dtype))
-        self.n_iter_ = self.depth
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
-        """Fit and give the embedding of every node: see :meth:`fit`."""
-        return self.fit(X, y, adjacency=adjacency).embedding_
-
-    def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """Embed the nodes of another graph that has the same features.
-
-        The whole graph is embedded: give the nodes of fit again if the new ones are linked to them.
-        """
-        check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        if adjacency is None and self._fitted_on_graph:
-            raise ValueError(
-                f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
-                "rows of X, to transform."
-            )
-        return self._apply(X, self._filters(check_graph(adjacency, X, allow_empty=True), X.dtype))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

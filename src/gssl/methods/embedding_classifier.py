@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
 from gssl.methods._classifier import GraphClassifier, featured_nodes
-from gssl.methods._embedder import GraphEmbedder
+from gssl.methods._embedder import Embedder, GraphEmbedder
 from gssl.methods._inputs import generator
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import select_labelled
@@ -24,8 +24,8 @@ class EmbeddingClassifier(GraphClassifier):
 
     Parameters
     ----------
-    embedder : GraphEmbedder, optional
-        ``GGC, GGCM, SGC, SSGC`` …; ``GGCM()`` if None.
+    embedder : estimator, optional
+        ``GGC, GGCM, SGC, SSGC, DeepWalk, Node2Vec`` …; ``GGCM()`` if None.
     head : {"logistic", "ridge", "adam"} or a classifier, default="logistic"
         A convex softmax regression, a closed-form ridge, the paper's Adam protocol, each with its
         defaults; or any scikit-learn classifier with ``predict_proba``.
@@ -66,6 +66,7 @@ class EmbeddingClassifier(GraphClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
+            May be None where there is a graph and the embedder does not use features.
         y : array-like of shape (n,)
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
@@ -79,15 +80,16 @@ class EmbeddingClassifier(GraphClassifier):
         """
         X, A, codes = self._start(X, y, adjacency)
         self.embedder_ = GGCM() if self.embedder is None else clone(self.embedder)
-        if not isinstance(self.embedder_, GraphEmbedder):
+        if not isinstance(self.embedder_, Embedder):
             raise ValueError(f"embedder must be an embedder of gssl, such as GGCM(), not {self.embedder!r}.")
         self.embedder_._check_parameters()
         self._fix_randomness()
         self.head_ = self._make_head()
         training, held_out = self._rows(codes, validation)
-        informed = featured_nodes(A, X)
+        informed = self._informed(X, A)
         self.__dict__.pop("embedding_", None)  # of an earlier fit
         self._fit_inputs = X, A
+        self.embedder_._learn(A)
         if self._label_space_pays(X, A, len(training) + len(held_out)):
             rows = self._embed_rows(np.concatenate([training, held_out]))
             U_train, U_held_out = rows[: len(training)], rows[len(training) :]
@@ -97,11 +99,11 @@ class EmbeddingClassifier(GraphClassifier):
             self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
         else:
             self.head_.fit(U_train, codes[training])
-        self.n_iter_ = self.embedder_.n_iter_ = self.embedder_.depth
-        self.embedder_.n_features_in_ = self.n_features_in_
+        self.n_iter_ = self.embedder_.n_iter_
         self.embedder_._fitted_on_graph = adjacency is not None
-        if hasattr(self, "feature_names_in_"):
-            self.embedder_.feature_names_in_ = self.feature_names_in_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(self.embedder_, name, getattr(self, name))
         return self._finish(self._distributions(X, A, self.__dict__.get("embedding_")), informed)
 
     @cached_property
@@ -109,8 +111,18 @@ class EmbeddingClassifier(GraphClassifier):
         """The embedding of every node, computed when it is first asked for if fit could do without."""
         if not hasattr(self, "_fit_inputs"):
             raise AttributeError("there are no embeddings before fit, and a loaded model keeps none: fit it.")
-        X, A = self._fit_inputs
-        return self.embedder_._apply(X, self.embedder_._filters(A, X.dtype))
+        return self.embedder_._embed(*self._fit_inputs)
+
+    @property
+    def _uses_features(self) -> bool:
+        return bool(getattr(self.embedder, "_uses_features", True))
+
+    def _informed(self, X: Any, A: csr_array) -> np.ndarray:
+        """Tell of which nodes anything can be known."""
+        if self._uses_features:
+            return featured_nodes(A, X)
+        # what has no link to a labelled component has no place among its embeddings
+        return np.asarray(self.reached_ & (np.diff(A.indptr) > 0))
 
     def _fix_randomness(self) -> None:
         """Make sampled negatives the same in every pass: they are drawn again for the embeddings."""
@@ -120,13 +132,16 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _label_space_pays(self, X: Any, A: csr_array, n_rows: int) -> bool:
         """Compare hops over d columns with hops over one column per row that is needed and per class."""
-        return bool(self._columns(X, A, n_rows, len(self.classes_)) < X.shape[1])
+        linear = isinstance(self.embedder_, GraphEmbedder)
+        return linear and self._columns(X, A, n_rows, len(self.classes_)) < X.shape[1]
 
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        embedder = GGCM() if self.embedder is None else self.embedder
+        if not isinstance(embedder, GraphEmbedder):
+            return int(embedder._width(0 if X is None else X.shape[1]))
         n, d = X.shape
         width = n_labelled + n_classes
-        depth = (self.embedder or GGCM()).depth
-        hops = depth * (A.nnz + n)
+        hops = embedder.depth * (A.nnz + n)
         # a sparse X is cheap to read; writing n×d is not
         in_label_space = (hops + (X.nnz if issparse(X) else X.size)) * width
         linear = isinstance(self.head, LinearHead | str)
@@ -164,17 +179,16 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _distributions(self, X: Any, A: csr_array, embedding: np.ndarray | None = None) -> np.ndarray:
         """Give the head's distributions over all classes, also those that only validation nodes have."""
-        filters = self.embedder_._filters(A, X.dtype)
-        if isinstance(self.head_, LinearHead):
+        if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
             # the filter acts on rows and the head on columns: scores may be filtered instead of features
-            scores = self.embedder_._apply(multiply(X, self.head_.coef_.astype(X.dtype)), filters)
+            scores = self.embedder_._embed(multiply(X, self.head_.coef_.astype(X.dtype)), A)
             predicted = self.head_.distributions(scores + self.head_.intercept_)
         else:
-            U = self.embedder_._apply(X, filters) if embedding is None else embedding
+            U = self.embedder_._embed(X, A) if embedding is None else embedding
             predicted = self.head_.predict_proba(U)
         P = np.zeros((X.shape[0], len(self.classes_)), dtype=X.dtype)
         P[:, self.head_.classes_] = predicted
         return P
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        return self._distributions(X, A), featured_nodes(A, X)
+        return self._distributions(X, A), self._informed(X, A)
