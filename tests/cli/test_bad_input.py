@@ -209,6 +209,8 @@ def test_options(spoiled, refused):
     assert "No such option" in refused("--colour")
     assert "no dataset 'nope'" in refused("datasets", "fetch", "nope")
     assert "give --features" in refused("embed", "--edges", "e.csv", "--out", "u.npy")
+    walks = ["embed", "--edges", "e.csv", "--out", "u.npy", "--method", "node2vec"]
+    assert "--depth counts iterations, of which node2vec has none" in refused(*walks, "--depth", 2)
 
 
 def test_models(graph, run, refused):

@@ -122,6 +122,10 @@ class DeepWalk(ClassNamePrefixFeaturesOutMixin, Embedder):
             raise ValueError("this model was saved without its embedding: save it with embedding=True.")
         return self.embedding_
 
+    def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+        """Give the embeddings of the graph of fit again; any other graph is refused."""
+        return super().transform(X, adjacency=adjacency).copy()
+
     @property
     def _n_features_out(self) -> int:
         return self.dimensions
