@@ -8,6 +8,7 @@ import pytest
 import safetensors.numpy
 from safetensors import safe_open
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import gssl
@@ -160,7 +161,8 @@ def test_embeddings_of_walks_are_kept_since_nothing_brings_them_back(tmp_path, g
     X, A, _ = graph
     X = X if with_features else None
     embedder = gssl.Node2Vec(q=2.0, dimensions=8, random_state=0)
-    for model in (fitted(gssl.EmbeddingClassifier(embedder), graph, X=X), embedder.fit(X, adjacency=A)):
+    classifier = gssl.EmbeddingClassifier(clone(embedder))
+    for model in (fitted(classifier, graph, X=X), embedder.fit(X, adjacency=A)):
         gssl.save(model, tmp_path / "m.gssl")
         loaded = gssl.load(tmp_path / "m.gssl")
         assert_same(model, loaded)
