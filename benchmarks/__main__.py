@@ -44,7 +44,11 @@ def main() -> None:
             )
             if row.skipped or row.failed:
                 print(f"{'':24} {row.note}", flush=True)
-    _write(rows, options.out, quick=options.quick, elapsed=time.perf_counter() - start)
+        # a run that is cut short keeps what it has measured
+        elapsed = time.perf_counter() - start
+        _write(rows, options.out, quick=options.quick, elapsed=elapsed)
+    _draw(rows, options.out)
+    print(f"results in {options.out}, after {elapsed / 60:.1f} minutes")
 
 
 def _set_up() -> None:
@@ -59,12 +63,13 @@ def _write(rows: list[Row], folder: Path, *, quick: bool, elapsed: float) -> Non
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "table.md").write_text(table.markdown(rows, quick=quick, elapsed=elapsed), encoding="utf-8")
     (folder / "results.json").write_text(table.as_json(rows, quick=quick, elapsed=elapsed), encoding="utf-8")
-    written = ["table.md", "results.json"]
+
+
+def _draw(rows: list[Row], folder: Path) -> None:
     try:
-        written += [path.name for path in chart.draw(rows, folder)]
+        chart.draw(rows, folder)
     except ImportError as missing:
         print(f"no chart: {missing.name} is not installed")
-    print(f"{', '.join(written)} in {folder}, after {elapsed / 60:.1f} minutes")
 
 
 if __name__ == "__main__":

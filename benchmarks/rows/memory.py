@@ -42,7 +42,8 @@ def _measure(method: str, quick: bool, repeats: int = 2) -> Reading:
         base = [_peak(folder, "nothing") for _ in range(repeats)]
         peaks = [_peak(folder, method) for _ in range(repeats)]
     beyond = [(peak - low) / unit for peak, low in zip(peaks, base, strict=True)]
-    note = f"n·d·4 bytes = {unit / 1e6:.0f} MB; both processes have loaded gssl and its kernels"
+    size = f"n·d·4 bytes = {unit / 1e6:.0f} MB"
+    note = f"{size}; both processes have loaded gssl, its kernels and the buffers of BLAS"
     return Reading(beyond, f"{max(peaks) / 1e9:.2f} GB", f"inputs only: {max(base) / 1e9:.2f} GB", note)
 
 

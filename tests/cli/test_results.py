@@ -9,18 +9,9 @@ import pytest
 
 from gssl.io import read_features
 
-METHODS = [
-    "auto",
-    "ogc",
-    "deepwalk",
-    "ggc",
-    "ggcm",
-    "node2vec",
-    "sgc",
-    "ssgc",
-    "labelpropagation",
-    "labelspreading",
-]
+EMBEDDERS = ["deepwalk", "g2cn", "ggc", "ggcm", "ndls", "node2vec", "nograph", "ppr", "sgc", "ssgc"]
+METHODS = ["auto", "ogc", *EMBEDDERS, "labelpropagation", "labelspreading"]
+METHODS += ["manifoldregularization", "correctandsmooth"]
 
 
 @pytest.mark.parametrize("out", ["p.csv", "p.tsv", "p.parquet", "p.jsonl", "new/folder/p.csv"])

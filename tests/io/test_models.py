@@ -23,12 +23,20 @@ MODELS = {
     "adam": gssl.EmbeddingClassifier(gssl.SSGC(depth=4), head="adam", random_state=0),
     "default": gssl.EmbeddingClassifier(),
     "propagation": gssl.LabelPropagation(),
+    "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge"),
+    "manifold": gssl.ManifoldRegularization(gamma_intrinsic=0.5),
+    "correct-and-smooth": gssl.CorrectAndSmooth(),
+    "correct-and-smooth-ridge": gssl.CorrectAndSmooth(gssl.RidgeHead(penalty=0.3), scale="auto"),
     "spreading": gssl.LabelSpreading(alpha=0.5),
 }
 EMBEDDERS = {
     "ggc": gssl.GGC(depth=3),
     "sampled": gssl.GGC(negatives=2.0, random_state=1),
     "ggcm": gssl.GGCM(),
+    "ppr": gssl.PPR(alpha=0.2),
+    "g2cn": gssl.G2CN(depth=3, b_low=0.2),
+    "ndls": gssl.NDLS(epsilon=0.3),
+    "no-graph": gssl.NoGraph(),
     "sgc": gssl.SGC(),
     "ssgc": gssl.SSGC(),
 }

@@ -14,6 +14,10 @@ CLASSIFIERS = {
     "logistic": gssl.EmbeddingClassifier(gssl.GGCM(depth=4), head="logistic"),
     "ridge": gssl.EmbeddingClassifier(gssl.SGC(), head="ridge"),
     "adam": gssl.EmbeddingClassifier(gssl.SSGC(depth=4), head="adam", random_state=0),
+    "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge"),
+    "manifold": gssl.ManifoldRegularization(gamma_intrinsic=0.1),
+    "correct-and-smooth": gssl.CorrectAndSmooth(),
+    "correct-and-smooth-auto": gssl.CorrectAndSmooth(gssl.RidgeHead(), scale="auto"),
     "propagation": gssl.LabelPropagation(),
     "spreading": gssl.LabelSpreading(),
 }
@@ -37,9 +41,25 @@ class Problem:
         return replace(self, X=np.vstack([self.X, rows]), A=A, y=np.concatenate([self.y, np.full(n_new, -1)]))
 
 
+# a row's own features are all that these look at in predict
+BY_ROWS = {"no-graph", "manifold"}
+
+
 @pytest.fixture(params=CLASSIFIERS)
 def classifier(request):
     """One classifier after the other, unfitted."""
+    return clone(CLASSIFIERS[request.param])
+
+
+@pytest.fixture(params=sorted(CLASSIFIERS.keys() - BY_ROWS))
+def classifier_by_graph(request):
+    """One classifier after the other that needs neighbours to predict, unfitted."""
+    return clone(CLASSIFIERS[request.param])
+
+
+@pytest.fixture(params=sorted(BY_ROWS))
+def classifier_by_rows(request):
+    """One classifier after the other that needs no neighbours to predict, unfitted."""
     return clone(CLASSIFIERS[request.param])
 
 

@@ -2,9 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
+from scipy.sparse import csr_array
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 import gssl
+from gssl.methods._local_depths import local_depths
+from gssl.operators import normalized_adjacency
+
+EMBEDDERS = (gssl.SGC, gssl.SSGC, gssl.PPR, gssl.G2CN, gssl.NDLS, gssl.GGC, gssl.GGCM)
 
 
 def dense_A_hat(A):
@@ -51,6 +57,90 @@ def test_ssgc(random_problem):
     assert_depths(gssl.SSGC(depth=5, alpha=0.2), X, A, expected)
 
 
+def test_ppr(random_problem):
+    A = random_problem.A
+    for X in (random_problem.X, random_problem.X * (random_problem.X > 0.5)):
+        expected = [X]
+        for _ in range(5):
+            expected.append(0.7 * dense_A_hat(A) @ expected[-1] + 0.3 * X)
+        assert_depths(gssl.PPR(depth=5, alpha=0.3), X, A, expected)
+        assert_depths(gssl.PPR(depth=5, alpha=0.3), csr_array(X), A, expected)
+
+
+def test_ppr_tends_to_its_closed_form(random_problem):
+    X, A = random_problem.X, random_problem.A
+    limit = 0.3 * np.linalg.solve(np.eye(len(A)) - 0.7 * dense_A_hat(A), X)
+    np.testing.assert_allclose(
+        gssl.PPR(depth=100, alpha=0.3).fit_transform(X, adjacency=A), limit, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(("b_low", "b_high", "mix"), [(0.0, 2.0, 0.3), (0.2, 1.7, 1.0), (0.2, 1.7, 0.0)])
+def test_g2cn(random_problem, b_low, b_high, mix):
+    A, I = random_problem.A, np.eye(25)  # noqa: E741
+    L = I - dense_A_hat(A)
+    low, high = I - 0.3 * (L - b_low * I) @ (L - b_low * I), I - 0.2 * (L - b_high * I) @ (L - b_high * I)
+    for X in (random_problem.X, random_problem.X * (random_problem.X > 0.5)):
+        powers = [[np.linalg.matrix_power(G, k) @ X for G in (low, high)] for k in range(5)]
+        expected = [(1 - mix) * smooth + mix * sharp for smooth, sharp in powers]
+        model = gssl.G2CN(4, step_low=0.3, step_high=0.2, b_low=b_low, b_high=b_high, mix=mix)
+        assert_depths(model, X, A, expected)
+        assert_depths(model, csr_array(X), A, expected)
+
+
+def test_g2cn_tends_to_a_gaussian_of_the_spectrum(random_problem):
+    X, A = random_problem.X, random_problem.A
+    frequencies, Q = np.linalg.eigh(np.eye(25) - dense_A_hat(A))
+    gaussian = Q @ np.diag(np.exp(-3 * (frequencies - 1.5) ** 2)) @ Q.T @ X
+    model = gssl.G2CN(depth=2000, step_high=3 / 2000, b_high=1.5, mix=1.0)
+    np.testing.assert_allclose(model.fit_transform(X, adjacency=A), gaussian, atol=5e-3)
+
+
+def test_g2cn_refuses_a_step_under_which_a_frequency_grows(random_problem):
+    model = gssl.G2CN(step_low=0.51)
+    with pytest.raises(ValueError, match=r"step_low must be a number from 0\.0 to 0\.5, not 0\.51"):
+        model.fit(random_problem.X, adjacency=random_problem.A)
+
+
+def dense_local_depths(A, epsilon, limit):
+    """The definition itself: rows of powers against rows of the limit, component by component."""
+    degrees, A_hat = A.sum(axis=1) + 1, dense_A_hat(A)
+    same = np.linalg.matrix_power(np.eye(len(A)) + A, len(A)) > 0
+    limits = np.sqrt(np.outer(degrees, degrees)) / (same @ degrees)[:, None] * same
+    np.testing.assert_allclose(np.linalg.matrix_power(A_hat, 5000), limits, atol=1e-8)
+    near = [np.linalg.norm(np.linalg.matrix_power(A_hat, k) - limits, axis=1) < epsilon for k in range(limit)]
+    return np.array([next((k for k in range(limit) if near[k][i]), limit) for i in range(len(A))])
+
+
+@pytest.fixture
+def scattered(random_problem):
+    """Four copies of a graph, a path, and two nodes without links: more nodes than are smoothed at a time."""
+    path = np.eye(9, k=1) + np.eye(9, k=-1)
+    return block_diag(*[random_problem.A] * 4, path, [[0.0]], [[0.0]])
+
+
+@pytest.mark.parametrize(("epsilon", "limit"), [(0.3, 40), (0.05, 40), (0.05, 6), (1e-3, 300), (2.0, 40)])
+def test_local_depths_follow_their_definition(scattered, epsilon, limit):
+    found = local_depths(normalized_adjacency(csr_array(scattered)), epsilon, limit)
+    np.testing.assert_array_equal(found, dense_local_depths(scattered, epsilon, limit))
+    assert found[-2:].tolist() == [0, 0]
+    assert len(set(found)) > 1 or epsilon == 2.0
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 0.6, 2.0])
+def test_ndls(scattered, epsilon):
+    rng = np.random.default_rng(0)
+    X = rng.random((len(scattered), 5)) * (rng.random((len(scattered), 5)) > 0.4)
+    own = dense_local_depths(scattered, epsilon, 6)
+    powers = np.array([np.linalg.matrix_power(dense_A_hat(scattered), k) @ X for k in range(7)])
+    expected = [
+        0.2 * X + 0.8 * np.array([powers[: min(own[i], k) + 1, i].mean(axis=0) for i in range(len(X))])
+        for k in range(7)
+    ]
+    assert_depths(gssl.NDLS(depth=6, epsilon=epsilon, alpha=0.2), X, scattered, expected)
+    assert_depths(gssl.NDLS(depth=6, epsilon=epsilon, alpha=0.2), csr_array(X), scattered, expected)
+
+
 @pytest.mark.parametrize("negatives", ["complement", 2])
 @pytest.mark.parametrize("multiscale", [False, True], ids=["GGC", "GGCM"])
 def test_ggc_and_ggcm(random_problem, negatives, multiscale):
@@ -73,11 +163,11 @@ def test_ggc_and_ggcm(random_problem, negatives, multiscale):
 
 def test_depth_zero_gives_the_features_back(random_problem):
     X, A = random_problem.X, random_problem.A
-    for method in (gssl.SGC, gssl.SSGC, gssl.GGC, gssl.GGCM):
+    for method in EMBEDDERS:
         np.testing.assert_array_equal(method(depth=0).fit_transform(X, adjacency=A), X)
 
 
-@pytest.mark.parametrize("method", [gssl.SGC, gssl.SSGC, gssl.GGC, gssl.GGCM])
+@pytest.mark.parametrize("method", EMBEDDERS)
 def test_embeddings_yielded_belong_to_the_caller(random_problem, method):
     """Who scales an embedding in place does not spoil the next depth."""
     X, A = random_problem.X.copy(), random_problem.A

@@ -8,11 +8,16 @@ import gssl
 from gssl.datasets import draw_split, make_block_graph
 from gssl.methods import _guided, embedding_classifier, ogc
 from gssl.methods._inputs import check_features
+from gssl.methods._stepwise import StepwiseEmbedder
+from gssl.operators import Filters, Mixture, complement_negatives, normalized_adjacency
 
 EMBEDDERS = [
     gssl.SGC(depth=3),
     gssl.SGC(depth=0),
     gssl.SSGC(depth=6, alpha=0.2),
+    gssl.PPR(depth=5, alpha=0.2),
+    gssl.G2CN(depth=3, b_low=0.2, b_high=1.8, mix=0.3),
+    gssl.NDLS(depth=5, epsilon=0.3),
     gssl.GGC(depth=5, beta=0.9, decay=0.8, igc_beta=0.7, igc_decay=0.6),
     gssl.GGCM(depth=6, beta=0.9, decay=0.95, igc_decay=0.7),
     gssl.GGCM(depth=4, negatives=3, random_state=0),
@@ -42,6 +47,47 @@ def test_transposed_filter_embeds_single_rows(data, embedder):
     E = csr_array((np.ones(3), (nodes, np.arange(3))), shape=(600, 3))
     V = embedder._adjoint(E, embedder._filters(data.adjacency, X.dtype))
     np.testing.assert_allclose(V.T @ X, U[nodes], atol=1e-12)
+
+
+class Restarting(StepwiseEmbedder):
+    """No published method: both branches of the mechanism restart from X, with weights of their own."""
+
+    def __init__(self, depth=4, alpha=0.3):
+        self.depth = depth
+        self.alpha = alpha
+
+    def _mixtures(self, k):
+        return Mixture(0.6, 0.1, 0.2, restart=0.3 / k), Mixture(0.5, 0.2, 0.1, restart=0.7 * k)
+
+    def _filters(self, A, dtype):
+        filters = Filters(normalized_adjacency(A, dtype), complement_negatives(A, dtype))
+        return lambda k: filters
+
+
+class RestartingAtAllScales(Restarting):
+    _multiscale = True
+
+
+@pytest.mark.parametrize("kind", [Restarting, RestartingAtAllScales])
+def test_both_branches_may_restart(data, kind):
+    """Forward against dense algebra, and the transposed filter against forward."""
+    embedder = kind()
+    X = check_features(embedder, data.features.astype(np.float64), reset=True)
+    A = data.adjacency.toarray()
+    N = np.ones_like(A) - np.eye(len(A)) - (A > 0)
+    root, negative_root = 1 / np.sqrt(A.sum(axis=1) + 1), 1 / np.sqrt(N.sum(axis=1) + 2)
+    A_hat = (A + np.eye(len(A))) * np.outer(root, root)
+    N_hat = (2 * np.eye(len(A)) - N) * np.outer(negative_root, negative_root)
+    features = X.toarray() if hasattr(X, "toarray") else X
+    U, total = features, 0
+    for k in range(1, 5):
+        total = total + 0.5 * A_hat @ U + 0.2 * N_hat @ U + 0.1 * U + 0.7 * k * features
+        U = 0.6 * A_hat @ U + 0.1 * N_hat @ U + 0.2 * U + 0.3 / k * features
+    expected = 0.3 * features + 0.7 * total / 4 if kind is RestartingAtAllScales else U
+    np.testing.assert_allclose(embedder.fit_transform(X, adjacency=data.adjacency), expected, atol=1e-12)
+    E = csr_array((np.ones(2), ([5, 599], [0, 1])), shape=(600, 2))
+    V = embedder._adjoint(E, embedder._filters(data.adjacency, X.dtype))
+    np.testing.assert_allclose(V.T @ features, expected[[5, 599]], atol=1e-12)
 
 
 @pytest.mark.parametrize("embedder", EMBEDDERS, ids=lambda e: f"{type(e).__name__}-{e.depth}")

@@ -40,26 +40,38 @@ def test_a_shrunk_graph_cannot_be_propagated(problem, method):
         model.predict(None, adjacency=problem.A[:30, :30])
 
 
-def test_a_model_fitted_with_a_graph_needs_one_to_predict(classifier, problem):
-    classifier.fit(problem.X, problem.y, adjacency=problem.A)
+def test_a_model_fitted_with_a_graph_needs_one_to_predict(classifier_by_graph, problem):
+    classifier_by_graph.fit(problem.X, problem.y, adjacency=problem.A)
     with pytest.raises(ValueError, match=r"was fitted with a graph: pass adjacency="):
-        classifier.predict(problem.X)
+        classifier_by_graph.predict(problem.X)
 
 
-def test_a_model_fitted_without_a_graph_takes_the_mean_of_nearest_nodes(classifier, problem):
-    classifier.fit(problem.X, problem.y)
+def test_a_model_fitted_without_a_graph_takes_the_mean_of_nearest_nodes(classifier_by_graph, problem):
+    classifier_by_graph.fit(problem.X, problem.y)
     new = problem.X[[3, 15, 27]] + 0.01
-    P = classifier.predict_proba(new)
+    P = classifier_by_graph.predict_proba(new)
     neighbors = nearest_rows(new, problem.X, 10)
-    np.testing.assert_allclose(P, classifier.label_distributions_[neighbors].mean(axis=1), atol=1e-14)
-    np.testing.assert_array_equal(classifier.predict(new), [0, 1, 2])
-    assert classifier.predict_proba(new[:1]).tobytes() == P[:1].tobytes()
+    np.testing.assert_allclose(
+        P, classifier_by_graph.label_distributions_[neighbors].mean(axis=1), atol=1e-14
+    )
+    np.testing.assert_array_equal(classifier_by_graph.predict(new), [0, 1, 2])
+    assert classifier_by_graph.predict_proba(new[:1]).tobytes() == P[:1].tobytes()
 
 
-def test_refitting_with_a_graph_forgets_the_features(classifier, problem):
-    classifier.fit(problem.X, problem.y).fit(problem.X, problem.y, adjacency=problem.A)
+def test_refitting_with_a_graph_forgets_the_features(classifier_by_graph, problem):
+    classifier_by_graph.fit(problem.X, problem.y).fit(problem.X, problem.y, adjacency=problem.A)
     with pytest.raises(ValueError, match="was fitted with a graph"):
-        classifier.predict(problem.X)
+        classifier_by_graph.predict(problem.X)
+
+
+def test_a_predictor_of_rows_needs_no_graph(classifier_by_rows, problem, grown):
+    """A node's prediction is the same alone, among others, and in any graph."""
+    model = classifier_by_rows.fit(problem.X, problem.y, adjacency=problem.A)
+    P = model.predict_proba(grown.X)
+    np.testing.assert_array_equal(P, model.predict_proba(grown.X, adjacency=grown.A))
+    np.testing.assert_allclose(P[:36], model.label_distributions_, atol=1e-14)
+    np.testing.assert_allclose(model.predict_proba(grown.X[37:38]), P[37:38], atol=1e-14)
+    np.testing.assert_array_equal(model.predict(grown.X[36:]), [0, 1, 2])
 
 
 @pytest.mark.parametrize("method", [gssl.LabelPropagation, gssl.LabelSpreading])

@@ -9,8 +9,16 @@ import click
 import gssl
 from gssl.cli.errors import Commands
 
-_EMBEDDERS = ("deepwalk", "ggc", "ggcm", "node2vec", "sgc", "ssgc")
-_METHODS = ("auto", "ogc", *_EMBEDDERS, "labelpropagation", "labelspreading")
+_EMBEDDERS = ("deepwalk", "g2cn", "ggc", "ggcm", "ndls", "node2vec", "nograph", "ppr", "sgc", "ssgc")
+_METHODS = (
+    "auto",
+    "ogc",
+    *_EMBEDDERS,
+    "labelpropagation",
+    "labelspreading",
+    "manifoldregularization",
+    "correctandsmooth",
+)
 
 
 class _Place(click.Path):

@@ -17,7 +17,7 @@ def classifier_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(classifier_names())[:3]
-    ['deepwalk', 'ggc', 'ggcm']
+    ['correctandsmooth', 'deepwalk', 'g2cn']
     """
     kinds = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
     return {
@@ -33,7 +33,7 @@ def embedder_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(embedder_names())
-    ['deepwalk', 'ggc', 'ggcm', 'node2vec', 'sgc', 'ssgc']
+    ['deepwalk', 'g2cn', 'ggc', 'ggcm', 'ndls', 'node2vec', 'nograph', 'ppr', 'sgc', 'ssgc']
     """
     return {name: kind for name, kind in classifier_names().items() if issubclass(kind, Embedder)}
 

@@ -17,7 +17,7 @@ def run_embed(inputs: Inputs, out: Path, method: str, depth: int | None, seed: i
     )
     model = make(embedder_names()[method], seed)
     if inputs.features is None and model._uses_features:
-        raise ValueError(f"embeddings of {method} are smoothed features: give --features.")
+        raise ValueError(f"embeddings of {method} are made of features: give --features.")
     if depth is not None and "depth" not in model.get_params():
         raise ValueError(f"--depth counts iterations, of which {method} has none: leave it out.")
     problem = read_problem(inputs, talk)

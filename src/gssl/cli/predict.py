@@ -27,10 +27,10 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, talk: Talk) -> None
     check_suffix(out, TABLES)
     check_outputs([out], [*inputs.sources(), str(model_path)])
     model, settings = load(model_path), read_settings(model_path)
-    if not getattr(model, "_uses_features", True):
+    if getattr(model, "_knows_nodes", False):
         raise ValueError(
-            f"{model_path} is a {type(model).__name__}, which knows the nodes of its own graph and nothing "
-            "else: run gssl classify on the new graph with those labels."
+            f"{model_path} is a {type(model).__name__}, whose labels belong to the nodes it was fitted to: "
+            "run gssl classify on the new graph with those labels."
         )
     if inputs.features is None:
         raise ValueError(f"{model_path} learned from features: give those of the new graph by --features.")

@@ -9,6 +9,9 @@ from scipy.sparse import coo_array, csr_array, triu
 
 from gssl.graph.structure import read_matrix
 
+# entries that are compared at a time
+_BLOCK = 1 << 20
+
 
 @dataclass(frozen=True)
 class CleaningReport:
@@ -149,14 +152,21 @@ def asymmetric_pairs(simple: csr_array) -> npt.NDArray[np.int64]:
     transposed = simple.T.tocsr()
     # the same canonical pattern is the common case, and far cheaper to see than a sparse comparison;
     # weights that were computed may differ in their last bits, which is no direction
-    if (
-        np.array_equal(simple.indptr, transposed.indptr)
-        and np.array_equal(simple.indices, transposed.indices)
-        and np.allclose(simple.data, transposed.data, rtol=8 * np.finfo(simple.dtype).eps, atol=0.0)
-    ):
+    if np.array_equal(simple.indptr, transposed.indptr) and _same_entries(simple, transposed):
         return np.empty((0, 2), dtype=np.int64)
     differing = triu(simple != transposed, k=1, format="csr").tocoo()
     return np.column_stack([differing.row, differing.col]).astype(np.int64)
+
+
+def _same_entries(A: csr_array, B: csr_array) -> bool:
+    """Compare indices and, but for rounding, weights: in blocks, for each comparison makes another array."""
+    rounding = 8 * np.finfo(A.dtype).eps
+    blocks = (slice(start, start + _BLOCK) for start in range(0, A.nnz, _BLOCK))
+    return all(
+        np.array_equal(A.indices[block], B.indices[block])
+        and np.allclose(A.data[block], B.data[block], rtol=rounding, atol=0.0)
+        for block in blocks
+    )
 
 
 def _check_weights(given: Any) -> tuple[float, float]:

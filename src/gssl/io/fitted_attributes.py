@@ -63,6 +63,8 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("_fit", "transient", optional=True),
         Fitted("_replayed", "transient", optional=True),
     ),
+    "ManifoldRegularization": (Fitted("coef_", "float", ("d", "c")),),
+    "CorrectAndSmooth": (Fitted("base_", "model"),),
     "EmbeddingClassifier": (
         Fitted("embedder_", "model"),
         Fitted("head_", "model"),

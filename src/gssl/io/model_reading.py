@@ -185,25 +185,32 @@ def _check_parts(model: Any) -> None:
     limit = getattr(model, "max_iter", getattr(model, "depth", steps))
     if steps > max(limit, 1):
         raise ValueError(f"it ran {steps} iterations where {limit} were allowed.")
-    head, embedder = getattr(model, "head_", None), getattr(model, "embedder_", None)
     # features may be missing where a method does not use them
     d = getattr(model, "n_features_in_", 0)
-    width = d
-    if embedder is not None:
-        if not isinstance(embedder, Embedder):
-            raise ValueError(f"its embedder is a {type(embedder).__name__}.")
-        _check_width("embedder_", getattr(embedder, "n_features_in_", 0), d)
-        width = embedder._width(d)
+    widths = {"embedder_": d, "head_": d, "base_": d}
+    if hasattr(model, "embedder_"):
+        if not isinstance(model.embedder_, Embedder):
+            raise ValueError(f"its embedder is a {type(model.embedder_).__name__}.")
+        widths["head_"] = model.embedder_._width(d)
+    for name, width in widths.items():
+        if hasattr(model, name):
+            _check_width(name, getattr(getattr(model, name), "n_features_in_", 0), width)
     if isinstance(model, Embedder) and "embedding_" in vars(model):
         _check_width("embedding_", model.embedding_.shape[1], model._width(d))
-    if head is not None:
-        _check_width("head_", head.n_features_in_, width)
-        codes = getattr(head, "classes_", np.array([], dtype=np.int64))
-        inside = codes.dtype.kind == "i" and 0 < len(codes) <= len(model.classes_)
-        if not inside or codes.min() < 0 or codes.max() >= len(model.classes_):
-            raise ValueError("its head knows other classes than the model.")
+    if hasattr(model, "head_"):
+        _check_codes("head", model.head_, model, fewest=1)
+    if hasattr(model, "base_"):
+        # its distributions are taken as they are, so it must know every class
+        _check_codes("base", model.base_, model, fewest=len(model.classes_))
 
 
 def _check_width(name: str, found: int, expected: int) -> None:
     if found != expected:
         raise ValueError(f"{name!r} has {found} features and the model {expected}.")
+
+
+def _check_codes(role: str, part: Any, model: Any, fewest: int) -> None:
+    codes = getattr(part, "classes_", np.array([], dtype=np.int64))
+    inside = codes.dtype.kind == "i" and fewest <= len(codes) <= len(model.classes_)
+    if not inside or codes.min() < 0 or codes.max() >= len(model.classes_):
+        raise ValueError(f"its {role} knows other classes than the model.")

@@ -25,6 +25,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """False: X only serves to build a graph where there is none, and may be None where there is one."""
         return True
 
+    @property
+    def _knows_nodes(self) -> bool:
+        """True: what was learned belongs to the nodes of fit, so a graph without them cannot be predicted."""
+        return not self._uses_features
+
     @abstractmethod
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Give distributions for a graph that was not seen in fit, and of which nodes anything is known."""
@@ -37,12 +42,31 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Check the inputs of fit; give features, graph and class codes."""
         X = check_optional_features(self, X, adjacency, reset=True)
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
-        self._fit_features = X if adjacency is None else None
+        self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
-        A = check_graph(adjacency, X)
-        # before embeddings take their memory: finding components takes some, too
-        self.reached_ = reached_nodes(A, codes != UNLABELLED)
+        A = self._graph(adjacency, X)
+        # before embeddings take their memory: finding components takes some, too; with no links at all a
+        # method goes by features, and no component keeps a label from anyone
+        self.reached_ = reached_nodes(A, codes != UNLABELLED) if A.nnz else np.ones(len(codes), dtype=bool)
         return X, A, codes
+
+    def _graph(self, adjacency: Any, X: Any) -> csr_array:
+        """Check the graph of fit, or make what stands for it where there is none."""
+        return check_graph(adjacency, X)
+
+    def _rows_suffice(self) -> bool:
+        """Tell whether a row's own features give its prediction, so that predict needs no graph."""
+        return False
+
+    def _grown_codes(self, n_nodes: int) -> np.ndarray:
+        """Give the labels of fit on a graph that has grown: its first nodes are those of fit."""
+        n_new = n_nodes - len(self._fit_codes)
+        if n_new < 0:
+            raise ValueError(
+                f"the labels of {type(self).__name__} belong to nodes, so a graph to predict must begin "
+                f"with the {len(self._fit_codes)} nodes of fit, but this one has only {n_nodes} nodes."
+            )
+        return np.concatenate([self._fit_codes, np.full(n_new, UNLABELLED)])
 
     def _finish(self, P: np.ndarray, informed: np.ndarray) -> Self:
         """Keep the distributions, uniform for the nodes about which nothing can be known."""
@@ -60,14 +84,18 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X : array-like or sparse matrix of shape (m, d)
             Features of *all* nodes of the graph that is scored.
         adjacency : array-like or sparse matrix of shape (m, m), optional
-            The graph over the rows of X. A model that was fitted without a graph needs none: every
-            row then joins its nearest neighbours among the nodes of fit and takes their mean.
+            The graph over the rows of X. A model whose predictor looks at a row's own features only
+            (``ManifoldRegularization``, ``NoGraph``) needs none. Neither does one that was fitted without
+            a graph: every row then joins its nearest neighbours among the nodes of fit and takes their
+            mean.
 
         Notes
         -----
         A model that learns from features scores any graph that has the same features; the new graph
         has no labels that could guide it, so OGC may differ from ``transduction_`` on its own graph. A
-        model of labels alone needs a graph that has grown: its first nodes are those of fit.
+        model that goes back to the labels themselves (``LabelPropagation``, ``LabelSpreading``,
+        ``CorrectAndSmooth``) needs a graph that has grown: its first nodes are those of fit. One on walks
+        (``DeepWalk``, ``Node2Vec``) knows the graph of fit alone.
 
         Returns
         -------
@@ -96,8 +124,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Give distributions, and for which nodes anything is known."""
         check_is_fitted(self)
         X = check_optional_features(self, X, adjacency, reset=False)
-        if adjacency is not None:
-            A = check_graph(adjacency, X, allow_empty=True)
+        if adjacency is not None or self._rows_suffice():
+            n = X.shape[0]
+            # no links stand for a graph that nothing will look at
+            A = csr_array((n, n)) if adjacency is None else check_graph(adjacency, X, allow_empty=True)
             P, informed = self._score_graph(X, A)
             return _honest(P, informed), informed
         if self._fit_features is None:
@@ -135,6 +165,17 @@ def featured_nodes(A: csr_array, X: Any) -> np.ndarray:
     >>> featured_nodes(csr_array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]), np.array([[0.0], [2.0], [0.0]]))
     array([ True,  True, False])
     """
-    # a stored zero is no feature; the absolute values of a dense X would be a second X
-    has_feature = abs(X).sum(axis=1) > 0 if issparse(X) else X.any(axis=1)
+    has_feature = has_features(X)
     return has_feature if has_feature.all() else reached_nodes(A, has_feature)
+
+
+def has_features(X: Any) -> np.ndarray:
+    """Tell the nodes that have any feature themselves.
+
+    Examples
+    --------
+    >>> has_features(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    array([ True, False])
+    """
+    # a stored zero is no feature; the absolute values of a dense X would be a second X
+    return np.asarray(abs(X).sum(axis=1) > 0 if issparse(X) else X.any(axis=1))

@@ -7,6 +7,9 @@ import numpy as np
 from gssl.graph import warn_user
 from gssl.methods._labels import UNLABELLED
 
+# rows that are projected at a time
+_BLOCK = 8192
+
 
 def one_hot(codes: np.ndarray, n_classes: int, dtype: Any) -> np.ndarray:
     """Write class codes as rows with a single one.
@@ -37,6 +40,13 @@ def nearest_distribution(Z: np.ndarray) -> np.ndarray:
     array([[0.8  , 0.2  , 0.   ],
            [0.333, 0.333, 0.333]])
     """
+    P = np.empty_like(Z)
+    for start in range(0, len(Z), _BLOCK):  # every step below makes another array
+        P[start : start + _BLOCK] = _project(Z[start : start + _BLOCK])
+    return P
+
+
+def _project(Z: np.ndarray) -> np.ndarray:
     c = Z.shape[1]
     # centring first keeps precision when the scores are large or tiny
     ordered = -np.sort(-(Z - Z.max(axis=1, keepdims=True)), axis=1)

@@ -2,28 +2,17 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.methods._base import iterate, last
 from gssl.methods._inputs import check_features, check_graph, check_number, check_optional_features, dense
-from gssl.operators import Filters, Mixture, mix, normalized_adjacency
+from gssl.operators import Filters, normalized_adjacency
 
 FiltersOf = Callable[[int], Filters]
-
-
-@dataclass(frozen=True)
-class _Scales:
-    """What is carried on, a buffer that is free, and the running total over scales."""
-
-    U: Any
-    spare: np.ndarray | None
-    total: np.ndarray | None
 
 
 class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
@@ -31,6 +20,8 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     # False: X only serves to build a graph where there is none, and may be None where there is one
     _uses_features: ClassVar[bool] = True
+    # False: a row's embedding depends on that row alone
+    _uses_graph: ClassVar[bool] = True
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -45,8 +36,16 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         """Learn what there is to learn from the graph of fit, and set ``n_iter_``."""
 
     @abstractmethod
-    def _embed(self, X: Any, A: csr_array) -> np.ndarray:
-        """Embed the nodes of a graph, or say why that is not possible."""
+    def _filters(self, A: csr_array, dtype: Any) -> Any:
+        """Give what embedding asks of a graph, once for all passes, or say why that graph cannot be."""
+
+    @abstractmethod
+    def _apply(self, X: Any, filters: Any) -> np.ndarray:
+        """Embed the nodes of the graph that the filters were made for."""
+
+    def _graph(self, adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
+        """Check a graph over the rows of X, or make what stands for it where there is none."""
+        return check_graph(adjacency, X, allow_empty=allow_empty)
 
     def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
         """Compute the embedding of every node.
@@ -66,9 +65,11 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         self._check_parameters()
         X = check_optional_features(self, X, adjacency, reset=True)
         self._fitted_on_graph = adjacency is not None
-        A = check_graph(adjacency, X)
+        A = self._graph(adjacency, X)
         self._learn(A)
-        self.embedding_ = self._embed(X, A)
+        filters = self._filters(A, X.dtype)
+        del A  # the filters have what they need of it, and embeddings take much memory
+        self.embedding_ = self._apply(X, filters)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
@@ -82,12 +83,12 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         X = check_optional_features(self, X, adjacency, reset=False)
-        if adjacency is None and self._fitted_on_graph:
+        if adjacency is None and self._uses_graph and self._fitted_on_graph:
             raise ValueError(
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
                 "rows of X, to transform."
             )
-        return self._embed(X, check_graph(adjacency, X, allow_empty=True))
+        return self._apply(X, self._filters(self._graph(adjacency, X, allow_empty=True), X.dtype))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -98,29 +99,23 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     """Features and a graph in, smoothed features out.
 
-    A subclass says which mixtures iteration k carries on and gathers, and whether all scales are averaged.
-    Everything here is linear in X and treats columns alike, so the same steps serve features, scores of
-    classes, and in reverse order the transposed filter.
+    A subclass says how its filter is applied, transposed, and followed from one depth to the next; most are
+    a :class:`gssl.methods._stepwise.StepwiseEmbedder`. Every filter is linear in X and treats columns alike,
+    so it serves features and scores of classes.
     """
 
     depth: int
-    alpha: float
-    # True: output αX + (1−α)·mean of what was gathered; False: output what was carried on
-    _multiscale: ClassVar[bool] = False
 
     @abstractmethod
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        """Give what iteration k = 1, 2, … carries on, and what it gathers."""
+    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
+        """Yield the output of the filter after 1, 2, … ``depth`` iterations, each in an array of its own."""
 
-    def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:
-        """Give the matrices of each iteration on one graph."""
-        filters = Filters(normalized_adjacency(A, dtype))
-        return lambda k: filters
+    @abstractmethod
+    def _adjoint(self, E: csr_array, filters: FiltersOf) -> np.ndarray:
+        """Apply the transposed filter to the columns of E."""
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=0, whole=True)
-        if self._multiscale:
-            check_number(self, "alpha", low=0.0, high=1.0)
 
     def _width(self, n_features: int) -> int:
         return n_features
@@ -128,56 +123,10 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     def _learn(self, A: csr_array) -> None:
         self.n_iter_ = self.depth
 
-    def _embed(self, X: Any, A: csr_array) -> np.ndarray:
-        return self._apply(X, self._filters(A, X.dtype))
-
-    def _scales(self, X: Any, filters: FiltersOf) -> Iterator[_Scales]:
-        """Run the iterations on the columns of X; two buffers take turns."""
-        total = np.zeros(X.shape, X.dtype) if self._multiscale else None
-
-        def step(state: _Scales, k: int) -> _Scales:
-            carried, gathered = self._mixtures(k)
-            added = gathered if self._multiscale else None
-            U = mix(filters(k), state.U, carried, out=state.spare, gathered=added, total=total)
-            return _Scales(U, None if state.U is X else state.U, total)
-
-        yield from iterate(step, _Scales(X, None, total), range(1, self.depth + 1))
-
-    def _apply(self, X: Any, filters: FiltersOf) -> np.ndarray:
-        """Give the output of the whole filter, in the buffers of its iterations."""
-        if not self.depth:
-            return dense(X, copy=True)
-        end = last(self._scales(X, filters))
-        if end.total is None:
-            return np.asarray(end.U)
-        total = end.total
-        total *= (1.0 - self.alpha) / self.depth
-        _add(total, self.alpha, X)
-        return total
-
-    def _adjoint(self, E: csr_array, filters: FiltersOf) -> np.ndarray:
-        r"""Apply the transposed filter to the columns of E.
-
-        All matrices are symmetric, so it is the same steps in reverse order; over scales it is
-        :math:`\sum_t C_1 \cdots C_{t-1} R_t E = R_1 E + C_1 (R_2 E + C_2 (\dots))`.
-        """
-
-        def step(V: np.ndarray, k: int) -> np.ndarray:
-            carried, gathered = self._mixtures(k)
-            V = mix(filters(k), V, carried)
-            if self._multiscale:
-                mix(filters(k), E, gathered, gathered=gathered, total=V)
-            return V
-
-        if not self.depth:
-            return dense(E)
-        start = np.zeros(E.shape, E.dtype) if self._multiscale else E
-        V = last(iterate(step, start, range(self.depth, 0, -1)))
-        if not self._multiscale:
-            return np.asarray(V)
-        V *= (1.0 - self.alpha) / self.depth
-        _add(V, self.alpha, E)
-        return np.asarray(V)
+    def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:
+        """Give the matrices of each iteration on one graph."""
+        filters = Filters(normalized_adjacency(A, dtype))
+        return lambda k: filters
 
     def iter_embeddings(self, X: Any, *, adjacency: Any = None) -> Iterator[np.ndarray]:
         """Yield the embeddings after 0, 1, … ``depth`` iterations: one run serves all depths.
@@ -194,27 +143,11 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         """
         self._check_parameters()
         X = check_features(self, X, reset=True)
-        filters = self._filters(check_graph(adjacency, X), X.dtype)
+        filters = self._filters(self._graph(adjacency, X), X.dtype)
         yield dense(X, copy=True)
-        for k, state in enumerate(self._scales(X, filters), start=1):
-            if state.total is None:
-                yield state.U.copy()
-                continue
-            U = state.total * ((1.0 - self.alpha) / k)
-            _add(U, self.alpha, X)
-            yield U
+        yield from self._embeddings(X, filters)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _add(U: np.ndarray, alpha: float, X: Any) -> None:
-    """Add αX to U in place, without a dense copy of X."""
-    if issparse(X):
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        U[rows, X.indices] += alpha * X.data
-        return
-    for start in range(0, len(X), 4096):
-        U[start : start + 4096] += alpha * X[start : start + 4096]

@@ -5,6 +5,7 @@ a step along it changes, and the scores UW of all nodes after U has moved. So U 
 (:class:`DirectEmbedding`), or stay in factors (:class:`LabelSpaceEmbedding`).
 """
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +13,9 @@ from scipy.sparse import csr_array, issparse
 from scipy.special import gammaln, xlog1py, xlogy
 
 from gssl.operators import Filters, Mixture, NormalizedAdjacency, mix, multiply
+
+# rows that are copied at a time
+_BLOCK = 4096
 
 
 class GuidedEmbedding(Protocol):
@@ -29,7 +33,8 @@ class GuidedEmbedding(Protocol):
     def advance(self, W: np.ndarray, eta_w: float, pull: np.ndarray) -> np.ndarray:
         """Move U ← lazy(U) − E pull Wᵀ (E: the anchors' rows) and give the scores UW of all nodes.
 
-        W is the predictor after the step of length ``eta_w`` along what was pushed last.
+        They may be written over those of the step before. W is the predictor after the step of length
+        ``eta_w`` along what was pushed last.
         """
 
 
@@ -41,6 +46,7 @@ class DirectEmbedding:
     ) -> None:
         self.U = X
         self._spare: np.ndarray | None = None
+        self._scores = np.empty((0, 0), X.dtype)
         self._X = X
         self._filters = Filters(A_hat)
         self._lazy = Mixture.lazy(beta)
@@ -48,27 +54,37 @@ class DirectEmbedding:
         self._anchors = anchors
 
     def start(self, W: np.ndarray) -> np.ndarray:
-        """Give XW."""
-        return multiply(self._X, W)
+        """Give XW, in the array that will hold the scores of every later step."""
+        self._scores = multiply(self._X, W)
+        return self._scores
 
     def pull_back(self, R: np.ndarray) -> np.ndarray:
         """Give U_Lᵀ R."""
-        # zeros in place of a copy of the labelled rows, which may be most of U
-        R_all = np.zeros((self.U.shape[0], R.shape[1]), R.dtype)
-        R_all[self._labelled] = R
-        return np.asarray(self.U.T @ R_all)
+        G = np.zeros((self.U.shape[1], R.shape[1]), R.dtype)
+        for part in _parts(self._labelled):
+            G += self.U[self._labelled[part]].T @ R[part]
+        return G
 
     def push(self, G: np.ndarray) -> np.ndarray:
         """Give U_L G."""
-        return np.asarray((self.U @ G)[self._labelled])
+        scores = np.empty((len(self._labelled), G.shape[1]), G.dtype)
+        for part in _parts(self._labelled):
+            scores[part] = self.U[self._labelled[part]] @ G
+        return scores
 
     def advance(self, W: np.ndarray, eta_w: float, pull: np.ndarray) -> np.ndarray:
         """Move U and give UW."""
         U = mix(self._filters, self.U, self._lazy, out=self._spare)
-        U[self._anchors] -= pull @ W.T
+        for part in _parts(self._anchors):
+            U[self._anchors[part]] -= pull[part] @ W.T
         self._spare = None if self.U is self._X else self.U
         self.U = U
-        return np.asarray(U @ W)
+        return np.matmul(U, W, out=self._scores)
+
+
+def _parts(nodes: np.ndarray) -> Iterator[slice]:
+    """Cut nodes, which may be most of them, into parts whose rows are small enough to copy."""
+    return (slice(start, start + _BLOCK) for start in range(0, len(nodes), _BLOCK))
 
 
 class LabelSpaceEmbedding:
@@ -93,6 +109,7 @@ class LabelSpaceEmbedding:
         self._predictors = np.empty((X.shape[1], 0), X.dtype)
         self._scores: np.ndarray | None = None
         self._pushed: np.ndarray | None = None
+        self._weights = self._powers()
 
     def start(self, W: np.ndarray) -> np.ndarray:
         """Give the scores XW before the first step."""
@@ -101,15 +118,15 @@ class LabelSpaceEmbedding:
 
     def pull_back(self, R: np.ndarray) -> np.ndarray:
         """Give U_Lᵀ R: hops of the residual, seen by X at the end and by the anchors on the way."""
-        weights = self._powers()
+        weights = self._weights
         B = np.zeros((self._filters.A_hat.shape[0], R.shape[1]), R.dtype)
         B[self._labelled] = R
         total = weights[-1, 0] * B
+        after = np.empty_like(B)
         at_anchors = [B[self._anchors]]
         for weight in weights[-1, 1:]:
-            B = mix(
-                self._filters, B, Mixture(smooth=1.0), gathered=Mixture(smooth=float(weight)), total=total
-            )
+            hop, gathered = Mixture(smooth=1.0), Mixture(smooth=float(weight))
+            B, after = mix(self._filters, B, hop, out=after, gathered=gathered, total=total), B
             at_anchors.append(B[self._anchors])
         G = multiply(self._X_transposed, total)
         if len(self._pulls):
@@ -121,7 +138,7 @@ class LabelSpaceEmbedding:
 
     def push(self, G: np.ndarray) -> np.ndarray:
         """Give U_L G, and keep UG for the step that follows."""
-        weights = self._powers()
+        weights = self._weights
         XG = multiply(self._X, G)
         injected = np.zeros((weights.shape[1], len(self._anchors), G.shape[1]), G.dtype)
         if len(self._pulls):
@@ -129,9 +146,10 @@ class LabelSpaceEmbedding:
             injected -= np.tensordot(weights[:-1].T, self._pulls @ small, axes=1)
         B = weights[-1, -1] * XG
         B[self._anchors] += injected[-1]
+        after, part = np.empty_like(B), np.empty_like(B)
         for weight, at_anchors in zip(weights[-1, -2::-1], injected[-2::-1], strict=True):
-            B = mix(self._filters, B, Mixture(smooth=1.0))
-            B += weight * XG
+            B, after = mix(self._filters, B, Mixture(smooth=1.0), out=after), B
+            B += np.multiply(XG, weight, out=part)
             B[self._anchors] += at_anchors
         self._pushed = B
         return np.asarray(B[self._labelled])
@@ -144,6 +162,7 @@ class LabelSpaceEmbedding:
         self._pulls = np.concatenate([self._pulls.reshape(-1, *pull.shape), pull[None]])
         self._predictors = np.hstack([self._predictors, W])
         self._scores = scores
+        self._weights = self._powers()
         return scores
 
     def _powers(self) -> np.ndarray:

@@ -111,13 +111,16 @@ class DeepWalk(ClassNamePrefixFeaturesOutMixin, Embedder):
 
         return walks
 
-    def _embed(self, X: Any, A: csr_array) -> np.ndarray:
+    def _filters(self, A: csr_array, dtype: Any) -> None:
+        """Refuse every graph but that of fit, whose nodes are embedded already."""
         if _fingerprint(A) != self._fingerprint:
             name = type(self).__name__
             raise ValueError(
                 f"{name} embeds only the graph of its fit, for nodes are known from walks over it and no "
                 f"walk came by any other: fit {name} again on the whole new graph."
             )
+
+    def _apply(self, X: Any, filters: None) -> np.ndarray:
         if not hasattr(self, "embedding_"):
             raise ValueError("this model was saved without its embedding: save it with embedding=True.")
         return self.embedding_

@@ -7,9 +7,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
-from gssl.methods._classifier import GraphClassifier, featured_nodes
-from gssl.methods._embedder import Embedder, GraphEmbedder
-from gssl.methods._inputs import generator
+from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
+from gssl.methods._embedder import Embedder, FiltersOf, GraphEmbedder
+from gssl.methods._inputs import check_graph, dense, generator
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import select_labelled
 from gssl.methods.ggcm import GGCM
@@ -25,7 +25,8 @@ class EmbeddingClassifier(GraphClassifier):
     Parameters
     ----------
     embedder : estimator, optional
-        ``GGC, GGCM, SGC, SSGC, DeepWalk, Node2Vec`` …; ``GGCM()`` if None.
+        ``DeepWalk, G2CN, GGC, GGCM, NDLS, Node2Vec, PPR, SGC, SSGC``; ``GGCM()`` if None. With
+        ``NoGraph()`` the head sees plain features: the baseline that any graph has to beat.
     head : {"logistic", "ridge", "adam"} or a classifier, default="logistic"
         A convex softmax regression, a closed-form ridge, the paper's Adam protocol, each with its
         defaults; or any scikit-learn classifier with ``predict_proba``.
@@ -88,12 +89,15 @@ class EmbeddingClassifier(GraphClassifier):
         training, held_out = self._rows(codes, validation)
         informed = self._informed(X, A)
         self.__dict__.pop("embedding_", None)  # of an earlier fit
-        self._fit_inputs = X, A
         self.embedder_._learn(A)
+        # once for all passes: what a filter asks of its graph may cost more than the filter
+        filters = self.embedder_._filters(A, X.dtype)
+        self._fit_inputs = X, A
         if self._label_space_pays(X, A, len(training) + len(held_out)):
-            rows = self._embed_rows(np.concatenate([training, held_out]))
+            rows = self._embed_rows(np.concatenate([training, held_out]), X, filters)
             U_train, U_held_out = rows[: len(training)], rows[len(training) :]
         else:
+            self.embedding_ = self.embedder_._apply(X, filters)
             U_train, U_held_out = self.embedding_[training], self.embedding_[held_out]
         if len(held_out):
             self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
@@ -104,25 +108,19 @@ class EmbeddingClassifier(GraphClassifier):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(self.embedder_, name, getattr(self, name))
-        return self._finish(self._distributions(X, A, self.__dict__.get("embedding_")), informed)
+        return self._finish(self._distributions(X, filters, self.__dict__.get("embedding_")), informed)
 
     @cached_property
     def embedding_(self) -> np.ndarray:
         """The embedding of every node, computed when it is first asked for if fit could do without."""
         if not hasattr(self, "_fit_inputs"):
             raise AttributeError("there are no embeddings before fit, and a loaded model keeps none: fit it.")
-        return self.embedder_._embed(*self._fit_inputs)
+        X, A = self._fit_inputs
+        return self.embedder_._apply(X, self.embedder_._filters(A, X.dtype))
 
     @property
     def _uses_features(self) -> bool:
         return bool(getattr(self.embedder, "_uses_features", True))
-
-    def _informed(self, X: Any, A: csr_array) -> np.ndarray:
-        """Tell of which nodes anything can be known."""
-        if self._uses_features:
-            return featured_nodes(A, X)
-        # what has no link to a labelled component has no place among its embeddings
-        return np.asarray(self.reached_ & (np.diff(A.indptr) > 0))
 
     def _fix_randomness(self) -> None:
         """Make sampled negatives the same in every pass: they are drawn again for the embeddings."""
@@ -130,8 +128,24 @@ class EmbeddingClassifier(GraphClassifier):
         if not isinstance(seed, int | np.integer):
             self.embedder_.set_params(random_state=int(generator(seed).integers(2**31)))
 
+    def _graph(self, adjacency: Any, X: Any) -> csr_array:
+        make = getattr(self.embedder, "_graph", check_graph)
+        return make(adjacency, X)
+
+    def _rows_suffice(self) -> bool:
+        return not getattr(self.embedder, "_uses_graph", True)
+
+    def _informed(self, X: Any, A: csr_array) -> np.ndarray:
+        """Tell the nodes about which the embedder has anything to say."""
+        if not self._uses_features:
+            # what has no link to a labelled component has no place among its embeddings
+            return np.asarray(self.reached_ & (np.diff(A.indptr) > 0))
+        return has_features(X) if self._rows_suffice() else featured_nodes(A, X)
+
     def _label_space_pays(self, X: Any, A: csr_array, n_rows: int) -> bool:
         """Compare hops over d columns with hops over one column per row that is needed and per class."""
+        if self._rows_suffice():
+            return True  # the rows that are needed are there already
         linear = isinstance(self.embedder_, GraphEmbedder)
         return linear and self._columns(X, A, n_rows, len(self.classes_)) < X.shape[1]
 
@@ -147,12 +161,13 @@ class EmbeddingClassifier(GraphClassifier):
         linear = isinstance(self.head, LinearHead | str)
         return width if linear and in_label_space < 0.5 * (hops + n) * d else int(d)
 
-    def _embed_rows(self, nodes: np.ndarray) -> np.ndarray:
+    def _embed_rows(self, nodes: np.ndarray, X: Any, filters: FiltersOf) -> np.ndarray:
         """Embed a few nodes only, by the transposed filter: (fᵀE)ᵀX with E the columns that pick them."""
-        X, A = self._fit_inputs
+        if self._rows_suffice():
+            return dense(X[nodes])
         ones = np.ones(len(nodes), X.dtype)
         E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
-        V = self.embedder_._adjoint(E, self.embedder_._filters(A, X.dtype))
+        V = self.embedder_._adjoint(E, filters)
         return multiply(csr_array(X.T), V).T if issparse(X) else np.asarray(V.T @ X)
 
     def _rows(self, codes: np.ndarray, validation: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -177,18 +192,18 @@ class EmbeddingClassifier(GraphClassifier):
             head.set_params(random_state=self.random_state)
         return head
 
-    def _distributions(self, X: Any, A: csr_array, embedding: np.ndarray | None = None) -> np.ndarray:
+    def _distributions(self, X: Any, filters: FiltersOf, embedding: np.ndarray | None = None) -> np.ndarray:
         """Give the head's distributions over all classes, also those that only validation nodes have."""
         if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
             # the filter acts on rows and the head on columns: scores may be filtered instead of features
-            scores = self.embedder_._embed(multiply(X, self.head_.coef_.astype(X.dtype)), A)
+            scores = self.embedder_._apply(multiply(X, self.head_.coef_.astype(X.dtype)), filters)
             predicted = self.head_.distributions(scores + self.head_.intercept_)
         else:
-            U = self.embedder_._embed(X, A) if embedding is None else embedding
+            U = self.embedder_._apply(X, filters) if embedding is None else embedding
             predicted = self.head_.predict_proba(U)
         P = np.zeros((X.shape[0], len(self.classes_)), dtype=X.dtype)
         P[:, self.head_.classes_] = predicted
         return P
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        return self._distributions(X, A), self._informed(X, A)
+        return self._distributions(X, self.embedder_._filters(A, X.dtype)), self._informed(X, A)

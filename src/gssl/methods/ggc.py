@@ -7,8 +7,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.graph import sample_negatives
-from gssl.methods._embedder import GraphEmbedder
 from gssl.methods._inputs import check_number, generator
+from gssl.methods._stepwise import StepwiseEmbedder
 from gssl.operators import (
     Filters,
     Mixture,
@@ -18,7 +18,7 @@ from gssl.operators import (
 )
 
 
-class GGC(GraphEmbedder):
+class GGC(StepwiseEmbedder):
     r"""Draw linked nodes together and push unlinked ones apart, again and again (Sect. 4.2, Alg. 2).
 
     .. math:: U^{(k)} = \tfrac12 \left(\mathrm{smo}_k(U^{(k-1)}) + \mathrm{sharp}_k(U^{(k-1)})\right)

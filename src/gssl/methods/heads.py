@@ -14,7 +14,7 @@ from gssl.graph import warn_user
 from gssl.methods._distributions import nearest_distribution, one_hot
 from gssl.methods._inputs import check_features, check_number, dense, generator
 from gssl.methods._labels import UNLABELLED, encode_labels
-from gssl.operators import classification_loss, multiply, residual, small_algebra, soft_labels
+from gssl.operators import multiply, small_algebra, soft_labels
 
 
 class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -107,9 +107,13 @@ class LogisticHead(LinearHead):
         def loss_and_gradient(theta: np.ndarray) -> tuple[float, np.ndarray]:
             V = theta.reshape(r + 1, -1)
             scores = F @ V[:r] + V[r]
-            R = residual(scores, Y, "cross_entropy") / m
-            loss = classification_loss(scores, Y, "cross_entropy") / m + 0.5 * np.sum(ridge * V[:r] ** 2)
-            return loss, np.vstack([F.T @ R + ridge * V[:r], R.sum(axis=0)]).ravel()
+            # the loss and its residual of gssl.operators, of one exponential instead of two
+            scores -= scores.max(axis=1, keepdims=True)
+            Z = np.exp(scores)
+            sums = Z.sum(axis=1, keepdims=True)
+            loss = (np.log(sums).sum() - np.vdot(scores, Y)) / m + 0.5 * np.vdot(ridge * V[:r], V[:r])
+            R = (Z / sums - Y) / m
+            return float(loss), np.vstack([F.T @ R + ridge * V[:r], R.sum(axis=0)]).ravel()
 
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0, "maxcor": 20}
         found = minimize(

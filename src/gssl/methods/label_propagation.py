@@ -1,6 +1,5 @@
 """LabelPropagation: harmonic functions on a graph (Zhu et al., 2003)."""
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -8,22 +7,11 @@ from scipy.sparse import csr_array, diags_array
 from sklearn.exceptions import ConvergenceWarning
 
 from gssl.graph import reached_nodes, warn_user
-from gssl.methods._base import iterate, last
 from gssl.methods._classifier import GraphClassifier
+from gssl.methods._descent import conjugate_gradients
 from gssl.methods._distributions import one_hot, rows_to_distributions
 from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED
-
-
-@dataclass(frozen=True)
-class _Descent:
-    """Conjugate gradients on all classes at once: solution, residual, direction, squared residual."""
-
-    F: np.ndarray
-    R: np.ndarray
-    direction: np.ndarray
-    size: np.ndarray
-    settled: bool = False
 
 
 class LabelPropagation(GraphClassifier):
@@ -115,23 +103,9 @@ class LabelPropagation(GraphClassifier):
 
     def _solve(self, S: csr_array, B: np.ndarray) -> tuple[np.ndarray, int]:
         """Solve (I − S) G = B, all columns side by side."""
-        size = np.square(B).sum(axis=0)
-        goal = np.square(self.tol) * size
-
-        def step(state: _Descent, k: int) -> _Descent:
-            image = state.direction - S @ state.direction
-            length = _divide(state.size, (state.direction * image).sum(axis=0))
-            R = state.R - length * image
-            size = np.square(R).sum(axis=0)
-            direction = R + _divide(size, state.size) * state.direction
-            return _Descent(
-                state.F + length * state.direction, R, direction, size, settled=bool((size <= goal).all())
-            )
-
-        start = _Descent(np.zeros_like(B), B, B, size)
-        n_iter, end = last(enumerate(iterate(step, start, range(self.max_iter)), start=1))
-        self._warn_unless(end.settled)
-        return end.F, n_iter
+        G, n_iter, settled = conjugate_gradients(lambda V: V - S @ V, B, self.tol, self.max_iter)
+        self._warn_unless(settled)
+        return G, n_iter
 
     def _warn_unless(self, settled: bool) -> None:
         if not settled:
@@ -142,17 +116,5 @@ class LabelPropagation(GraphClassifier):
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Propagate the labels of fit over a graph that has grown: its first nodes are those of fit."""
-        n_new = A.shape[0] - len(self._fit_codes)
-        if n_new < 0:
-            raise ValueError(
-                f"{type(self).__name__} learns nothing but labels of nodes, so a graph to predict must begin "
-                f"with the {len(self._fit_codes)} nodes of fit, but this one has only {A.shape[0]} nodes."
-            )
-        codes = np.concatenate([self._fit_codes, np.full(n_new, UNLABELLED)])
-        F, _ = self._fixed_point(A.astype(np.float64), codes)
+        F, _ = self._fixed_point(A.astype(np.float64), self._grown_codes(A.shape[0]))
         return self._distributions(F, X.dtype)
-
-
-def _divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Divide, and give zero where the divisor is: a class that is solved needs no further step."""
-    return np.asarray(np.divide(a, b, out=np.zeros_like(a), where=b > 0))

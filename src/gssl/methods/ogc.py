@@ -188,15 +188,19 @@ class OGC(GraphClassifier):
         if not informed.all():
             informed = informed | reached_nodes(A, anchors_)
         A_hat = normalized_adjacency(A, X.dtype)
-        embedding = self._embedding(X, A_hat, problem)
         bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
         W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
-        scores = embedding.start(W)
-        chosen = scores[problem.watched].argmax(axis=1)
-        start = _State(W, self._gain() * self.eta_w / scale**2, scores, chosen)
-
         self.__dict__.pop("_replayed", None)  # of an earlier fit
         self._fit = _Fit(X, A_hat, Mixture.lazy(self.beta), anchors_, [], [], [])
+        state = self._run(problem, W, self._gain() * self.eta_w / scale**2)
+        self.coef_, self.n_iter_ = state.W, len(self._fit.pulls)
+        return self._finish(self._distributions(state.scores), informed)
+
+    def _run(self, problem: _Problem, W: np.ndarray, eta_w: float) -> _State:
+        """Iterate from the predictor W on; the embeddings and their memory end with it."""
+        embedding = self._embedding(self._fit.X, self._fit.A_hat, problem)
+        scores = embedding.start(W)
+        start = _State(W, eta_w, scores, scores.argmax(axis=1)[problem.watched])
         steps = iterate(lambda state, k: self._step(problem, embedding, state, k), start, self._ks())
         with small_algebra() if isinstance(embedding, LabelSpaceEmbedding) else nullcontext():
             for state in steps:
@@ -204,8 +208,7 @@ class OGC(GraphClassifier):
                 loss = classification_loss(state.scores[problem.labelled], problem.Y, self.loss)
                 self._fit.loss.append(loss)
                 self._fit.agreement.append(state.agreement)
-        self.coef_, self.n_iter_ = state.W, len(self._fit.pulls)
-        return self._finish(self._distributions(state.scores), informed)
+        return state
 
     @property
     def embedding_(self) -> np.ndarray:
@@ -294,7 +297,7 @@ class OGC(GraphClassifier):
         pull = eta_sup * residual(scores[anchored], problem.Y[anchored], self.loss)
         scores = embedding.advance(W, eta_w, pull)
 
-        chosen = scores[problem.watched].argmax(axis=1)
+        chosen = scores.argmax(axis=1)[problem.watched]
         agreement = float((chosen == state.chosen).mean())
         calm = state.calm + (agreement > self.tol)
         return _State(W, eta_w, scores, chosen, pull, agreement, calm, settled=calm > self.patience)
@@ -332,7 +335,7 @@ class OGC(GraphClassifier):
 def _feature_scale(X: Any) -> float:
     """Give the mean absolute row sum of the rows that have any feature."""
     # by blocks, for the absolute values of a dense X would be a second X
-    blocks = [abs(X[start : start + 4096]).sum(axis=1) for start in range(0, X.shape[0], 4096)]
+    blocks = [abs(X[start : start + 1024]).sum(axis=1) for start in range(0, X.shape[0], 1024)]
     sums = np.concatenate(blocks)
     if not sums.any():
         return 1.0

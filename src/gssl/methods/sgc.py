@@ -1,10 +1,10 @@
 """SGC: simple graph convolution (Wu et al., 2019)."""
 
-from gssl.methods._embedder import GraphEmbedder
+from gssl.methods._stepwise import StepwiseEmbedder
 from gssl.operators import Mixture
 
 
-class SGC(GraphEmbedder):
+class SGC(StepwiseEmbedder):
     r"""Smooth features over the graph a fixed number of times (Sect. 2.2).
 
     .. math:: U = \hat A^K X

@@ -9,7 +9,7 @@ from gssl.operators.inverse import (
     normalized_negatives,
 )
 from gssl.operators.losses import classification_loss, sharpening_loss, smoothing_loss
-from gssl.operators.mixture import Filters, Mixture, column_sums, mix, multiply
+from gssl.operators.mixture import Filters, Mixture, add_scaled, column_sums, mix, multiply
 from gssl.operators.supervision import Loss, linear_step, residual, soft_labels, supervised_embedding
 from gssl.operators.walks import Transitions, random_walks, transitions
 
@@ -20,6 +20,7 @@ __all__ = [
     "Mixture",
     "NormalizedAdjacency",
     "Transitions",
+    "add_scaled",
     "classification_loss",
     "column_sums",
     "complement_negatives",

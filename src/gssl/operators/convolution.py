@@ -1,11 +1,12 @@
 """Graph convolution (Eq. 2) and its lazy form (Sect. 3.1)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
+from gssl.operators._kernels.threads import split_rows
 from gssl.operators.mixture import Filters, Mixture, mix
 
 
@@ -34,6 +35,13 @@ class NormalizedAdjacency:
     indices: np.ndarray
     weights: np.ndarray
     scale: np.ndarray
+    _parts: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def parts(self, width: int) -> np.ndarray:
+        """Give where the parts begin into which the threads cut a pass over ``width`` columns."""
+        if width not in self._parts:
+            self._parts[width] = split_rows(self.indptr, width)
+        return self._parts[width]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -87,7 +95,7 @@ def normalized_adjacency(A: csr_array, dtype: Any = None) -> NormalizedAdjacency
     # in double precision until all values are at most one
     scale = 1.0 / np.sqrt(A.sum(axis=1, dtype=np.float64) + 1.0)
     weights = np.empty(0, dtype)
-    if not (A.data == 1).all():
+    if A.nnz and not A.data.min() == 1 == A.data.max():
         rows = np.repeat(scale, np.diff(indptr))
         weights = (rows * A.data * scale[A.indices]).astype(dtype)
     indices = A.indices.astype(np.int32, copy=False)

@@ -1,4 +1,4 @@
-"""Every linear step here is a mixture of three products: ÂU, N̂U and U itself."""
+"""Every linear step here is a mixture of ÂU, N̂U, U itself, and the features X it started from."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,18 +13,20 @@ from gssl.operators._kernels.threads import run_parts, split_rows
 class Mixture:
     r"""The operator :math:`\mathrm{smooth}\cdot\hat A + \mathrm{sharp}\cdot\hat N + \mathrm{keep}\cdot I`.
 
-    :math:`\hat A` is the normalised adjacency and :math:`\hat N` the normalised negatives. Mixtures add up
-    and may be multiplied by numbers, so that a method can be written as its equation.
+    :math:`\hat A` is the normalised adjacency and :math:`\hat N` the normalised negatives; ``restart`` is the
+    weight of the features X, to which a step may come back. Mixtures add up and may be divided by numbers, so
+    that a method can be written as its equation.
 
     Examples
     --------
     >>> (Mixture.lazy(0.5) + Mixture.lazy_inverse(1.0)) / 2
-    Mixture(smooth=0.25, sharp=0.5, keep=0.25)
+    Mixture(smooth=0.25, sharp=0.5, keep=0.25, restart=0.0)
     """
 
     smooth: float = 0.0
     sharp: float = 0.0
     keep: float = 0.0
+    restart: float = 0.0
 
     @classmethod
     def lazy(cls, beta: float) -> Self:
@@ -36,16 +38,25 @@ class Mixture:
         r"""Give the lazy inverse graph convolution :math:`\beta \hat N + (1 - \beta) I`."""
         return cls(sharp=beta, keep=1.0 - beta)
 
+    @classmethod
+    def page_rank(cls, alpha: float) -> Self:
+        r"""Give the step of personalised PageRank: :math:`(1 - \alpha) \hat A`, and :math:`\alpha X`."""
+        return cls(smooth=1.0 - alpha, restart=alpha)
+
     def __add__(self, other: Self) -> Self:
-        return type(self)(self.smooth + other.smooth, self.sharp + other.sharp, self.keep + other.keep)
+        return type(self)(*(mine + theirs for mine, theirs in zip(self._all, other._all, strict=True)))
 
     def __truediv__(self, number: float) -> Self:
-        return type(self)(self.smooth / number, self.sharp / number, self.keep / number)
+        return type(self)(*(weight / number for weight in self._all))
 
     @property
     def coefficients(self) -> tuple[float, float, float]:
-        """The three numbers, in the order of the kernels."""
+        """The three numbers of the operator, in the order of the kernels."""
         return self.smooth, self.sharp, self.keep
+
+    @property
+    def _all(self) -> tuple[float, float, float, float]:
+        return *self.coefficients, self.restart
 
 
 @dataclass(frozen=True)
@@ -68,10 +79,11 @@ def mix(
     out: np.ndarray | None = None,
     gathered: Mixture | None = None,
     total: np.ndarray | None = None,
+    X: Any = None,
 ) -> np.ndarray:
     r"""Apply a mixture to embeddings, and add another one to a running total, in one pass over the graph.
 
-    .. math:: (c_1 \hat A + c_2 \hat N + c_3 I) U
+    .. math:: (c_1 \hat A + c_2 \hat N + c_3 I) U + c_4 X
 
     Parameters
     ----------
@@ -85,6 +97,8 @@ def mix(
     gathered : Mixture, optional
         What is added to ``total``.
     total : ndarray of shape (n, d), optional
+    X : ndarray or csr_array of shape (n, d), optional
+        What a mixture restarts from; read only where one does.
 
     Returns
     -------
@@ -99,7 +113,7 @@ def mix(
     array([[0.5],
            [0.5]])
     """
-    from gssl.operators._kernels import rows  # numba loads when something is computed
+    from gssl.operators._kernels import narrow, rows  # numba loads when something is computed
 
     A_hat, N_hat = filters.A_hat, filters.N_hat
     dtype = A_hat.scale.dtype
@@ -118,15 +132,48 @@ def mix(
         width = max(1, U.nnz // max(1, U.shape[0]))
     else:
         width = U.shape[1]
-        loop, given = rows.mix_dense(dtype.char, width if width <= rows.NARROW else 0), (U,)
-    bounds = split_rows(A_hat.indptr, width)
+        narrow_enough = 0 < width <= narrow.NARROW
+        loop = narrow.mix_narrow(dtype.char, width, shared) if narrow_enough else rows.mix_dense(dtype.char)
+        given = (U,)
+    bounds = A_hat.parts(width)
     addition = none if total is None else total
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], *graph, *given, p, q, out, addition), len(bounds) - 1)
     if sharpens and not shared:
         _add_sampled(N_hat, U, carried.sharp, out)
         if gathered is not None and total is not None:
             _add_sampled(N_hat, U, gathered.sharp, total)
+    add_scaled(out, carried.restart, X)
+    if gathered is not None and total is not None:
+        add_scaled(total, gathered.restart, X)
     return out
+
+
+def add_scaled(U: np.ndarray, weight: float, X: Any) -> None:
+    r"""Add features to embeddings in place, :math:`U \leftarrow U + wX`, without a dense copy of X.
+
+    Parameters
+    ----------
+    U : ndarray of shape (n, d)
+    weight : float
+        w; X is not read where it is zero.
+    X : ndarray or csr_array of shape (n, d)
+
+    Examples
+    --------
+    >>> U = np.ones((2, 2))
+    >>> add_scaled(U, 2.0, csr_array([[0.0, 1.0], [0.0, 0.0]]))
+    >>> U
+    array([[1., 3.],
+           [1., 1.]])
+    """
+    if not weight:
+        return
+    if issparse(X):
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        U[rows, X.indices] += weight * X.data
+        return
+    for start in range(0, len(X), 4096):
+        U[start : start + 4096] += weight * X[start : start + 4096]
 
 
 def column_sums(t: np.ndarray, U: Any) -> np.ndarray:
@@ -177,14 +224,15 @@ def multiply(X: Any, V: np.ndarray) -> np.ndarray:
     """
     if not issparse(X):
         return np.asarray(X @ V)
-    from gssl.operators._kernels import rows
+    from gssl.operators._kernels import narrow, rows
 
     V = np.ascontiguousarray(V, dtype=X.dtype)
     out = np.empty((X.shape[0], V.shape[1]), X.dtype)
     indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
     width = V.shape[1]
     bounds = split_rows(indptr, width)
-    loop = rows.multiply_rows(X.dtype.char, width if width <= rows.NARROW else 0)
+    narrow_enough = 0 < width <= narrow.NARROW
+    loop = narrow.multiply_narrow(X.dtype.char, width) if narrow_enough else rows.multiply_rows(X.dtype.char)
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], indptr, indices, X.data, V, out), len(bounds) - 1)
     return out
 

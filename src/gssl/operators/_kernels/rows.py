@@ -10,8 +10,7 @@ of the neighbours' scaled rows that Â's product gathers anyway. An unweighted g
 neighbour counts s_j, its D̃^-½, and the whole row s_i. A weighted one stores the weights of Â itself. Arrays
 of size zero switch a part off, for each combination that were a type of its own would be compiled apart.
 
-Loops are made for a precision and a number of columns: scores of a few classes run more than twice as fast
-where the compiler knows how many there are. ``width = 0`` takes any number.
+Loops are made for a precision. Those of ``narrow`` do the same for a few columns.
 """
 
 import logging
@@ -23,21 +22,23 @@ import numba
 import numpy as np
 from numba import types
 
-# up to here the compiler is told the number of columns
-NARROW = 16
-
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
 _INT = types.int64
 # by NumPy's letter, which is quicker to have than the name
 _REAL: dict[str, Any] = {"f": types.float32, "d": types.float64}
 
 
-def _given(dtype: Any, ndim: int = 1) -> Any:
-    # read-only, for the arrays of a Dataset are
+def real_type(dtype: str) -> Any:
+    """Give numba's type for a letter of NumPy."""
+    return _REAL[dtype]
+
+
+def given(dtype: Any, ndim: int = 1) -> Any:
+    """Give the type of an array that is read: it may be read-only, for the arrays of a Dataset are."""
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
-def _compiled(loop: Any, *arguments: Any) -> Any:
+def compiled(loop: Any, *arguments: Any) -> Any:
     """Compile a loop, once per machine where numba finds a folder for its cache, and say so."""
     start = perf_counter()
     signature = types.void(*arguments)
@@ -55,15 +56,21 @@ def _compiled(loop: Any, *arguments: Any) -> Any:
     return compiled
 
 
-@cache
-def mix_dense(dtype: str, width: int = 0) -> Any:
-    """Make the loop that mixes rows of a dense U."""
-    real = _REAL[dtype]
+def signature_of_mix(dtype: str) -> list[Any]:
+    """Give the types of what a loop takes that mixes rows of a dense U."""
+    real = real_type(dtype)
     triple = types.UniTuple(real, 3)  # type: ignore[no-untyped-call]
-    fixed = width
+    graph = [_INT, _INT, given(types.int64), given(types.int32), *[given(real)] * 4]
+    written = types.Array(real, 2, "C")
+    return [*graph, given(real, 2), triple, triple, written, written]
+
+
+@cache
+def mix_dense(dtype: str) -> Any:
+    """Make the loop that mixes rows of a dense U."""
 
     def mix_dense_rows(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, total):  # type: ignore[no-untyped-def]
-        d = fixed if fixed > 0 else U.shape[1]
+        d = U.shape[1]
         weighted, sharp, gather = weights.size > 0, t.size > 0, total.size > 0
         a = np.empty(d, U.dtype)
         b = np.empty(d, U.dtype)
@@ -96,15 +103,13 @@ def mix_dense(dtype: str, width: int = 0) -> Any:
                     for c in range(d):
                         total[i, c] += q[1] * t[i] * b[c]
 
-    written = types.Array(real, 2, "C")
-    graph = [_INT, _INT, _given(types.int64), _given(types.int32), *[_given(real)] * 4]
-    return _compiled(mix_dense_rows, *graph, _given(real, 2), triple, triple, written, written)
+    return compiled(mix_dense_rows, *signature_of_mix(dtype))
 
 
 @cache
 def mix_sparse(dtype: str) -> Any:
     """Make the loop that mixes rows of a sparse U, given by its CSR arrays, into a dense output."""
-    real = _REAL[dtype]
+    real = real_type(dtype)
     triple = types.UniTuple(real, 3)  # type: ignore[no-untyped-call]
 
     def mix_sparse_rows(  # type: ignore[no-untyped-def]
@@ -149,15 +154,15 @@ def mix_sparse(dtype: str) -> Any:
                     total[i, X_indices[x]] += q[2] * X_data[x]
 
     written = types.Array(real, 2, "C")
-    graph = [_INT, _INT, _given(types.int64), _given(types.int32), *[_given(real)] * 4]
-    features = [_given(types.int64), _given(types.int32), _given(real)]
-    return _compiled(mix_sparse_rows, *graph, *features, triple, triple, written, written)
+    graph = [_INT, _INT, given(types.int64), given(types.int32), *[given(real)] * 4]
+    features = [given(types.int64), given(types.int32), given(real)]
+    return compiled(mix_sparse_rows, *graph, *features, triple, triple, written, written)
 
 
 @cache
 def sum_rows(dtype: str) -> Any:
     """Make the loop that adds t_i U_i over rows to double-precision column sums."""
-    real = _REAL[dtype]
+    real = real_type(dtype)
 
     def add_scaled_rows(start, stop, t, U, sums):  # type: ignore[no-untyped-def]
         for i in range(start, stop):
@@ -165,26 +170,27 @@ def sum_rows(dtype: str) -> Any:
                 sums[c] += t[i] * U[i, c]
 
     sums = types.Array(types.float64, 1, "C")
-    return _compiled(add_scaled_rows, _INT, _INT, _given(real), _given(real, 2), sums)
+    return compiled(add_scaled_rows, _INT, _INT, given(real), given(real, 2), sums)
 
 
 @cache
-def multiply_rows(dtype: str, width: int = 0) -> Any:
+def multiply_rows(dtype: str) -> Any:
     """Make the loop that writes rows of the product of a CSR matrix with a dense one."""
-    real = _REAL[dtype]
-    fixed = width
+    real = real_type(dtype)
 
     def write_product_rows(start, stop, indptr, indices, data, V, out):  # type: ignore[no-untyped-def]
-        d = fixed if fixed > 0 else V.shape[1]
+        d = V.shape[1]
         a = np.empty(d, V.dtype)
         for i in range(start, stop):
             for c in range(d):
                 a[c] = 0
             for e in range(indptr[i], indptr[i + 1]):
+                # read before the loop, which may be unrolled only if writing a cannot change them
+                j, x = indices[e], data[e]
                 for c in range(d):
-                    a[c] += data[e] * V[indices[e], c]
+                    a[c] += x * V[j, c]
             for c in range(d):
                 out[i, c] = a[c]
 
-    csr = [_given(types.int64), _given(types.int32), _given(real)]
-    return _compiled(write_product_rows, _INT, _INT, *csr, _given(real, 2), types.Array(real, 2, "C"))
+    csr = [given(types.int64), given(types.int32), given(real)]
+    return compiled(write_product_rows, _INT, _INT, *csr, given(real, 2), types.Array(real, 2, "C"))

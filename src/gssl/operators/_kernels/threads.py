@@ -9,13 +9,14 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cache
 from itertools import count
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from joblib import cpu_count
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 # a part worth a thread's while: about a tenth of a millisecond
 _WORK_PER_PART = 1 << 17
@@ -152,7 +153,7 @@ def small_algebra() -> Iterator[None]:
     # the limit holds for the whole process: the first to come sets it, the last to go lifts it
     with _small_lock:
         if _small_depth == 0:
-            _limits = threadpool_limits(limits=1, user_api="blas")
+            _limits = _libraries().limit(limits=1, user_api="blas")
         _small_depth += 1
     try:
         yield
@@ -161,6 +162,12 @@ def small_algebra() -> Iterator[None]:
             _small_depth -= 1
             if _small_depth == 0:
                 _limits.restore_original_limits()
+
+
+@cache
+def _libraries() -> Any:
+    """Find the libraries that have threads of their own: a search that takes as long as a small fit."""
+    return ThreadpoolController()
 
 
 def _get_pool() -> ThreadPoolExecutor:

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numba import types
 
-from gssl.operators._kernels.rows import _INT, _compiled, _given
+from gssl.operators._kernels.rows import compiled, given
 
 # refused draws after which all neighbours are looked at
 TRIES = 32
@@ -115,6 +115,6 @@ def write_walks() -> Any:
                 u, v = v, np.int64(indices[e])
                 walks[i, step] = v
 
-    real, written = types.float64, types.Array(types.int32, 2, "C")
-    graph = [_given(types.int64), _given(types.int32), _given(types.float64)]
-    return _compiled(write_walk_rows, _INT, _INT, *graph, _given(types.uint64), real, real, written)
+    whole, real, written = types.int64, types.float64, types.Array(types.int32, 2, "C")
+    graph = [given(types.int64), given(types.int32), given(types.float64)]
+    return compiled(write_walk_rows, whole, whole, *graph, given(types.uint64), real, real, written)

@@ -1,0 +1,60 @@
+"""The baselines without a graph are plain regressions on the labelled rows."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression
+
+import gssl
+
+
+def test_ridge_on_no_graph_is_ridge_regression(random_problem):
+    X, y = random_problem.X, random_problem.y
+    U, Y = X[y >= 0], np.eye(3)[y[y >= 0]]
+    ridge = 0.01 * np.sum(U**2)
+    W = np.linalg.solve(U.T @ U + ridge * np.eye(5), U.T @ Y)
+    model = gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge").fit(X, y, adjacency=random_problem.A)
+    np.testing.assert_allclose(model.head_.coef_, W, atol=1e-12)
+    np.testing.assert_array_equal(model.transduction_, (X @ W).argmax(axis=1))
+
+
+def test_logistic_on_no_graph_is_softmax_regression(random_problem):
+    """The penalty is λ s m / 2 on a sum of losses, and scikit-learn's is 1 / (2C)."""
+    X, y = random_problem.X, random_problem.y
+    U = X[y >= 0]
+    theirs = LogisticRegression(C=1 / (1e-3 * np.sum(U**2)), tol=1e-10, max_iter=10_000).fit(U, y[y >= 0])
+    model = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(X, y)
+    np.testing.assert_allclose(model.label_distributions_, theirs.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_graph_is_ignored_and_none_is_built(problem, sparse, monkeypatch):
+    X = csr_array(problem.X) if sparse else problem.X
+    with_graph = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(X, problem.y, adjacency=problem.A)
+    monkeypatch.setattr("gssl.methods._inputs.knn_graph", lambda *_: pytest.fail("a graph was built"))
+    without = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(X, problem.y)
+    np.testing.assert_array_equal(without.label_distributions_, with_graph.label_distributions_)
+    np.testing.assert_array_equal(without.predict(X), without.transduction_)
+    assert without.reached_.all()
+    np.testing.assert_array_equal(gssl.NoGraph().fit_transform(X), problem.X)
+    np.testing.assert_array_equal(gssl.NoGraph().fit(X, adjacency=problem.A).transform(X), problem.X)
+
+
+def test_a_neighbour_brings_no_features(problem):
+    """Node 36 is linked to node 0 and has no features itself, so nothing is known about it."""
+    grown = problem.grown(1)
+    grown.A[0, 36] = grown.A[36, 0] = 1
+    model = gssl.EmbeddingClassifier(gssl.NoGraph())
+    with pytest.warns(gssl.GraphWarning, match="nothing is known about 1 node:"):
+        model.fit(grown.X, grown.y, adjacency=grown.A)
+    assert model.reached_.all()
+    np.testing.assert_array_equal(model.informed_, np.arange(37) < 36)
+    np.testing.assert_allclose(model.label_distributions_[36], 1 / 3)
+
+
+def test_features_stay_sparse_and_no_column_per_label_is_made(problem, monkeypatch):
+    """Neither a dense copy of the features nor one column per label: rows are there already."""
+    monkeypatch.setattr(gssl.NoGraph, "_adjoint", lambda *_: pytest.fail("columns per label were made"))
+    model = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(csr_array(problem.X), problem.y)
+    assert "embedding_" not in vars(model)
+    np.testing.assert_array_equal(model.transduction_, problem.truth)
