@@ -9,7 +9,7 @@ import click
 import gssl
 from gssl.cli.errors import Commands
 
-_EMBEDDERS = ("g2cn", "ggc", "ggcm", "ndls", "nograph", "ppr", "sgc", "ssgc")
+_EMBEDDERS = ("deepwalk", "g2cn", "ggc", "ggcm", "ndls", "node2vec", "nograph", "ppr", "sgc", "ssgc")
 _METHODS = (
     "auto",
     "ogc",
@@ -178,8 +178,6 @@ def embed(method: str, depth: int | None, out: Path, seed: int, **options: Any) 
     """
     from gssl.cli.embed import run_embed
 
-    if options["features"] is None:
-        raise ValueError("embeddings are smoothed features: give --features.")
     inputs, talk = _start(options)
     run_embed(inputs, out, method, depth, seed, talk)
 

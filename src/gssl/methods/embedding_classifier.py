@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
 from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
-from gssl.methods._embedder import FiltersOf, GraphEmbedder
+from gssl.methods._embedder import Embedder, FiltersOf, GraphEmbedder
 from gssl.methods._inputs import check_graph, dense, generator
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import select_labelled
@@ -24,9 +24,9 @@ class EmbeddingClassifier(GraphClassifier):
 
     Parameters
     ----------
-    embedder : GraphEmbedder, optional
-        ``G2CN, GGC, GGCM, NDLS, PPR, SGC, SSGC``; ``GGCM()`` if None. With ``NoGraph()`` the head sees
-        plain features: the baseline that any graph has to beat.
+    embedder : estimator, optional
+        ``DeepWalk, G2CN, GGC, GGCM, NDLS, Node2Vec, PPR, SGC, SSGC``; ``GGCM()`` if None. With
+        ``NoGraph()`` the head sees plain features: the baseline that any graph has to beat.
     head : {"logistic", "ridge", "adam"} or a classifier, default="logistic"
         A convex softmax regression, a closed-form ridge, the paper's Adam protocol, each with its
         defaults; or any scikit-learn classifier with ``predict_proba``.
@@ -67,6 +67,7 @@ class EmbeddingClassifier(GraphClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
+            May be None where there is a graph and the embedder does not use features.
         y : array-like of shape (n,)
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
@@ -80,7 +81,7 @@ class EmbeddingClassifier(GraphClassifier):
         """
         X, A, codes = self._start(X, y, adjacency)
         self.embedder_ = GGCM() if self.embedder is None else clone(self.embedder)
-        if not isinstance(self.embedder_, GraphEmbedder):
+        if not isinstance(self.embedder_, Embedder):
             raise ValueError(f"embedder must be an embedder of gssl, such as GGCM(), not {self.embedder!r}.")
         self.embedder_._check_parameters()
         self._fix_randomness()
@@ -88,6 +89,7 @@ class EmbeddingClassifier(GraphClassifier):
         training, held_out = self._rows(codes, validation)
         informed = self._informed(X, A)
         self.__dict__.pop("embedding_", None)  # of an earlier fit
+        self.embedder_._learn(A)
         # once for all passes: what a filter asks of its graph may cost more than the filter
         filters = self.embedder_._filters(A, X.dtype)
         self._fit_inputs = X, A
@@ -101,11 +103,11 @@ class EmbeddingClassifier(GraphClassifier):
             self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
         else:
             self.head_.fit(U_train, codes[training])
-        self.n_iter_ = self.embedder_.n_iter_ = self.embedder_.depth
-        self.embedder_.n_features_in_ = self.n_features_in_
+        self.n_iter_ = self.embedder_.n_iter_
         self.embedder_._fitted_on_graph = adjacency is not None
-        if hasattr(self, "feature_names_in_"):
-            self.embedder_.feature_names_in_ = self.feature_names_in_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(self.embedder_, name, getattr(self, name))
         return self._finish(self._distributions(X, filters, self.__dict__.get("embedding_")), informed)
 
     @cached_property
@@ -115,6 +117,10 @@ class EmbeddingClassifier(GraphClassifier):
             raise AttributeError("there are no embeddings before fit, and a loaded model keeps none: fit it.")
         X, A = self._fit_inputs
         return self.embedder_._apply(X, self.embedder_._filters(A, X.dtype))
+
+    @property
+    def _uses_features(self) -> bool:
+        return bool(getattr(self.embedder, "_uses_features", True))
 
     def _fix_randomness(self) -> None:
         """Make sampled negatives the same in every pass: they are drawn again for the embeddings."""
@@ -130,20 +136,26 @@ class EmbeddingClassifier(GraphClassifier):
         return not getattr(self.embedder, "_uses_graph", True)
 
     def _informed(self, X: Any, A: csr_array) -> np.ndarray:
-        """Tell the nodes that have a feature, or to which the embedder brings one."""
+        """Tell the nodes about which the embedder has anything to say."""
+        if not self._uses_features:
+            # what has no link to a labelled component has no place among its embeddings
+            return np.asarray(self.reached_ & (np.diff(A.indptr) > 0))
         return has_features(X) if self._rows_suffice() else featured_nodes(A, X)
 
     def _label_space_pays(self, X: Any, A: csr_array, n_rows: int) -> bool:
         """Compare hops over d columns with hops over one column per row that is needed and per class."""
         if self._rows_suffice():
             return True  # the rows that are needed are there already
-        return bool(self._columns(X, A, n_rows, len(self.classes_)) < X.shape[1])
+        linear = isinstance(self.embedder_, GraphEmbedder)
+        return linear and self._columns(X, A, n_rows, len(self.classes_)) < X.shape[1]
 
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        embedder = GGCM() if self.embedder is None else self.embedder
+        if not isinstance(embedder, GraphEmbedder):
+            return int(embedder._width(0 if X is None else X.shape[1]))
         n, d = X.shape
         width = n_labelled + n_classes
-        depth = (self.embedder or GGCM()).depth
-        hops = depth * (A.nnz + n)
+        hops = embedder.depth * (A.nnz + n)
         # a sparse X is cheap to read; writing n×d is not
         in_label_space = (hops + (X.nnz if issparse(X) else X.size)) * width
         linear = isinstance(self.head, LinearHead | str)
@@ -182,7 +194,7 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _distributions(self, X: Any, filters: FiltersOf, embedding: np.ndarray | None = None) -> np.ndarray:
         """Give the head's distributions over all classes, also those that only validation nodes have."""
-        if isinstance(self.head_, LinearHead):
+        if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
             # the filter acts on rows and the head on columns: scores may be filtered instead of features
             scores = self.embedder_._apply(multiply(X, self.head_.coef_.astype(X.dtype)), filters)
             predicted = self.head_.distributions(scores + self.head_.intercept_)

@@ -51,7 +51,6 @@ class LabelPropagation(GraphClassifier):
     """
 
     _uses_features = False
-    _knows_nodes = True
 
     def __init__(self, max_iter: int = 10000, tol: float = 1e-6) -> None:
         self.max_iter = max_iter
