@@ -35,7 +35,7 @@ def run_paper(names: tuple[str, ...], out: Path, seeds: int | None, quick: bool,
     store = Store(out / RECORDS)
     count = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
     jobs = missing_jobs(artefacts, store, seeds=count, quick=quick)
-    talk.err.print(f"{len(jobs)} runs to do; {store.path} keeps them, and holds {len(store)} already.")
+    talk.err.print(f"runs to do: {len(jobs)}; kept in {store.path}: {len(store)}", soft_wrap=True)
     done = 0
     with talk.step("running", notes=False) as move:
 

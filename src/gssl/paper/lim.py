@@ -22,8 +22,8 @@ def _entries() -> Iterator[Entry]:
         yield Entry(accuracy, _WITHOUT, group, without, many, tolerance=1.0)
         gap = round(with_ - without, 1)
         yield Entry(accuracy, _GAP, group, gap, few, minus=many, tolerance=1.0, both_ways=True)
-        yield Entry(mse, _WITH, group, small, few, value="training_mse", digits=-2)
-        yield Entry(mse, _WITHOUT, group, large, many, value="training_mse", digits=-2)
+        yield Entry(mse, _WITH, group, small, few, value="training_mse", digits=-1)
+        yield Entry(mse, _WITHOUT, group, large, many, value="training_mse", digits=-1)
 
 
 LIM = Artefact(

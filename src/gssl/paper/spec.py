@@ -110,7 +110,7 @@ class Entry:
     budget : str, optional
         The labels used; the cell's if not given.
     digits : int
-        How many digits to show.
+        How many digits to show after the point; −1: two digits and a power of ten.
     both_ways : bool
         More than the published number is a miss, too: it is a difference, or a time, not an accuracy.
     """

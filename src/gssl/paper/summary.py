@@ -126,7 +126,7 @@ def _line(entry: Entry, store: Store) -> Line:
         return Line(entry, None, 0.0, 0, None, "not run" if entry.cells else "published only")
     ours = float(np.mean(values))
     difference = None
-    if entry.published is not None:
+    if entry.published is not None and entry.digits >= 0:
         # what is judged is what is shown
         difference = round(round(ours, entry.digits) - entry.published, entry.digits)
     return Line(entry, ours, float(np.std(values)), len(values), difference, _verdict(entry, difference))

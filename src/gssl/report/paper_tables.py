@@ -10,6 +10,8 @@ LEGEND = (
     "ours (published); ✗ differs from the published number by more than the tolerance, "
     "↑ is better by more than that; [number] was published for a method that gssl does not have."
 )
+# a terminal is narrow
+_SHORT = {"train+validation": "train+val"}
 _STYLES = {"miss": "bold red", "above": "green", "published only": "dim"}
 
 
@@ -18,7 +20,7 @@ def number(value: float, digits: int) -> str:
 
     Examples
     --------
-    >>> number(81.04, 1), number(0.0037, -2), number(-0.5, 1)
+    >>> number(81.04, 1), number(0.0037, -1), number(-0.5, 1)
     ('81.0', '3.7e-03', '−0.5')
     """
     text = f"{value:.1e}" if digits < 0 else f"{value:.{digits}f}"
@@ -93,15 +95,15 @@ def paper_tables(result: Result) -> list[Table]:
         title = f"{artefact.source}: {artefact.title}" + (f" — {grid.group}" if grid.group else "")
         table = Table(title=Text(f"{title} ({artefact.unit})"), title_justify="left")
         budgets = any(budget for _, budget, _ in grid.rows)
-        table.add_column("method")
+        table.add_column("method", overflow="fold")
         if budgets:
-            table.add_column("labels")
+            table.add_column("labels", no_wrap=True)
         for column in grid.columns:
             table.add_column(column, justify="right")
         for row, budget, lines in grid.rows:
             fields = [_styled(lines.get(column)) for column in grid.columns]
             if any(field.plain for field in fields):
-                table.add_row(Text(row), *([Text(budget)] if budgets else []), *fields)
+                table.add_row(Text(row), *([Text(_SHORT.get(budget, budget))] if budgets else []), *fields)
         tables.append(table)
     return tables
 
