@@ -9,6 +9,7 @@ from gssl.evaluation.health import Health, graph_health
 from gssl.evaluation.held_out import HeldOut, held_out_accuracy
 from gssl.evaluation.least_certain import least_certain
 from gssl.evaluation.node_map import node_map
+from gssl.evaluation.reconstruction import filter_reconstruction_accuracy, reconstruction_accuracy
 
 __all__ = [
     "Bin",
@@ -23,11 +24,13 @@ __all__ = [
     "confidence_histogram",
     "confusion_matrix",
     "expected_calibration_error",
+    "filter_reconstruction_accuracy",
     "graph_gain",
     "graph_health",
     "held_out_accuracy",
     "least_certain",
     "node_map",
+    "reconstruction_accuracy",
     "reliability",
     "summarize",
 ]
