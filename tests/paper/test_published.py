@@ -11,6 +11,7 @@ from gssl.paper.budget import PUBLISHED as BUDGETS
 from gssl.paper.depth import PUBLISHED as DEPTHS
 from gssl.paper.lim import ACCURACY, TRAINING_MSE
 from gssl.paper.measures import MEASURES
+from gssl.paper.reconstruction import PUBLISHED as RECONSTRUCTED
 from gssl.paper.running_time import PUBLISHED as TIMES
 from gssl.paper.table1 import ROWS
 
@@ -64,6 +65,13 @@ def test_table_1(tables):
     published = {row.name: row.published for row in ROWS if any(row.published)}
     assert len(published) == 29
     assert {name: rows[name] for name in published} == published
+
+
+def test_table_3(tables):
+    rows = [row for row in tables("4.341") if len(row) == 8][1:]
+    read = [(row[1], tuple(map(number, row[2:]))) for row in rows]
+    assert read == [item for group in RECONSTRUCTED.values() for item in group.items()]
+    assert len(read) == 12
 
 
 def test_table_5(tables):

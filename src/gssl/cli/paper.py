@@ -20,6 +20,7 @@ from gssl.paper import (
 from gssl.report import LEGEND, claim_texts, paper_tables, write_reproduction, write_result
 
 RECORDS = "records.jsonl"
+_WIDE = 160
 
 
 def list_paper(talk: Talk) -> None:
@@ -65,6 +66,9 @@ def write_paper_page(records: Path, out: Path, talk: Talk) -> None:
 
 def _show(result: Result, talk: Talk) -> None:
     artefact: Artefact = result.artefact
+    if not talk.out.is_terminal:
+        # a file has no edge, and half a number is none
+        talk.out.width = max(talk.out.width, _WIDE)
     for table in paper_tables(result):
         talk.out.print(table)
     talk.say(LEGEND)

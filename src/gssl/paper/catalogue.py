@@ -8,11 +8,12 @@ from gssl.paper.budget import BUDGET
 from gssl.paper.depth import DEPTH
 from gssl.paper.lim import LIM
 from gssl.paper.negatives import NEGATIVES
+from gssl.paper.reconstruction import RECONSTRUCTION
 from gssl.paper.running_time import TIME
 from gssl.paper.spec import Artefact
 from gssl.paper.table1 import TABLE_1
 
-_ALL = (TABLE_1, DEPTH, BUDGET, LIM, ABLATION, NEGATIVES, TIME)
+_ALL = (TABLE_1, DEPTH, BUDGET, LIM, ABLATION, NEGATIVES, RECONSTRUCTION, TIME)
 ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in _ALL}
 
 

@@ -69,7 +69,7 @@ def _cells(dataset: str) -> dict[str, Cell]:
         "OGC": ogc_depths(dataset),
         "SGC": embedder("SGC", dataset, DEPTHS, penalties=[SGC_WEIGHT_DECAY]),
         "S²GC": embedder("SSGC", dataset, DEPTHS),
-        "GGC": embedder("GGC", dataset, DEPTHS),
+        "GGC": embedder("GGC", dataset, DEPTHS, grid={"igc_beta": [0.1, 1.0]}),
         "GGCM": embedder("GGCM", dataset, DEPTHS, grid={"decay": [1.0, 0.9]}),
         "SGC, weight decay tuned": embedder("SGC", dataset, DEPTHS),
     }

@@ -99,7 +99,7 @@ def paper_tables(result: Result) -> list[Table]:
         if budgets:
             table.add_column("labels", no_wrap=True)
         for column in grid.columns:
-            table.add_column(column, justify="right")
+            table.add_column(column, justify="right", overflow="fold")
         for row, budget, lines in grid.rows:
             fields = [_styled(lines.get(column)) for column in grid.columns]
             if any(field.plain for field in fields):
