@@ -87,7 +87,7 @@ def graph_with_loops(dataset: str) -> csr_array:
     folder, _, name = dataset.partition("/")
     if folder != "planetoid":
         return dataset_of(dataset).adjacency
-    lists = read_pickle(find_file(f"planetoid/ind.{name}.graph"))
+    lists: Any = read_pickle(find_file(f"planetoid/ind.{name}.graph"))
     pairs = np.array([(u, v) for u, neighbours in lists.items() for v in neighbours])
     A = csr_array((np.ones(len(pairs)), pairs.T), shape=(len(lists), len(lists)))
     A = csr_array(A + A.T)
