@@ -94,7 +94,7 @@ def _job(cell: Cell, model: Any, depth: int, seed: int) -> Callable[[], Any]:
 
 def _entries() -> Iterator[Entry]:
     dataset = CITATIONS["Pubmed"]
-    settings = {"estimators": _estimators(dataset), "depths": list(DEPTHS), "repeats": 5}
+    settings = {"estimators": _estimators(dataset), "depths": list(DEPTHS), "repeats": 3}
     cell = Cell("time", dataset, settings, random=False)
     for row, published in PUBLISHED.items():
         for depth, seconds, base in zip(DEPTHS, published, PUBLISHED["SGC"], strict=True):
@@ -111,7 +111,7 @@ TIME = Artefact(
     title="Running time by depth on Pubmed",
     entries=tuple(_entries()),
     unit="time, in units of SGC's at the same depth",
-    note="All times of one run on one CPU: the median of five rounds after one that is not counted. "
+    note="All times of one run on one CPU: the median of three rounds after one that is not counted. "
     "Published ratios are those of the paper's CPU seconds. They were measured on other machines and other "
     "code, so nothing is judged.",
     x_title="iterations",
