@@ -9,9 +9,11 @@ import pytest
 from gssl.paper import ARTEFACTS
 from gssl.paper.budget import PUBLISHED as BUDGETS
 from gssl.paper.depth import PUBLISHED as DEPTHS
+from gssl.paper.karate import PUBLISHED as SMOOTHED
 from gssl.paper.lim import ACCURACY, TRAINING_MSE
 from gssl.paper.measures import MEASURES
 from gssl.paper.reconstruction import PUBLISHED as RECONSTRUCTED
+from gssl.paper.reddit import PUBLISHED as REDDIT
 from gssl.paper.running_time import PUBLISHED as TIMES
 from gssl.paper.table1 import ROWS
 
@@ -65,6 +67,18 @@ def test_table_1(tables):
     published = {row.name: row.published for row in ROWS if any(row.published)}
     assert len(published) == 29
     assert {name: rows[name] for name in published} == published
+
+
+def test_table_2(tables):
+    rows = [row for row in tables("FastGCN") if len(row) == 3][1:]
+    assert [number(row[2]) for row in rows] == list(REDDIT.values())
+    assert [row[1] for row in rows] == [name.removesuffix(", unsupervised") for name in REDDIT]
+
+
+def test_table_4(tables):
+    rows = [row for row in tables("GCN (k=1024)") if len(row) == 4][1:]
+    read = {int(row[0].split()[0]): float(row[1][1:6]) for row in rows if "cdots" not in row[0]}
+    assert read == SMOOTHED
 
 
 def test_table_3(tables):

@@ -6,14 +6,29 @@ from difflib import get_close_matches
 from gssl.paper.ablation import ABLATION
 from gssl.paper.budget import BUDGET
 from gssl.paper.depth import DEPTH
+from gssl.paper.filters import FILTERS
+from gssl.paper.karate import KARATE
 from gssl.paper.lim import LIM
 from gssl.paper.negatives import NEGATIVES
 from gssl.paper.reconstruction import RECONSTRUCTION
+from gssl.paper.reddit import REDDIT
 from gssl.paper.running_time import TIME
 from gssl.paper.spec import Artefact
 from gssl.paper.table1 import TABLE_1
 
-_ALL = (TABLE_1, DEPTH, BUDGET, LIM, ABLATION, NEGATIVES, RECONSTRUCTION, TIME)
+_ALL = (
+    TABLE_1,
+    DEPTH,
+    REDDIT,
+    RECONSTRUCTION,
+    BUDGET,
+    LIM,
+    ABLATION,
+    NEGATIVES,
+    FILTERS,
+    KARATE,
+    TIME,
+)
 ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in _ALL}
 
 

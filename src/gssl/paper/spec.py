@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gssl.datasets.location import find_file
 from gssl.paper.estimators import has_estimator
 
 BUDGETS: dict[str, tuple[str, ...]] = {"train": ("train",), "train+validation": ("train", "val")}
@@ -32,6 +33,8 @@ class Cell:
         False: the seed changes nothing, so one seed is enough.
     slow : bool
         Left out of quick runs.
+    needs : str
+        A file without which it is not run, for data that cannot be had everywhere.
 
     Examples
     --------
@@ -47,6 +50,7 @@ class Cell:
     split: str = "public"
     random: bool = True
     slow: bool = False
+    needs: str = ""
 
     def identity(self, seed: int) -> dict[str, Any]:
         """List all that a result depends on."""
@@ -71,8 +75,15 @@ class Cell:
 
     @property
     def available(self) -> bool:
-        """Whether gssl has every method that the settings name."""
-        return all(has_estimator(name) for name in method_names(self.settings))
+        """Whether gssl has every method that the settings name, and the data are here."""
+        return _is_here(self.needs) and all(has_estimator(name) for name in method_names(self.settings))
+
+
+def _is_here(file: str) -> bool:
+    try:
+        return not file or find_file(file).exists()
+    except FileNotFoundError:
+        return False
 
 
 def method_names(settings: Any) -> Iterator[str]:

@@ -145,7 +145,7 @@ def samples(method: str, params: Mapping[str, Any]) -> bool:
     return "negatives" not in takes or params.get("negatives", "complement") != "complement"
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=12)
 def _embedded(
     dataset: str, split: str, method: str, params: Params, depths: tuple[int, ...], seed: int | None
 ) -> dict[int, Rows]:

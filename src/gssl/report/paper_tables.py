@@ -8,7 +8,7 @@ from gssl.paper import Line, Result, grids
 MARKS = {"miss": " ✗", "above": " ↑"}
 LEGEND = (
     "ours (published); ✗ differs from the published number by more than the tolerance, "
-    "↑ is better by more than that; [number] was published for a method that gssl does not have."
+    "↑ is better by more than that; [number] was published and is not computed here."
 )
 # a terminal is narrow
 _SHORT = {"train+validation": "train+val"}
