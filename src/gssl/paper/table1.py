@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from gssl.paper.settings import classifier, embedder, ogc
 from gssl.paper.sources import CITATIONS
@@ -25,8 +26,8 @@ def _tuned(name: str, **more: object) -> Callable[[str], Cell]:
     return lambda dataset: embedder(name, dataset, **more)  # type: ignore[arg-type]
 
 
-def _plain(name: str, budget: str = "train", random: bool = False) -> Callable[[str], Cell]:
-    return lambda dataset: classifier(name, dataset, budget, random=random)
+def _plain(name: str, budget: str = "train", **params: Any) -> Callable[[str], Cell]:
+    return lambda dataset: classifier(name, dataset, budget, **params)
 
 
 NONE: Numbers = (None, None, None)
@@ -41,6 +42,8 @@ _WALKS = {"head": "logistic", "penalties": [1e-4, 1e-3, 1e-2], "slow": True}
 ROWS = (
     Row("LP", (71.5, 48.9, 65.8), BOTH, _plain("LabelPropagation", BOTH)),
     Row("LP, train only", NONE, "train", _plain("LabelPropagation")),
+    Row("LP with class mass", NONE, BOTH, _plain("LabelPropagation", BOTH, class_mass=True)),
+    Row("LP with class mass, train only", NONE, "train", _plain("LabelPropagation", class_mass=True)),
     Row("LabelSpreading", NONE, "train", _plain("LabelSpreading")),
     Row("ManiReg", (59.5, 60.1, 70.7), "train", _plain("ManifoldRegularization")),
     Row("GCN", (81.5, 70.3, 79.0)),
