@@ -1,6 +1,5 @@
 """The commands and their options; each imports what it needs when it runs, so that ``--help`` is quick."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,11 @@ import click
 
 import gssl
 from gssl.cli.errors import Commands
+from gssl.cli.options import TALK as _TALK
+from gssl.cli.options import Place as _Place
+from gssl.cli.options import options as _options
+from gssl.cli.options import set_threads as _set_threads
+from gssl.cli.paper_commands import paper
 
 _EMBEDDERS = ("deepwalk", "g2cn", "ggc", "ggcm", "ndls", "node2vec", "nograph", "ppr", "sgc", "ssgc")
 _METHODS = (
@@ -19,24 +23,6 @@ _METHODS = (
     "manifoldregularization",
     "correctandsmooth",
 )
-
-
-class _Place(click.Path):
-    """A path; ``~`` is the user's home here too, where the shell left it as it is."""
-
-    def convert(self, *arguments: Any) -> Path:
-        return Path(str(super().convert(*arguments))).expanduser()
-
-
-def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Put several options on a command, in the order in which they are listed."""
-
-    def decorate(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 _EDGES = click.option(
@@ -69,11 +55,6 @@ _SEED = click.option(
     show_default=True,
     help="Makes a run repeatable.",
 )
-_TALK = _options(
-    click.option("--threads", type=click.IntRange(min=1), metavar="T", help="All CPUs if not given."),
-    click.option("-q", "--quiet", is_flag=True, help="Nothing but errors."),
-    click.option("-v", "--verbose", is_flag=True, help="Also what the library logs."),
-)
 
 
 def _start(options: dict[str, Any]) -> tuple[Any, Any]:
@@ -86,16 +67,6 @@ def _start(options: dict[str, Any]) -> tuple[Any, Any]:
     names = ("edges", "features", "labels", "text", "id_column", "knn", "normalize")
     columns = tuple(part.strip() for part in options.pop("edge_columns").split(",") if part.strip())
     return Inputs(**{name: options.pop(name, None) for name in names}, edge_columns=columns), talk
-
-
-def _set_threads(threads: int | None) -> None:
-    if threads is not None:
-        from threadpoolctl import threadpool_limits
-
-        from gssl.operators import set_threads
-
-        set_threads(threads)
-        threadpool_limits(threads)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -240,81 +211,4 @@ def fetch(name: str) -> None:
     click.echo(repr(gssl.datasets.load(name, download=True)))
 
 
-_RUN_PAPER = _options(
-    click.option("--quick", is_flag=True, help="Two seeds, and nothing slow: a few minutes."),
-    click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N−1; 10 if not given."),
-    click.option(
-        "--out", type=_Place(), default=Path("gssl-paper"), show_default=True, help="Results are kept here."
-    ),
-    _TALK,
-)
-
-
-@app.group()
-def paper() -> None:
-    """Compute the tables and figures of the paper, beside the published numbers."""
-
-
-def _talk(options: dict[str, Any]) -> Any:
-    """Take the options of the voice and the threads out."""
-    from gssl.cli.console import Talk
-
-    _set_threads(options.pop("threads"))
-    return Talk(options.pop("quiet"), options.pop("verbose"))
-
-
-@paper.command("list")
-def list_paper() -> None:
-    """List the tables and figures."""
-    from gssl.cli.console import Talk
-    from gssl.cli.paper import list_paper
-
-    list_paper(Talk())
-
-
-@paper.command("run")
-@click.argument("names", nargs=-1, required=True, metavar="NAME…")
-@_RUN_PAPER
-def run_paper(names: tuple[str, ...], out: Path, seeds: int | None, quick: bool, **options: Any) -> None:
-    """Compute some tables and figures; finished runs are kept, so a stopped one goes on.
-
-    \b
-    Example:
-      gssl paper run table1 depth --seeds 3 --out results
-    """
-    from gssl.cli.paper import run_paper
-
-    run_paper(names, out, seeds, quick, _talk(options))
-
-
-@paper.command("all")
-@_RUN_PAPER
-def run_all(out: Path, seeds: int | None, quick: bool, **options: Any) -> None:
-    """Compute all tables and figures, and a page about them.
-
-    \b
-    Example:
-      gssl paper all --quick --out results
-    """
-    from gssl.cli.paper import run_paper, write_paper_page
-    from gssl.paper import ARTEFACTS
-
-    talk = _talk(options)
-    run_paper(tuple(ARTEFACTS), out, seeds, quick, talk)
-    write_paper_page(out, out, talk)
-
-
-@paper.command()
-@click.option("--records", type=_Place(), default=Path("gssl-paper"), show_default=True)
-@click.option("--out", type=_Place(), default=Path("docs"), show_default=True)
-def page(records: Path, out: Path) -> None:
-    """Write reproduction.md from what has been run: published, ours, difference, misses.
-
-    \b
-    Example:
-      gssl paper page --records results --out docs
-    """
-    from gssl.cli.console import Talk
-    from gssl.cli.paper import write_paper_page
-
-    write_paper_page(records, out, Talk())
+app.add_command(paper)
