@@ -209,29 +209,25 @@ def test_options(spoiled, refused):
     assert "No such option" in refused("--colour")
     assert "no dataset 'nope'" in refused("datasets", "fetch", "nope")
     assert "give --features" in refused("embed", "--edges", "e.csv", "--out", "u.npy")
+    deep = ["embed", "--edges", "e.csv", "--features", "f.csv", "--out", "u.npy", "--depth", 2, "--method"]
+    for method in ("node2vec", "nograph"):
+        assert f"--depth counts iterations, of which {method} has none" in refused(*deep, method)
 
 
 def test_models(graph, run, refused):
     where = ["--edges", "e.csv", "--features", "f.csv"]
     run("classify", *where, "--labels", "l.csv", "--out", "p.csv", "--save", "m.gssl")
-    run(
-        "classify",
-        *where,
-        "--labels",
-        "l.csv",
-        "--out",
-        "p.csv",
-        "--save",
-        "lp.gssl",
-        "--method",
-        "labelpropagation",
-    )
+    by_nodes = ["labelpropagation", "correctandsmooth", "deepwalk"]
+    for method in by_nodes:
+        save = ["--save", f"{method}.gssl", "--method", method]
+        run("classify", *where, "--labels", "l.csv", "--out", "p.csv", *save)
     Path("cut.gssl").write_bytes(Path("m.gssl").read_bytes()[:-9])
     predict = ["predict", "--out", "p2.csv", "--model"]
     assert "nowhere.gssl is not there" in refused(*predict, "nowhere.gssl", *where)
     assert "e.csv is not a saved model" in refused(*predict, "e.csv", *where)
     assert "cut.gssl is not a saved model, or not a whole one" in refused(*predict, "cut.gssl", *where)
-    assert "labels belong to the nodes it was fitted to" in refused(*predict, "lp.gssl", *where)
+    for method in by_nodes:
+        assert "labels belong to the nodes it was fitted to" in refused(*predict, f"{method}.gssl", *where)
     assert "give those of the new graph" in refused(*predict, "m.gssl", "--edges", "e.csv")
     graph.write("fewer.csv", ["id", "a", "b"], [(i, 1, 2) for i in graph.ids])
     sentence = refused(*predict, "m.gssl", "--edges", "e.csv", "--features", "fewer.csv")

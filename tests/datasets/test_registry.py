@@ -67,6 +67,7 @@ def test_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch):
 
 def test_list_names_what_load_can_give(away: Path):
     fixed = ("cora", "digits", "karate", "planetoid/cora", "planetoid/citeseer", "planetoid/pubmed")
+    fixed += ("reddit", "reddit-dgl", "synthetic/reddit")
     assert list_datasets() == fixed
     put(away / "cache", 1)
     assert list_datasets() == (*fixed, "graphs/pair")

@@ -261,3 +261,16 @@ def test_label_spreading_is_at_its_fixed_point_far_from_labels():
     F = np.linalg.solve(np.eye(n) - alpha * A / np.sqrt(np.outer(D, D)), np.eye(2)[y] * (y >= 0)[:, None])
     model = gssl.LabelSpreading(alpha).fit(None, y, adjacency=A)
     np.testing.assert_allclose(model.label_distributions_, F / F.sum(axis=1, keepdims=True), atol=0.01)
+
+
+def test_class_mass_gives_every_class_its_share_of_the_unlabelled_nodes(random_problem):
+    A, y = random_problem.A, random_problem.y
+    plain = gssl.LabelPropagation(tol=1e-14).fit(None, y, adjacency=A)
+    scaled = gssl.LabelPropagation(tol=1e-14, class_mass=True).fit(None, y, adjacency=A)
+    free = y < 0
+    F = plain.label_distributions_[free]
+    shares = np.bincount(y[~free]) / np.count_nonzero(~free)
+    expected = F * shares / F.sum(axis=0)
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(scaled.label_distributions_[free], expected, rtol=1e-10)
+    np.testing.assert_array_equal(scaled.transduction_[~free], y[~free])

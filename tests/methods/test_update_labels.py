@@ -77,6 +77,17 @@ def test_a_head_is_what_a_fit_would_give(data, labels, embedder, head, in_label_
         np.testing.assert_array_equal(model.predict(X, adjacency=A), fresh.predict(X, adjacency=A))
 
 
+@pytest.mark.filterwarnings("ignore:nothing is known about")
+def test_walks_are_not_walked_again(data, labels, monkeypatch):
+    walks = gssl.DeepWalk(dimensions=8, walks_per_node=1, random_state=0)
+    model = gssl.EmbeddingClassifier(walks).fit(None, labels[0], adjacency=data.adjacency)
+    fresh = gssl.EmbeddingClassifier(walks).fit(None, labels[1], adjacency=data.adjacency)
+    monkeypatch.setattr(gssl.DeepWalk, "_learn", None)
+    model.update_labels(labels[1])
+    np.testing.assert_array_equal(model.label_distributions_, fresh.label_distributions_)
+    np.testing.assert_array_equal(model.informed_, fresh.informed_)
+
+
 def test_only_new_labels_and_classes_are_propagated(data, labels, columns, monkeypatch):
     always(monkeypatch, embedding_classifier.EmbeddingClassifier, True)
     model = gssl.EmbeddingClassifier(gssl.SGC(depth=3)).fit(

@@ -3,7 +3,19 @@ import sys
 
 import pytest
 
-HEAVY = {"sklearn", "numba", "duckdb", "altair", "torch", "networkx", "pandas", "rich", "pooch", "dask"}
+HEAVY = {
+    "sklearn",
+    "numba",
+    "duckdb",
+    "altair",
+    "torch",
+    "networkx",
+    "pandas",
+    "rich",
+    "pooch",
+    "dask",
+    "gensim",
+}
 
 
 def test_importing_gssl_loads_nothing_heavy():

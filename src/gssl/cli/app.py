@@ -1,6 +1,5 @@
 """The commands and their options; each imports what it needs when it runs, so that ``--help`` is quick."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +7,13 @@ import click
 
 import gssl
 from gssl.cli.errors import Commands
+from gssl.cli.options import TALK as _TALK
+from gssl.cli.options import Place as _Place
+from gssl.cli.options import options as _options
+from gssl.cli.options import set_threads as _set_threads
+from gssl.cli.paper_commands import paper
 
-_EMBEDDERS = ("g2cn", "ggc", "ggcm", "ndls", "nograph", "ppr", "sgc", "ssgc")
+_EMBEDDERS = ("deepwalk", "g2cn", "ggc", "ggcm", "ndls", "node2vec", "nograph", "ppr", "sgc", "ssgc")
 _METHODS = (
     "auto",
     "ogc",
@@ -19,24 +23,6 @@ _METHODS = (
     "manifoldregularization",
     "correctandsmooth",
 )
-
-
-class _Place(click.Path):
-    """A path; ``~`` is the user's home here too, where the shell left it as it is."""
-
-    def convert(self, *arguments: Any) -> Path:
-        return Path(str(super().convert(*arguments))).expanduser()
-
-
-def _options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Put several options on a command, in the order in which they are listed."""
-
-    def decorate(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 _EDGES = click.option(
@@ -69,11 +55,6 @@ _SEED = click.option(
     show_default=True,
     help="Makes a run repeatable.",
 )
-_TALK = _options(
-    click.option("--threads", type=click.IntRange(min=1), metavar="T", help="All CPUs if not given."),
-    click.option("-q", "--quiet", is_flag=True, help="Nothing but errors."),
-    click.option("-v", "--verbose", is_flag=True, help="Also what the library logs."),
-)
 
 
 def _start(options: dict[str, Any]) -> tuple[Any, Any]:
@@ -82,14 +63,7 @@ def _start(options: dict[str, Any]) -> tuple[Any, Any]:
     from gssl.cli.inputs import Inputs
 
     talk = Talk(options.pop("quiet"), options.pop("verbose"))
-    threads = options.pop("threads")
-    if threads is not None:
-        from threadpoolctl import threadpool_limits
-
-        from gssl.operators import set_threads
-
-        set_threads(threads)
-        threadpool_limits(threads)
+    _set_threads(options.pop("threads"))
     names = ("edges", "features", "labels", "text", "id_column", "knn", "normalize")
     columns = tuple(part.strip() for part in options.pop("edge_columns").split(",") if part.strip())
     return Inputs(**{name: options.pop(name, None) for name in names}, edge_columns=columns), talk
@@ -178,8 +152,6 @@ def embed(method: str, depth: int | None, out: Path, seed: int, **options: Any) 
     """
     from gssl.cli.embed import run_embed
 
-    if options["features"] is None:
-        raise ValueError("embeddings are smoothed features: give --features.")
     inputs, talk = _start(options)
     run_embed(inputs, out, method, depth, seed, talk)
 
@@ -237,3 +209,6 @@ def fetch(name: str) -> None:
       gssl datasets fetch planetoid/pubmed
     """
     click.echo(repr(gssl.datasets.load(name, download=True)))
+
+
+app.add_command(paper)

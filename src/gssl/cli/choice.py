@@ -6,7 +6,7 @@ from typing import Any
 from gssl import methods
 from gssl.methods import EmbeddingClassifier, LabelPropagation
 from gssl.methods._classifier import GraphClassifier
-from gssl.methods._embedder import GraphEmbedder
+from gssl.methods._embedder import Embedder
 
 
 def classifier_names() -> dict[str, type]:
@@ -17,13 +17,13 @@ def classifier_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(classifier_names())[:3]
-    ['correctandsmooth', 'g2cn', 'ggc']
+    ['correctandsmooth', 'deepwalk', 'g2cn']
     """
     kinds = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
     return {
         name.lower(): kind
         for name, kind in kinds.items()
-        if kind is not EmbeddingClassifier and issubclass(kind, GraphClassifier | GraphEmbedder)
+        if kind is not EmbeddingClassifier and issubclass(kind, GraphClassifier | Embedder)
     }
 
 
@@ -33,9 +33,9 @@ def embedder_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(embedder_names())
-    ['g2cn', 'ggc', 'ggcm', 'ndls', 'nograph', 'ppr', 'sgc', 'ssgc']
+    ['deepwalk', 'g2cn', 'ggc', 'ggcm', 'ndls', 'node2vec', 'nograph', 'ppr', 'sgc', 'ssgc']
     """
-    return {name: kind for name, kind in classifier_names().items() if issubclass(kind, GraphEmbedder)}
+    return {name: kind for name, kind in classifier_names().items() if issubclass(kind, Embedder)}
 
 
 def choose_classifier(name: str, seed: int, has_features: bool) -> Any:
@@ -48,14 +48,14 @@ def choose_classifier(name: str, seed: int, has_features: bool) -> Any:
     """
     if name == "auto":
         return make(EmbeddingClassifier, seed) if has_features else LabelPropagation()
-    kind = classifier_names()[name]
-    if not has_features and getattr(kind, "_uses_features", True):
+    model = make(classifier_names()[name], seed)
+    if isinstance(model, Embedder):
+        model = EmbeddingClassifier(model, random_state=seed)
+    if not has_features and model._uses_features:
         raise ValueError(
             f"--method {name} learns from features: give --features, or take --method labelpropagation."
         )
-    if issubclass(kind, GraphEmbedder):
-        return EmbeddingClassifier(make(kind, seed), random_state=seed)
-    return make(kind, seed)
+    return model
 
 
 def make(kind: type, seed: int) -> Any:

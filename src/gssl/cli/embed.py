@@ -15,8 +15,12 @@ def run_embed(inputs: Inputs, out: Path, method: str, depth: int | None, seed: i
     check_outputs(
         [out, out.with_suffix(".ids.npy") if out.suffix.lower() == ".npy" else None], inputs.sources()
     )
-    problem = read_problem(inputs, talk)
     model = make(embedder_names()[method], seed)
+    if inputs.features is None and model._uses_features:
+        raise ValueError(f"embeddings of {method} are made of features: give --features.")
+    if depth is not None and "depth" not in model.get_params():
+        raise ValueError(f"--depth counts iterations, of which {method} has none: leave it out.")
+    problem = read_problem(inputs, talk)
     if depth is not None:
         model.set_params(depth=depth)
     refuse_if_too_large(problem, model)

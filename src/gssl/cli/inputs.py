@@ -23,6 +23,7 @@ from gssl.io import (
     refuse_overwrite,
 )
 from gssl.methods._classifier import GraphClassifier
+from gssl.methods._embedder import Embedder
 
 # of all absolute values: a feature with so great a part decides alone
 _DROWNING = 0.95
@@ -150,6 +151,8 @@ def refuse_if_too_large(problem: Problem, model: Any) -> None:
     if isinstance(model, GraphClassifier):
         n_classes = len({label for label in problem.y if label is not None})
         columns = model._columns(X, problem.adjacency, int(problem.given.sum()), n_classes)
+    elif isinstance(model, Embedder):
+        columns = model._width(columns)
     needed = 3 * n * columns * (8 if X is None else X.dtype.itemsize) + 2 * problem.adjacency.nnz * 8
     free = available_memory()
     if needed > free:

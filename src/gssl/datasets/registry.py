@@ -14,6 +14,8 @@ from gssl.datasets.karate import load_karate
 from gssl.datasets.location import search_places
 from gssl.datasets.npz_graphs import load_npz
 from gssl.datasets.planetoid import load_planetoid
+from gssl.datasets.reddit import load_reddit, read_reddit, sibling_links
+from gssl.datasets.synthetic_reddit import make_synthetic_reddit
 
 
 def _planetoid(name: str, data_dir: str | Path | None, download: bool) -> Dataset:
@@ -31,6 +33,9 @@ _LOADERS: dict[str, Callable[[str, str | Path | None, bool], Dataset]] = {
     "planetoid/cora": _planetoid,
     "planetoid/citeseer": _planetoid,
     "planetoid/pubmed": _planetoid,
+    "reddit": lambda name, data_dir, _: load_reddit(name, data_dir=data_dir),
+    "reddit-dgl": lambda name, data_dir, _: load_reddit(name, data_dir=data_dir),
+    "synthetic/reddit": lambda *_: make_synthetic_reddit(),
 }
 
 
@@ -42,7 +47,10 @@ def load(name: str | Path, *, data_dir: str | Path | None = None, download: bool
     name : str or path
         ``"cora"``, ``"digits"`` and ``"karate"`` come with the package; ``"planetoid/cora"``,
         ``"planetoid/citeseer"``, ``"planetoid/pubmed"`` and ``"graphs/<name>"`` are files, looked for in
-        ``GSSL_DATA_DIR``, ``../shared/data`` and the user's cache.
+        ``GSSL_DATA_DIR``, ``../shared/data`` and the user's cache, and so are ``"reddit"`` and
+        ``"reddit-dgl"`` (:func:`gssl.datasets.reddit.load_reddit`). ``"synthetic/reddit"`` is drawn, a
+        tenth of Reddit's size. A path to ``reddit.npz`` or ``reddit_data.npz`` needs the file of links
+        beside it.
     data_dir : path, optional
         Look in this folder only.
     download : bool
@@ -55,7 +63,9 @@ def load(name: str | Path, *, data_dir: str | Path | None = None, download: bool
     """
     text = str(name)
     if text.endswith(".npz"):
-        return load_npz(Path(text).expanduser())
+        path = Path(text).expanduser()
+        links = sibling_links(path)
+        return load_npz(path) if links is None else read_reddit(path, links)
     folder, _, graph = text.partition("/")
     if folder == "graphs" and graph and Path(graph).name == graph:
         return _graph(text, data_dir, download)

@@ -7,8 +7,17 @@ from gssl.evaluation.confusion import Confusion, confusion_matrix
 from gssl.evaluation.graph_gain import GraphGain, graph_gain
 from gssl.evaluation.health import Health, graph_health
 from gssl.evaluation.held_out import HeldOut, held_out_accuracy
+from gssl.evaluation.inductive import inductive_accuracy
 from gssl.evaluation.least_certain import least_certain
 from gssl.evaluation.node_map import node_map
+from gssl.evaluation.oversmoothing import (
+    limit_ratios,
+    oversmoothing_gap,
+    principal_plane,
+    smoothing_limit,
+)
+from gssl.evaluation.reconstruction import filter_reconstruction_accuracy, reconstruction_accuracy
+from gssl.evaluation.spectrum import convolution_curve, filter_response, inverse_convolution_curve
 
 __all__ = [
     "Bin",
@@ -22,12 +31,22 @@ __all__ = [
     "compare",
     "confidence_histogram",
     "confusion_matrix",
+    "convolution_curve",
     "expected_calibration_error",
+    "filter_reconstruction_accuracy",
+    "filter_response",
     "graph_gain",
     "graph_health",
     "held_out_accuracy",
+    "inductive_accuracy",
+    "inverse_convolution_curve",
     "least_certain",
+    "limit_ratios",
     "node_map",
+    "oversmoothing_gap",
+    "principal_plane",
+    "reconstruction_accuracy",
     "reliability",
+    "smoothing_limit",
     "summarize",
 ]

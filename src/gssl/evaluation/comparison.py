@@ -48,6 +48,7 @@ def compare(
     *,
     parts: tuple[str, ...] = ("train",),
     on_record: Callable[[Record, Any], None] | None = None,
+    fit_settings: Mapping[str, Any] | None = None,
 ) -> list[Record]:
     """Fit every model to every draw of labels and score it on the draw's test nodes.
 
@@ -63,6 +64,8 @@ def compare(
         The label budget: which parts the models may learn from.
     on_record : callable, optional
         Called with each record and its fitted model, for progress.
+    fit_settings : mapping, optional
+        More for each model's fit, such as ``anchors``.
 
     Returns
     -------
@@ -85,7 +88,7 @@ def compare(
         y[seen] = data.labels[seen]
         for name, model in models.items():
             start = perf_counter()
-            fitted = clone(model).fit(data.features, y, adjacency=data.adjacency)
+            fitted = clone(model).fit(data.features, y, adjacency=data.adjacency, **(fit_settings or {}))
             seconds = perf_counter() - start
             record = Record(
                 method=name,

@@ -9,6 +9,7 @@ import numpy as np
 from gssl import methods
 from gssl.datasets.matrices import csr_from_parts
 from gssl.io.fitted_attributes import Fitted, fitted_attributes
+from gssl.methods._embedder import Embedder
 
 
 def rebuild(description: Any, tensors: dict[str, np.ndarray]) -> Any:
@@ -198,20 +199,28 @@ def _check_parts(model: Any) -> None:
     limit = getattr(model, "max_iter", getattr(model, "depth", steps))
     if steps > max(limit, 1):
         raise ValueError(f"it ran {steps} iterations where {limit} were allowed.")
-    for name in ("embedder_", "head_", "base_"):
-        part = getattr(model, name, None)
-        if part is not None and part.n_features_in_ != model.n_features_in_:
-            raise ValueError(
-                f"{name!r} has {part.n_features_in_} features and the model {model.n_features_in_}."
-            )
-    head, embedder = getattr(model, "head_", None), getattr(model, "embedder_", None)
-    if embedder is not None and not hasattr(embedder, "transform"):
-        raise ValueError(f"its embedder is a {type(embedder).__name__}.")
-    if head is not None:
-        _check_codes("head", head, model, fewest=1)
+    # features may be missing where a method does not use them
+    d = getattr(model, "n_features_in_", 0)
+    widths = {"embedder_": d, "head_": d, "base_": d}
+    if hasattr(model, "embedder_"):
+        if not isinstance(model.embedder_, Embedder):
+            raise ValueError(f"its embedder is a {type(model.embedder_).__name__}.")
+        widths["head_"] = model.embedder_._width(d)
+    for name, width in widths.items():
+        if hasattr(model, name):
+            _check_width(name, getattr(getattr(model, name), "n_features_in_", 0), width)
+    if isinstance(model, Embedder) and "embedding_" in vars(model):
+        _check_width("embedding_", model.embedding_.shape[1], model._width(d))
+    if hasattr(model, "head_"):
+        _check_codes("head", model.head_, model, fewest=1)
     if hasattr(model, "base_"):
         # its distributions are taken as they are, so it must know every class
         _check_codes("base", model.base_, model, fewest=len(model.classes_))
+
+
+def _check_width(name: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"{name!r} has {found} features and the model {expected}.")
 
 
 def _check_codes(role: str, part: Any, model: Any, fewest: int) -> None:

@@ -25,7 +25,8 @@ def save(
     path : path
         By custom ending in ``.gssl``.
     embedding : bool, default=True
-        Whether to keep the ``embedding_`` of an embedder; that of a classifier is never kept.
+        Whether to keep the ``embedding_`` of an embedder; that of a classifier is kept only where walks
+        made it, for it cannot be computed again.
 
     settings : dict of str, optional
         How the features were made, or whatever else must not be forgotten: see :func:`read_settings`.

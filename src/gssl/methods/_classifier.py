@@ -1,17 +1,17 @@
 """Methods with labels: what they check, keep and predict alike."""
 
 from abc import ABCMeta, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.graph import check_adjacency, nearest_rows, reached_nodes, surroundings
+from gssl.graph import nearest_rows, reached_nodes, surroundings
 from gssl.methods._balance import class_shares, read_priors
 from gssl.methods._distributions import decide, reweigh
-from gssl.methods._inputs import N_NEIGHBORS, check_features, check_graph
+from gssl.methods._inputs import N_NEIGHBORS, check_graph, check_optional_features
 from gssl.methods._labels import UNLABELLED, encode_labels
 from gssl.methods._selection import select_nodes
 from gssl.operators import NormalizedAdjacency, normalized_adjacency
@@ -23,11 +23,15 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     A subclass calls ``_start`` and ``_finish`` in fit and says how a grown or new graph is scored.
     """
 
-    # False: X only serves to build a graph where there is none, and may be None where there is one
-    _uses_features: ClassVar[bool] = True
+    @property
+    def _uses_features(self) -> bool:
+        """False: X only serves to build a graph where there is none, and may be None where there is one."""
+        return True
 
-    # True: labels belong to the nodes of fit, so only a graph that begins with them can be predicted
-    _knows_nodes: ClassVar[bool] = False
+    @property
+    def _knows_nodes(self) -> bool:
+        """True: what was learned belongs to the nodes of fit, so a graph without them cannot be predicted."""
+        return not self._uses_features
 
     # the shares of the classes among the nodes that are predicted; a parameter of the methods whose
     # distributions are those of their labels
@@ -51,7 +55,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
         """Check the inputs of fit; give features, graph and class codes."""
-        X = self._check_features(X, adjacency, reset=True)
+        X = check_optional_features(self, X, adjacency, reset=True)
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
         self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
@@ -84,14 +88,6 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 f"with the {len(self._fit_codes)} nodes of fit, but this one has only {n_nodes} nodes."
             )
         return np.concatenate([self._fit_codes, np.full(n_new, UNLABELLED)])
-
-    def _check_features(self, X: Any, adjacency: Any, *, reset: bool) -> Any:
-        if X is None and not self._uses_features:
-            if adjacency is None:
-                raise ValueError("there is neither X nor adjacency: give a graph, or features to build one.")
-            n = check_adjacency(adjacency, allow_empty=True).shape[0]
-            return csr_array((n, 0), dtype=np.float64)
-        return check_features(self, X, reset=reset)
 
     def _finish(self, P: np.ndarray, informed: np.ndarray, class_weight: Any = None) -> Self:
         """Keep the distributions, uniform for the nodes about which nothing can be known.
@@ -137,7 +133,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         A model that learns from features scores any graph that has the same features; the new graph
         has no labels that could guide it, so OGC may differ from ``transduction_`` on its own graph. A
         model that goes back to the labels themselves (``LabelPropagation``, ``LabelSpreading``,
-        ``CorrectAndSmooth``) needs a graph that has grown: its first nodes are those of fit.
+        ``CorrectAndSmooth``) needs a graph that has grown: its first nodes are those of fit. One on walks
+        (``DeepWalk``, ``Node2Vec``) knows the graph of fit alone.
 
         A filter of K hops sees no farther than K hops: ``OGC`` (one per iteration of fit), ``SGC``, ``SSGC``,
         ``PPR`` and ``G2CN`` (two per step). ``GGC`` and ``GGCM`` push all unlinked nodes apart, ``NDLS``
@@ -170,7 +167,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _predict(self, X: Any, adjacency: Any, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Give distributions, and for which nodes anything is known."""
         check_is_fitted(self)
-        X = self._check_features(X, adjacency, reset=False)
+        X = check_optional_features(self, X, adjacency, reset=False)
         chosen = None if nodes is None else select_nodes(nodes, X.shape[0], "nodes")
         if adjacency is not None or self._rows_suffice():
             n = X.shape[0]

@@ -1,4 +1,4 @@
-"""Methods without labels: a linear filter on the graph, applied to any columns, or transposed."""
+"""Methods without labels; most are a linear filter on the graph, applied to any columns, or transposed."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
@@ -9,40 +9,39 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.methods._inputs import check_features, check_graph, check_number, dense
+from gssl.methods._inputs import check_features, check_graph, check_number, check_optional_features, dense
 from gssl.operators import Filters, normalized_adjacency
 
 FiltersOf = Callable[[int], Filters]
 
 
-class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
-    """Features and a graph in, smoothed features out.
+class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+    """A graph and, if the method uses them, features in, a row of numbers for every node out."""
 
-    A subclass says how its filter is applied, transposed, and followed from one depth to the next; most are
-    a :class:`gssl.methods._stepwise.StepwiseEmbedder`. Every filter is linear in X and treats columns alike,
-    so it serves features and scores of classes.
-    """
-
-    depth: int
+    # False: X only serves to build a graph where there is none, and may be None where there is one
+    _uses_features: ClassVar[bool] = True
     # False: a row's embedding depends on that row alone
     _uses_graph: ClassVar[bool] = True
 
     @abstractmethod
-    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
-        """Yield the output of the filter after 1, 2, … ``depth`` iterations, each in an array of its own."""
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
 
     @abstractmethod
-    def _apply(self, X: Any, filters: FiltersOf) -> np.ndarray:
-        """Give the output of the whole filter."""
+    def _width(self, n_features: int) -> int:
+        """Count the numbers that every node gets."""
 
     @abstractmethod
-    def _adjoint(self, E: csr_array, filters: FiltersOf) -> np.ndarray:
-        """Apply the transposed filter to the columns of E."""
+    def _learn(self, A: csr_array) -> None:
+        """Learn what there is to learn from the graph of fit, and set ``n_iter_``."""
 
-    def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:
-        """Give the matrices of each iteration on one graph."""
-        filters = Filters(normalized_adjacency(A, dtype))
-        return lambda k: filters
+    @abstractmethod
+    def _filters(self, A: csr_array, dtype: Any) -> Any:
+        """Give what embedding asks of a graph, once for all passes, or say why that graph cannot be."""
+
+    @abstractmethod
+    def _apply(self, X: Any, filters: Any) -> np.ndarray:
+        """Embed the nodes of the graph that the filters were made for."""
 
     def _reach(self) -> int | None:
         """Count the hops within which lies all that a node's embedding depends on; None: no number does."""
@@ -52,8 +51,86 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         """Check a graph over the rows of X, or make what stands for it where there is none."""
         return check_graph(adjacency, X, allow_empty=allow_empty)
 
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
+        """Compute the embedding of every node.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            A method that does not use features takes None where there is a graph.
+        y : ignored
+        adjacency : array-like or sparse matrix of shape (n, n), optional
+            Built from the nearest neighbours in X if None.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        X = check_optional_features(self, X, adjacency, reset=True)
+        self._fitted_on_graph = adjacency is not None
+        A = self._graph(adjacency, X)
+        self._learn(A)
+        filters = self._filters(A, X.dtype)
+        del A  # the filters have what they need of it, and embeddings take much memory
+        self.embedding_ = self._apply(X, filters)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
+        """Fit and give the embedding of every node: see :meth:`fit`."""
+        return self.fit(X, y, adjacency=adjacency).embedding_
+
+    def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+        """Embed the nodes of another graph that has the same features, if the method can.
+
+        The whole graph is embedded: give the nodes of fit again if the new ones are linked to them.
+        """
+        check_is_fitted(self)
+        X = check_optional_features(self, X, adjacency, reset=False)
+        if adjacency is None and self._uses_graph and self._fitted_on_graph:
+            raise ValueError(
+                f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
+                "rows of X, to transform."
+            )
+        return self._apply(X, self._filters(self._graph(adjacency, X, allow_empty=True), X.dtype))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class GraphEmbedder(OneToOneFeatureMixin, Embedder):
+    """Features and a graph in, smoothed features out.
+
+    A subclass says how its filter is applied, transposed, and followed from one depth to the next; most are
+    a :class:`gssl.methods._stepwise.StepwiseEmbedder`. Every filter is linear in X and treats columns alike,
+    so it serves features and scores of classes.
+    """
+
+    depth: int
+
+    @abstractmethod
+    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
+        """Yield the output of the filter after 1, 2, … ``depth`` iterations, each in an array of its own."""
+
+    @abstractmethod
+    def _adjoint(self, E: csr_array, filters: FiltersOf) -> np.ndarray:
+        """Apply the transposed filter to the columns of E."""
+
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=0, whole=True)
+
+    def _width(self, n_features: int) -> int:
+        return n_features
+
+    def _learn(self, A: csr_array) -> None:
+        self.n_iter_ = self.depth
+
+    def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:
+        """Give the matrices of each iteration on one graph."""
+        filters = Filters(normalized_adjacency(A, dtype))
+        return lambda k: filters
 
     def iter_embeddings(self, X: Any, *, adjacency: Any = None) -> Iterator[np.ndarray]:
         """Yield the embeddings after 0, 1, … ``depth`` iterations: one run serves all depths.
@@ -74,47 +151,7 @@ class GraphEmbedder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metac
         yield dense(X, copy=True)
         yield from self._embeddings(X, filters)
 
-    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
-        """Compute the embedding of every node.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : ignored
-        adjacency : array-like or sparse matrix of shape (n, n), optional
-            Built from the nearest neighbours in X if None.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        X = check_features(self, X, reset=True)
-        self._fitted_on_graph = adjacency is not None
-        self.embedding_ = self._apply(X, self._filters(self._graph(adjacency, X), X.dtype))
-        self.n_iter_ = self.depth
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
-        """Fit and give the embedding of every node: see :meth:`fit`."""
-        return self.fit(X, y, adjacency=adjacency).embedding_
-
-    def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """Embed the nodes of another graph that has the same features.
-
-        The whole graph is embedded: give the nodes of fit again if the new ones are linked to them.
-        """
-        check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        if adjacency is None and self._uses_graph and self._fitted_on_graph:
-            raise ValueError(
-                f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
-                "rows of X, to transform."
-            )
-        return self._apply(X, self._filters(self._graph(adjacency, X, allow_empty=True), X.dtype))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -39,6 +39,23 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     return X
 
 
+def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bool) -> Any:
+    """Check features like :func:`check_features`; a method that needs none with a graph may have None.
+
+    Examples
+    --------
+    >>> import gssl
+    >>> check_optional_features(gssl.LabelPropagation(), None, [[0, 1], [1, 0]], reset=True).shape
+    (2, 0)
+    """
+    if X is None and not estimator._uses_features:
+        if adjacency is None:
+            raise ValueError("there is neither X nor adjacency: give a graph, or features to build one.")
+        n = check_adjacency(adjacency, allow_empty=True).shape[0]
+        return csr_array((n, 0), dtype=np.float64)
+    return check_features(estimator, X, reset=reset)
+
+
 def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
     """Check a graph over the rows of X, or build a kNN graph from X where there is none."""
     if adjacency is None:

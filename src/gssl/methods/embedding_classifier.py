@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from gssl.methods._balance import class_places, class_weights
 from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
-from gssl.methods._embedder import FiltersOf, GraphEmbedder
+from gssl.methods._embedder import Embedder, FiltersOf, GraphEmbedder
 from gssl.methods._inputs import check_graph, dense, generator
 from gssl.methods._known_rows import KnownRows
 from gssl.methods._labels import UNLABELLED
@@ -42,9 +42,9 @@ class EmbeddingClassifier(GraphClassifier):
 
     Parameters
     ----------
-    embedder : GraphEmbedder, optional
-        ``G2CN, GGC, GGCM, NDLS, PPR, SGC, SSGC``; ``GGCM()`` if None. With ``NoGraph()`` the head sees
-        plain features: the baseline that any graph has to beat.
+    embedder : estimator, optional
+        ``DeepWalk, G2CN, GGC, GGCM, NDLS, Node2Vec, PPR, SGC, SSGC``; ``GGCM()`` if None. With
+        ``NoGraph()`` the head sees plain features: the baseline that any graph has to beat.
     head : {"logistic", "ridge", "adam"} or a classifier, default="logistic"
         A convex softmax regression, a closed-form ridge, the paper's Adam protocol, each with its
         defaults; or any scikit-learn classifier with ``predict_proba``. A ``class_weight`` of the head may
@@ -93,6 +93,7 @@ class EmbeddingClassifier(GraphClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
+            May be None where there is a graph and the embedder does not use features.
         y : array-like of shape (n,)
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
@@ -106,20 +107,23 @@ class EmbeddingClassifier(GraphClassifier):
         """
         X, A, codes = self._start(X, y, adjacency)
         self.embedder_ = GGCM() if self.embedder is None else clone(self.embedder)
-        if not isinstance(self.embedder_, GraphEmbedder):
+        if not isinstance(self.embedder_, Embedder):
             raise ValueError(f"embedder must be an embedder of gssl, such as GGCM(), not {self.embedder!r}.")
         self.embedder_._check_parameters()
         self._fix_randomness()
-        self.n_iter_ = self.embedder_.n_iter_ = self.embedder_.depth
-        self.embedder_.n_features_in_ = self.n_features_in_
+        self.head_ = self._make_head()
+        self._rows(codes, validation)  # what cannot be done is said before the work begins
+        self.embedder_._learn(A)
+        self.n_iter_ = self.embedder_.n_iter_
         self.embedder_._fitted_on_graph = adjacency is not None
-        if hasattr(self, "feature_names_in_"):
-            self.embedder_.feature_names_in_ = self.feature_names_in_
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(self.embedder_, name, getattr(self, name))
         self.__dict__.pop("embedding_", None)  # of an earlier fit
         known = KnownRows(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
         # filters once for all passes: what a filter asks of its graph may cost more than the filter
         self._fit_inputs = _Inputs(X, A, self.embedder_._filters(A, X.dtype), known)
-        return self._learn(codes, validation, self._informed(X, A))
+        return self._learn(codes, validation)
 
     def update_labels(self, y: Any, *, validation: Any = None) -> Self:
         """Fit the head to other labels of the same nodes: the result is that of a fit to them.
@@ -149,10 +153,11 @@ class EmbeddingClassifier(GraphClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
-        return self._learn(self._restart(y, self._kept_inputs().A), validation, self.informed_)
+        return self._learn(self._restart(y, self._kept_inputs().A), validation)
 
-    def _learn(self, codes: np.ndarray, validation: Any, informed: np.ndarray) -> Self:
+    def _learn(self, codes: np.ndarray, validation: Any) -> Self:
         """Fit the head to labels, and predict all nodes."""
+        X, A = self._fit_inputs.X, self._fit_inputs.A
         self.head_ = self._make_head()
         training, held_out = self._rows(codes, validation)
         rows = self._embed_rows(np.concatenate([training, held_out]))
@@ -161,8 +166,8 @@ class EmbeddingClassifier(GraphClassifier):
             self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
         else:
             self.head_.fit(U_train, codes[training])
-        P = self._distributions(self._fit_inputs.X, self._fit_filters(), self.__dict__.get("embedding_"))
-        return self._finish(P, informed, self._class_weights(codes, training))
+        P = self._distributions(X, self._fit_filters(), self.__dict__.get("embedding_"))
+        return self._finish(P, self._informed(X, A), self._class_weights(codes, training))
 
     def _kept_inputs(self) -> _Inputs:
         if not hasattr(self, "_fit_inputs"):
@@ -178,6 +183,10 @@ class EmbeddingClassifier(GraphClassifier):
         """The embedding of every node, computed when it is first asked for if fit could do without."""
         return self.embedder_._apply(self._kept_inputs().X, self._fit_filters())
 
+    @property
+    def _uses_features(self) -> bool:
+        return bool(getattr(self.embedder, "_uses_features", True))
+
     def _fix_randomness(self) -> None:
         """Make sampled negatives the same in every pass: they are drawn again for the embeddings."""
         seed = self.embedder_.get_params().get("random_state", 0)
@@ -192,20 +201,26 @@ class EmbeddingClassifier(GraphClassifier):
         return not getattr(self.embedder, "_uses_graph", True)
 
     def _informed(self, X: Any, A: csr_array) -> np.ndarray:
-        """Tell the nodes that have a feature, or to which the embedder brings one."""
+        """Tell the nodes about which the embedder has anything to say."""
+        if not self._uses_features:
+            # what has no link to a labelled component has no place among its embeddings
+            return np.asarray(self.reached_ & (np.diff(A.indptr) > 0))
         return has_features(X) if self._rows_suffice() else featured_nodes(A, X)
 
     def _label_space_pays(self, X: Any, A: csr_array, n_rows: int) -> bool:
         """Compare hops over d columns with hops over one column per row that is needed and per class."""
         if self._rows_suffice():
             return True  # the rows that are needed are there already
-        return bool(self._columns(X, A, n_rows, len(self.classes_)) < X.shape[1])
+        linear = isinstance(self.embedder_, GraphEmbedder)
+        return linear and self._columns(X, A, n_rows, len(self.classes_)) < X.shape[1]
 
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        embedder = GGCM() if self.embedder is None else self.embedder
+        if not isinstance(embedder, GraphEmbedder):
+            return int(embedder._width(0 if X is None else X.shape[1]))
         n, d = X.shape
         width = n_labelled + n_classes
-        depth = (self.embedder or GGCM()).depth
-        hops = depth * (A.nnz + n)
+        hops = embedder.depth * (A.nnz + n)
         # a sparse X is cheap to read; writing n×d is not
         in_label_space = (hops + (X.nnz if issparse(X) else X.size)) * width
         linear = isinstance(self.head, LinearHead | str)
@@ -272,7 +287,7 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _distributions(self, X: Any, filters: FiltersOf, embedding: np.ndarray | None = None) -> np.ndarray:
         """Give the head's distributions over all classes, also those that only validation nodes have."""
-        if isinstance(self.head_, LinearHead):
+        if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
             # the filter acts on rows and the head on columns: scores may be filtered instead of features
             scores = self.embedder_._apply(multiply(X, self.head_.coef_.astype(X.dtype)), filters)
             predicted = self.head_.distributions(scores + self.head_.intercept_)

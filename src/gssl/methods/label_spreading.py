@@ -58,7 +58,8 @@ class LabelSpreading(LabelPropagation):
     """
 
     def __init__(self, alpha: float = 0.9, max_iter: int = 10000, tol: float = 1e-5) -> None:
-        super().__init__(max_iter, tol)
+        self.max_iter = max_iter
+        self.tol = tol
         self.alpha = alpha
 
     def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:

@@ -11,6 +11,7 @@ from gssl.operators.inverse import (
 from gssl.operators.losses import classification_loss, sharpening_loss, smoothing_loss
 from gssl.operators.mixture import Filters, Mixture, add_scaled, column_sums, mix, multiply
 from gssl.operators.supervision import Loss, linear_step, residual, soft_labels, supervised_embedding
+from gssl.operators.walks import Transitions, random_walks, transitions
 
 __all__ = [
     "Complement",
@@ -18,6 +19,7 @@ __all__ = [
     "Loss",
     "Mixture",
     "NormalizedAdjacency",
+    "Transitions",
     "add_scaled",
     "classification_loss",
     "column_sums",
@@ -30,6 +32,7 @@ __all__ = [
     "multiply",
     "normalized_adjacency",
     "normalized_negatives",
+    "random_walks",
     "residual",
     "set_threads",
     "sharpening_loss",
@@ -37,4 +40,5 @@ __all__ = [
     "smoothing_loss",
     "soft_labels",
     "supervised_embedding",
+    "transitions",
 ]

@@ -43,7 +43,7 @@ def render(page: Page) -> bytes:
     )
     environment.filters.update(percent=_percent, duration=_duration, words=_words)
     script = _script()
-    html = environment.from_string(_read("page.html")).render(
+    html = environment.from_string(read_template("page.html")).render(
         page=page,
         health=page.health,
         facts=_facts(page.health),
@@ -53,7 +53,7 @@ def render(page: Page) -> bytes:
         other=OTHER,
         max_bars=MAX_BARS,
         charts=_json(draw(page)),
-        style=Markup(_read("page.css")),
+        style=Markup(read_template("page.css")),
         script=script,
         policy=_policy(script),
     )
@@ -61,14 +61,15 @@ def render(page: Page) -> bytes:
     return html.encode("utf-8", errors="xmlcharrefreplace")
 
 
-def _read(name: str) -> str:
+def read_template(name: str) -> str:
+    """Give the text of a template."""
     return _FOLDER.joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
 def _script() -> Markup:
     """Give our script with the libraries it draws by, safe to stand in a script element."""
-    code = vl_convert.javascript_bundle(_read("page.js"))
+    code = vl_convert.javascript_bundle(read_template("page.js"))
     # browsers hash it with line ends normalised
     code = code.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--")
     return Markup(code)

@@ -1,0 +1,176 @@
+"""The Reddit post graph, in either of its two public forms; read without pickle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+
+from gssl.datasets.dataset import PARTS, Dataset, default_names
+from gssl.datasets.download import find_or_fetch
+from gssl.datasets.matrices import csr_from_parts
+
+Made = TypeVar("Made")
+
+# nodes with features, then the links: FastGCN's and SGC's form, and DGL's
+FORMS = {"reddit": ("reddit.npz", "reddit_adj.npz"), "reddit-dgl": ("reddit_data.npz", "reddit_graph.npz")}
+_NODE_TYPES = {"train": 1, "val": 2, "test": 3}
+_DGL = ("feature", "label", "node_types")
+_INDEXED = ("feats", *(f"y_{part}" for part in PARTS), *(f"{part}_index" for part in PARTS))
+
+
+def load_reddit(name: str = "reddit", *, data_dir: str | Path | None = None) -> Dataset:
+    """Read the Reddit graph (Table 2): 232,965 posts, 602 features, 41 communities, 11.6 M links.
+
+    ``"reddit"`` is the form of FastGCN and SGC: ``reddit/reddit_adj.npz``, a scipy sparse matrix, and
+    ``reddit/reddit.npz`` with ``feats``, ``y_train``, ``y_val``, ``y_test`` and ``train_index``,
+    ``val_index``, ``test_index``; nodes in no part have the label −1. ``"reddit-dgl"`` is DGL's, which has
+    ten times as many links: ``reddit/reddit_graph.npz`` and ``reddit/reddit_data.npz`` with ``feature``,
+    ``label`` and ``node_types`` (1 train, 2 validation, 3 test).
+
+    Links become undirected, without weights and self-loops. Features are as in the file, in single
+    precision; SGC and the paper standardise their columns.
+
+    Parameters
+    ----------
+    name : {"reddit", "reddit-dgl"}
+    data_dir : path, optional
+        Folder that holds ``reddit/``; by default the places in :mod:`gssl.datasets.location`.
+
+    Examples
+    --------
+    >>> load_reddit(data_dir="nowhere")
+    Traceback (most recent call last):
+    FileNotFoundError: reddit/reddit.npz is not in nowhere; put it there, or name its folder with data_dir= or
+    GSSL_DATA_DIR (it has no public address to download it from).
+    """
+    nodes, links = (find_or_fetch(f"reddit/{file}", data_dir) for file in FORMS[name])
+    return read_reddit(nodes, links, name)
+
+
+def sibling_links(path: Path) -> Path | None:
+    """Give the file of links that belongs to a Reddit file of nodes; None if it is no such file.
+
+    Examples
+    --------
+    >>> sibling_links(Path("nowhere/reddit.npz")) is None
+    True
+    """
+    partner = dict(FORMS.values()).get(path.name)
+    return path.with_name(partner) if partner and path.with_name(partner).is_file() else None
+
+
+def read_reddit(nodes: Path, links: Path, name: str = "reddit") -> Dataset:
+    """Read a graph from two files in one of Reddit's forms, which the arrays in ``nodes`` tell.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from scipy.sparse import save_npz
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     data, graph = Path(folder, "reddit_data.npz"), Path(folder, "reddit_graph.npz")
+    ...     np.savez(data, feature=np.eye(3), label=[0, 1, 1], node_types=[1, 2, 3])
+    ...     save_npz(graph, coo_array(([1.0], ([0], [1])), shape=(3, 3)))
+    ...     read_reddit(data, graph)
+    Dataset('reddit', nodes=3, edges=1, features=3, classes=2, splits=public)
+    """
+    adjacency = _in_file(links, _adjacency, _read_arrays(links, None))
+    arrays = _read_arrays(nodes, {*_DGL, *_INDEXED})
+    form = _typed_nodes if "node_types" in arrays else _indexed_nodes
+    n_nodes = adjacency.shape[0]
+    features, labels, split = _in_file(nodes, form, arrays, n_nodes)
+    # more classes than nodes means damaged labels, and naming them all could fill the memory
+    n_classes = min(int(labels.max(initial=-1)) + 1, n_nodes)
+    return _in_file(
+        nodes,
+        Dataset,
+        name=name,
+        adjacency=adjacency,
+        features=features,
+        labels=labels,
+        node_ids=default_names(n_nodes),
+        class_names=tuple(default_names(n_classes).tolist()),
+        splits={"public": split},
+    )
+
+
+def _in_file(path: Path, make: Callable[..., Made], *args: Any, **fields: Any) -> Made:
+    try:
+        return make(*args, **fields)
+    except ValueError as error:
+        raise ValueError(f"{path}: {str(error).rstrip('.')}; get the file again.") from error
+
+
+def _read_arrays(path: Path, names: set[str] | None) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {key: archive[key] for key in archive.files if names is None or key in names}
+    except Exception as error:  # a damaged archive can raise anything
+        reason = str(error) or type(error).__name__
+        raise ValueError(f"{path} is not a readable .npz file of plain arrays ({reason}).") from error
+
+
+def _required(arrays: dict[str, NDArray[Any]], key: str, kinds: str, n_dims: int) -> NDArray[Any]:
+    if key not in arrays:
+        raise ValueError(f"the array {key!r} is missing")
+    array = arrays[key]
+    if array.ndim != n_dims or array.dtype.kind not in kinds:
+        raise ValueError(f"{key} is {array.dtype} of shape {array.shape}, which is not what Reddit has there")
+    return array
+
+
+def _adjacency(arrays: dict[str, NDArray[Any]]) -> csr_array:
+    """Make the 0/1 pattern of max(A, Aᵀ) off the diagonal from the parts of a scipy CSR or COO file."""
+    shape = _required(arrays, "shape", "iu", 1)
+    if shape.size != 2 or shape[0] != shape[1] or shape[0] < 0:
+        raise ValueError(f"the matrix of links has shape {tuple(shape.tolist())}, which is not square")
+    n = int(shape[0])
+    data = _required(arrays, "data", "biuf", 1)
+    if "row" in arrays:
+        row, col = _required(arrays, "row", "iu", 1), _required(arrays, "col", "iu", 1)
+        if not row.size == col.size == data.size:
+            raise ValueError(f"there are {row.size} rows and {col.size} columns for {data.size} links")
+        if row.size and not (min(row.min(), col.min()) >= 0 and max(row.max(), col.max()) < n):
+            raise ValueError(f"a link names a node outside 0 to {n - 1}")
+        links = csr_array(coo_array((data, (row, col)), shape=(n, n)))
+    else:
+        indices, indptr = _required(arrays, "indices", "iu", 1), _required(arrays, "indptr", "iu", 1)
+        links = csr_from_parts(data, indices, indptr, (n, n))
+    links = (links != 0).tocoo()
+    between = links.row != links.col
+    ends = links.row[between], links.col[between]
+    pattern = csr_array((np.ones(between.sum()), ends), shape=(n, n))
+    return csr_array(pattern.maximum(csr_array(pattern.T)))
+
+
+def _features(arrays: dict[str, NDArray[Any]], key: str, n_nodes: int) -> NDArray[np.float32]:
+    features = _required(arrays, key, "iuf", 2)
+    if len(features) != n_nodes:
+        raise ValueError(f"{key} has {len(features)} rows but there are {n_nodes} nodes")
+    return features.astype(np.float32, copy=False)
+
+
+def _indexed_nodes(arrays: dict[str, NDArray[Any]], n_nodes: int) -> tuple[Any, Any, Any]:
+    features = _features(arrays, "feats", n_nodes)
+    labels = np.full(n_nodes, -1, dtype=np.int64)
+    split = {part: _required(arrays, f"{part}_index", "iu", 1) for part in PARTS}
+    for part, nodes in split.items():
+        known = _required(arrays, f"y_{part}", "iu", 1)
+        if known.size != nodes.size:
+            raise ValueError(f"y_{part} has {known.size} labels for {nodes.size} nodes of {part}_index")
+        if nodes.size and not 0 <= nodes.min() <= nodes.max() < n_nodes:
+            raise ValueError(f"{part}_index names a node outside 0 to {n_nodes - 1}")
+        labels[nodes] = known
+    return features, labels, split
+
+
+def _typed_nodes(arrays: dict[str, NDArray[Any]], n_nodes: int) -> tuple[Any, Any, Any]:
+    features = _features(arrays, "feature", n_nodes)
+    labels, types = (_required(arrays, key, "iu", 1) for key in ("label", "node_types"))
+    if types.size != n_nodes:
+        raise ValueError(f"node_types has {types.size} entries but there are {n_nodes} nodes")
+    return features, labels, {part: np.flatnonzero(types == code) for part, code in _NODE_TYPES.items()}

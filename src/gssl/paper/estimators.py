@@ -1,0 +1,43 @@
+"""Estimators by name: those of gssl, and the parts of them that only the paper's ablation asks for."""
+
+from typing import Any
+
+from gssl import methods
+
+_PARTS: dict[str, type] = {}
+
+
+def has_estimator(name: str) -> bool:
+    """Tell whether there is such an estimator.
+
+    Examples
+    --------
+    >>> has_estimator("OGC"), has_estimator("GCN")
+    (True, False)
+    """
+    return name in _PARTS or name in vars(methods)["__all__"]
+
+
+def estimator(name: str) -> Any:
+    """Give the class of this name.
+
+    Examples
+    --------
+    >>> estimator("OGC")()
+    OGC()
+    """
+    return _PARTS[name] if name in _PARTS else getattr(methods, name)
+
+
+def part(kind: type) -> type:
+    """Register a class under its own name; for parts of methods that are no methods of their own.
+
+    Examples
+    --------
+    >>> class Half: ...
+    >>> part(Half) is Half, has_estimator("Half")
+    (True, True)
+    >>> del _PARTS["Half"]
+    """
+    _PARTS[kind.__name__] = kind
+    return kind

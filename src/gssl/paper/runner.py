@@ -1,0 +1,89 @@
+"""The one loop: every cell that is not in the store yet is computed and kept."""
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from time import perf_counter
+
+from gssl.graph import GraphWarning
+from gssl.paper.measures import MEASURES
+from gssl.paper.spec import Artefact, Cell
+from gssl.paper.store import Store
+
+QUICK_SEEDS = 2
+SEEDS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A cell and a seed."""
+
+    cell: Cell
+    seed: int
+
+
+def missing_jobs(
+    artefacts: Iterable[Artefact], store: Store, *, seeds: int = SEEDS, quick: bool = False
+) -> list[Job]:
+    """List what is still to be computed, each once, all seeds of a cell together.
+
+    Parameters
+    ----------
+    artefacts : iterable of Artefact
+    store : Store
+    seeds : int
+        Seeds 0, 1, … for each cell that depends on one.
+    quick : bool
+        Leave slow cells out.
+
+    Returns
+    -------
+    list of Job
+
+    Examples
+    --------
+    >>> from gssl.paper.spec import Entry
+    >>> cell = Cell("classifier", "karate", {"method": "OGC"}, split="default")
+    >>> artefact = Artefact("tiny", "", "", (Entry("OGC", "karate", cell=cell),))
+    >>> [job.seed for job in missing_jobs([artefact], Store("nowhere.jsonl"), seeds=3)]
+    [0, 1, 2]
+    """
+    jobs: dict[str, Job] = {}
+    for artefact in artefacts:
+        for cell in artefact.cells(quick):
+            for seed in cell.seeds(seeds):
+                key = cell.key(seed)
+                if key not in store:
+                    jobs.setdefault(key, Job(cell, seed))
+    return list(jobs.values())
+
+
+def run(jobs: Iterable[Job], store: Store, on_job: Callable[[Job, float], None] | None = None) -> None:
+    """Compute each job and keep its values before the next one starts.
+
+    Parameters
+    ----------
+    jobs : iterable of Job
+    store : Store
+    on_job : callable, optional
+        Called with each finished job and its seconds, for progress.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> cell = Cell("classifier", "karate", {"method": "LabelPropagation"}, split="default")
+    >>> store = Store(tempfile.mkdtemp() + "/records.jsonl")
+    >>> run([Job(cell, 0)], store)
+    >>> sorted(store.values(cell, 0))
+    ['accuracy', 'iterations']
+    """
+    for job in jobs:
+        start = perf_counter()
+        with warnings.catch_warnings():
+            # the citation graphs are known to have nodes that no label reaches
+            warnings.simplefilter("ignore", GraphWarning)
+            values = MEASURES[job.cell.measure](job.cell, job.seed)
+        seconds = perf_counter() - start
+        store.add(job.cell, job.seed, values, seconds)
+        if on_job is not None:
+            on_job(job, seconds)

@@ -1,0 +1,46 @@
+"""An artefact of the paper as one HTML file: table, claims, and a drawn figure; every name escaped."""
+
+import jinja2
+import vl_convert
+from markupsafe import Markup
+
+from gssl.paper import Result, grids
+from gssl.report.document import read_template
+from gssl.report.paper_charts import paper_chart
+from gssl.report.paper_tables import LEGEND, claim_texts, line_text
+
+
+def render_result(result: Result) -> bytes:
+    """Give an artefact as the bytes of an HTML file that needs no network and runs no script.
+
+    Parameters
+    ----------
+    result : Result
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> from gssl.paper import Artefact, Store, summarize
+    >>> html = render_result(summarize(Artefact("tiny", "Table 0", "Tiny", ()), Store("nowhere.jsonl")))
+    >>> html.startswith(b"<!doctype html>")
+    True
+    """
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["field"] = lambda line: line_text(line, long=True)
+    # the drawing is made here from our own numbers and names, which Vega escapes
+    figure = Markup(vl_convert.vegalite_to_svg(paper_chart(result))) if result.artefact.x_title else ""
+    html = environment.from_string(read_template("paper.html")).render(
+        result=result,
+        artefact=result.artefact,
+        grids=grids(result),
+        claims=claim_texts(result),
+        legend=LEGEND,
+        figure=figure,
+        style=Markup(read_template("page.css")),
+    )
+    return html.encode("utf-8")

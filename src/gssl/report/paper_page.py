@@ -1,0 +1,179 @@
+"""Files about the paper's artefacts: Markdown, HTML, figures, and one page about all of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gssl.io import whole_file
+from gssl.paper import Line, Result
+from gssl.paper.sources import CITATIONS
+from gssl.report.page import check_extra
+from gssl.report.paper_tables import LEGEND, claim_texts, line_text, number, paper_markdown
+
+_BUDGET = """## The label budget
+
+The public split of each citation graph has 20 training labels per class and 500 validation labels. The
+paper lets OGC learn from both, as it says, while most methods beside it learn from the training labels and
+use validation labels to choose settings. Most of OGC's published margin comes from there{measured}. So
+every number below names its labels, and methods are compared only inside one budget; Table 7 shows both
+budgets side by side."""
+
+
+def write_result(folder: str | Path, result: Result) -> list[Path]:
+    """Write an artefact as Markdown, and as HTML and figures where the extra ``report`` is installed.
+
+    Parameters
+    ----------
+    folder : path
+    result : Result
+
+    Returns
+    -------
+    list of Path
+        The files, each written whole.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from gssl.paper import Artefact, Entry, Store, summarize
+    >>> artefact = Artefact("tiny", "Table 0", "a < b", (Entry("GCN", "Cora", published=81.5),))
+    >>> files = write_result(tempfile.mkdtemp(), summarize(artefact, Store("nowhere.jsonl")))
+    >>> [file.name for file in files]
+    ['tiny.md', 'tiny.html']
+    >>> "a &lt; b" in files[1].read_text(encoding="utf-8")
+    True
+    """
+    written = [Path(folder) / f"{result.artefact.name}.md"]
+    with whole_file(written[0]) as part:
+        part.write_text(section(result), encoding="utf-8")
+    try:
+        check_extra()
+    except ImportError:
+        return written
+    from gssl.report.paper_document import render_result
+
+    page = Path(folder) / f"{result.artefact.name}.html"
+    with whole_file(page) as part:
+        part.write_bytes(render_result(result))
+    written.append(page)
+    if result.artefact.x_title:
+        from gssl.report.paper_charts import write_chart
+
+        written += write_chart(folder, result)
+    return written
+
+
+def section(result: Result) -> str:
+    """Write all there is to say about an artefact as a section of Markdown."""
+    artefact = result.artefact
+    lines = [f"## {artefact.source}: {artefact.title}", ""]
+    lines += [f"`gssl paper run {artefact.name}` · {seeds_text(result)} · {artefact.unit}", ""]
+    if artefact.note:
+        lines += [artefact.note, ""]
+    lines += [paper_markdown(result), ""]
+    lines += [f"- {text}" for text in claim_texts(result)]
+    misses = result.having("miss")
+    lines += [f"- Miss: {miss_text(line)}." for line in misses]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def miss_text(line: Line) -> str:
+    """Say in one line what was missed, and by how much.
+
+    Examples
+    --------
+    >>> from gssl.paper import Entry
+    >>> entry = Entry("OGC", "train", "Cora", published=83.7, tolerance=1.0)
+    >>> miss_text(Line(entry, 79.1, 0.2, 2, -4.6, "miss"))
+    'OGC, Cora, train: 79.1 against 83.7 published (−4.6, 2 seeds)'
+    """
+    entry = line.entry
+    place = ", ".join(part for part in (entry.row, entry.group, entry.column) if part)
+    ours, published, difference = (
+        number(value or 0.0, entry.digits) for value in (line.ours, entry.published, line.difference)
+    )
+    sign = "+" if (line.difference or 0.0) > 0 else ""
+    seeds = f"{line.n_seeds} seed{'s' if line.n_seeds > 1 else ''}"
+    return f"{place}: {ours} against {published} published ({sign}{difference}, {seeds})"
+
+
+def seeds_text(result: Result) -> str:
+    """Say how many seeds the means are over; methods without randomness need one."""
+    counts = sorted({line.n_seeds for line in result.lines if line.n_seeds})
+    if not counts:
+        return "not run yet"
+    if counts[-1] == 1:
+        return "seed 0"
+    return f"seeds 0–{counts[-1] - 1}" + (", one where nothing is random" if counts[0] == 1 else "")
+
+
+def reproduction_page(results: Sequence[Result]) -> str:
+    """Write one page of Markdown about all artefacts, with every miss at the top.
+
+    Parameters
+    ----------
+    results : sequence of Result
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> reproduction_page([]).splitlines()[0]
+    '# The paper, reproduced'
+    """
+    head = ["# The paper, reproduced", ""]
+    head += ["Written by `gssl paper page` from records of `gssl paper all`; do not edit.", "", LEGEND, ""]
+    table = ["| artefact | judged | within tolerance | above | missed | not run | command |"]
+    table += ["|---|---:|---:|---:|---:|---:|---|"]
+    for result in results:
+        hit, above, miss, absent = (
+            len(result.having(verdict)) for verdict in ("hit", "above", "miss", "not run")
+        )
+        artefact = result.artefact
+        table.append(
+            f"| {artefact.source}: {artefact.title} | {hit + above + miss} | {hit} | {above} | {miss} "
+            f"| {absent} | `gssl paper run {artefact.name}` |"
+        )
+    misses = [
+        f"- `{result.artefact.name}`: {miss_text(line)}."
+        for result in results
+        for line in result.having("miss")
+    ]
+    listed = ["", "## Misses", "", *(misses or ["None."]), ""]
+    return "\n".join([*head, *table, *listed, budget_text(results), "", *map(section, results)])
+
+
+def budget_text(results: Sequence[Result]) -> str:
+    """Say what part of OGC's lead its labels have, with the numbers measured in Table 1 where they are."""
+    measured = {
+        line.entry.place: (line.ours, line.n_seeds)
+        for result in results
+        if result.artefact.name == "table1"
+        for line in result.lines
+        if line.ours is not None
+    }
+    rows = [[("", row, graph) for graph in CITATIONS] for row in ("OGC, train only", "OGC")]
+    if not all(place in measured for places in rows for place in places):
+        return _BUDGET.format(measured="")
+    alone, both = (" / ".join(number(measured[place][0], 1) for place in places) for places in rows)
+    seeds = min(measured[place][1] for places in rows for place in places)
+    return _BUDGET.format(
+        measured=f": from the training labels alone OGC has {alone} on {' / '.join(CITATIONS)}, and {both} "
+        f"with the validation labels (public split, {seeds} seeds, `gssl paper run table1`)"
+    )
+
+
+def write_reproduction(path: str | Path, results: Sequence[Result]) -> None:
+    """Write the page about all artefacts, whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+    results : sequence of Result
+    """
+    with whole_file(path) as part:
+        part.write_text(reproduction_page(results), encoding="utf-8")
+
+
+__all__ = ["line_text", "reproduction_page", "section", "write_reproduction", "write_result"]

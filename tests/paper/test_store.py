@@ -1,0 +1,119 @@
+"""Nothing is computed twice and nothing finished is lost, whatever kills a run."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from gssl.paper import Cell, Store, missing_jobs, run
+from gssl.paper.measures import MEASURES
+
+CELL = Cell("classifier", "karate", {"method": "OGC", "params": {"beta": 0.1}}, split="default")
+
+# each run says that it starts, takes a while, and yields its seed
+SLOW_RUN = """
+import sys, time
+from gssl.paper import Artefact, Cell, Entry, Store, missing_jobs, run
+from gssl.paper.measures import measure
+
+@measure("slow")
+def slow(cell, seed):
+    print(seed, flush=True)
+    time.sleep(0.2)
+    return {"accuracy": seed}
+
+cell = Cell("slow", "karate", {})
+artefact = Artefact("tiny", "", "", (Entry("slow", "karate", cell=cell),))
+store = Store(sys.argv[1])
+run(missing_jobs([artefact], store, seeds=6), store)
+"""
+
+
+def test_a_key_changes_with_everything_a_result_depends_on(monkeypatch):
+    others = [
+        Cell("embedding", "karate", CELL.settings, split="default"),
+        Cell("classifier", "cora", CELL.settings, split="default"),
+        Cell("classifier", "karate", {"method": "OGC", "params": {"beta": 0.2}}, split="default"),
+        Cell("classifier", "karate", CELL.settings, "train+validation", split="default"),
+        Cell("classifier", "karate", CELL.settings),
+    ]
+    keys = {CELL.key(0), CELL.key(1), *(cell.key(0) for cell in others)}
+    assert len(keys) == 2 + len(others)
+    monkeypatch.setattr("gssl.__version__", "99.0")
+    assert CELL.key(0) not in keys
+
+
+def test_settings_in_another_order_are_the_same_settings():
+    one = Cell("classifier", "karate", {"method": "OGC", "params": {"beta": 0.1, "decay": 0.9}})
+    other = Cell("classifier", "karate", {"params": {"decay": 0.9, "beta": 0.1}, "method": "OGC"})
+    assert one.key(0) == other.key(0)
+
+
+def test_a_torn_last_line_is_dropped_and_the_next_line_does_not_join_it(store):
+    store.add(CELL, 0, {"accuracy": 1.0}, 0.1)
+    store.add(CELL, 1, {"accuracy": 2.0}, 0.1)
+    text = store.path.read_text()
+    store.path.write_text(text[:-20])
+    again = Store(store.path)
+    assert len(again) == 1
+    assert again.values(CELL, 0) == {"accuracy": 1.0}
+    assert again.values(CELL, 1) is None
+    again.add(CELL, 1, {"accuracy": 3.0}, 0.1)
+    assert Store(store.path).values(CELL, 1) == {"accuracy": 3.0}
+    assert len(store.path.read_text().splitlines()) == 2
+
+
+def test_a_file_that_is_something_else_is_refused(tmp_path):
+    (tmp_path / "records.jsonl").write_text('{"key": "a", "values": {}}\nhello\n')
+    with pytest.raises(ValueError, match="line 2 is no record"):
+        Store(tmp_path / "records.jsonl")
+
+
+def test_only_missing_cells_are_computed(store, tiny, monkeypatch):
+    asked = []
+    original = MEASURES["classifier"]
+
+    def spy(cell, seed):
+        asked.append((cell.settings["method"], seed))
+        return original(cell, seed)
+
+    monkeypatch.setitem(MEASURES, "classifier", spy)
+    run(missing_jobs([tiny], store, seeds=2), store)
+    # one seed where nothing is random, none for what gssl does not have
+    assert asked == [("OGC", 0), ("OGC", 1), ("LabelPropagation", 0)]
+    run(missing_jobs([tiny], Store(store.path), seeds=3), store)
+    assert asked[3:] == [("OGC", 2)]
+
+
+def test_quick_leaves_slow_cells_out(store):
+    from gssl.paper import Artefact, Entry
+
+    cells = [Cell("classifier", "karate", {"method": "OGC", "n": n}, slow=n == 1) for n in range(2)]
+    artefact = Artefact("x", "", "", tuple(Entry("OGC", str(n), cell=c) for n, c in enumerate(cells)))
+    assert len(missing_jobs([artefact], store, seeds=1)) == 2
+    assert [job.cell.settings["n"] for job in missing_jobs([artefact], store, seeds=1, quick=True)] == [0]
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path):
+    path = tmp_path / "records.jsonl"
+    command = [sys.executable, "-c", SLOW_RUN, str(path)]
+    first = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    started = [int(first.stdout.readline()) for _ in range(3)]
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    first.stdout.close()
+    assert started == [0, 1, 2]
+    time.sleep(0.05)
+    finished = {json.loads(line)["seed"] for line in path.read_text().splitlines()}
+    assert finished == {0, 1}
+    with path.open("a") as stream:
+        stream.write('{"key": "torn')
+    second = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert [int(line) for line in second.stdout.split()] == [2, 3, 4, 5]
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [record["seed"] for record in records] == [0, 1, 2, 3, 4, 5]
+    assert [record["values"]["accuracy"] for record in records] == [0, 1, 2, 3, 4, 5]
