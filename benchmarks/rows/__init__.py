@@ -13,9 +13,23 @@ from benchmarks.rows import (
     order,
     spreading,
     tables,
+    unseen,
 )
 
-_PARTS = (importing, hop, ogc, negatives, label_space, memory, growth, embeddings, spreading, tables, order)
+_PARTS = (
+    importing,
+    hop,
+    ogc,
+    negatives,
+    label_space,
+    unseen,
+    memory,
+    growth,
+    embeddings,
+    spreading,
+    tables,
+    order,
+)
 
 
 def entries(*, quick: bool) -> list[Race | Figure]:

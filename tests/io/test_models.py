@@ -22,6 +22,10 @@ MODELS = {
     "ridge": gssl.EmbeddingClassifier(gssl.SGC(), head=gssl.RidgeHead(penalty=0.3)),
     "adam": gssl.EmbeddingClassifier(gssl.SSGC(depth=4), head="adam", random_state=0),
     "default": gssl.EmbeddingClassifier(),
+    "priors": gssl.OGC(random_state=0, priors=np.array([0.7, 0.3])),
+    "balanced": gssl.EmbeddingClassifier(
+        gssl.SGC(), gssl.RidgeHead(class_weight="balanced"), priors="labels"
+    ),
     "propagation": gssl.LabelPropagation(),
     "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge"),
     "manifold": gssl.ManifoldRegularization(gamma_intrinsic=0.5),

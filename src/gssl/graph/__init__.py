@@ -7,12 +7,15 @@ from gssl.graph.negatives import sample_negatives
 from gssl.graph.neighbors import knn_graph, nearest_rows
 from gssl.graph.order import node_order
 from gssl.graph.structure import refuse_mask, row_pointers
+from gssl.graph.surroundings import Surroundings, ball, surroundings
 from gssl.graph.validation import check_adjacency, check_finite
 from gssl.graph.warning import GraphWarning, warn_user
 
 __all__ = [
     "CleaningReport",
     "GraphWarning",
+    "Surroundings",
+    "ball",
     "check_adjacency",
     "check_finite",
     "clean_adjacency",
@@ -25,5 +28,6 @@ __all__ = [
     "refuse_mask",
     "row_pointers",
     "sample_negatives",
+    "surroundings",
     "warn_user",
 ]

@@ -57,6 +57,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("transduction_", "class", ("n",)),
         Fitted("reached_", "bool", ("n",)),
         Fitted("informed_", "bool", ("n",)),
+        Fitted("_priors", "matrix", ("priors", "c")),
     ),
     "OGC": (
         Fitted("coef_", "float", ("d", "c")),

@@ -69,10 +69,22 @@ def _make(description: Any) -> Any:
     for key, value in description["params"].items():
         if key not in inspect.signature(kind).parameters:
             raise ValueError(f"a {name} has no parameter {key!r}.")
-        params[key] = _make(value) if isinstance(value, dict) else value
+        params[key] = _param(value)
         if not _fits(value, hints.get(key, Any)):
             raise ValueError(f"the parameter {key!r} of its {name} is {value!r}.")
     return kind(**params)
+
+
+def _param(value: Any) -> Any:
+    """Give a parameter: a plain value, a list of them, a dict by its pairs, or a model."""
+    if not isinstance(value, dict):
+        return value
+    if set(value) != {"pairs"}:
+        return _make(value)
+    try:
+        return dict(value["pairs"])
+    except (TypeError, ValueError) as error:
+        raise ValueError("one of its parameters is not made of pairs.") from error
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -81,6 +93,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return number and bool(np.isfinite(value))
     if typing.get_origin(hint) is typing.Literal:
         return value in typing.get_args(hint)
+    if isinstance(value, list):
+        return all(isinstance(part, bool | int | float | str) for part in value)
     return value is None or isinstance(value, bool | int | float | str | dict)
 
 

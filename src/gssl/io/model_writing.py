@@ -81,6 +81,11 @@ def _param(model: Any, name: str, value: Any) -> Any:
         return value
     if isinstance(value, float) and np.isfinite(value):
         return value
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_param(model, name, part) for part in value]
+    if isinstance(value, dict):
+        # JSON would turn the keys, which are classes, into text
+        return {"pairs": [[_param(model, name, part) for part in pair] for pair in value.items()]}
     if hasattr(value, "get_params"):
         _check_kind(value)
         inner = value.get_params(deep=False)

@@ -8,10 +8,13 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.graph import nearest_rows, reached_nodes
-from gssl.methods._distributions import decide
+from gssl.graph import nearest_rows, reached_nodes, surroundings
+from gssl.methods._balance import class_shares, read_priors
+from gssl.methods._distributions import decide, reweigh
 from gssl.methods._inputs import N_NEIGHBORS, check_graph, check_optional_features
 from gssl.methods._labels import UNLABELLED, encode_labels
+from gssl.methods._selection import select_nodes
+from gssl.operators import NormalizedAdjacency, normalized_adjacency
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -30,9 +33,21 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """True: what was learned belongs to the nodes of fit, so a graph without them cannot be predicted."""
         return not self._uses_features
 
+    # the shares of the classes among the nodes that are predicted; a parameter of the methods whose
+    # distributions are those of their labels
+    priors: Any = None
+
     @abstractmethod
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Give distributions for a graph that was not seen in fit, and of which nodes anything is known."""
+
+    def _reach(self) -> int | None:
+        """Count the hops within which lies all that a node's prediction depends on; None: no number does."""
+        return None
+
+    def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
+        """Give distributions for a part of a graph; only a method with a reach is asked."""
+        raise NotImplementedError
 
     @abstractmethod
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
@@ -45,10 +60,16 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
         A = self._graph(adjacency, X)
-        # before embeddings take their memory: finding components takes some, too; with no links at all a
-        # method goes by features, and no component keeps a label from anyone
-        self.reached_ = reached_nodes(A, codes != UNLABELLED) if A.nnz else np.ones(len(codes), dtype=bool)
+        # before embeddings take their memory: finding components takes some, too
+        self.reached_ = _reached(A, codes)
         return X, A, codes
+
+    def _restart(self, y: Any, A: csr_array) -> np.ndarray:
+        """Take other labels for the nodes of fit; give their class codes."""
+        self.classes_, codes = encode_labels(y, n_nodes=A.shape[0])
+        self._fit_codes = codes
+        self.reached_ = _reached(A, codes)
+        return codes
 
     def _graph(self, adjacency: Any, X: Any) -> csr_array:
         """Check the graph of fit, or make what stands for it where there is none."""
@@ -68,15 +89,30 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             )
         return np.concatenate([self._fit_codes, np.full(n_new, UNLABELLED)])
 
-    def _finish(self, P: np.ndarray, informed: np.ndarray) -> Self:
-        """Keep the distributions, uniform for the nodes about which nothing can be known."""
+    def _finish(self, P: np.ndarray, informed: np.ndarray, class_weight: Any = None) -> Self:
+        """Keep the distributions, uniform for the nodes about which nothing can be known.
+
+        ``class_weight`` is what each class counted in fit; all alike if None.
+        """
         self.informed_ = informed
-        P = _honest(P, informed)
+        self._priors = self._read_priors(class_weight)
+        P = _honest(self._with_priors(P), informed)
         self.label_distributions_ = P
         self.transduction_ = self.classes_[decide(P, informed, self._fit_codes)]
         return self
 
-    def predict_proba(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+    def _read_priors(self, class_weight: Any) -> np.ndarray | None:
+        """Give the shares of the classes in fit and, as the second row, those that are expected."""
+        if self.priors is None:
+            return None
+        codes = self._fit_codes[self._fit_codes != UNLABELLED]
+        weights = np.ones(len(self.classes_)) if class_weight is None else class_weight
+        return np.stack([class_shares(codes, weights), read_priors(self.priors, self.classes_, codes)])
+
+    def _with_priors(self, P: np.ndarray) -> np.ndarray:
+        return P if self._priors is None else reweigh(P, *self._priors)
+
+    def predict_proba(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """Give a distribution over ``classes_`` for nodes that were not seen in fit.
 
         Parameters
@@ -88,6 +124,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             (``ManifoldRegularization``, ``NoGraph``) needs none. Neither does one that was fitted without
             a graph: every row then joins its nearest neighbours among the nodes of fit and takes their
             mean.
+        nodes : bool mask of shape (m,) or indices, optional
+            The k rows that are wanted: all if None. They come out as from the whole graph, which is read and
+            checked once but computed on only as far as they can see, if that is less than half of it.
 
         Notes
         -----
@@ -97,15 +136,20 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ``CorrectAndSmooth``) needs a graph that has grown: its first nodes are those of fit. One on walks
         (``DeepWalk``, ``Node2Vec``) knows the graph of fit alone.
 
+        A filter of K hops sees no farther than K hops: ``OGC`` (one per iteration of fit), ``SGC``, ``SSGC``,
+        ``PPR`` and ``G2CN`` (two per step). ``GGC`` and ``GGCM`` push all unlinked nodes apart, ``NDLS``
+        compares a node with its whole component, and labels and their errors go everywhere, so these always
+        take the whole graph.
+
         Returns
         -------
-        ndarray of shape (m, c)
+        ndarray of shape (m, c) or (k, c)
         """
-        return self._predict(X, adjacency)[0]
+        return self._predict(X, adjacency, nodes)[0]
 
-    def predict(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
+    def predict(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """Give a class for nodes that were not seen in fit: see :meth:`predict_proba`."""
-        P, informed = self._predict(X, adjacency)
+        P, informed = self._predict(X, adjacency, nodes)
         return np.asarray(self.classes_[decide(P, informed, self._fit_codes)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, adjacency: Any = None) -> float:
@@ -120,29 +164,53 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(predicted[known] == classes[codes[known]], weights=weights))
 
-    def _predict(self, X: Any, adjacency: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _predict(self, X: Any, adjacency: Any, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Give distributions, and for which nodes anything is known."""
         check_is_fitted(self)
         X = check_optional_features(self, X, adjacency, reset=False)
+        chosen = None if nodes is None else select_nodes(nodes, X.shape[0], "nodes")
         if adjacency is not None or self._rows_suffice():
             n = X.shape[0]
             # no links stand for a graph that nothing will look at
             A = csr_array((n, n)) if adjacency is None else check_graph(adjacency, X, allow_empty=True)
-            P, informed = self._score_graph(X, A)
-            return _honest(P, informed), informed
+            P, informed = self._score_graph(X, A) if chosen is None else self._score_nodes(X, A, chosen)
+            return _honest(self._with_priors(P), informed), informed
         if self._fit_features is None:
             raise ValueError(
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
                 "rows of X, to predict."
             )
-        neighbors = nearest_rows(X, self._fit_features, N_NEIGHBORS)
+        neighbors = nearest_rows(X if chosen is None else X[chosen], self._fit_features, N_NEIGHBORS)
         P = np.asarray(self.label_distributions_[neighbors].mean(axis=1))
         return P, np.asarray(self.informed_[neighbors].any(axis=1))
+
+    def _score_nodes(self, X: Any, A: csr_array, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Score a few nodes of a graph, on no more of it than they depend on where that is less work."""
+        if self._rows_suffice() and len(nodes):
+            return self._score_graph(X[nodes], csr_array((len(nodes), len(nodes))))
+        reach, part = self._reach(), None
+        if reach is not None and len(nodes):
+            part = surroundings(A, nodes, reach, max_links=A.nnz // 2)
+        if part is None:
+            P, informed = self._score_graph(X, A)
+            return P[nodes], informed[nodes]
+        X_part = X[part.nodes]
+        P = self._score_part(X_part, normalized_adjacency(part.links, X.dtype, part.degrees))
+        informed = featured_nodes(part.links, X_part)[part.places]
+        if not informed.all():
+            # a feature may be out of sight and yet in the component
+            informed = featured_nodes(A, X)[nodes]
+        return P[part.places], informed
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _reached(A: csr_array, codes: np.ndarray) -> np.ndarray:
+    # with no links at all a method goes by features, and no component keeps a label from anyone
+    return reached_nodes(A, codes != UNLABELLED) if A.nnz else np.ones(len(codes), dtype=bool)
 
 
 def _honest(P: np.ndarray, informed: np.ndarray) -> np.ndarray:

@@ -72,6 +72,34 @@ def rows_to_distributions(F: np.ndarray) -> np.ndarray:
     return P
 
 
+def reweigh(P: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    r"""Bring distributions from one share of the classes to another (Bayes' rule; Saerens et al., 2002).
+
+    .. math:: p'(c) \propto p(c) \, \frac{\pi_{new}(c)}{\pi_{old}(c)}
+
+    Parameters
+    ----------
+    P : ndarray of shape (m, c)
+        Distributions that hold where classes have the shares ``old``.
+    old, new : ndarray of shape (c,)
+        Shares of the classes. A row that only knows classes whose new share is zero becomes ``new``.
+
+    Returns
+    -------
+    ndarray of shape (m, c)
+
+    Examples
+    --------
+    >>> reweigh(np.array([[0.5, 0.5]]), np.array([0.5, 0.5]), np.array([0.9, 0.1]))
+    array([[0.9, 0.1]])
+    """
+    # a class without any label has no probability that could change
+    change = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
+    changed = P * change.astype(P.dtype)
+    total = changed.sum(axis=1, keepdims=True)
+    return np.where(total > 0, changed / np.where(total > 0, total, 1), new.astype(P.dtype))
+
+
 def decide(P: np.ndarray, informed: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Choose the most probable class of each row, and the most frequent label where nothing is known.
 

@@ -43,6 +43,10 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     def _apply(self, X: Any, filters: Any) -> np.ndarray:
         """Embed the nodes of the graph that the filters were made for."""
 
+    def _reach(self) -> int | None:
+        """Count the hops within which lies all that a node's embedding depends on; None: no number does."""
+        return None
+
     def _graph(self, adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
         """Check a graph over the rows of X, or make what stands for it where there is none."""
         return check_graph(adjacency, X, allow_empty=allow_empty)

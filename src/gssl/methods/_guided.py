@@ -16,6 +16,8 @@ from gssl.operators import Filters, Mixture, NormalizedAdjacency, mix, multiply
 
 # rows that are copied at a time
 _BLOCK = 4096
+# nodes whose rows are found at a time, each with a column of its own
+_COLUMNS = 64
 
 
 class GuidedEmbedding(Protocol):
@@ -116,11 +118,34 @@ class LabelSpaceEmbedding:
         self._scores = multiply(self._X, W)
         return self._scores
 
+    def resume(self, pulls: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Come to where steps have led that were taken elsewhere, by their pulls and predictors."""
+        self._pulls = np.stack([pull for pull, _ in pulls])
+        self._predictors = np.hstack([W for _, W in pulls])
+        self._weights = self._powers()
+
+    @property
+    def n_hops(self) -> int:
+        """How many hops a product with U takes."""
+        return int(self._weights.shape[1]) - 1
+
     def pull_back(self, R: np.ndarray) -> np.ndarray:
-        """Give U_Lᵀ R: hops of the residual, seen by X at the end and by the anchors on the way."""
+        """Give U_Lᵀ R."""
+        return self._transposed(self._labelled, R)
+
+    def rows(self, nodes: np.ndarray) -> np.ndarray:
+        """Give rows of U itself."""
+        found = np.empty((len(nodes), self._X.shape[1]), self._X.dtype)
+        for start in range(0, len(nodes), _COLUMNS):
+            part = nodes[start : start + _COLUMNS]
+            found[start : start + _COLUMNS] = self._transposed(part, np.eye(len(part), dtype=found.dtype)).T
+        return found
+
+    def _transposed(self, nodes: np.ndarray, R: np.ndarray) -> np.ndarray:
+        """Give Uᵀ R for R on some nodes: hops of it, seen by X at the end and by the anchors on the way."""
         weights = self._weights
         B = np.zeros((self._filters.A_hat.shape[0], R.shape[1]), R.dtype)
-        B[self._labelled] = R
+        B[nodes] = R
         total = weights[-1, 0] * B
         after = np.empty_like(B)
         at_anchors = [B[self._anchors]]
@@ -138,6 +163,11 @@ class LabelSpaceEmbedding:
 
     def push(self, G: np.ndarray) -> np.ndarray:
         """Give U_L G, and keep UG for the step that follows."""
+        self._pushed = self.scores(G)
+        return np.asarray(self._pushed[self._labelled])
+
+    def scores(self, G: np.ndarray) -> np.ndarray:
+        """Give UG."""
         weights = self._weights
         XG = multiply(self._X, G)
         injected = np.zeros((weights.shape[1], len(self._anchors), G.shape[1]), G.dtype)
@@ -151,8 +181,7 @@ class LabelSpaceEmbedding:
             B, after = mix(self._filters, B, Mixture(smooth=1.0), out=after), B
             B += np.multiply(XG, weight, out=part)
             B[self._anchors] += at_anchors
-        self._pushed = B
-        return np.asarray(B[self._labelled])
+        return np.asarray(B)
 
     def advance(self, W: np.ndarray, eta_w: float, pull: np.ndarray) -> np.ndarray:
         """Note the pull and give UW, which follows from the scores before it by a single hop."""

@@ -7,6 +7,43 @@ import numpy as np
 from gssl.methods._labels import UNLABELLED
 
 
+def select_nodes(selection: Any, n_nodes: int, name: str) -> np.ndarray:
+    """Give the indices of the nodes that a mask or a list of indices names, in the order of the list.
+
+    Parameters
+    ----------
+    selection : bool mask of shape (n,) or array of indices
+    n_nodes : int
+    name : str
+        What the caller calls the selection, for errors.
+
+    Returns
+    -------
+    int ndarray
+
+    Examples
+    --------
+    >>> select_nodes([True, False, True], 3, "nodes"), select_nodes([2, 0], 3, "nodes")
+    (array([0, 2]), array([2, 0]))
+    """
+    chosen = np.asarray(selection)
+    if chosen.size == 0:
+        chosen = chosen.astype(np.int64)
+    if chosen.dtype == bool:
+        if chosen.shape != (n_nodes,):
+            raise ValueError(
+                f"{name} is a mask of shape {chosen.shape}, but there are {n_nodes} nodes: give one entry "
+                "per node."
+            )
+        chosen = np.flatnonzero(chosen)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a boolean mask over the nodes or an array of node indices.")
+    wild = chosen[(chosen < 0) | (chosen >= n_nodes)]
+    if len(wild):
+        raise ValueError(f"{name} names node {wild[0]}, but the nodes are numbered 0 to {n_nodes - 1}.")
+    return chosen
+
+
 def select_labelled(selection: Any, codes: np.ndarray, name: str) -> np.ndarray:
     """Give the sorted indices of labelled nodes that a mask or a list of indices names.
 
@@ -27,21 +64,7 @@ def select_labelled(selection: Any, codes: np.ndarray, name: str) -> np.ndarray:
     >>> select_labelled([True, False, True, False], np.array([0, 1, 1, -1]), "anchors")
     array([0, 2])
     """
-    chosen = np.asarray(selection)
-    n = len(codes)
-    if chosen.size == 0:
-        chosen = chosen.astype(np.int64)
-    if chosen.dtype == bool:
-        if chosen.shape != (n,):
-            raise ValueError(
-                f"{name} is a mask of shape {chosen.shape}, but there are {n} nodes: give one entry per node."
-            )
-        chosen = np.flatnonzero(chosen)
-    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-        raise ValueError(f"{name} must be a boolean mask over the nodes or an array of node indices.")
-    wild = chosen[(chosen < 0) | (chosen >= n)]
-    if len(wild):
-        raise ValueError(f"{name} names node {wild[0]}, but the nodes are numbered 0 to {n - 1}.")
+    chosen = select_nodes(selection, len(codes), name)
     unlabelled = chosen[codes[chosen] == UNLABELLED]
     if len(unlabelled):
         raise ValueError(f"{name} names node {unlabelled[0]}, which has no label in y.")

@@ -34,6 +34,11 @@ class StepwiseEmbedder(GraphEmbedder):
     def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
         """Give what iteration k = 1, 2, … carries on, and what it gathers."""
 
+    def _reach(self) -> int | None:
+        steps = [mixture for k in range(1, self.depth + 1) for mixture in self._mixtures(k)]
+        # unlinked nodes are no number of hops apart
+        return None if any(mixture.sharp for mixture in steps) else self.depth
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self._multiscale:

@@ -1,5 +1,6 @@
 """EmbeddingClassifier: an embedder without labels and a linear head on its labelled rows."""
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
@@ -7,14 +8,31 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
+from gssl.methods._balance import class_places, class_weights
 from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
 from gssl.methods._embedder import Embedder, FiltersOf, GraphEmbedder
 from gssl.methods._inputs import check_graph, dense, generator
+from gssl.methods._known_rows import KnownRows
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import select_labelled
 from gssl.methods.ggcm import GGCM
 from gssl.methods.heads import AdamHead, LinearHead, LogisticHead, RidgeHead
-from gssl.operators import multiply
+from gssl.operators import Filters, NormalizedAdjacency, multiply
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What a fit leaves behind for more embeddings: features, graph, filters, and the rows it needed."""
+
+    X: Any
+    A: csr_array
+    filters: FiltersOf | None
+    known: KnownRows
+
+    def __getstate__(self) -> dict[str, Any]:
+        # functions are not pickled, and filters can be made again
+        return {**self.__dict__, "filters": None}
+
 
 _HEADS = {"logistic": LogisticHead, "ridge": RidgeHead, "adam": AdamHead}
 
@@ -29,9 +47,14 @@ class EmbeddingClassifier(GraphClassifier):
         ``NoGraph()`` the head sees plain features: the baseline that any graph has to beat.
     head : {"logistic", "ridge", "adam"} or a classifier, default="logistic"
         A convex softmax regression, a closed-form ridge, the paper's Adam protocol, each with its
-        defaults; or any scikit-learn classifier with ``predict_proba``.
+        defaults; or any scikit-learn classifier with ``predict_proba``. A ``class_weight`` of the head may
+        be given by the classes of y.
     random_state : int, Generator, RandomState or None, default=None
         Handed to a head given by name, where it has any use for it.
+    priors : None, "labels", "uniform", dict or array-like of shape (c,), default=None
+        The shares of the classes among the nodes that are predicted, if not those among the labels (weighted
+        as the head's ``class_weight`` says): distributions are corrected by the ratio of the two. So
+        ``"labels"`` takes back from them what a ``class_weight`` gave to rare classes.
 
     Attributes
     ----------
@@ -56,10 +79,13 @@ class EmbeddingClassifier(GraphClassifier):
     True
     """
 
-    def __init__(self, embedder: Any = None, head: Any = "logistic", random_state: Any = None) -> None:
+    def __init__(
+        self, embedder: Any = None, head: Any = "logistic", random_state: Any = None, priors: Any = None
+    ) -> None:
         self.embedder = embedder
         self.head = head
         self.random_state = random_state
+        self.priors = priors
 
     def fit(self, X: Any, y: Any, *, adjacency: Any = None, validation: Any = None) -> Self:
         """Embed every node and fit the head.
@@ -85,38 +111,74 @@ class EmbeddingClassifier(GraphClassifier):
             raise ValueError(f"embedder must be an embedder of gssl, such as GGCM(), not {self.embedder!r}.")
         self.embedder_._check_parameters()
         self._fix_randomness()
-        self.head_ = self._make_head()
-        training, held_out = self._rows(codes, validation)
-        informed = self._informed(X, A)
-        self.__dict__.pop("embedding_", None)  # of an earlier fit
         self.embedder_._learn(A)
-        # once for all passes: what a filter asks of its graph may cost more than the filter
-        filters = self.embedder_._filters(A, X.dtype)
-        self._fit_inputs = X, A
-        if self._label_space_pays(X, A, len(training) + len(held_out)):
-            rows = self._embed_rows(np.concatenate([training, held_out]), X, filters)
-            U_train, U_held_out = rows[: len(training)], rows[len(training) :]
-        else:
-            self.embedding_ = self.embedder_._apply(X, filters)
-            U_train, U_held_out = self.embedding_[training], self.embedding_[held_out]
-        if len(held_out):
-            self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
-        else:
-            self.head_.fit(U_train, codes[training])
         self.n_iter_ = self.embedder_.n_iter_
         self.embedder_._fitted_on_graph = adjacency is not None
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(self.embedder_, name, getattr(self, name))
-        return self._finish(self._distributions(X, filters, self.__dict__.get("embedding_")), informed)
+        self.__dict__.pop("embedding_", None)  # of an earlier fit
+        known = KnownRows(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
+        # filters once for all passes: what a filter asks of its graph may cost more than the filter
+        self._fit_inputs = _Inputs(X, A, self.embedder_._filters(A, X.dtype), known)
+        return self._learn(codes, validation, self._informed(X, A))
+
+    def update_labels(self, y: Any, *, validation: Any = None) -> Self:
+        """Fit the head to other labels of the same nodes: the result is that of a fit to them.
+
+        Embeddings do not depend on labels. So where fit has embedded all nodes, nothing is propagated but the
+        scores of the classes; where it has worked in label space, also one column for each labelled node that
+        had no label before. Labels may be added, taken away or of new classes.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            All labels, old and new; −1, None or NaN where there is none.
+        validation : bool mask of shape (n,) or indices, optional
+            See :meth:`fit`.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import gssl
+        >>> data = gssl.datasets.load("karate")
+        >>> y = data.mask_labels("default")
+        >>> model = gssl.EmbeddingClassifier(gssl.SGC()).fit(data.features, y, adjacency=data.adjacency)
+        >>> y[1] = data.labels[1]
+        >>> model.update_labels(y).transduction_[1] == data.labels[1]
+        np.True_
+        """
+        return self._learn(self._restart(y, self._kept_inputs().A), validation, self.informed_)
+
+    def _learn(self, codes: np.ndarray, validation: Any, informed: np.ndarray) -> Self:
+        """Fit the head to labels, and predict all nodes."""
+        self.head_ = self._make_head()
+        training, held_out = self._rows(codes, validation)
+        rows = self._embed_rows(np.concatenate([training, held_out]))
+        U_train, U_held_out = rows[: len(training)], rows[len(training) :]
+        if len(held_out):
+            self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
+        else:
+            self.head_.fit(U_train, codes[training])
+        P = self._distributions(self._fit_inputs.X, self._fit_filters(), self.__dict__.get("embedding_"))
+        return self._finish(P, informed, self._class_weights(codes, training))
+
+    def _kept_inputs(self) -> _Inputs:
+        if not hasattr(self, "_fit_inputs"):
+            raise AttributeError("there are no embeddings before fit, and a loaded model keeps none: fit it.")
+        return self._fit_inputs
+
+    def _fit_filters(self) -> FiltersOf:
+        fit = self._fit_inputs
+        return fit.filters or self.embedder_._filters(fit.A, fit.X.dtype)
 
     @cached_property
     def embedding_(self) -> np.ndarray:
         """The embedding of every node, computed when it is first asked for if fit could do without."""
-        if not hasattr(self, "_fit_inputs"):
-            raise AttributeError("there are no embeddings before fit, and a loaded model keeps none: fit it.")
-        X, A = self._fit_inputs
-        return self.embedder_._apply(X, self.embedder_._filters(A, X.dtype))
+        return self.embedder_._apply(self._kept_inputs().X, self._fit_filters())
 
     @property
     def _uses_features(self) -> bool:
@@ -161,13 +223,22 @@ class EmbeddingClassifier(GraphClassifier):
         linear = isinstance(self.head, LinearHead | str)
         return width if linear and in_label_space < 0.5 * (hops + n) * d else int(d)
 
-    def _embed_rows(self, nodes: np.ndarray, X: Any, filters: FiltersOf) -> np.ndarray:
-        """Embed a few nodes only, by the transposed filter: (fᵀE)ᵀX with E the columns that pick them."""
+    def _embed_rows(self, nodes: np.ndarray) -> np.ndarray:
+        """Embed a few nodes only where that is cheaper than all."""
+        fit = self._fit_inputs
+        missing = len(fit.known.missing(nodes))
+        if "embedding_" in self.__dict__ or not self._label_space_pays(fit.X, fit.A, missing):
+            return np.asarray(self.embedding_[nodes])
+        return fit.known.of(nodes, self._pick_rows)
+
+    def _pick_rows(self, nodes: np.ndarray) -> np.ndarray:
+        """Embed nodes by the transposed filter: (fᵀE)ᵀX with E the columns that pick them."""
+        X = self._fit_inputs.X
         if self._rows_suffice():
             return dense(X[nodes])
         ones = np.ones(len(nodes), X.dtype)
         E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
-        V = self.embedder_._adjoint(E, filters)
+        V = self.embedder_._adjoint(E, self._fit_filters())
         return multiply(csr_array(X.T), V).T if issparse(X) else np.asarray(V.T @ X)
 
     def _rows(self, codes: np.ndarray, validation: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -182,7 +253,7 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _make_head(self) -> Any:
         if hasattr(self.head, "predict_proba") and not isinstance(self.head, type):
-            return clone(self.head)
+            return self._encode_weights(clone(self.head))
         if self.head not in _HEADS:
             raise ValueError(
                 f"head must be {', '.join(_HEADS)} or a classifier with predict_proba, not {self.head!r}."
@@ -191,6 +262,25 @@ class EmbeddingClassifier(GraphClassifier):
         if "random_state" in head.get_params():
             head.set_params(random_state=self.random_state)
         return head
+
+    def _encode_weights(self, head: Any) -> Any:
+        """Name classes as the head will know them: by their codes."""
+        weights = head.get_params(deep=False).get("class_weight")
+        if isinstance(weights, dict):
+            places = class_places(weights, self.classes_, "class_weight")
+            head.set_params(class_weight=dict(zip(places, weights.values(), strict=True)))
+        return head
+
+    def _class_weights(self, codes: np.ndarray, training: np.ndarray) -> np.ndarray | None:
+        """Give what a label of each class counted for the head; validation labels counted nothing."""
+        if self.priors is None:
+            return None
+        class_weight = self.head_.get_params(deep=False).get("class_weight")
+        every = np.arange(len(self.classes_))
+        weights = class_weights(class_weight, every, codes[training])
+        counts = np.bincount(codes[training], minlength=len(every))
+        labels = np.bincount(codes[codes != UNLABELLED], minlength=len(every))
+        return np.asarray(weights * counts / labels)
 
     def _distributions(self, X: Any, filters: FiltersOf, embedding: np.ndarray | None = None) -> np.ndarray:
         """Give the head's distributions over all classes, also those that only validation nodes have."""
@@ -207,3 +297,10 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         return self._distributions(X, self.embedder_._filters(A, X.dtype)), self._informed(X, A)
+
+    def _reach(self) -> int | None:
+        return self.embedder_._reach()
+
+    def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
+        filters = Filters(A_hat)
+        return self._distributions(X, lambda k: filters)

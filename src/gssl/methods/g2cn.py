@@ -95,6 +95,9 @@ class G2CN(GraphEmbedder):
             reach = max(getattr(self, f"b_{side}"), 2.0 - getattr(self, f"b_{side}"))
             check_number(self, f"step_{side}", low=0.0, high=2.0 / reach**2)
 
+    def _reach(self) -> int:
+        return 2 * self.depth
+
     def _branches(self) -> list[_Gaussian]:
         low = _Gaussian(1.0 - self.mix, self.b_low, self.step_low)
         high = _Gaussian(self.mix, self.b_high, self.step_high)

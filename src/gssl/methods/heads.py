@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from gssl.graph import warn_user
+from gssl.methods._balance import class_weights
 from gssl.methods._distributions import nearest_distribution, one_hot
 from gssl.methods._inputs import check_features, check_number, dense, generator
 from gssl.methods._labels import UNLABELLED, encode_labels
@@ -24,6 +25,7 @@ class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     come from elsewhere, as in label space.
     """
 
+    class_weight: Any
     coef_: np.ndarray
     intercept_: np.ndarray
 
@@ -37,11 +39,14 @@ class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         U = check_features(self, U, reset=False)
         return self.distributions(multiply(U, self.coef_) + self.intercept_)
 
-    def _start(self, U: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _start(self, U: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Give the labelled rows, the codes of their classes, and their weights, which sum to one."""
         U = dense(check_features(self, U, reset=True))
         self.classes_, codes = encode_labels(y)
         check_consistent_length(U, codes)
-        return U[codes != UNLABELLED], codes[codes != UNLABELLED]
+        U, codes = U[codes != UNLABELLED], codes[codes != UNLABELLED]
+        w = class_weights(self.class_weight, self.classes_, codes)[codes]
+        return U, codes, w / w.sum()
 
     def predict(self, U: Any) -> np.ndarray:
         """Give the most probable class of each row."""
@@ -57,8 +62,8 @@ class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 class LogisticHead(LinearHead):
     r"""Softmax regression, solved to convergence.
 
-    .. math:: \min_{W, b} \frac1m \sum_i -\log \mathrm{softmax}(U_i W + b)_{y_i}
-              + \frac{\lambda s}{2} \|W\|^2, \qquad s = \frac1m \sum_i \|U_i\|^2
+    .. math:: \min_{W, b} \sum_i -w_i \log \mathrm{softmax}(U_i W + b)_{y_i}
+              + \frac{\lambda s}{2} \|W\|^2, \qquad s = \sum_i w_i \|U_i\|^2, \qquad \sum_i w_i = 1
 
     The penalty counts in units of the mean squared row norm s, so the scale of the features is nothing
     the user has to think of.
@@ -69,6 +74,9 @@ class LogisticHead(LinearHead):
         λ.
     tol : float, default=1e-6
     max_iter : int, default=1000
+    class_weight : None, "balanced" or dict, default=None
+        What a row of each class counts, w up to a common factor: a class that counts twice is as good as one
+        whose rows are there twice. ``"balanced"`` lets all classes count the same.
 
     Examples
     --------
@@ -78,29 +86,33 @@ class LogisticHead(LinearHead):
     ['a', 'b']
     """
 
-    def __init__(self, penalty: float = 1e-3, tol: float = 1e-6, max_iter: int = 1000) -> None:
+    def __init__(
+        self, penalty: float = 1e-3, tol: float = 1e-6, max_iter: int = 1000, class_weight: Any = None
+    ) -> None:
         self.penalty = penalty
         self.tol = tol
         self.max_iter = max_iter
+        self.class_weight = class_weight
 
     def fit(self, U: Any, y: Any) -> Self:
         """Fit W and b to labelled rows."""
         check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
         check_number(self, "max_iter", low=1, whole=True)
-        U, codes = self._start(U, y)
+        U, codes, w = self._start(U, y)
         # rows of unit mean square: then λ needs no scale
-        scale = 1.0 / max(np.sqrt(_mean_square(U)), np.finfo(U.dtype).tiny)
+        scale = 1.0 / max(np.sqrt(_mean_square(U, w)), np.finfo(U.dtype).tiny)
         with small_algebra():
             basis, F = _row_space(U.astype(np.float64) * scale)
-            W, b, self.n_iter_ = self._solve(F, one_hot(codes, len(self.classes_), F.dtype))
+            W, b, self.n_iter_ = self._solve(F, one_hot(codes, len(self.classes_), F.dtype), w[:, None])
         self.coef_, self.intercept_ = (scale * basis @ W).astype(U.dtype), b.astype(U.dtype)
         return self
 
-    def _solve(self, F: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    def _solve(self, F: np.ndarray, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         """Minimise by L-BFGS, in coordinates in which the curvature is about one everywhere."""
-        m, r = F.shape
+        r = F.shape[1]
+        wY = w * Y
         # the columns of F are orthogonal, so this is the diagonal of the Hessian, up to the softmax's ≤ ¼
-        curvature = np.sqrt(np.square(F).sum(axis=0) / (4.0 * m) + self.penalty)[:, None]
+        curvature = np.sqrt((w * np.square(F)).sum(axis=0) / 4.0 + self.penalty)[:, None]
         F = F / curvature.T
         ridge = self.penalty / np.square(curvature)
 
@@ -111,8 +123,8 @@ class LogisticHead(LinearHead):
             scores -= scores.max(axis=1, keepdims=True)
             Z = np.exp(scores)
             sums = Z.sum(axis=1, keepdims=True)
-            loss = (np.log(sums).sum() - np.vdot(scores, Y)) / m + 0.5 * np.vdot(ridge * V[:r], V[:r])
-            R = (Z / sums - Y) / m
+            loss = np.vdot(w, np.log(sums)) - np.vdot(scores, wY) + 0.5 * np.vdot(ridge * V[:r], V[:r])
+            R = Z * (w / sums) - wY
             return float(loss), np.vstack([F.T @ R + ridge * V[:r], R.sum(axis=0)]).ravel()
 
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0, "maxcor": 20}
@@ -137,12 +149,15 @@ class RidgeHead(LinearHead):
 
     .. math:: W = U^\top (U U^\top + \lambda s m I)^{-1} Y, \qquad s = \frac1m \sum_i \|U_i\|^2
 
-    Without intercept or centring it is clearly better where labels are few.
+    Where classes have weights, row i of U and of Y is multiplied by :math:`\sqrt{w_i}` first, the mean of w
+    being one. Without intercept or centring it is clearly better where labels are few.
 
     Parameters
     ----------
     penalty : float, default=0.01
         λ, in units of the mean squared row norm s.
+    class_weight : None, "balanced" or dict, default=None
+        See :class:`gssl.LogisticHead`.
 
     Examples
     --------
@@ -153,16 +168,20 @@ class RidgeHead(LinearHead):
            [0.   , 0.333]])
     """
 
-    def __init__(self, penalty: float = 0.01) -> None:
+    def __init__(self, penalty: float = 0.01, class_weight: Any = None) -> None:
         self.penalty = penalty
+        self.class_weight = class_weight
 
     def fit(self, U: Any, y: Any) -> Self:
         """Solve for W on labelled rows."""
         check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
-        U, codes = self._start(U, y)
+        U, codes, w = self._start(U, y)
         Y = one_hot(codes, len(self.classes_), U.dtype)
         m, d = U.shape
-        ridge = max(self.penalty * _mean_square(U) * m, np.finfo(U.dtype).tiny)
+        if self.class_weight is not None:
+            root = np.sqrt(w * m).astype(U.dtype)[:, None]
+            U, Y = root * U, root * Y
+        ridge = max(self.penalty * float(np.square(U).sum()), np.finfo(U.dtype).tiny)
         if m <= d:
             self.coef_ = U.T @ np.linalg.solve(U @ U.T + ridge * np.eye(m, dtype=U.dtype), Y)
         else:
@@ -178,7 +197,7 @@ class RidgeHead(LinearHead):
 class AdamHead(LinearHead):
     r"""Softmax regression as the paper trains it: Adam, a fixed number of epochs, the best one on validation.
 
-    .. math:: \min_{W, b} \frac1m \sum_i -\log \mathrm{softmax}(U_i W + b)_{y_i}
+    .. math:: \min_{W, b} \sum_i -w_i \log \mathrm{softmax}(U_i W + b)_{y_i}, \qquad \sum_i w_i = 1
 
     W and b start uniform in ±1/√d, weight decay is added to their gradients, and all rows are used in
     every step. Without validation rows the last epoch stays.
@@ -189,6 +208,8 @@ class AdamHead(LinearHead):
     epochs : int, default=100
     weight_decay : float, default=1e-5
     random_state : int, Generator, RandomState or None, default=None
+    class_weight : None, "balanced" or dict, default=None
+        See :class:`gssl.LogisticHead`.
 
     Examples
     --------
@@ -204,18 +225,20 @@ class AdamHead(LinearHead):
         epochs: int = 100,
         weight_decay: float = 1e-5,
         random_state: Any = None,
+        class_weight: Any = None,
     ) -> None:
         self.learning_rate = learning_rate
         self.epochs = epochs
         self.weight_decay = weight_decay
         self.random_state = random_state
+        self.class_weight = class_weight
 
     def fit(self, U: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Self:
         """Train on labelled rows; ``validation`` is a pair (rows, labels) that only chooses the epoch."""
         check_number(self, "epochs", low=1, whole=True)
         for name in ("learning_rate", "weight_decay"):
             check_number(self, name, low=0.0)
-        U, codes = self._start(U, y)
+        U, codes, w = self._start(U, y)
         U = _with_ones(U)
         d, c = U.shape[1] - 1, len(self.classes_)
         bound = 1.0 / np.sqrt(d)
@@ -226,17 +249,18 @@ class AdamHead(LinearHead):
         judge = _Judge(validation, self.classes_)
         best, self.best_epoch_ = W, 0
         # the last row is the bias: one matrix, so that Adam is written once
-        for epoch, trained in enumerate(self._epochs(U, Y, W), start=1):
+        for epoch, trained in enumerate(self._epochs(U, Y, W, w.astype(U.dtype)), start=1):
             if judge.prefers(trained):
                 best, self.best_epoch_ = trained, epoch
         self.coef_, self.intercept_ = best[:-1], best[-1]
         return self
 
-    def _epochs(self, U: np.ndarray, Y: np.ndarray, W: np.ndarray) -> Any:
+    def _epochs(self, U: np.ndarray, Y: np.ndarray, W: np.ndarray, w: np.ndarray) -> Any:
         """Yield W after each Adam step (Kingma and Ba, 2015, with its default moments)."""
         first, second = np.zeros_like(W), np.zeros_like(W)
         for t in range(1, self.epochs + 1):
-            gradient = U.T @ (soft_labels(U @ W, "cross_entropy") - Y) / len(U) + self.weight_decay * W
+            R = w[:, None] * (soft_labels(U @ W, "cross_entropy") - Y)
+            gradient = U.T @ R + self.weight_decay * W
             first = 0.9 * first + 0.1 * gradient
             second = 0.999 * second + 0.001 * gradient**2
             step = (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
@@ -283,8 +307,8 @@ def _row_space(U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return Q, U @ Q
 
 
-def _mean_square(U: np.ndarray) -> float:
-    return float(np.square(U).sum() / len(U))
+def _mean_square(U: np.ndarray, w: np.ndarray) -> float:
+    return float(w @ np.square(U).sum(axis=1))
 
 
 def _with_ones(U: np.ndarray) -> np.ndarray:

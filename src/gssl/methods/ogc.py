@@ -14,6 +14,7 @@ from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
 from gssl.methods._guided import DirectEmbedding, GuidedEmbedding, LabelSpaceEmbedding, lazy_powers
 from gssl.methods._inputs import check_number, generator
+from gssl.methods._known_rows import KnownRows
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import choose_anchors
 from gssl.operators import (
@@ -35,6 +36,8 @@ from gssl.operators import (
 _HALVINGS = 60
 # an iteration that has not stopped by then is beyond what label space is good for
 _LONG = 64
+# labelled rows are kept for new labels if they are no more than this part of all
+_KEPT = 0.1
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class _Fit:
     pulls: list[tuple[np.ndarray, np.ndarray]]
     loss: list[float]
     agreement: list[float]
+    known: KnownRows
 
 
 class OGC(GraphClassifier):
@@ -110,6 +114,9 @@ class OGC(GraphClassifier):
         The iteration stops after more than this many agreements.
     random_state : int, Generator, RandomState or None, default=None
         Draws the first W, uniform in ±1/√d, and the anchors where they are a fraction.
+    priors : None, "labels", "uniform", dict or array-like of shape (c,), default=None
+        The shares of the classes among the nodes that are predicted, if not those among the labels: the
+        distributions, not the iteration, are corrected by the ratio of the two.
 
     Attributes
     ----------
@@ -148,6 +155,7 @@ class OGC(GraphClassifier):
         tol: float = 0.995,
         patience: int = 2,
         random_state: Any = None,
+        priors: Any = None,
     ) -> None:
         self.beta = beta
         self.eta_sup = eta_sup
@@ -158,6 +166,7 @@ class OGC(GraphClassifier):
         self.tol = tol
         self.patience = patience
         self.random_state = random_state
+        self.priors = priors
 
     def fit(self, X: Any, y: Any, *, adjacency: Any = None, anchors: Any = None) -> Self:
         """Learn embeddings and predictor together, and a distribution for every node.
@@ -191,7 +200,8 @@ class OGC(GraphClassifier):
         bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
         W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
         self.__dict__.pop("_replayed", None)  # of an earlier fit
-        self._fit = _Fit(X, A_hat, Mixture.lazy(self.beta), anchors_, [], [], [])
+        known = KnownRows(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
+        self._fit = _Fit(X, A_hat, Mixture.lazy(self.beta), anchors_, [], [], [], known)
         state = self._run(problem, W, self._gain() * self.eta_w / scale**2)
         self.coef_, self.n_iter_ = state.W, len(self._fit.pulls)
         return self._finish(self._distributions(state.scores), informed)
@@ -208,7 +218,70 @@ class OGC(GraphClassifier):
                 loss = classification_loss(state.scores[problem.labelled], problem.Y, self.loss)
                 self._fit.loss.append(loss)
                 self._fit.agreement.append(state.agreement)
+        if isinstance(embedding, DirectEmbedding) and len(problem.labelled) <= _KEPT * len(scores):
+            self._fit.known.of(problem.labelled, lambda nodes: embedding.U[nodes])
         return state
+
+    def update_labels(self, y: Any) -> Self:
+        r"""Fit the predictor to other labels of the same nodes, on the embeddings as they are.
+
+        The embeddings stay what the labels of fit have made of them (so do ``embedding_``, ``history_`` and
+        ``n_iter_``), and W is learned anew: as many steps as in fit, from zero, on the rows of all nodes that
+        have a label in y. So the result is the same whatever labels came in between, and close to that of a
+        fit to y whose anchors are those of the first. Labels may be added, taken away or of new classes.
+
+        Nothing is propagated but one column for each labelled node whose row is not known yet and one for
+        each class; rows are known from the fit, unless it worked in label space or more than a tenth of all
+        nodes had labels, and from earlier updates. For hundreds of new labels a new fit may be cheaper.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            All labels, old and new; −1, None or NaN where there is none.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import gssl
+        >>> data = gssl.datasets.load("karate")
+        >>> y = data.mask_labels("default")
+        >>> model = gssl.OGC(random_state=0).fit(data.features, y, adjacency=data.adjacency)
+        >>> y[1] = data.labels[1]
+        >>> model.update_labels(y).transduction_[1] == data.labels[1]
+        np.True_
+        """
+        fit = self._kept_fit()
+        codes = self._restart(y, fit.A_hat.links())
+        labelled = np.flatnonzero(codes != UNLABELLED)
+        Y = one_hot(codes[labelled], len(self.classes_), fit.X.dtype)
+        rows, scores = self._products(len(fit.known.missing(labelled)))
+        U_L = fit.known.of(labelled, rows)
+        W, Z = np.zeros((U_L.shape[1], Y.shape[1]), U_L.dtype), np.zeros_like(Y)
+        eta_w = self._gain() * self.eta_w / _feature_scale(fit.X) ** 2
+        for _ in range(self.n_iter_):
+            G = U_L.T @ residual(Z, Y, self.loss)
+            eta_w, Z = self._downhill(Z, U_L @ G, Y, eta_w)
+            W -= eta_w * G
+        self.coef_ = W
+        return self._finish(self._distributions(scores(W)), self.informed_)
+
+    def _products(self, n_rows: int) -> tuple[Any, Any]:
+        """Give functions for rows of U and for UW: by its factors, unless U itself is there or cheaper."""
+        fit = self._fit
+        factors = LabelSpaceEmbedding(fit.X, fit.A_hat, self.beta, fit.anchors, fit.anchors)
+        factors.resume(fit.pulls)
+        columns = n_rows + len(self.classes_)
+        if "_replayed" in self.__dict__ or factors.n_hops * columns > self.n_iter_ * fit.X.shape[1]:
+            return lambda nodes: self.embedding_[nodes], lambda W: self.embedding_ @ W
+        return factors.rows, factors.scores
+
+    def _kept_fit(self) -> _Fit:
+        if not hasattr(self, "_fit"):
+            raise AttributeError("OGC has no embeddings before fit, and a loaded model keeps none: fit it.")
+        return self._fit
 
     @property
     def embedding_(self) -> np.ndarray:
@@ -228,9 +301,7 @@ class OGC(GraphClassifier):
     @cached_property
     def _replayed(self) -> tuple[np.ndarray, np.ndarray]:
         """The embeddings and their smoothing loss, which predictions do not need and fit leaves out."""
-        if not hasattr(self, "_fit"):
-            raise AttributeError("OGC has no embeddings before fit, and a loaded model keeps none: fit it.")
-        fit = self._fit
+        fit = self._kept_fit()
         filters, losses = Filters(fit.A_hat), []
 
         def step(U: np.ndarray, k: int) -> np.ndarray:
@@ -324,12 +395,18 @@ class OGC(GraphClassifier):
         return nearest_distribution(Z) if self.loss == "squared" else np.asarray(Z)
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
+        return self._score_part(X, normalized_adjacency(A, X.dtype)), featured_nodes(A, X)
+
+    def _reach(self) -> int:
+        return self.n_iter_ if self.beta else 0
+
+    def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
         """Smooth the new graph as often as in fit; it has no labels that could guide the embeddings."""
-        filters, lazy = Filters(normalized_adjacency(A, X.dtype)), Mixture.lazy(self.beta)
+        filters, lazy = Filters(A_hat), Mixture.lazy(self.beta)
         # smoothing acts on rows and W on columns: scores may be smoothed instead of embeddings
         scores = multiply(X, self.coef_.astype(X.dtype))
         scores = last(iterate(lambda Z, k: mix(filters, Z, lazy), scores, range(self.n_iter_)))
-        return self._distributions(scores), featured_nodes(A, X)
+        return self._distributions(scores)
 
 
 def _feature_scale(X: Any) -> float:

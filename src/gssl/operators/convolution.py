@@ -48,6 +48,10 @@ class NormalizedAdjacency:
         """Number of nodes, twice."""
         return len(self.scale), len(self.scale)
 
+    def links(self) -> csr_array:
+        """Give the pattern of A, with ones."""
+        return csr_array((np.ones(len(self.indices), np.int8), self.indices, self.indptr), shape=self.shape)
+
     def tocsr(self) -> csr_array:
         """Give the matrix with all its values, the diagonal among them."""
         s = diags_array(self.scale)
@@ -63,7 +67,9 @@ class NormalizedAdjacency:
         return mix(Filters(self), U, Mixture(smooth=1.0))
 
 
-def normalized_adjacency(A: csr_array, dtype: Any = None) -> NormalizedAdjacency:
+def normalized_adjacency(
+    A: csr_array, dtype: Any = None, degrees: np.ndarray | None = None
+) -> NormalizedAdjacency:
     r"""Normalise an adjacency with self-loops symmetrically (Eq. 2).
 
     .. math:: \hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}, \qquad \tilde D = D + I
@@ -76,6 +82,9 @@ def normalized_adjacency(A: csr_array, dtype: Any = None) -> NormalizedAdjacency
         Symmetric, non-negative, without self-loops (see :func:`gssl.graph.check_adjacency`).
     dtype : float type, optional
         Of the embeddings it will be applied to; that of A if None.
+    degrees : float64 ndarray of shape (n,), optional
+        The diagonal of D where A is a part of a larger graph (see :func:`gssl.graph.surroundings`); the sums
+        of its rows if None.
 
     Returns
     -------
@@ -93,7 +102,8 @@ def normalized_adjacency(A: csr_array, dtype: Any = None) -> NormalizedAdjacency
     dtype = np.result_type(A.dtype, np.float32) if dtype is None else dtype
     indptr = A.indptr.astype(np.int64, copy=False)
     # in double precision until all values are at most one
-    scale = 1.0 / np.sqrt(A.sum(axis=1, dtype=np.float64) + 1.0)
+    degrees = A.sum(axis=1, dtype=np.float64) if degrees is None else degrees
+    scale = 1.0 / np.sqrt(degrees + 1.0)
     weights = np.empty(0, dtype)
     if A.nnz and not A.data.min() == 1 == A.data.max():
         rows = np.repeat(scale, np.diff(indptr))

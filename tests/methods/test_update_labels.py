@@ -1,0 +1,210 @@
+"""More labels for a fitted model: the result of a fit to them, without propagating features again."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import gssl
+from gssl.datasets import draw_split, make_block_graph
+from gssl.methods import embedding_classifier, ogc
+from gssl.operators import NormalizedAdjacency
+
+EMBEDDERS = [
+    gssl.SGC(),
+    gssl.SSGC(depth=4),
+    gssl.PPR(depth=4),
+    gssl.G2CN(depth=2),
+    gssl.NDLS(depth=3),
+    gssl.GGCM(depth=4),
+    gssl.GGC(depth=3, negatives=2, random_state=0),
+    gssl.NoGraph(),
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_block_graph(800, 3200, 60, 4, features="dense", random_state=5)
+
+
+@pytest.fixture(scope="module")
+def labels(data):
+    """Five labels of each class, the same and four more, and those without the first."""
+    order = draw_split(data.labels, per_class=9, random_state=0)["train"]
+    rank = np.array([np.sum(data.labels[order[:i]] == data.labels[node]) for i, node in enumerate(order)])
+
+    def some(first, last):
+        chosen = order[(rank >= first) & (rank < last)]
+        y = np.full(800, -1)
+        y[chosen] = data.labels[chosen]
+        return y
+
+    return some(0, 5), some(0, 9), some(1, 9)
+
+
+@pytest.fixture
+def columns(monkeypatch):
+    """Note how many columns every pass over the graph has."""
+    seen = []
+    parts = NormalizedAdjacency.parts
+
+    def noting(A_hat, width):
+        seen.append(width)
+        return parts(A_hat, width)
+
+    monkeypatch.setattr(NormalizedAdjacency, "parts", noting)
+    return seen
+
+
+def always(monkeypatch, kind, pays):
+    monkeypatch.setattr(kind, "_label_space_pays", lambda *_: pays)
+
+
+@pytest.mark.parametrize("in_label_space", [True, False])
+@pytest.mark.parametrize("head", ["logistic", "ridge", "adam"])
+@pytest.mark.parametrize("embedder", EMBEDDERS, ids=lambda e: type(e).__name__)
+def test_a_head_is_what_a_fit_would_give(data, labels, embedder, head, in_label_space, monkeypatch):
+    always(monkeypatch, embedding_classifier.EmbeddingClassifier, in_label_space)
+    X, A = data.features.astype(np.float64), data.adjacency
+    model = gssl.EmbeddingClassifier(embedder, head, random_state=0).fit(X, labels[0], adjacency=A)
+    for y in (labels[1], labels[2]):
+        model.update_labels(y)
+        fresh = gssl.EmbeddingClassifier(embedder, head, random_state=0).fit(X, y, adjacency=A)
+        np.testing.assert_allclose(model.label_distributions_, fresh.label_distributions_, atol=1e-6)
+        np.testing.assert_allclose(model.head_.coef_, fresh.head_.coef_, atol=1e-4)
+        np.testing.assert_array_equal(model.transduction_, fresh.transduction_)
+        np.testing.assert_array_equal(model.predict(X, adjacency=A), fresh.predict(X, adjacency=A))
+
+
+def test_only_new_labels_and_classes_are_propagated(data, labels, columns, monkeypatch):
+    always(monkeypatch, embedding_classifier.EmbeddingClassifier, True)
+    model = gssl.EmbeddingClassifier(gssl.SGC(depth=3)).fit(
+        data.features, labels[0], adjacency=data.adjacency
+    )
+    columns.clear()
+    model.update_labels(labels[1])
+    # 16 new rows, of which the first hop reads one number each, and 4 classes
+    assert sum(columns) <= 3 * (16 + 4)
+    columns.clear()
+    model.update_labels(labels[2])
+    assert columns == [4, 4, 4]
+
+
+def test_embeddings_that_are_there_are_not_computed_again(data, labels, columns, monkeypatch):
+    always(monkeypatch, embedding_classifier.EmbeddingClassifier, False)
+    model = gssl.EmbeddingClassifier(gssl.SGC(depth=3)).fit(
+        data.features, labels[0], adjacency=data.adjacency
+    )
+    assert 60 in columns
+    columns.clear()
+    model.update_labels(labels[1])
+    assert columns == [4, 4, 4]
+
+
+def by_equations(model, X, A, y):
+    """As many steps on the embeddings of fit as fit took, from zero, with the published factor two."""
+    U, labelled = model.embedding_, np.flatnonzero(y >= 0)
+    Y = np.eye(y.max() + 1)[y[labelled]]
+    W = np.zeros((X.shape[1], Y.shape[1]))
+    # as small as fit may have made it, so that no step overshoots
+    eta = 2 * model.eta_w / np.mean(np.abs(X).sum(axis=1)) ** 2
+    for _ in range(model.n_iter_):
+        G = U[labelled].T @ (U[labelled] @ W - Y)
+        W = W - eta * G
+    return W, U @ W
+
+
+@pytest.mark.parametrize("in_label_space", [True, False])
+def test_ogc_learns_its_predictor_anew(data, labels, in_label_space, monkeypatch):
+    always(monkeypatch, ogc.OGC, in_label_space)
+    X = data.features.astype(np.float64)
+    make = gssl.OGC(eta_w=1e-3, eta_sup=0.05, max_iter=12, tol=1.0, random_state=0)
+    model = make.fit(X, labels[0], adjacency=data.adjacency)
+    model.update_labels(labels[1])
+    W, Z = by_equations(model, X, data.adjacency, labels[1])
+    np.testing.assert_allclose(model.coef_, W, atol=1e-10)
+    np.testing.assert_array_equal(model.transduction_, Z.argmax(axis=1))
+    P = model.label_distributions_
+    # the replayed embeddings are there now, and say the same
+    model.update_labels(labels[1])
+    np.testing.assert_allclose(model.label_distributions_, P, atol=1e-10)
+
+
+@pytest.mark.parametrize("in_label_space", [True, False])
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_ogc_forgets_what_came_in_between(data, labels, loss, in_label_space, monkeypatch):
+    always(monkeypatch, ogc.OGC, in_label_space)
+    X, A = data.features.astype(np.float64), data.adjacency
+    once, twice = (gssl.OGC(loss=loss, random_state=0).fit(X, labels[0], adjacency=A) for _ in range(2))
+    once.update_labels(labels[2])
+    twice.update_labels(labels[1]).update_labels(labels[2])
+    np.testing.assert_allclose(twice.coef_, once.coef_, atol=1e-10)
+    np.testing.assert_allclose(twice.label_distributions_, once.label_distributions_, atol=1e-10)
+
+
+def test_ogc_takes_a_fraction_of_the_hops_and_is_about_as_good(data, labels, columns, monkeypatch):
+    always(monkeypatch, ogc.OGC, False)
+    X, A = data.features, data.adjacency
+    anchors = np.flatnonzero(labels[0] >= 0)
+    model = gssl.OGC(random_state=0).fit(X, labels[0], adjacency=A)
+    before = np.mean(model.transduction_ == data.labels)
+    columns.clear()
+    model.update_labels(labels[1])
+    few = sum(columns)
+    columns.clear()
+    fresh = gssl.OGC(random_state=0).fit(X, labels[1], adjacency=A, anchors=anchors)
+    many = sum(columns)
+    # 16 new rows and 4 classes, instead of 60 features; and powers that do not count are left out
+    assert few < many / 4
+    after, goal = (np.mean(m.transduction_ == data.labels) for m in (model, fresh))
+    assert after > before
+    assert after > goal - 0.02
+
+
+def test_new_classes_and_priors(data, labels):
+    X, A = data.features.astype(np.float64), data.adjacency
+    three = np.where(labels[0] == 3, -1, labels[0])
+    for model in (
+        gssl.OGC(random_state=0, priors="uniform"),
+        gssl.EmbeddingClassifier(gssl.SGC(), priors="uniform"),
+    ):
+        model.fit(X, three, adjacency=A)
+        assert model.label_distributions_.shape == (800, 3)
+        model.update_labels(labels[1])
+        np.testing.assert_array_equal(model.classes_, [0, 1, 2, 3])
+        np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1.0, atol=1e-12)
+        assert np.mean(model.transduction_ == data.labels) > 0.7
+        assert model.predict_proba(X, adjacency=A).shape == (800, 4)
+
+
+def test_reached_follows_the_labels():
+    A = csr_array(np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4)))
+    X = np.random.default_rng(0).random((8, 3))
+    for model in (gssl.OGC(random_state=0), gssl.EmbeddingClassifier(gssl.SGC())):
+        model.fit(X, [0, 1, -1, -1, -1, -1, -1, -1], adjacency=A)
+        np.testing.assert_array_equal(model.reached_, [True] * 4 + [False] * 4)
+        model.update_labels([0, 1, -1, -1, 1, -1, -1, -1])
+        assert model.reached_.all()
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: gssl.OGC(random_state=0), lambda: gssl.EmbeddingClassifier(gssl.GGCM(depth=3))]
+)
+def test_what_can_be_updated(problem, make, tmp_path):
+    y = problem.y.copy()
+    y[[1, 13, 25]] = [0, 1, 2]
+    with pytest.raises(AttributeError, match="before fit"):
+        make().update_labels(y)
+    model = make().fit(problem.X, problem.y, adjacency=problem.A)
+    gssl.save(model, tmp_path / "model.gssl")
+    with pytest.raises(AttributeError, match="a loaded model keeps none"):
+        gssl.load(tmp_path / "model.gssl").update_labels(y)
+    with pytest.raises(ValueError, match="one label"):
+        model.update_labels(y[:5])
+    copied = copy.deepcopy(model).update_labels(y)
+    expected = model.update_labels(y).label_distributions_
+    np.testing.assert_allclose(copied.label_distributions_, expected, atol=1e-12)
+    gssl.save(model, tmp_path / "model.gssl")
+    loaded = gssl.load(tmp_path / "model.gssl")
+    np.testing.assert_array_equal(loaded.label_distributions_, expected)
