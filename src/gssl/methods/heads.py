@@ -248,10 +248,11 @@ class AdamHead(LinearHead):
             validation = (dense(check_features(self, validation[0], reset=False)), validation[1])
         judge = _Judge(validation, self.classes_)
         best, self.best_epoch_ = W, 0
-        # the last row is the bias: one matrix, so that Adam is written once
-        for epoch, trained in enumerate(self._epochs(U, Y, W, w.astype(U.dtype)), start=1):
-            if judge.prefers(trained):
-                best, self.best_epoch_ = trained, epoch
+        with small_algebra():
+            # the last row is the bias: one matrix, so that Adam is written once
+            for epoch, trained in enumerate(self._epochs(U, Y, W, w.astype(U.dtype)), start=1):
+                if judge.prefers(trained):
+                    best, self.best_epoch_ = trained, epoch
         self.coef_, self.intercept_ = best[:-1], best[-1]
         return self
 

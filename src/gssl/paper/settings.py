@@ -98,7 +98,8 @@ def embedder(name: str, dataset: str, depths: tuple[int, ...] | None = None, **m
     depths : tuple of int, optional
         The depths to choose from; the published one if not given.
     **more
-        Further settings of :func:`gssl.paper.tuning.candidates`, in place of those given here.
+        Further settings of :func:`gssl.paper.tuning.candidates`, in place of those given here; ``slow``
+        names the graphs that a quick run leaves out.
 
     Examples
     --------
@@ -117,5 +118,5 @@ def embedder(name: str, dataset: str, depths: tuple[int, ...] | None = None, **m
         settings |= {"best_epoch": True, "penalties": [1e-5, 2e-5, 1e-3]}
         depths = depths or (4, 8, 12, 16)
     settings |= {"params": params, "depths": list(depths or (depth,))}
-    slow = bool(more.pop("slow", False))
+    slow = dataset in more.pop("slow", ())
     return Cell("embedding", dataset, settings | more, slow=slow)
