@@ -23,6 +23,9 @@ MODELS = {
     "default": gssl.EmbeddingClassifier(),
     "propagation": gssl.LabelPropagation(),
     "spreading": gssl.LabelSpreading(alpha=0.5),
+    "calibrated": gssl.CalibratedClassifier(gssl.OGC(random_state=0), folds=2),
+    "calibrated-default": gssl.CalibratedClassifier(method="isotonic"),
+    "calibrated-propagation": gssl.CalibratedClassifier(gssl.LabelPropagation(), folds=2),
 }
 EMBEDDERS = {
     "ggc": gssl.GGC(depth=3),

@@ -17,6 +17,8 @@ ESTIMATORS = [
     gssl.EmbeddingClassifier(gssl.SGC(), head="adam", random_state=0),
     gssl.LabelPropagation(),
     gssl.LabelSpreading(),
+    gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())),
+    gssl.CalibratedClassifier(gssl.LabelPropagation(), folds=2),
     gssl.LogisticHead(),
     gssl.RidgeHead(),
     gssl.AdamHead(random_state=0),
@@ -37,7 +39,8 @@ def excused(estimator):
 
 
 def test_every_public_method_is_checked():
-    assert {type(estimator).__name__ for estimator in ESTIMATORS} == set(gssl.methods.__all__)
+    composed = {"CalibratedClassifier"}
+    assert {type(estimator).__name__ for estimator in ESTIMATORS} == set(gssl.methods.__all__) | composed
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=excused)

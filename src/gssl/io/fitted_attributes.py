@@ -53,6 +53,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("transduction_", "class", ("n",)),
         Fitted("reached_", "bool", ("n",)),
         Fitted("informed_", "bool", ("n",)),
+        Fitted("_fit_inputs", "transient", optional=True),
     ),
     "OGC": (
         Fitted("coef_", "float", ("d", "c")),
@@ -62,8 +63,15 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
     "EmbeddingClassifier": (
         Fitted("embedder_", "model"),
         Fitted("head_", "model"),
-        Fitted("_fit_inputs", "transient", optional=True),
+        Fitted("_fit_rows", "transient", optional=True),
         Fitted("embedding_", "transient", optional=True),
+    ),
+    "CalibratedClassifier": (
+        Fitted("classifier_", "model"),
+        Fitted("held_out_distributions_", "float", ("h", "c")),
+        Fitted("held_out_codes_", "code", ("h",)),
+        # it follows from what hidden labels said
+        Fitted("calibration_", "transient", optional=True),
     ),
     "LinearHead": (
         _D,
@@ -74,6 +82,20 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
     "LogisticHead": (_N_ITER,),
     "AdamHead": (Fitted("best_epoch_", "whole"),),
 }
+
+
+def storable() -> dict[str, type]:
+    """List the classes that can be saved, by name.
+
+    Examples
+    --------
+    >>> "OGC" in storable(), "CalibratedClassifier" in storable()
+    (True, True)
+    """
+    from gssl import methods, selection
+
+    known: dict[str, type] = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
+    return {**known, "CalibratedClassifier": selection.CalibratedClassifier}
 
 
 def fitted_attributes(kind: type) -> tuple[Fitted, ...]:

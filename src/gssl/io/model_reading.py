@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gssl import methods
 from gssl.datasets.matrices import csr_from_parts
-from gssl.io.fitted_attributes import Fitted, fitted_attributes
+from gssl.io.fitted_attributes import Fitted, fitted_attributes, storable
 
 
 def rebuild(description: Any, tensors: dict[str, np.ndarray]) -> Any:
@@ -60,9 +59,9 @@ def _make(description: Any) -> Any:
     if not isinstance(description, dict) or not isinstance(description.get("params"), dict):
         raise ValueError("it does not describe a model.")
     name = description.get("class")
-    if not isinstance(name, str) or name not in vars(methods)["__all__"]:
+    if not isinstance(name, str) or name not in storable():
         raise ValueError(f"it names the class {name!r}, which is no method of gssl.")
-    kind = getattr(methods, name)
+    kind: Any = storable()[name]
     hints = typing.get_type_hints(kind.__init__)
     params = {}
     for key, value in description["params"].items():
@@ -190,6 +189,14 @@ def _check_parts(model: Any) -> None:
             raise ValueError(
                 f"{name!r} has {part.n_features_in_} features and the model {model.n_features_in_}."
             )
+    inner = getattr(model, "classifier_", None)
+    if inner is not None:
+        if not hasattr(inner, "_score_graph"):
+            raise ValueError(f"its classifier is a {type(inner).__name__}.")
+        if not np.array_equal(inner.classes_, model.classes_):
+            raise ValueError("its classifier knows other classes than the model.")
+        if (model.held_out_codes_ < 0).any():
+            raise ValueError("'held_out_codes_' names classes that are not there.")
     head, embedder = getattr(model, "head_", None), getattr(model, "embedder_", None)
     if embedder is not None and not hasattr(embedder, "transform"):
         raise ValueError(f"its embedder is a {type(embedder).__name__}.")

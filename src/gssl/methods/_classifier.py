@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gssl.graph import check_adjacency, nearest_rows, reached_nodes
-from gssl.methods._distributions import decide
+from gssl.methods._distributions import decide, unsure
 from gssl.methods._inputs import N_NEIGHBORS, check_features, check_graph
-from gssl.methods._labels import UNLABELLED, encode_labels
+from gssl.methods._labels import UNLABELLED, decode_labels, encode_labels
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -38,6 +38,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self._fit_features = X if adjacency is None else None
         self._fit_codes = codes
         A = check_graph(adjacency, X)
+        self._fit_inputs = X, A  # no copies; a saved model is without
         # before embeddings take their memory: finding components takes some, too
         self.reached_ = reached_nodes(A, codes != UNLABELLED)
         return X, A, codes
@@ -81,10 +82,45 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return self._predict(X, adjacency)[0]
 
-    def predict(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """Give a class for nodes that were not seen in fit: see :meth:`predict_proba`."""
+    def predict(self, X: Any, *, adjacency: Any = None, abstain: float | None = None) -> np.ndarray:
+        """Give a class for nodes that were not seen in fit: see :meth:`predict_proba`.
+
+        With ``abstain``, a node whose confidence is less has none: see :meth:`transduction`.
+        """
         P, informed = self._predict(X, adjacency)
-        return np.asarray(self.classes_[decide(P, informed, self._fit_codes)])
+        chosen = decide(P, informed, self._fit_codes)
+        if abstain is None:
+            return np.asarray(self.classes_[chosen])
+        return decode_labels(self.classes_, np.where(unsure(P, informed, abstain), UNLABELLED, chosen))
+
+    def transduction(self, *, abstain: float | None = None) -> np.ndarray:
+        """Give a class for every node of fit, or none where the model is not sure enough.
+
+        Parameters
+        ----------
+        abstain : float in [0, 1], optional
+            The least confidence, which is the probability of the class. Nodes below it, and nodes that no
+            label or feature reaches, have the class −1 where classes are whole numbers, NaN where they are
+            other numbers, and else None: what ``fit`` takes for unlabelled. A confidence can be believed as
+            far as it is calibrated: see :class:`gssl.CalibratedClassifier`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        if abstain is None:
+            return np.asarray(self.transduction_)
+        silent = unsure(self.label_distributions_, self.informed_, abstain)
+        chosen = np.searchsorted(self.classes_, self.transduction_)
+        return decode_labels(self.classes_, np.where(silent, UNLABELLED, chosen))
+
+    def _distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
+        """Give what a fit without the labels of some nodes says about them, where that is cheaper than a fit.
+
+        None where it is not.
+        """
+        return None
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, adjacency: Any = None) -> float:
         """Give the part of nodes that have a label in y and are predicted to have it.

@@ -87,11 +87,12 @@ class EmbeddingClassifier(GraphClassifier):
         training, held_out = self._rows(codes, validation)
         informed = featured_nodes(A, X)
         self.__dict__.pop("embedding_", None)  # of an earlier fit
-        self._fit_inputs = X, A
         if self._label_space_pays(X, A, len(training) + len(held_out)):
             rows = self._embed_rows(np.concatenate([training, held_out]))
             U_train, U_held_out = rows[: len(training)], rows[len(training) :]
+            self._fit_rows: Any = U_train
         else:
+            self._fit_rows = None  # they are in the embedding
             U_train, U_held_out = self.embedding_[training], self.embedding_[held_out]
         if len(held_out):
             self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
@@ -103,6 +104,21 @@ class EmbeddingClassifier(GraphClassifier):
         if hasattr(self, "feature_names_in_"):
             self.embedder_.feature_names_in_ = self.feature_names_in_
         return self._finish(self._distributions(X, A, self.__dict__.get("embedding_")), informed)
+
+    def _distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
+        """Fit the head again: embeddings do not know labels."""
+        if not hasattr(self, "_fit_inputs"):
+            return None
+        nodes = np.flatnonzero(self._fit_codes != UNLABELLED)
+        if self._fit_rows is not None and len(self._fit_rows) != len(nodes):
+            return None  # some labels only chose an epoch
+        U = self.embedding_[nodes] if self._fit_rows is None else self._fit_rows
+        kept = ~np.isin(nodes, hidden)
+        head = self._make_head().fit(U[kept], self._fit_codes[nodes[kept]])
+        P = np.zeros((len(hidden), len(self.classes_)))
+        P[:, head.classes_] = head.predict_proba(U[np.searchsorted(nodes, hidden)])
+        P[~self.informed_[hidden]] = 1.0 / P.shape[1]
+        return P
 
     @cached_property
     def embedding_(self) -> np.ndarray:
