@@ -7,6 +7,7 @@ from gssl import methods
 from gssl.methods import EmbeddingClassifier, LabelPropagation
 from gssl.methods._classifier import GraphClassifier
 from gssl.methods._embedder import GraphEmbedder
+from gssl.selection import CalibratedClassifier
 
 
 def classifier_names() -> dict[str, type]:
@@ -56,6 +57,28 @@ def choose_classifier(name: str, seed: int, has_features: bool) -> Any:
     if issubclass(kind, GraphEmbedder):
         return EmbeddingClassifier(make(kind, seed), random_state=seed)
     return make(kind, seed)
+
+
+def calibrated(model: Any, wanted: bool | None, abstain: float | None = None) -> Any:
+    """Wrap a classifier so that its confidence can be believed, if wanted; None: if cheap, or if it counts.
+
+    It is cheap where labels can be hidden without another fit, and it counts where nodes are to be left
+    without a label because of it.
+
+    Examples
+    --------
+    >>> import gssl
+    >>> calibrated(gssl.OGC(), None)
+    OGC()
+    >>> calibrated(gssl.OGC(), None, abstain=0.7)
+    CalibratedClassifier(classifier=OGC())
+    >>> calibrated(gssl.EmbeddingClassifier(), None)
+    CalibratedClassifier(classifier=EmbeddingClassifier())
+    """
+    if wanted is None:
+        cheap = type(model)._distributions_without is not GraphClassifier._distributions_without
+        wanted = cheap or abstain is not None
+    return CalibratedClassifier(model) if wanted else model
 
 
 def make(kind: type, seed: int) -> Any:

@@ -2,7 +2,7 @@
 
 from gssl.datasets.dataset import Dataset
 from gssl.datasets.registry import list_datasets, load
-from gssl.datasets.splits import draw_split
+from gssl.datasets.splits import draw_random, draw_split
 from gssl.datasets.synthetic import make_block_graph
 
-__all__ = ["Dataset", "draw_split", "list_datasets", "load", "make_block_graph"]
+__all__ = ["Dataset", "draw_random", "draw_split", "list_datasets", "load", "make_block_graph"]

@@ -3,6 +3,15 @@
 from gssl.evaluation.accuracy import accuracy
 from gssl.evaluation.calibration import Bin, confidence_histogram, expected_calibration_error, reliability
 from gssl.evaluation.comparison import Record, Summary, compare, summarize
+from gssl.evaluation.confidence import (
+    CalibrationRecord,
+    CoverageRecord,
+    CurvePoint,
+    judge_calibration,
+    judge_coverage,
+    label_curve,
+    labels_needed,
+)
 from gssl.evaluation.confusion import Confusion, confusion_matrix
 from gssl.evaluation.graph_gain import GraphGain, graph_gain
 from gssl.evaluation.health import Health, graph_health
@@ -12,7 +21,10 @@ from gssl.evaluation.node_map import node_map
 
 __all__ = [
     "Bin",
+    "CalibrationRecord",
     "Confusion",
+    "CoverageRecord",
+    "CurvePoint",
     "GraphGain",
     "Health",
     "HeldOut",
@@ -26,6 +38,10 @@ __all__ = [
     "graph_gain",
     "graph_health",
     "held_out_accuracy",
+    "judge_calibration",
+    "judge_coverage",
+    "label_curve",
+    "labels_needed",
     "least_certain",
     "node_map",
     "reliability",
