@@ -10,19 +10,20 @@ from gssl import methods
 
 __version__ = "0.1.0"
 
-_ROOMS = ("graph", "operators", "methods", "evaluation", "datasets", "io", "report", "cli")
+_ROOMS = ("graph", "operators", "methods", "evaluation", "selection", "datasets", "io", "report", "cli")
 # a name that does not live in `methods`, and the room it lives in
-_NAMES = {"GraphWarning": "graph", "load": "io", "save": "io"}
+_NAMES = {"AutoClassifier": "selection", "GraphWarning": "graph", "load": "io", "save": "io"}
 
 _METHODS: list[str] = vars(methods)["__all__"]
 
 __all__ = [*_METHODS, *_NAMES, *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from gssl import cli, datasets, evaluation, graph, io, operators, report
+    from gssl import cli, datasets, evaluation, graph, io, operators, report, selection
     from gssl.graph import GraphWarning
     from gssl.io import load, save
     from gssl.methods import *
+    from gssl.selection import AutoClassifier
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,12 @@
+"""scikit-learn's own checks; each exception is named with its reason."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gssl
+
+EXCUSED = {"check_classifiers_classes": "it names a class −1, which here means unlabelled"}
+
+
+@parametrize_with_checks([gssl.AutoClassifier(depth=4)], expected_failed_checks=lambda estimator: EXCUSED)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
