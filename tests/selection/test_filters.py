@@ -58,7 +58,7 @@ def test_labelled_rows_are_those_of_the_whole_graph(rows, graph, filter_):
         ("SGC", "depth=4", gssl.SGC(depth=4)),
         ("SSGC", "depth=8, alpha=0.05", gssl.SSGC(depth=8)),
         ("GGC", "depth=4", gssl.GGC(depth=4)),
-        ("GGCM", "depth=8", gssl.GGCM(depth=8)),
+        ("GGCM", "depth=4", gssl.GGCM(depth=4)),
     ],
 )
 def test_filters_are_the_methods_they_are_called(rows, graph, model, settings, embedder):

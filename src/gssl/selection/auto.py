@@ -1,7 +1,6 @@
 """AutoClassifier: a hundred models tried on the labels that exist, the near-best averaged."""
 
 import warnings
-from collections.abc import Iterable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, Self
@@ -12,7 +11,6 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.class_weight import compute_class_weight
 
 from gssl.evaluation.graph_gain import compare_hits
-from gssl.evaluation.held_out import HeldOut, held_out_accuracy
 from gssl.graph import GraphWarning, check_adjacency
 from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods._classifier import GraphClassifier, featured_nodes
@@ -21,16 +19,19 @@ from gssl.methods._inputs import check_features, check_number
 from gssl.methods._labels import UNLABELLED
 from gssl.operators import small_algebra
 from gssl.selection.explanation import explain, tabulate_trials
-from gssl.selection.filters import candidate_filters
+from gssl.selection.filters import candidate_filters, operators
 from gssl.selection.labelled_rows import LabelledRows, label_space_pays
-from gssl.selection.leaderboard import Entry, Leaderboard
+from gssl.selection.leaderboard import Entry, Leaderboard, ordered
 from gssl.selection.polynomial import average, polynomial_scores
-from gssl.selection.search import SCREEN, Labels, near_best, stratified_part, try_all, try_filter
+from gssl.selection.search import SCREEN, Labels, near_best, score_error, stratified_part, try_all, try_filter
+from gssl.selection.spreading import Hop, spread_hidden
 
 # the rows of all powers at the labelled nodes take no more numbers than this
 _MOST_NUMBERS = 500_000_000
 # filters that tell whether scaled rows are better than the ones given
 _SCALING_DEPTH = 2
+# the parts that come from neighbours, where there are no features
+ALPHAS = (0.5, 0.9, 0.99)
 
 
 class AutoClassifier(GraphClassifier):
@@ -137,7 +138,7 @@ class AutoClassifier(GraphClassifier):
         self.coef_ = average(rows, chosen, self.n_iter_, len(self.classes_))
         self.leaderboard_ = tabulate_trials(trials, chosen, labels)
         self.explain_ = explain(trials, chosen, self._leave_one_out, labels)
-        self._consider_spreading(A, codes, deadline)
+        self._consider_spreading(rows, codes, deadline)
         return self._finish(*self._score_graph(X, A))
 
     @property
@@ -202,75 +203,87 @@ class AutoClassifier(GraphClassifier):
 
     def _fit_labels_alone(self, A: csr_array, codes: np.ndarray) -> Self:
         """Spread labels over the graph in the way that does best on hidden labels."""
-        entries, best = [], None
-        for model in (LabelPropagation(), *(LabelSpreading(alpha=alpha) for alpha in (0.5, 0.9, 0.99))):
-            entry, held_out = self._try_spreading(model, A, codes)
-            entries.append(entry)
-            if best is None or entry.score > best[0].score:
-                best = entry, held_out, model
-        assert best is not None
+        hop = operators(A, np.float64)["hop"]
+        models = [LabelSpreading(alpha=alpha) for alpha in ALPHAS]
         self.n_iter_ = self.depth
-        self._spread_labels(best[2], best[1], A, codes)
-        self.leaderboard_ = _ordered(replace(entry, chosen=entry is best[0]) for entry in entries)
+        entries = [self._try_spreading(model, hop, codes) for model in models]
+        if entries[0] is None:
+            # no class has two labels: nothing can be hidden, and nothing compared
+            self._spread_labels(LabelPropagation(), A, codes, None)
+            self.leaderboard_ = Leaderboard([])
+            self.explain_ = (
+                "There are no features and no class has two labels, so nothing could be compared: "
+                "LabelPropagation spreads labels over the graph."
+            )
+            return self._finish(*self._score_graph(csr_array((len(codes), 0)), A))
+        judged = [judged for judged in entries if judged is not None]
+        best = max(range(len(judged)), key=lambda k: judged[k][0].score)
+        entry = judged[best][0]
+        self._spread_labels(models[best], A, codes, judged[best][1])
+        self.leaderboard_ = ordered(replace(e, chosen=e is entry) for e, _ in judged)
         self.explain_ = (
-            f"There are no features: {best[0].model} spreads labels over the graph, "
-            f"{100 * best[0].score:.1f} ± {100 * best[0].standard_error:.1f} % of hidden labels are right."
-            if best[1] is not None
-            else "There are no features, and no class has two labels, so nothing could be compared: "
-            f"{best[0].model} spreads labels over the graph."
+            f"There are no features: LabelSpreading spreads labels over the graph, and "
+            f"{100 * entry.score:.1f} ± {100 * entry.standard_error:.1f} % of hidden labels are right."
         )
         return self._finish(*self._score_graph(csr_array((len(codes), 0)), A))
 
-    def _try_spreading(self, model: Any, A: csr_array, codes: np.ndarray) -> tuple[Entry, HeldOut | None]:
-        """Judge a model of labels alone on hidden labels, where a class has two of them."""
+    def _try_spreading(
+        self, model: LabelSpreading, hop: Hop, codes: np.ndarray
+    ) -> tuple[Entry, tuple[np.ndarray, np.ndarray]] | None:
+        """Judge label spreading on hidden labels, if any class has two."""
         start = perf_counter()
-        settings = ", ".join(f"{key}={value}" for key, value in model.get_params().items() if key == "alpha")
-        try:
-            found = held_out_accuracy(model, None, codes, A)
-        except ValueError:
-            return Entry(type(model).__name__, settings, 0.0, 0.5, 1.0, perf_counter() - start, False), None
-        truth = one_hot(found.truth, len(self.classes_), np.float64)
-        weights = self._weigh(codes[codes != UNLABELLED]).weights[np.isin(_labelled(codes), found.nodes)]
-        right = found.predicted == found.truth
-        error = float(np.square(found.distributions - truth).sum(axis=1).mean())
-        score = float(np.average(right, weights=weights))
-        seconds = perf_counter() - start
-        return Entry(
-            type(model).__name__, settings, score, found.standard_error, error, seconds, False
-        ), found
+        if np.bincount(codes[codes != UNLABELLED]).max() < 2:
+            return None
+        nodes, P = spread_hidden(hop, codes, model.alpha)
+        labels = self._weigh(codes[nodes])
+        score = float(np.average(P.argmax(axis=1) == codes[nodes], weights=labels.weights))
+        error = float(np.average(np.square(P - labels.Y).sum(axis=1), weights=labels.weights))
+        settings = f"alpha={model.alpha}"
+        deviation = score_error(score, labels)
+        entry = Entry(
+            "LabelSpreading", settings, score, deviation, error, perf_counter() - start, chosen=False
+        )
+        return entry, (nodes, P)
 
-    def _spread_labels(self, model: Any, held_out: HeldOut | None, A: csr_array, codes: np.ndarray) -> None:
+    def _spread_labels(
+        self,
+        model: LabelPropagation,
+        A: csr_array,
+        codes: np.ndarray,
+        hidden: tuple[np.ndarray, np.ndarray] | None,
+    ) -> None:
         """Make labels alone predict, and keep what they said about hidden ones."""
         with warnings.catch_warnings():
             # told once, by this fit
             warnings.simplefilter("ignore", GraphWarning)
             self.propagation_ = model.fit(None, codes, adjacency=A)
-        labelled = _labelled(codes)
+        labelled = np.flatnonzero(codes != UNLABELLED)
         self._leave_one_out = np.full((len(labelled), len(self.classes_)), 1.0 / len(self.classes_))
-        if held_out is not None:
-            self._leave_one_out[np.searchsorted(labelled, held_out.nodes)] = held_out.distributions
+        if hidden is not None:
+            nodes, P = hidden
+            self._leave_one_out[np.searchsorted(labelled, nodes)] = P
 
-    def _consider_spreading(self, A: csr_array, codes: np.ndarray, deadline: float) -> None:
+    def _consider_spreading(self, rows: LabelledRows, codes: np.ndarray, deadline: float) -> None:
         """Let labels alone predict where they clearly beat features, which is rare."""
-        if perf_counter() > deadline or not A.nnz:
+        if perf_counter() > deadline or not rows.A.nnz:
             return
-        model = LabelSpreading(tol=1e-3)
-        entry, held_out = self._try_spreading(model, A, codes)
-        if held_out is None:
+        model = LabelSpreading()
+        judged = self._try_spreading(model, rows.operators["hop"], codes)
+        if judged is None:
             return
-        nodes = np.searchsorted(_labelled(codes), held_out.nodes)
-        ours = self._leave_one_out[nodes].argmax(axis=1) == held_out.truth
-        gain = compare_hits(held_out.predicted == held_out.truth, ours)
+        entry, (nodes, P) = judged
+        ours = self._leave_one_out[np.searchsorted(rows.nodes, nodes)].argmax(axis=1) == codes[nodes]
+        gain = compare_hits(P.argmax(axis=1) == codes[nodes], ours)
         wins = gain.difference > 2 * gain.standard_error
+        board = [replace(e, chosen=e.chosen and not wins) for e in self.leaderboard_]
+        self.leaderboard_ = ordered([*board, replace(entry, chosen=wins)])
         if wins:
-            self._spread_labels(model, held_out, A, codes)
+            self._spread_labels(model, rows.A, codes, (nodes, P))
             del self.coef_
-            self.leaderboard_ = _ordered(replace(e, chosen=False) for e in self.leaderboard_)
             self.explain_ += (
                 f" Labels alone, spread over the graph, do better by {100 * gain.difference:.1f} points, so "
                 "LabelSpreading predicts instead."
             )
-        self.leaderboard_ = _ordered([*self.leaderboard_, replace(entry, chosen=wins)])
 
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         if X is None or not X.shape[1]:
@@ -299,14 +312,6 @@ class AutoClassifier(GraphClassifier):
         total = weighted.sum(axis=1, keepdims=True)
         # a class that cannot be leaves what is known of the others: nothing but their priors
         return np.asarray(np.where(total > 0, weighted / np.where(total > 0, total, 1.0), self.priors))
-
-
-def _labelled(codes: np.ndarray) -> np.ndarray:
-    return np.flatnonzero(codes != UNLABELLED)
-
-
-def _ordered(entries: Iterable[Entry]) -> Leaderboard:
-    return Leaderboard(sorted(entries, key=lambda entry: (-entry.score, entry.squared_error)))
 
 
 def unit_rows(X: Any) -> Any:

@@ -5,14 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from gssl.evaluation.graph_gain import compare_hits
-from gssl.selection.leaderboard import Entry, Leaderboard
+from gssl.selection.leaderboard import Entry, Leaderboard, ordered
 from gssl.selection.search import PENALTIES, Chosen, Labels, Trial, score_error
 
 
-def tabulate_trials(
-    trials: Sequence[Trial], chosen: Chosen, labels: Labels, others: Sequence[Entry] = ()
-) -> Leaderboard:
-    """List each trial with its best penalty, and whatever else was tried, by estimated score.
+def tabulate_trials(trials: Sequence[Trial], chosen: Chosen, labels: Labels) -> Leaderboard:
+    """List each trial with its best penalty, by estimated score.
 
     Parameters
     ----------
@@ -20,8 +18,6 @@ def tabulate_trials(
     chosen : sequence of (Trial, int)
         What is averaged.
     labels : Labels
-    others : sequence of Entry, optional
-        Models that were judged in another way.
 
     Returns
     -------
@@ -42,7 +38,7 @@ def tabulate_trials(
         )
         for trial in trials
     ]
-    return Leaderboard(sorted([*entries, *others], key=lambda e: (-e.score, e.squared_error)))
+    return ordered(entries)
 
 
 def explain(trials: Sequence[Trial], chosen: Chosen, predicted: np.ndarray, labels: Labels) -> str:

@@ -101,8 +101,8 @@ def candidate_filters(depth: int) -> list[Filter]:
         found += [_smooth("heat", f"time={time}", _heat(depth, time)) for time in (1, 2, 4, 8)]
         found += [_smooth("lazy", f"beta=0.5, depth={k}", _lazy(depth, k, 0.5)) for k in _up_to(depth, 8, 16)]
         found += [_smooth("lazy", "beta=0.1, depth=16", _lazy(depth, 16, 0.1))]
-    found += [Filter("GGC", f"depth={k}", embedder=GGC(depth=k)) for k in _up_to(depth, 4, 8)]
-    found += [Filter("GGCM", f"depth={k}", embedder=GGCM(depth=k)) for k in _up_to(depth, 8, 16)]
+    found += [Filter("GGC", f"depth={k}", embedder=GGC(depth=k)) for k in _up_to(depth, 4)]
+    found += [Filter("GGCM", f"depth={k}", embedder=GGCM(depth=k)) for k in _up_to(depth, 4, 16)[-1:]]
     return found
 
 

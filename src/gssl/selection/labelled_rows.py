@@ -32,6 +32,7 @@ class LabelledRows:
         self.in_label_space = label_space_pays(X, A, len(nodes), depth)
         ones = np.ones(len(nodes), X.dtype)
         self._E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
+        self._embeddings: dict[Filter, np.ndarray] = {}
         # of each operator: the columns after the last hop, and what was seen after each
         self._powers: dict[str, tuple[Any, list[np.ndarray]]] = {}
 
@@ -43,7 +44,9 @@ class LabelledRows:
         ndarray of shape (m, b·d)
         """
         if filter_.embedder is not None:
-            return self._embedded(filter_).astype(np.float64)
+            if filter_ not in self._embeddings:
+                self._embeddings[filter_] = self._embedded(filter_)
+            return self._embeddings[filter_].astype(np.float64)
         return np.hstack([self._block(block) for block in filter_.blocks])
 
     def filtered(self, filter_: Filter, V: np.ndarray) -> np.ndarray:
@@ -95,7 +98,7 @@ class LabelledRows:
     def _embedded(self, filter_: Filter) -> np.ndarray:
         embedder: Any = filter_.embedder
         filters = embedder._filters(self.A, self.X.dtype)
-        if self.in_label_space:
+        if adjoint_pays(self.X, self.A, len(self.nodes), embedder.depth):
             return self.spread(embedder._adjoint(self._E, filters)).T
         return np.asarray(embedder._apply(self.X, filters)[self.nodes])
 
@@ -106,6 +109,14 @@ def label_space_pays(X: Any, A: csr_array, n_rows: int, depth: int) -> bool:
     hop = A.nnz + n
     size = X.nnz if issparse(X) else X.size
     return bool((depth * hop + (depth + 1) * size) * n_rows < depth * (hop + n) * d)
+
+
+def adjoint_pays(X: Any, A: csr_array, n_rows: int, depth: int) -> bool:
+    """Compare a transposed run, seen by X at its end and twice as long for gathering, with one of X."""
+    n, d = X.shape
+    hop = A.nnz + n
+    size = X.nnz if issparse(X) else X.size
+    return bool((2 * depth * hop + size) * n_rows < depth * (hop + n) * d)
 
 
 def _dense(V: Any) -> np.ndarray:

@@ -129,3 +129,15 @@ class Leaderboard(Sequence[Entry]):
             for row in rows
         ]
         return "\n".join(lines)
+
+
+def ordered(entries: Iterable[Entry]) -> Leaderboard:
+    """Put entries in order: the best score first, ties by squared error.
+
+    Examples
+    --------
+    >>> worse, better = (Entry("SGC", f"depth={k}", 0.1 * k, 0.0, 0.0, 0.0, False) for k in (1, 2))
+    >>> ordered([worse, better])[0].settings
+    'depth=2'
+    """
+    return Leaderboard(sorted(entries, key=lambda entry: (-entry.score, entry.squared_error)))

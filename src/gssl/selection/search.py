@@ -21,11 +21,12 @@ from gssl.selection.leave_one_out import (
 )
 
 PENALTIES = 10.0 ** np.arange(-2.0, 1.1, 0.5)
-# above this many labels and features a decomposition is worth avoiding: a part of the labels screens filters
-SCREEN = 800
+# above this many labels and features a decomposition is worth avoiding: so many labels screen the filters
+SCREEN = 250
 FINALISTS = 8
 # how many filters are tried again in the metric of all nodes
-CLUSTERED = 6
+CLUSTERED = 4
+MOST_CLUSTERED = 1000
 # what is averaged: at most so many, within so many standard errors of the best
 AVERAGED = 30
 NEAR = 1.0
@@ -151,7 +152,7 @@ def try_all(
             best = [t.filter for t in sorted(trials, key=lambda t: t.rank)[:FINALISTS]]
             chosen = [plain, *(f for f in best if f is not plain)]
             trials = list(_run(rows, [("plain", f) for f in chosen], labels, None, deadline))
-        if len(labels.Y) <= min(rows.X.shape[1], SCREEN):
+        if len(labels.Y) <= min(rows.X.shape[1], MOST_CLUSTERED):
             best = [t.filter for t in sorted(trials, key=lambda t: t.rank) if len(t.filter.blocks) == 1]
             steps = [("clustered", f) for f in best[:CLUSTERED]]
             trials += _run(rows, steps, labels, None, deadline, first=False)
