@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.preprocessing import normalize
 from sklearn.utils.class_weight import compute_class_weight
 
 from gssl.evaluation.graph_gain import compare_hits
@@ -17,19 +16,18 @@ from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
 from gssl.methods._inputs import check_features, check_number
 from gssl.methods._labels import UNLABELLED
-from gssl.operators import small_algebra
 from gssl.selection.explanation import explain, tabulate_trials
 from gssl.selection.filters import candidate_filters, operators
 from gssl.selection.labelled_rows import LabelledRows, label_space_pays
-from gssl.selection.leaderboard import Entry, Leaderboard, ordered
+from gssl.selection.leaderboard import Leaderboard, ordered
 from gssl.selection.polynomial import average, polynomial_scores
-from gssl.selection.search import SCREEN, Labels, near_best, score_error, stratified_part, try_all, try_filter
-from gssl.selection.spreading import Hop, spread_hidden
+from gssl.selection.priors import check_priors, with_priors
+from gssl.selection.scaling import SCALING_DEPTH, choose_scaling, unit_rows
+from gssl.selection.search import Labels, near_best, try_all
+from gssl.selection.spreading import Hidden, judge_spreading
 
 # the rows of all powers at the labelled nodes take no more numbers than this
 _MOST_NUMBERS = 500_000_000
-# filters that tell whether scaled rows are better than the ones given
-_SCALING_DEPTH = 2
 # the parts that come from neighbours, where there are no features
 ALPHAS = (0.5, 0.9, 0.99)
 
@@ -123,7 +121,7 @@ class AutoClassifier(GraphClassifier):
         self._check_parameters()
         deadline = perf_counter() + (np.inf if self.time_budget is None else self.time_budget)
         X, A, codes = self._start(X, y, adjacency)
-        self._check_priors()
+        check_priors(self.priors, len(self.classes_))
         for name in ("coef_", "propagation_", "_leave_one_out"):
             self.__dict__.pop(name, None)  # of an earlier fit
         if not X.shape[1]:
@@ -131,7 +129,7 @@ class AutoClassifier(GraphClassifier):
         labelled = np.flatnonzero(codes != UNLABELLED)
         labels = self._weigh(codes[labelled])
         self.n_iter_ = self._fitting_depth(X, len(labelled))
-        rows = self._choose_scaling(X, A, labelled, labels)
+        rows, self._unit_rows = choose_scaling(X, A, labelled, labels, self.n_iter_)
         trials = try_all(rows, candidate_filters(self.n_iter_), labels, deadline)
         chosen = near_best(trials, labels)
         self._leave_one_out = np.mean([trial.predicted[k] for trial, k in chosen], axis=0)
@@ -164,18 +162,9 @@ class AutoClassifier(GraphClassifier):
                 f'AutoClassifier: class_weight must be None, "balanced" or a dict, not {self.class_weight!r}.'
             )
 
-    def _check_priors(self) -> None:
-        if self.priors is None:
-            return
-        priors, c = np.asarray(self.priors, dtype=np.float64), len(self.classes_)
-        if priors.shape != (c,) or not (priors >= 0).all() or not np.isclose(priors.sum(), 1.0, atol=1e-3):
-            raise ValueError(
-                f"AutoClassifier: priors must be {c} shares that sum to one, one for each class, not "
-                f"{self.priors!r}."
-            )
-
     def _weigh(self, codes: np.ndarray) -> Labels:
-        y = self.classes_[codes]
+        # by all labels, of which codes may be some
+        y = self.classes_[self._fit_codes[self._fit_codes != UNLABELLED]]
         per_class = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         if not (per_class > 0).all():
             raise ValueError(f"AutoClassifier: class_weight must be above zero, not {self.class_weight!r}.")
@@ -184,29 +173,14 @@ class AutoClassifier(GraphClassifier):
 
     def _fitting_depth(self, X: Any, n_labelled: int) -> int:
         room = _MOST_NUMBERS // max(1, n_labelled * X.shape[1]) - 1
-        return int(min(self.depth, max(_SCALING_DEPTH, room)))
-
-    def _choose_scaling(self, X: Any, A: csr_array, labelled: np.ndarray, labels: Labels) -> LabelledRows:
-        """Take rows as they are or of length one, whichever the labels prefer over a few hops."""
-        self._unit_rows = True
-        unit = unit_rows(X)
-        scaled = LabelledRows(unit, A, labelled, self.n_iter_)
-        part = stratified_part(labels.Y, SCREEN)
-        filters = candidate_filters(_SCALING_DEPTH)[: _SCALING_DEPTH + 1]
-        given = LabelledRows(X, A, labelled, self.n_iter_)
-        with small_algebra():
-            ranks = [min(try_filter(rows, f, labels, part).rank for f in filters) for rows in (scaled, given)]
-        if ranks[0] <= ranks[1]:
-            return scaled
-        self._unit_rows = False
-        return given
+        return int(min(self.depth, max(SCALING_DEPTH, room)))
 
     def _fit_labels_alone(self, A: csr_array, codes: np.ndarray) -> Self:
         """Spread labels over the graph in the way that does best on hidden labels."""
         hop = operators(A, np.float64)["hop"]
         models = [LabelSpreading(alpha=alpha) for alpha in ALPHAS]
         self.n_iter_ = self.depth
-        entries = [self._try_spreading(model, hop, codes) for model in models]
+        entries = [judge_spreading(model.alpha, hop, codes, self._weigh) for model in models]
         if entries[0] is None:
             # no class has two labels: nothing can be hidden, and nothing compared
             self._spread_labels(LabelPropagation(), A, codes, None)
@@ -227,30 +201,12 @@ class AutoClassifier(GraphClassifier):
         )
         return self._finish(*self._score_graph(csr_array((len(codes), 0)), A))
 
-    def _try_spreading(
-        self, model: LabelSpreading, hop: Hop, codes: np.ndarray
-    ) -> tuple[Entry, tuple[np.ndarray, np.ndarray]] | None:
-        """Judge label spreading on hidden labels, if any class has two."""
-        start = perf_counter()
-        if np.bincount(codes[codes != UNLABELLED]).max() < 2:
-            return None
-        nodes, P = spread_hidden(hop, codes, model.alpha)
-        labels = self._weigh(codes[nodes])
-        score = float(np.average(P.argmax(axis=1) == codes[nodes], weights=labels.weights))
-        error = float(np.average(np.square(P - labels.Y).sum(axis=1), weights=labels.weights))
-        settings = f"alpha={model.alpha}"
-        deviation = score_error(score, labels)
-        entry = Entry(
-            "LabelSpreading", settings, score, deviation, error, perf_counter() - start, chosen=False
-        )
-        return entry, (nodes, P)
-
     def _spread_labels(
         self,
         model: LabelPropagation,
         A: csr_array,
         codes: np.ndarray,
-        hidden: tuple[np.ndarray, np.ndarray] | None,
+        hidden: Hidden | None,
     ) -> None:
         """Make labels alone predict, and keep what they said about hidden ones."""
         with warnings.catch_warnings():
@@ -268,7 +224,7 @@ class AutoClassifier(GraphClassifier):
         if perf_counter() > deadline or not rows.A.nnz:
             return
         model = LabelSpreading()
-        judged = self._try_spreading(model, rows.operators["hop"], codes)
+        judged = judge_spreading(model.alpha, rows.operators["hop"], codes, self._weigh)
         if judged is None:
             return
         entry, (nodes, P) = judged
@@ -301,27 +257,5 @@ class AutoClassifier(GraphClassifier):
             scaled = unit_rows(X) if self._unit_rows else X
             scores = polynomial_scores(self.coef_, scaled, A, self.n_iter_)
             P, informed = nearest_distribution(scores), featured_nodes(A, X)
-        return self._with_priors(P), informed
-
-    def _with_priors(self, P: np.ndarray) -> np.ndarray:
-        if self.priors is None:
-            return P
-        codes = self._fit_codes[self._fit_codes != UNLABELLED]
-        ratio = np.asarray(self.priors, dtype=P.dtype) / (np.bincount(codes) / len(codes))
-        weighted = P * ratio
-        total = weighted.sum(axis=1, keepdims=True)
-        # a class that cannot be leaves what is known of the others: nothing but their priors
-        return np.asarray(np.where(total > 0, weighted / np.where(total > 0, total, 1.0), self.priors))
-
-
-def unit_rows(X: Any) -> Any:
-    """Scale rows to length one; a row of zeros stays.
-
-    Examples
-    --------
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
-    # by the largest entry first, for squares may leave the range of the type
-    return normalize(normalize(X, norm="max"), norm="l2")
+        known = self._fit_codes[self._fit_codes != UNLABELLED]
+        return with_priors(P, self.priors, known), informed
