@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _ROOMS = ("graph", "operators", "methods", "evaluation", "selection", "datasets", "io", "report", "cli")
 # a name that does not live in `methods`, and the room it lives in
 _NAMES = {
+    "AutoClassifier": "selection",
     "CalibratedClassifier": "selection",
     "GraphWarning": "graph",
     "load": "io",
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from gssl.graph import GraphWarning
     from gssl.io import load, save
     from gssl.methods import *
-    from gssl.selection import CalibratedClassifier, suggest
+    from gssl.selection import AutoClassifier, CalibratedClassifier, suggest
 
 
 def __getattr__(name: str) -> Any:

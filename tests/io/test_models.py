@@ -25,6 +25,7 @@ MODELS = {
     "spreading": gssl.LabelSpreading(alpha=0.5),
     "calibrated": gssl.CalibratedClassifier(gssl.OGC(random_state=0), folds=2),
     "calibrated-default": gssl.CalibratedClassifier(method="isotonic"),
+    "calibrated-auto": gssl.CalibratedClassifier(gssl.AutoClassifier(depth=2)),
     "calibrated-propagation": gssl.CalibratedClassifier(gssl.LabelPropagation(), folds=2),
 }
 EMBEDDERS = {

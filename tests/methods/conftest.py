@@ -16,6 +16,7 @@ CLASSIFIERS = {
     "adam": gssl.EmbeddingClassifier(gssl.SSGC(depth=4), head="adam", random_state=0),
     "propagation": gssl.LabelPropagation(),
     "spreading": gssl.LabelSpreading(),
+    "auto": gssl.AutoClassifier(depth=4),
 }
 
 

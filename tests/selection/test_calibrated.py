@@ -15,6 +15,7 @@ CLASSIFIERS = {
     "ogc": gssl.OGC(random_state=0),
     "logistic": gssl.EmbeddingClassifier(gssl.SSGC(depth=4)),
     "ridge": gssl.EmbeddingClassifier(gssl.SGC(), head="ridge"),
+    "auto": gssl.AutoClassifier(depth=4),
     "propagation": gssl.LabelPropagation(),
     "spreading": gssl.LabelSpreading(),
 }

@@ -4,10 +4,10 @@ import inspect
 from typing import Any
 
 from gssl import methods
-from gssl.methods import EmbeddingClassifier, LabelPropagation
+from gssl.methods import EmbeddingClassifier
 from gssl.methods._classifier import GraphClassifier
 from gssl.methods._embedder import GraphEmbedder
-from gssl.selection import CalibratedClassifier
+from gssl.selection import AutoClassifier, CalibratedClassifier
 
 
 def classifier_names() -> dict[str, type]:
@@ -40,15 +40,15 @@ def embedder_names() -> dict[str, type]:
 
 
 def choose_classifier(name: str, seed: int, has_features: bool) -> Any:
-    """Make a classifier by name; ``auto`` takes GGCM with features and label propagation without.
+    """Make a classifier by name; ``auto`` tries many and judges them by the labels, with features or without.
 
     Examples
     --------
     >>> choose_classifier("auto", seed=0, has_features=False)
-    LabelPropagation()
+    AutoClassifier()
     """
     if name == "auto":
-        return make(EmbeddingClassifier, seed) if has_features else LabelPropagation()
+        return AutoClassifier()
     kind = classifier_names()[name]
     if not has_features and getattr(kind, "_uses_features", True):
         raise ValueError(

@@ -7,7 +7,20 @@ needs a line that says what they are. Saving refuses a model with an attribute t
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["float", "bool", "code", "class", "matrix", "whole", "flag", "texts", "model", "transient"]
+Kind = Literal[
+    "float",
+    "bool",
+    "code",
+    "class",
+    "matrix",
+    "whole",
+    "flag",
+    "texts",
+    "model",
+    "transient",
+    "text",
+    "table",
+]
 
 
 @dataclass(frozen=True)
@@ -21,7 +34,8 @@ class Fitted:
         ``float``, ``bool``: an array of that type. ``code``: an int64 array from −1 to below c. ``class``: an
         array of classes, stored as their codes. ``matrix``: an array, a CSR matrix or None. ``whole``: an
         int from 0 on. ``flag``: true or false. ``texts``: an array of str. ``model``: a fitted model of its
-        own. ``transient``: not stored, for it serves only the embeddings of the graph of fit.
+        own. ``text``: a str. ``table``: a leaderboard. ``transient``: not
+        stored, for it serves only the embeddings of the graph of fit.
     shape : tuple of str
         Letters that mean the same size all over one model: n nodes, d features (``n_features_in_``), c
         classes.
@@ -73,6 +87,14 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         # it follows from what hidden labels said
         Fitted("calibration_", "transient", optional=True),
     ),
+    "AutoClassifier": (
+        Fitted("coef_", "float", ("t", "d", "c"), optional=True),
+        Fitted("propagation_", "model", optional=True),
+        Fitted("leaderboard_", "table"),
+        Fitted("explain_", "text"),
+        Fitted("_unit_rows", "flag", optional=True),
+        Fitted("_leave_one_out", "float", ("m", "c")),
+    ),
     "LinearHead": (
         _D,
         _NAMES,
@@ -89,13 +111,14 @@ def storable() -> dict[str, type]:
 
     Examples
     --------
-    >>> "OGC" in storable(), "CalibratedClassifier" in storable()
+    >>> "OGC" in storable(), "AutoClassifier" in storable()
     (True, True)
     """
     from gssl import methods, selection
 
     known: dict[str, type] = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
-    return {**known, "CalibratedClassifier": selection.CalibratedClassifier}
+    composed = (selection.AutoClassifier, selection.CalibratedClassifier)
+    return {**known, **{kind.__name__: kind for kind in composed}}
 
 
 def fitted_attributes(kind: type) -> tuple[Fitted, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gssl.datasets.matrices import csr_from_parts
 from gssl.io.fitted_attributes import Fitted, fitted_attributes, storable
+from gssl.selection import Entry, Leaderboard
 
 
 def rebuild(description: Any, tensors: dict[str, np.ndarray]) -> Any:
@@ -79,6 +80,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return number and bool(np.isfinite(value))
     if typing.get_origin(hint) is typing.Literal:
         return value in typing.get_args(hint)
+    if isinstance(value, list):
+        return all(_fits(part, float) for part in value)
     return value is None or isinstance(value, bool | int | float | str | dict)
 
 
@@ -110,6 +113,12 @@ def _read(
         if not isinstance(value, bool):
             raise ValueError(f"{name!r} is {value!r}, not true or false.")
         return value
+    if kind == "text":
+        if not isinstance(value, str):
+            raise ValueError(f"{name!r} is {value!r}, not a text.")
+        return value
+    if kind == "table":
+        return _table(name, value)
     if kind == "transient":
         raise ValueError(f"{name!r} is nothing that a saved model holds.")
     if kind == "texts":
@@ -126,6 +135,18 @@ def _read(
             raise ValueError(f"{name!r} names classes that are not there.")
         return array if kind == "code" else model.classes_[array]
     return array
+
+
+def _table(name: str, value: Any) -> Leaderboard:
+    kinds = typing.get_type_hints(Entry)
+    try:
+        entries = [Entry(**row) for row in value]
+        fit = all(type(getattr(e, key)) is kind for e in entries for key, kind in kinds.items())
+    except TypeError:
+        fit = False
+    if not fit:
+        raise ValueError(f"{name!r} is not a table of models.")
+    return Leaderboard(entries)
 
 
 def _whole(name: str, value: Any, sizes: dict[str, int]) -> int:

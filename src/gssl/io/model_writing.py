@@ -80,6 +80,8 @@ def _param(model: Any, name: str, value: Any) -> Any:
         return value
     if isinstance(value, float) and np.isfinite(value):
         return value
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_param(model, name, part) for part in value]
     if hasattr(value, "get_params"):
         _check_kind(value)
         inner = value.get_params(deep=False)
@@ -111,6 +113,10 @@ def _value(
         return _describe(value, f"{key}.", embedding, store)
     if attribute.kind in ("whole", "flag"):
         return int(value) if attribute.kind == "whole" else bool(value)
+    if attribute.kind == "text":
+        return str(value)
+    if attribute.kind == "table":
+        return value.to_records()
     if attribute.kind == "texts":
         return [str(text) for text in value]
     if attribute.kind == "class":

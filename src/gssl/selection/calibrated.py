@@ -89,7 +89,16 @@ class CalibratedClassifier(GraphClassifier):
 
     @property
     def _uses_features(self) -> bool:  # type: ignore[override]
-        return bool(getattr(self._unfitted(), "_uses_features", True))
+        return bool(getattr(self.__dict__.get("classifier_", self._unfitted()), "_uses_features", True))
+
+    def _check_features(self, X: Any, adjacency: Any, *, reset: bool) -> Any:
+        # whether X may be missing is for the classifier to say
+        checked = clone(self._unfitted()) if reset else self.classifier_
+        X = checked._check_features(X, adjacency, reset=reset)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if reset and hasattr(checked, name):
+                setattr(self, name, getattr(checked, name))
+        return X
 
     def _unfitted(self) -> Any:
         return EmbeddingClassifier() if self.classifier is None else self.classifier
