@@ -92,6 +92,8 @@ def run_classify(inputs: Inputs, outputs: Outputs, choice: Choice, talk: Talk) -
         command = shlex.join(["gssl", *sys.argv[1:]])
         write_run_page(outputs.report, problem, model, command=command, truth=truth, talk=talk)
     talk.out.print(classification_table(predictions, f"{model!r}"))
+    if hasattr(model, "explain_"):
+        talk.say(model.explain_)
     talk.say(f"{len(predictions):,} predictions in {perf_counter() - start:.1f} s: {outputs.out}")
     for name, path in (("report", outputs.report), ("model", outputs.save)):
         if path is not None:

@@ -62,7 +62,8 @@ class AutoClassifier(GraphClassifier):
         A class for every node.
     label_distributions_ : ndarray of shape (n, c)
     leaderboard_ : Leaderboard
-        Every model that was tried, with its estimated score and standard error.
+        The models that were tried, with estimated score and standard error. Where both labels and features
+        are more than a few hundred, those that a part of the labels has singled out.
     explain_ : str
         What the graph adds, and what predicts.
     coef_ : ndarray of shape (t, d, c)

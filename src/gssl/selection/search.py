@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gssl.methods._base import iterate
+from gssl.methods._base import iterate, watching
 from gssl.operators import small_algebra
 from gssl.selection.filters import Filter
 from gssl.selection.labelled_rows import LabelledRows
@@ -25,7 +25,7 @@ PENALTIES = 10.0 ** np.arange(-2.0, 1.1, 0.5)
 SCREEN = 250
 FINALISTS = 8
 # how many filters are tried again in the metric of all nodes
-CLUSTERED = 4
+CLUSTERED = 6
 MOST_CLUSTERED = 1000
 # what is averaged: at most so many, within so many standard errors of the best
 AVERAGED = 30
@@ -211,9 +211,11 @@ def _run(
         metric, filter_ = steps[k]
         if perf_counter() > deadline and not (first and k == 0):
             return None
-        if metric == "clustered":
-            return try_clustered(rows, filter_, labels)
-        return try_filter(rows, filter_, labels, part)
+        # a bar counts models, not the hops inside of them
+        with watching(lambda done, total: None):
+            if metric == "clustered":
+                return try_clustered(rows, filter_, labels)
+            return try_filter(rows, filter_, labels, part)
 
     for trial in iterate(step, None, range(len(steps))):
         if trial is None:
