@@ -85,3 +85,12 @@ def test_a_bench_writes_its_table(run, tmp_path, monkeypatch):
     text = (tmp_path / "r" / "suggest.md").read_text(encoding="utf-8")
     assert "| karate | 4 |" in text
     assert "karate: random picks reach" in text
+
+
+@pytest.mark.parametrize("more", [[], ["--no-calibrate"]])
+def test_what_was_found_is_said(graph, run, more):
+    arguments = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
+    result = run("classify", *arguments, *more)
+    said = " ".join(result.stdout.split())
+    assert "each left out in turn" in said
+    assert " predicts (" in said

@@ -72,7 +72,7 @@ def run_classify(inputs: Inputs, outputs: Outputs, choice: Choice, talk: Talk) -
     if truth is not None:
         judging_nodes(truth, problem.node_ids, problem.given)
     refuse_if_too_large(problem, model)
-    with talk.step(f"fitting {type(model).__name__}"):
+    with talk.step(f"fitting {type(getattr(model, 'classifier', model)).__name__}"):
         model.fit(problem.features, problem.y, adjacency=problem.adjacency)
     predictions = list_predictions(model, problem.node_ids, problem.given)
     if choice.abstain is not None:

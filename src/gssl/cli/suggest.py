@@ -20,7 +20,7 @@ def run_suggest(inputs: Inputs, out: Path, choice: Choice, n: int, talk: Talk) -
     problem = read_problem(inputs, talk)
     check_classes(problem, inputs.labels)
     refuse_if_too_large(problem, model)
-    with talk.step(f"fitting {type(model).__name__}"):
+    with talk.step(f"fitting {type(getattr(model, 'classifier', model)).__name__}"):
         model.fit(problem.features, problem.y, adjacency=problem.adjacency)
     with talk.step("choosing nodes"):
         picks = suggestions(model, n)

@@ -27,7 +27,7 @@ def describe(model: Any, *, embedding: bool = True) -> tuple[dict[str, Any], dic
     >>> head = gssl.RidgeHead().fit([[1.0], [-1.0]], ["a", "b"])
     >>> description, tensors = describe(head)
     >>> description["class"], description["params"], list(tensors)
-    ('RidgeHead', {'penalty': 0.01}, ['coef_', 'intercept_'])
+    ('RidgeHead', {'class_weight': None, 'penalty': 0.01}, ['coef_', 'intercept_'])
     """
     tensors: dict[str, np.ndarray] = {}
     shared: dict[int, str] = {}

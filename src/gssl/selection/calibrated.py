@@ -179,6 +179,11 @@ class CalibratedClassifier(GraphClassifier):
         """What the classifier went through, where it keeps that."""
         return self.classifier_.history_
 
+    @property
+    def explain_(self) -> str:
+        """What the classifier says of its choice, where it chooses."""
+        return str(self.classifier_.explain_)
+
     def predict_sets(
         self, X: Any = None, *, adjacency: Any = None, alpha: float = 0.1, mondrian: bool = False
     ) -> np.ndarray:
