@@ -200,16 +200,3 @@ def test_progress_is_told(problem):
     with watching(lambda done, total: seen.append((done, total))):
         gssl.DeepWalk(walks_per_node=3, **SMALL).fit(None, adjacency=problem.A)
     assert seen == [(1, 3), (2, 3), (3, 3)]
-
-
-@pytest.mark.filterwarnings("ignore:nothing is known")
-def test_a_label_in_a_component_that_had_none_makes_it_known(embedder):
-    A = np.kron(np.eye(2), np.ones((6, 6)) - np.eye(6))
-    y = np.array([0, 1] + [-1] * 10)
-    model = classifier(embedder).fit(None, y, adjacency=A)
-    np.testing.assert_array_equal(model.label_distributions_[6:], 0.5)
-    y[6] = 1
-    model.update_labels(y)
-    fresh = classifier(embedder).fit(None, y, adjacency=A)
-    np.testing.assert_allclose(model.label_distributions_, fresh.label_distributions_, atol=1e-6)
-    assert (model.transduction_[6:] == 1).all()

@@ -111,6 +111,8 @@ class EmbeddingClassifier(GraphClassifier):
             raise ValueError(f"embedder must be an embedder of gssl, such as GGCM(), not {self.embedder!r}.")
         self.embedder_._check_parameters()
         self._fix_randomness()
+        self.head_ = self._make_head()
+        self._rows(codes, validation)  # what cannot be done is said before the work begins
         self.embedder_._learn(A)
         self.n_iter_ = self.embedder_.n_iter_
         self.embedder_._fitted_on_graph = adjacency is not None
@@ -155,6 +157,7 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _learn(self, codes: np.ndarray, validation: Any) -> Self:
         """Fit the head to labels, and predict all nodes."""
+        X, A = self._fit_inputs.X, self._fit_inputs.A
         self.head_ = self._make_head()
         training, held_out = self._rows(codes, validation)
         rows = self._embed_rows(np.concatenate([training, held_out]))
@@ -163,9 +166,8 @@ class EmbeddingClassifier(GraphClassifier):
             self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
         else:
             self.head_.fit(U_train, codes[training])
-        fit = self._fit_inputs
-        P = self._distributions(fit.X, self._fit_filters(), self.__dict__.get("embedding_"))
-        return self._finish(P, self._informed(fit.X, fit.A), self._class_weights(codes, training))
+        P = self._distributions(X, self._fit_filters(), self.__dict__.get("embedding_"))
+        return self._finish(P, self._informed(X, A), self._class_weights(codes, training))
 
     def _fit_filters(self) -> FiltersOf:
         fit = self._fit_inputs
