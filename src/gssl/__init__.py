@@ -10,19 +10,38 @@ from gssl import methods
 
 __version__ = "0.1.0"
 
-_ROOMS = ("graph", "operators", "methods", "evaluation", "datasets", "io", "paper", "report", "cli")
+_ROOMS = (
+    "graph",
+    "operators",
+    "methods",
+    "evaluation",
+    "selection",
+    "datasets",
+    "io",
+    "paper",
+    "report",
+    "cli",
+)
 # a name that does not live in `methods`, and the room it lives in
-_NAMES = {"GraphWarning": "graph", "load": "io", "save": "io"}
+_NAMES = {
+    "AutoClassifier": "selection",
+    "CalibratedClassifier": "selection",
+    "GraphWarning": "graph",
+    "load": "io",
+    "save": "io",
+    "suggest": "selection",
+}
 
 _METHODS: list[str] = vars(methods)["__all__"]
 
 __all__ = [*_METHODS, *_NAMES, *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from gssl import cli, datasets, evaluation, graph, io, operators, paper, report
+    from gssl import cli, datasets, evaluation, graph, io, operators, paper, report, selection
     from gssl.graph import GraphWarning
     from gssl.io import load, save
     from gssl.methods import *
+    from gssl.selection import AutoClassifier, CalibratedClassifier, suggest
 
 
 def __getattr__(name: str) -> Any:

@@ -82,9 +82,7 @@ def test_quiet_still_tells_errors(graph, run):
 def test_a_terminal_gets_a_bar(graph):
     code, text = on_a_terminal(*CLASSIFY)
     assert code == 0
-    assert all(
-        step in text for step in ("reading edges", "fitting EmbeddingClassifier", "writing predictions")
-    )
+    assert all(step in text for step in ("reading edges", "fitting AutoClassifier", "writing predictions"))
     assert "━" in text
 
 

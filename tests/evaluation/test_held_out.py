@@ -94,3 +94,15 @@ def test_every_classifier_can_be_judged_in_the_callers_own_labels(method):
     np.testing.assert_allclose(result.distributions.sum(axis=1), 1.0, rtol=1e-5)
     assert result.accuracy == pytest.approx(np.mean(result.predicted == result.truth))
     assert result.accuracy > 0.6
+
+
+def test_settings_by_class_go_by_the_names_of_y():
+    y = np.array(["left", "right"], dtype=object)[KARATE.labels]
+    y[20:30] = None
+    even, moved = (
+        held_out_accuracy(
+            gssl.EmbeddingClassifier(gssl.SGC(), priors=priors), KARATE.features, y, KARATE.adjacency
+        )
+        for priors in (None, {"left": 0.9, "right": 0.1})
+    )
+    assert (moved.distributions[:, 0] > even.distributions[:, 0]).all()

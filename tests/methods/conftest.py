@@ -20,6 +20,7 @@ CLASSIFIERS = {
     "correct-and-smooth-auto": gssl.CorrectAndSmooth(gssl.RidgeHead(), scale="auto"),
     "propagation": gssl.LabelPropagation(),
     "spreading": gssl.LabelSpreading(),
+    "auto": gssl.AutoClassifier(depth=4),
 }
 
 

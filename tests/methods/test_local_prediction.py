@@ -19,6 +19,7 @@ LOCAL = {
     "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph()),
     "manifold": gssl.ManifoldRegularization(),
     "ogc": gssl.OGC(max_iter=5, tol=1.0, random_state=0),
+    "calibrated": gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC(), priors="uniform")),
     "ogc-cross-entropy": gssl.OGC(beta=0.6, loss="cross_entropy", max_iter=5, random_state=0),
 }
 GLOBAL = {
@@ -29,6 +30,7 @@ GLOBAL = {
     "propagation": gssl.LabelPropagation(),
     "spreading": gssl.LabelSpreading(),
     "correct-and-smooth": gssl.CorrectAndSmooth(),
+    "auto": gssl.AutoClassifier(depth=3),
 }
 N, NEW = 900, 4
 
@@ -79,6 +81,8 @@ def test_a_few_nodes_are_predicted_as_by_the_whole_graph(town, name):
         few = model.predict_proba(X, adjacency=A, nodes=nodes)
         np.testing.assert_allclose(few, P[nodes], atol=1e-14, rtol=1e-12)
         np.testing.assert_array_equal(model.predict(X, adjacency=A, nodes=nodes), classes[nodes])
+        sure = model.predict(X, adjacency=A, nodes=nodes, abstain=0.6)
+        np.testing.assert_array_equal(sure, np.where(P.max(axis=1) < 0.6, -1, classes)[nodes])
 
 
 @pytest.mark.parametrize("name", LOCAL)
@@ -90,7 +94,9 @@ def test_and_from_sparse_features(town, name):
     np.testing.assert_allclose(few, P[[N + 1, 4]], atol=1e-14, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "hops"), [("sgc", 2), ("ssgc", 4), ("ppr", 5), ("g2cn", 4), ("ogc", 5)])
+@pytest.mark.parametrize(
+    ("name", "hops"), [("sgc", 2), ("ssgc", 4), ("ppr", 5), ("g2cn", 4), ("ogc", 5), ("calibrated", 2)]
+)
 def test_only_their_surroundings_are_touched(town, passes, name, hops):
     """Around a corner of a grid, K hops hold (K + 1)(K + 2)/2 nodes; the new node is one hop farther."""
     X, A, _ = town

@@ -91,6 +91,17 @@ def app() -> None:
 @click.option("--report", type=_Place(), help="An HTML page of the run (extra: report).")
 @click.option("--save", type=_Place(), help="The fitted model, for gssl predict.")
 @click.option("--truth", metavar="TABLE", help="True labels, for a confusion matrix in the report.")
+@click.option(
+    "--calibrate/--no-calibrate",
+    default=None,
+    help="Correct the confidence on hidden labels; by default where that is cheap, or with --abstain.",
+)
+@click.option(
+    "--abstain",
+    type=click.FloatRange(0.0, 1.0),
+    metavar="P",
+    help="No label where the confidence is below P.",
+)
 @_options(_NAMES, _SEED, _TALK)
 def classify(
     method: str,
@@ -98,6 +109,8 @@ def classify(
     report: Path | None,
     save: Path | None,
     truth: str | None,
+    calibrate: bool | None,
+    abstain: float | None,
     seed: int,
     **options: Any,
 ) -> None:
@@ -111,12 +124,34 @@ def classify(
       gssl classify --edges "SELECT a, b FROM 'links.parquet' WHERE year > 2020"
                     --labels l.csv --out p.csv --report r.html --save m.gssl
     """
-    from gssl.cli.classify import Outputs, run_classify
+    from gssl.cli.classify import Choice, Outputs, run_classify
 
     if options["labels"] is None:
         raise ValueError("there are no labels: give --labels, a table of an id and a label.")
     inputs, talk = _start(options)
-    run_classify(inputs, Outputs(out, report, save, truth), method, seed, talk)
+    run_classify(inputs, Outputs(out, report, save, truth), Choice(method, seed, calibrate, abstain), talk)
+
+
+@app.command()
+@_options(_EDGES, _LABELS, _FEATURES, _TEXT, _KNN)
+@click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
+@click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="How many nodes.")
+@click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@_options(_NAMES, _SEED, _TALK)
+def suggest(method: str, n: int, out: Path, seed: int, **options: Any) -> None:
+    """Say which nodes to label next: undecided ones that speak for many others, no two for the same.
+
+    \b
+    Example:
+      gssl suggest --edges e.csv --labels l.csv --features f.parquet --n 20 --out picks.csv
+    """
+    from gssl.cli.classify import Choice
+    from gssl.cli.suggest import run_suggest
+
+    if options["labels"] is None:
+        raise ValueError("there are no labels: give --labels, a table of an id and a label.")
+    inputs, talk = _start(options)
+    run_suggest(inputs, out, Choice(method, seed), n, talk)
 
 
 @app.command()
@@ -185,6 +220,32 @@ def demo(out: Path, draws: int, seed: int) -> None:
     from gssl.cli.demo import run_demo
 
     run_demo(out, draws, seed)
+
+
+@app.command("bench-accuracy")
+@click.argument("what", type=click.Choice(["calibration", "conformal", "suggest"]))
+@click.option(
+    "--graphs", metavar="A,B,…", help="Names as in gssl datasets list.", default="cora", show_default=True
+)
+@click.option("--draws", type=click.IntRange(min=1), default=10, show_default=True, help="Draws of labels.")
+@click.option("--quick", is_flag=True, help="Two draws only.")
+@click.option("--out", type=_Place(), help="A folder for a Markdown page.")
+@_SEED
+def bench_accuracy(what: str, graphs: str, draws: int, quick: bool, out: Path | None, seed: int) -> None:
+    """Measure what confidences, label sets or suggestions are worth.
+
+    \b
+    Examples:
+      gssl bench-accuracy calibration --graphs planetoid/cora,graphs/amazon_photo
+      gssl bench-accuracy conformal --draws 20 --out results
+      gssl bench-accuracy suggest --quick
+    """
+    from gssl.cli.bench_accuracy import Bench, run_calibration, run_conformal, run_suggest
+    from gssl.cli.console import Talk
+
+    run = {"calibration": run_calibration, "conformal": run_conformal, "suggest": run_suggest}[what]
+    names = tuple(name.strip() for name in graphs.split(",") if name.strip())
+    run(Bench(names, min(draws, 2) if quick else draws, seed, out), Talk())
 
 
 @app.group()

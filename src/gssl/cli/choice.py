@@ -4,9 +4,10 @@ import inspect
 from typing import Any
 
 from gssl import methods
-from gssl.methods import EmbeddingClassifier, LabelPropagation
+from gssl.methods import EmbeddingClassifier
 from gssl.methods._classifier import GraphClassifier
 from gssl.methods._embedder import Embedder
+from gssl.selection import AutoClassifier, CalibratedClassifier
 
 
 def classifier_names() -> dict[str, type]:
@@ -39,15 +40,15 @@ def embedder_names() -> dict[str, type]:
 
 
 def choose_classifier(name: str, seed: int, has_features: bool) -> Any:
-    """Make a classifier by name; ``auto`` takes GGCM with features and label propagation without.
+    """Make a classifier by name; ``auto`` tries many and judges them by the labels, with features or without.
 
     Examples
     --------
     >>> choose_classifier("auto", seed=0, has_features=False)
-    LabelPropagation()
+    AutoClassifier()
     """
     if name == "auto":
-        return make(EmbeddingClassifier, seed) if has_features else LabelPropagation()
+        return AutoClassifier()
     model = make(classifier_names()[name], seed)
     if isinstance(model, Embedder):
         model = EmbeddingClassifier(model, random_state=seed)
@@ -56,6 +57,28 @@ def choose_classifier(name: str, seed: int, has_features: bool) -> Any:
             f"--method {name} learns from features: give --features, or take --method labelpropagation."
         )
     return model
+
+
+def calibrated(model: Any, wanted: bool | None, abstain: float | None = None) -> Any:
+    """Wrap a classifier so that its confidence can be believed, if wanted; None: if cheap, or if it counts.
+
+    It is cheap where labels can be hidden without another fit, and it counts where nodes are to be left
+    without a label because of it.
+
+    Examples
+    --------
+    >>> import gssl
+    >>> calibrated(gssl.OGC(), None)
+    OGC()
+    >>> calibrated(gssl.OGC(), None, abstain=0.7)
+    CalibratedClassifier(classifier=OGC())
+    >>> calibrated(gssl.EmbeddingClassifier(), None)
+    CalibratedClassifier(classifier=EmbeddingClassifier())
+    """
+    if wanted is None:
+        cheap = type(model)._distributions_without is not GraphClassifier._distributions_without
+        wanted = cheap or abstain is not None
+    return CalibratedClassifier(model) if wanted else model
 
 
 def make(kind: type, seed: int) -> Any:

@@ -6,12 +6,23 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
-from gssl.cli.choice import choose_classifier
+from gssl.cli.choice import calibrated, choose_classifier
 from gssl.cli.console import Talk
 from gssl.cli.inputs import Inputs, check_outputs, read_problem, refuse_if_too_large, scaling
 from gssl.cli.page import judging_nodes, write_run_page
-from gssl.io import TABLES, Problem, check_suffix, list_predictions, read_labels, save, write_predictions
+from gssl.io import (
+    TABLES,
+    Predictions,
+    Problem,
+    check_suffix,
+    list_predictions,
+    read_labels,
+    save,
+    withhold,
+    write_predictions,
+)
 from gssl.report import check_extra, classification_table
 
 
@@ -34,20 +45,39 @@ class Outputs:
             raise ValueError("--truth is shown in the report: give --report too.")
 
 
-def run_classify(inputs: Inputs, outputs: Outputs, method: str, seed: int, talk: Talk) -> None:
+@dataclass(frozen=True)
+class Choice:
+    """Which method, whether its confidence is calibrated (None: where that is cheap), and the least of it."""
+
+    method: str = "auto"
+    seed: int = 0
+    calibrate: bool | None = None
+    abstain: float | None = None
+
+    def model(self, has_features: bool) -> Any:
+        """Make the classifier."""
+        return calibrated(
+            choose_classifier(self.method, self.seed, has_features), self.calibrate, self.abstain
+        )
+
+
+def run_classify(inputs: Inputs, outputs: Outputs, choice: Choice, talk: Talk) -> None:
     """Read, fit, write, and show what came out."""
     start = perf_counter()
     outputs.check(inputs)
-    model = choose_classifier(method, seed, inputs.features is not None)
+    model = choice.model(inputs.features is not None)
     problem = read_problem(inputs, talk)
-    _check_classes(problem, inputs.labels)
+    check_classes(problem, inputs.labels)
     truth = None if outputs.truth is None else read_labels(outputs.truth)
     if truth is not None:
         judging_nodes(truth, problem.node_ids, problem.given)
     refuse_if_too_large(problem, model)
-    with talk.step(f"fitting {type(model).__name__}"):
+    with talk.step(f"fitting {type(getattr(model, 'classifier', model)).__name__}"):
         model.fit(problem.features, problem.y, adjacency=problem.adjacency)
     predictions = list_predictions(model, problem.node_ids, problem.given)
+    if choice.abstain is not None:
+        predictions = withhold(predictions, choice.abstain, model.informed_)
+        talk.note(_silence(predictions, choice.abstain))
     with talk.step("writing predictions"):
         notes = write_predictions(outputs.out, predictions)
     for note in notes:
@@ -62,13 +92,22 @@ def run_classify(inputs: Inputs, outputs: Outputs, method: str, seed: int, talk:
         command = shlex.join(["gssl", *sys.argv[1:]])
         write_run_page(outputs.report, problem, model, command=command, truth=truth, talk=talk)
     talk.out.print(classification_table(predictions, f"{model!r}"))
+    if hasattr(model, "explain_"):
+        talk.say(model.explain_)
     talk.say(f"{len(predictions):,} predictions in {perf_counter() - start:.1f} s: {outputs.out}")
     for name, path in (("report", outputs.report), ("model", outputs.save)):
         if path is not None:
             talk.say(f"{name}: {path}")
 
 
-def _check_classes(problem: Problem, labels: str | None) -> None:
+def _silence(predictions: Predictions, abstain: float) -> str:
+    silent = int((predictions.label == "").sum())
+    nodes = "1 node has" if silent == 1 else f"{silent:,} nodes have"
+    return f"{nodes} no label: the confidence is below {abstain:g}"
+
+
+def check_classes(problem: Problem, labels: str | None) -> None:
+    """Refuse labels that look like none, and fewer than two classes."""
     for node, label in zip(problem.node_ids, problem.y, strict=True):
         if label in ("-1", "nan", "None"):
             raise ValueError(

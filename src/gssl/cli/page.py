@@ -19,12 +19,12 @@ from gssl.evaluation import (
     graph_gain,
     graph_health,
     held_out_accuracy,
-    least_certain,
     node_map,
     reliability,
 )
 from gssl.io import Labels, Predictions, Problem, list_predictions
 from gssl.report import MapPoint, Page, write_page
+from gssl.selection import suggest
 
 # a map is drawn from embeddings as long as they take no more than this many numbers
 _SMALL = 50_000_000
@@ -45,9 +45,9 @@ def write_run_page(
     with talk.step("drawing the map"):
         points = _points(model, problem)
     predictions = list_predictions(model, problem.node_ids, problem.given)
-    uncertain = least_certain(model.label_distributions_, problem.given, A, _NEXT)
+    uncertain = suggest(model, _NEXT)
     page = Page(
-        title=f"{type(model).__name__} on {len(y):,} nodes",
+        title=f"{_name(model)} on {len(y):,} nodes",
         command=command,
         health=graph_health(A, y, None if X is None else X.shape[1]),
         versions={module.__name__: module.__version__ for module in (gssl, np, scipy, sklearn)},
@@ -67,6 +67,11 @@ def write_run_page(
         write_page(path, page)
 
 
+def _name(model: Any) -> str:
+    inner = getattr(model, "classifier_", None)
+    return type(model).__name__ if inner is None else f"{type(inner).__name__}, calibrated,"
+
+
 def _held_out(model: Any, problem: Problem, talk: Talk) -> HeldOut | None:
     with talk.step("estimating accuracy") as move:
         try:
@@ -79,8 +84,9 @@ def _held_out(model: Any, problem: Problem, talk: Talk) -> HeldOut | None:
 
 def _points(model: Any, problem: Problem) -> list[MapPoint]:
     X = problem.features
-    drawable = X is not None and hasattr(type(model), "embedding_") and np.prod(X.shape) <= _SMALL
-    indices, places = node_map(model.embedding_ if drawable else model.label_distributions_)
+    small = X is not None and np.prod(X.shape) <= _SMALL
+    embedding = getattr(model, "embedding_", None) if small else None
+    indices, places = node_map(model.label_distributions_ if embedding is None else embedding)
     predictions = list_predictions(model, problem.node_ids, problem.given)
     rows = [predictions[i] for i in indices]
     return [

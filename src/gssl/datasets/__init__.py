@@ -2,8 +2,16 @@
 
 from gssl.datasets.dataset import Dataset
 from gssl.datasets.registry import list_datasets, load
-from gssl.datasets.splits import draw_split
+from gssl.datasets.splits import draw_random, draw_split
 from gssl.datasets.synthetic import make_block_graph
 from gssl.datasets.synthetic_reddit import make_synthetic_reddit
 
-__all__ = ["Dataset", "draw_split", "list_datasets", "load", "make_block_graph", "make_synthetic_reddit"]
+__all__ = [
+    "Dataset",
+    "draw_random",
+    "draw_split",
+    "list_datasets",
+    "load",
+    "make_block_graph",
+    "make_synthetic_reddit",
+]

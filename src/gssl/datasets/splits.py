@@ -1,4 +1,4 @@
-"""Random splits with the same number of training nodes in every class."""
+"""Random splits: the same number of training nodes in every class, or nodes of whatever class."""
 
 from __future__ import annotations
 
@@ -63,3 +63,30 @@ def draw_split(
     test = rest[n_val:] if n_test is None else rest[n_val : n_val + n_test]
     parts = {"train": train, "val": rest[:n_val], "test": test}
     return {part: np.sort(nodes).astype(np.int64) for part, nodes in parts.items()}
+
+
+def draw_random(labels: ArrayLike, n_train: int, random_state: Any = 0) -> dict[str, NDArray[np.int64]]:
+    """Draw training nodes whatever their class; all other labelled nodes are for testing.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        Class numbers; nodes with −1 are in no part.
+    n_train : int
+    random_state : int or numpy Generator
+        Same seed, same split.
+
+    Returns
+    -------
+    dict
+        Sorted node numbers under ``"train"`` and ``"test"``.
+
+    Examples
+    --------
+    >>> {part: nodes.size for part, nodes in draw_random([0, 1, 0, 1, -1], n_train=3).items()}
+    {'train': 3, 'test': 1}
+    """
+    shuffled = np.random.default_rng(random_state).permutation(np.flatnonzero(np.asarray(labels) >= 0))
+    if not 0 <= n_train <= shuffled.size:
+        raise ValueError(f"{n_train} training nodes were asked for but {shuffled.size} nodes have a label.")
+    return {"train": np.sort(shuffled[:n_train]), "test": np.sort(shuffled[n_train:])}

@@ -3,6 +3,15 @@
 from gssl.evaluation.accuracy import accuracy
 from gssl.evaluation.calibration import Bin, confidence_histogram, expected_calibration_error, reliability
 from gssl.evaluation.comparison import Record, Summary, compare, summarize
+from gssl.evaluation.confidence import (
+    CalibrationRecord,
+    CoverageRecord,
+    CurvePoint,
+    judge_calibration,
+    judge_coverage,
+    label_curve,
+    labels_needed,
+)
 from gssl.evaluation.confusion import Confusion, confusion_matrix
 from gssl.evaluation.graph_gain import GraphGain, graph_gain
 from gssl.evaluation.health import Health, graph_health
@@ -21,7 +30,10 @@ from gssl.evaluation.spectrum import convolution_curve, filter_response, inverse
 
 __all__ = [
     "Bin",
+    "CalibrationRecord",
     "Confusion",
+    "CoverageRecord",
+    "CurvePoint",
     "GraphGain",
     "Health",
     "HeldOut",
@@ -40,6 +52,10 @@ __all__ = [
     "held_out_accuracy",
     "inductive_accuracy",
     "inverse_convolution_curve",
+    "judge_calibration",
+    "judge_coverage",
+    "label_curve",
+    "labels_needed",
     "least_certain",
     "limit_ratios",
     "node_map",

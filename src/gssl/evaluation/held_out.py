@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gssl.graph import GraphWarning, check_adjacency
-from gssl.methods._labels import UNLABELLED, encode_labels
+from gssl.methods._labels import UNLABELLED, decode_labels, encode_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,8 @@ def held_out_accuracy(
         masked[hidden] = UNLABELLED
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GraphWarning)
-            fitted = clone(model).fit(X, masked, adjacency=adjacency)
+            # in the caller's own labels, by which weights and priors may be given
+            fitted = clone(model).fit(X, decode_labels(classes, masked), adjacency=adjacency)
         P[hidden] = fitted.label_distributions_[hidden]
         if on_fold is not None:
             on_fold(done, len(folds))

@@ -20,6 +20,7 @@ from .predictions import Prediction as Prediction
 from .predictions import Predictions as Predictions
 from .predictions import list_predictions as list_predictions
 from .predictions import tabulate as tabulate
+from .predictions import withhold as withhold
 from .predictions import write_predictions as write_predictions
 from .problem import Problem as Problem
 from .problem import assemble as assemble

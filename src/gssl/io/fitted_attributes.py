@@ -7,7 +7,20 @@ needs a line that says what they are. Saving refuses a model with an attribute t
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["float", "bool", "code", "class", "matrix", "whole", "flag", "texts", "model", "transient"]
+Kind = Literal[
+    "float",
+    "bool",
+    "code",
+    "class",
+    "matrix",
+    "whole",
+    "flag",
+    "texts",
+    "model",
+    "transient",
+    "text",
+    "table",
+]
 
 
 @dataclass(frozen=True)
@@ -21,7 +34,8 @@ class Fitted:
         ``float``, ``bool``: an array of that type. ``code``: an int64 array from −1 to below c. ``class``: an
         array of classes, stored as their codes. ``matrix``: an array, a CSR matrix or None. ``whole``: an
         int from 0 on. ``flag``: true or false. ``texts``: an array of str. ``model``: a fitted model of its
-        own. ``transient``: not stored, for it serves only the embeddings of the graph of fit.
+        own. ``text``: a str. ``table``: a leaderboard. ``transient``: not
+        stored, for it serves only the embeddings of the graph of fit.
     shape : tuple of str
         Letters that mean the same size all over one model: n nodes, d features (``n_features_in_``), c
         classes.
@@ -58,6 +72,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("reached_", "bool", ("n",)),
         Fitted("informed_", "bool", ("n",)),
         Fitted("_priors", "matrix", ("priors", "c")),
+        Fitted("_fit_inputs", "transient", optional=True),
     ),
     "OGC": (
         Fitted("coef_", "float", ("d", "c")),
@@ -69,8 +84,22 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
     "EmbeddingClassifier": (
         Fitted("embedder_", "model"),
         Fitted("head_", "model"),
-        Fitted("_fit_inputs", "transient", optional=True),
         Fitted("embedding_", "transient", optional=True),
+    ),
+    "CalibratedClassifier": (
+        Fitted("classifier_", "model"),
+        Fitted("held_out_distributions_", "float", ("h", "c")),
+        Fitted("held_out_codes_", "code", ("h",)),
+        # it follows from what hidden labels said
+        Fitted("calibration_", "transient", optional=True),
+    ),
+    "AutoClassifier": (
+        Fitted("coef_", "float", ("t", "d", "c"), optional=True),
+        Fitted("propagation_", "model", optional=True),
+        Fitted("leaderboard_", "table"),
+        Fitted("explain_", "text"),
+        Fitted("_unit_rows", "flag", optional=True),
+        Fitted("_leave_one_out", "float", ("m", "c")),
     ),
     "LinearHead": (
         _D,
@@ -81,6 +110,21 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
     "LogisticHead": (_N_ITER,),
     "AdamHead": (Fitted("best_epoch_", "whole"),),
 }
+
+
+def storable() -> dict[str, type]:
+    """List the classes that can be saved, by name.
+
+    Examples
+    --------
+    >>> "OGC" in storable(), "AutoClassifier" in storable()
+    (True, True)
+    """
+    from gssl import methods, selection
+
+    known: dict[str, type] = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
+    composed = (selection.AutoClassifier, selection.CalibratedClassifier)
+    return {**known, **{kind.__name__: kind for kind in composed}}
 
 
 def fitted_attributes(kind: type) -> tuple[Fitted, ...]:

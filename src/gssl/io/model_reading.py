@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gssl import methods
 from gssl.datasets.matrices import csr_from_parts
-from gssl.io.fitted_attributes import Fitted, fitted_attributes
+from gssl.io.fitted_attributes import Fitted, fitted_attributes, storable
+from gssl.methods._classifier import GraphClassifier
 from gssl.methods._embedder import Embedder
+from gssl.selection import Entry, Leaderboard
 
 
 def rebuild(description: Any, tensors: dict[str, np.ndarray]) -> Any:
@@ -46,12 +47,14 @@ def rebuild(description: Any, tensors: dict[str, np.ndarray]) -> Any:
     strange = [key for key in fitted if key not in known]
     if strange:
         raise ValueError(f"a {name} has no {strange[0]!r}.")
-    needs_features = getattr(model, "_uses_features", True)
     for key, attribute in known.items():
         if key in fitted:
             setattr(model, key, _read(attribute, fitted[key], tensors, sizes, model))
-        elif not attribute.optional or (key == "n_features_in_" and needs_features):
+        elif not attribute.optional:
             raise ValueError(f"{key!r} of its {name} is missing.")
+    # after all others: what it has learned may tell whether it needs features
+    if getattr(model, "_uses_features", True) and not hasattr(model, "n_features_in_"):
+        raise ValueError(f"'n_features_in_' of its {name} is missing.")
     _check_parts(model)
     return model
 
@@ -61,9 +64,9 @@ def _make(description: Any) -> Any:
     if not isinstance(description, dict) or not isinstance(description.get("params"), dict):
         raise ValueError("it does not describe a model.")
     name = description.get("class")
-    if not isinstance(name, str) or name not in vars(methods)["__all__"]:
+    if not isinstance(name, str) or name not in storable():
         raise ValueError(f"it names the class {name!r}, which is no method of gssl.")
-    kind = getattr(methods, name)
+    kind: Any = storable()[name]
     hints = typing.get_type_hints(kind.__init__)
     params = {}
     for key, value in description["params"].items():
@@ -126,6 +129,12 @@ def _read(
         if not isinstance(value, bool):
             raise ValueError(f"{name!r} is {value!r}, not true or false.")
         return value
+    if kind == "text":
+        if not isinstance(value, str):
+            raise ValueError(f"{name!r} is {value!r}, not a text.")
+        return value
+    if kind == "table":
+        return _table(name, value)
     if kind == "transient":
         raise ValueError(f"{name!r} is nothing that a saved model holds.")
     if kind == "texts":
@@ -142,6 +151,18 @@ def _read(
             raise ValueError(f"{name!r} names classes that are not there.")
         return array if kind == "code" else model.classes_[array]
     return array
+
+
+def _table(name: str, value: Any) -> Leaderboard:
+    kinds = typing.get_type_hints(Entry)
+    try:
+        entries = [Entry(**row) for row in value]
+        fit = all(type(getattr(e, key)) is kind for e in entries for key, kind in kinds.items())
+    except TypeError:
+        fit = False
+    if not fit:
+        raise ValueError(f"{name!r} is not a table of models.")
+    return Leaderboard(entries)
 
 
 def _whole(name: str, value: Any, sizes: dict[str, int]) -> int:
@@ -201,7 +222,7 @@ def _check_parts(model: Any) -> None:
         raise ValueError(f"it ran {steps} iterations where {limit} were allowed.")
     # features may be missing where a method does not use them
     d = getattr(model, "n_features_in_", 0)
-    widths = {"embedder_": d, "head_": d, "base_": d}
+    widths = {"embedder_": d, "head_": d, "base_": d, "classifier_": d}
     if hasattr(model, "embedder_"):
         if not isinstance(model.embedder_, Embedder):
             raise ValueError(f"its embedder is a {type(model.embedder_).__name__}.")
@@ -216,6 +237,11 @@ def _check_parts(model: Any) -> None:
     if hasattr(model, "base_"):
         # its distributions are taken as they are, so it must know every class
         _check_codes("base", model.base_, model, fewest=len(model.classes_))
+    for role in ("classifier", "propagation"):
+        if hasattr(model, f"{role}_"):
+            _check_classifier(role, getattr(model, f"{role}_"), model)
+    if (getattr(model, "held_out_codes_", np.empty(0)) < 0).any():
+        raise ValueError("'held_out_codes_' names classes that are not there.")
 
 
 def _check_width(name: str, found: int, expected: int) -> None:
@@ -227,4 +253,13 @@ def _check_codes(role: str, part: Any, model: Any, fewest: int) -> None:
     codes = getattr(part, "classes_", np.array([], dtype=np.int64))
     inside = codes.dtype.kind == "i" and fewest <= len(codes) <= len(model.classes_)
     if not inside or codes.min() < 0 or codes.max() >= len(model.classes_):
+        raise ValueError(f"its {role} knows other classes than the model.")
+
+
+def _check_classifier(role: str, part: Any, model: Any) -> None:
+    if not isinstance(part, GraphClassifier):
+        raise ValueError(f"its {role} is a {type(part).__name__}.")
+    # labels were handed on as they are, or as codes
+    known = model.classes_ if role == "classifier" else np.arange(len(model.classes_))
+    if not np.array_equal(part.classes_, known):
         raise ValueError(f"its {role} knows other classes than the model.")

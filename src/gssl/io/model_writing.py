@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl import methods
-from gssl.io.fitted_attributes import Fitted, fitted_attributes
+from gssl.io.fitted_attributes import Fitted, fitted_attributes, storable
 
 
 def describe(model: Any, *, embedding: bool = True) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -69,8 +68,8 @@ def _describe(
 
 def _check_kind(model: Any) -> None:
     name = type(model).__name__
-    known = vars(methods)["__all__"]
-    if name not in known or type(model) is not getattr(methods, name):
+    known = storable()
+    if known.get(name) is not type(model):
         raise ValueError(f"{name} is not a method of gssl, and only those can be saved: {', '.join(known)}.")
 
 
@@ -117,6 +116,10 @@ def _value(
         return _describe(value, f"{key}.", embedding, store)
     if attribute.kind in ("whole", "flag"):
         return int(value) if attribute.kind == "whole" else bool(value)
+    if attribute.kind == "text":
+        return str(value)
+    if attribute.kind == "table":
+        return value.to_records()
     if attribute.kind == "texts":
         return [str(text) for text in value]
     if attribute.kind == "class":

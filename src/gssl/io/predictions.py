@@ -1,7 +1,7 @@
 """A fitted model's predictions as the columns of a table."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ class Prediction:
     """What is said about one node.
 
     ``given`` tells whether its label was known to the model, ``reached`` whether any label is in its
-    component: where none is, the confidence rests on features alone.
+    component: where none is, the confidence rests on features alone. ``label`` and ``runner_up`` are empty
+    where the model was not sure enough to say one.
     """
 
     id: str
@@ -138,6 +139,34 @@ def tabulate(
         given=np.zeros(n, dtype=bool) if given is None else np.asarray(given, dtype=bool),
         reached=np.ones(n, dtype=bool) if reached is None else np.asarray(reached, dtype=bool),
     )
+
+
+def withhold(predictions: Predictions, abstain: float, informed: Any = True) -> Predictions:
+    """Take away labels that were not given and whose confidence is too small.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    abstain : float
+        The least confidence of a label.
+    informed : bool ndarray of shape (n,), optional
+        Nodes about which anything is known; the others have no label either.
+
+    Returns
+    -------
+    Predictions
+        With an empty ``label`` and ``runner_up`` where nothing is said.
+
+    Examples
+    --------
+    >>> both = tabulate(["006", "007"], np.array([[0.1, 0.9], [0.4, 0.6]]), ["cook", "spy"])
+    >>> withhold(both, 0.7).label.tolist()
+    ['spy', '']
+    """
+    silent = ((predictions.confidence < abstain) | ~np.asarray(informed)) & ~predictions.given
+    label, runner_up = predictions.label.copy(), predictions.runner_up.copy()
+    label[silent] = runner_up[silent] = ""
+    return replace(predictions, label=label, runner_up=runner_up)
 
 
 def write_predictions(path: str | Path, predictions: Predictions | Iterable[Prediction]) -> list[str]:

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gssl.graph import nearest_rows, reached_nodes, surroundings
 from gssl.methods._balance import class_shares, read_priors
-from gssl.methods._distributions import decide, reweigh
-from gssl.methods._inputs import N_NEIGHBORS, check_graph, check_optional_features
-from gssl.methods._labels import UNLABELLED, encode_labels
+from gssl.methods._distributions import decide, reweigh, unsure
+from gssl.methods._inputs import N_NEIGHBORS, FitInputs, check_graph, check_optional_features
+from gssl.methods._labels import UNLABELLED, decode_labels, encode_labels
 from gssl.methods._selection import select_nodes
 from gssl.operators import NormalizedAdjacency, normalized_adjacency
 
@@ -33,6 +33,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """True: what was learned belongs to the nodes of fit, so a graph without them cannot be predicted."""
         return not self._uses_features
 
+    _fit_inputs: FitInputs
     # the shares of the classes among the nodes that are predicted; a parameter of the methods whose
     # distributions are those of their labels
     priors: Any = None
@@ -60,16 +61,26 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
         A = self._graph(adjacency, X)
+        self._fit_inputs = FitInputs(X, A)
         # before embeddings take their memory: finding components takes some, too
         self.reached_ = _reached(A, codes)
         return X, A, codes
 
-    def _restart(self, y: Any, A: csr_array) -> np.ndarray:
+    def _restart(self, y: Any) -> np.ndarray:
         """Take other labels for the nodes of fit; give their class codes."""
+        A = self._kept_inputs().A
         self.classes_, codes = encode_labels(y, n_nodes=A.shape[0])
         self._fit_codes = codes
         self.reached_ = _reached(A, codes)
         return codes
+
+    def _kept_inputs(self) -> FitInputs:
+        """Give features and graph of fit."""
+        if not hasattr(self, "_fit_inputs"):
+            raise AttributeError(
+                f"{type(self).__name__} has no graph before fit, and a loaded model keeps none: fit it."
+            )
+        return self._fit_inputs
 
     def _graph(self, adjacency: Any, X: Any) -> csr_array:
         """Check the graph of fit, or make what stands for it where there is none."""
@@ -138,8 +149,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         A filter of K hops sees no farther than K hops: ``OGC`` (one per iteration of fit), ``SGC``, ``SSGC``,
         ``PPR`` and ``G2CN`` (two per step). ``GGC`` and ``GGCM`` push all unlinked nodes apart, ``NDLS``
-        compares a node with its whole component, and labels and their errors go everywhere, so these always
-        take the whole graph.
+        compares a node with its whole component, and labels and their errors go everywhere, so these, and
+        ``AutoClassifier``, which may average any of them, always take the whole graph.
 
         Returns
         -------
@@ -147,10 +158,47 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return self._predict(X, adjacency, nodes)[0]
 
-    def predict(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
-        """Give a class for nodes that were not seen in fit: see :meth:`predict_proba`."""
+    def predict(
+        self, X: Any, *, adjacency: Any = None, nodes: Any = None, abstain: float | None = None
+    ) -> np.ndarray:
+        """Give a class for nodes that were not seen in fit: see :meth:`predict_proba`.
+
+        With ``abstain``, a node whose confidence is less has none: see :meth:`transduction`.
+        """
         P, informed = self._predict(X, adjacency, nodes)
-        return np.asarray(self.classes_[decide(P, informed, self._fit_codes)])
+        chosen = decide(P, informed, self._fit_codes)
+        if abstain is None:
+            return np.asarray(self.classes_[chosen])
+        return decode_labels(self.classes_, np.where(unsure(P, informed, abstain), UNLABELLED, chosen))
+
+    def transduction(self, *, abstain: float | None = None) -> np.ndarray:
+        """Give a class for every node of fit, or none where the model is not sure enough.
+
+        Parameters
+        ----------
+        abstain : float in [0, 1], optional
+            The least confidence, which is the probability of the class. Nodes below it, and nodes that no
+            label or feature reaches, have the class −1 where classes are whole numbers, NaN where they are
+            other numbers, and else None: what ``fit`` takes for unlabelled. A confidence can be believed as
+            far as it is calibrated: see :class:`gssl.CalibratedClassifier`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        if abstain is None:
+            return np.asarray(self.transduction_)
+        silent = unsure(self.label_distributions_, self.informed_, abstain)
+        chosen = np.searchsorted(self.classes_, self.transduction_)
+        return decode_labels(self.classes_, np.where(silent, UNLABELLED, chosen))
+
+    def _distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
+        """Give what a fit without the labels of some nodes says about them, where that is cheaper than a fit.
+
+        None where it is not.
+        """
+        return None
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, adjacency: Any = None) -> float:
         """Give the part of nodes that have a label in y and are predicted to have it.

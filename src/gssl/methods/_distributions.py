@@ -131,3 +131,29 @@ def decide(P: np.ndarray, informed: np.ndarray, codes: np.ndarray) -> np.ndarray
             "uniform and the class is the most frequent label."
         )
     return np.asarray(chosen)
+
+
+def unsure(P: np.ndarray, informed: np.ndarray, abstain: float) -> np.ndarray:
+    """Tell the rows whose greatest probability is too small, or of which nothing is known.
+
+    Parameters
+    ----------
+    P : ndarray of shape (m, c)
+        Distributions.
+    informed : bool ndarray of shape (m,)
+        The rows about which anything is known.
+    abstain : float
+        The least probability that a class needs.
+
+    Returns
+    -------
+    bool ndarray of shape (m,)
+
+    Examples
+    --------
+    >>> unsure(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([True, True]), 0.7)
+    array([False,  True])
+    """
+    if isinstance(abstain, bool) or not 0.0 <= abstain <= 1.0:
+        raise ValueError(f"abstain is the least confidence of a label, from 0 to 1, not {abstain!r}.")
+    return np.asarray((P.max(axis=1) < abstain) | ~informed)

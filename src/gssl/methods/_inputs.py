@@ -1,5 +1,6 @@
 """What every method asks of its inputs, asked in one place."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,14 @@ from sklearn.utils.validation import validate_data
 from gssl.graph import check_adjacency, check_finite, knn_graph, refuse_mask
 
 N_NEIGHBORS = 10
+
+
+@dataclass(frozen=True)
+class FitInputs:
+    """What a fitted model keeps of what it was given, without copies; a saved model is without."""
+
+    X: Any
+    A: csr_array
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -51,6 +60,8 @@ def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bo
     if X is None and not estimator._uses_features:
         if adjacency is None:
             raise ValueError("there is neither X nor adjacency: give a graph, or features to build one.")
+        for name in ("n_features_in_", "feature_names_in_") if reset else ():
+            estimator.__dict__.pop(name, None)  # of an earlier fit
         n = check_adjacency(adjacency, allow_empty=True).shape[0]
         return csr_array((n, 0), dtype=np.float64)
     return check_features(estimator, X, reset=reset)

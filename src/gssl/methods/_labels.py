@@ -61,6 +61,36 @@ def encode_labels(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.nd
     return classes, codes
 
 
+def decode_labels(classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Turn class codes into labels again, the inverse of :func:`encode_labels`.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (c,)
+    codes : int ndarray of shape (n,)
+        −1 where there is no label.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        No label is −1 among whole numbers, NaN among other numbers and None among all else.
+
+    Examples
+    --------
+    >>> decode_labels(np.array(["cook", "spy"]), np.array([1, -1]))
+    array(['spy', None], dtype=object)
+    >>> decode_labels(np.array([3, 7]), np.array([1, -1]))
+    array([ 7, -1])
+    """
+    known = codes != UNLABELLED
+    kind = classes.dtype.kind
+    nothing: Any = UNLABELLED if kind in "iu" else np.nan if kind == "f" else None
+    dtype: Any = np.int64 if kind in "iu" else classes.dtype if kind == "f" else object
+    labels = np.full(len(codes), nothing, dtype=dtype)
+    labels[known] = classes[codes[known]]
+    return labels
+
+
 def _read_labels(y: Any) -> np.ndarray:
     """Give labels as an array in which missing values are still missing."""
     if y is None:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from gssl.methods._balance import class_places, class_weights
 from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
 from gssl.methods._embedder import Embedder, FiltersOf, GraphEmbedder
-from gssl.methods._inputs import check_graph, dense, generator
+from gssl.methods._inputs import FitInputs, check_graph, dense, generator
 from gssl.methods._known_rows import KnownRows
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import select_labelled
@@ -21,11 +21,9 @@ from gssl.operators import Filters, NormalizedAdjacency, multiply
 
 
 @dataclass(frozen=True)
-class _Inputs:
-    """What a fit leaves behind for more embeddings: features, graph, filters, and the rows it needed."""
+class _EmbeddingInputs(FitInputs):
+    """What a fit leaves behind for more embeddings: also its filters, and the rows it needed."""
 
-    X: Any
-    A: csr_array
     filters: FiltersOf | None
     known: KnownRows
 
@@ -79,6 +77,8 @@ class EmbeddingClassifier(GraphClassifier):
     True
     """
 
+    _fit_inputs: _EmbeddingInputs
+
     def __init__(
         self, embedder: Any = None, head: Any = "logistic", random_state: Any = None, priors: Any = None
     ) -> None:
@@ -122,7 +122,7 @@ class EmbeddingClassifier(GraphClassifier):
         self.__dict__.pop("embedding_", None)  # of an earlier fit
         known = KnownRows(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
         # filters once for all passes: what a filter asks of its graph may cost more than the filter
-        self._fit_inputs = _Inputs(X, A, self.embedder_._filters(A, X.dtype), known)
+        self._fit_inputs = _EmbeddingInputs(X, A, self.embedder_._filters(A, X.dtype), known)
         return self._learn(codes, validation)
 
     def update_labels(self, y: Any, *, validation: Any = None) -> Self:
@@ -153,7 +153,7 @@ class EmbeddingClassifier(GraphClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
-        return self._learn(self._restart(y, self._kept_inputs().A), validation)
+        return self._learn(self._restart(y), validation)
 
     def _learn(self, codes: np.ndarray, validation: Any) -> Self:
         """Fit the head to labels, and predict all nodes."""
@@ -169,14 +169,21 @@ class EmbeddingClassifier(GraphClassifier):
         P = self._distributions(X, self._fit_filters(), self.__dict__.get("embedding_"))
         return self._finish(P, self._informed(X, A), self._class_weights(codes, training))
 
-    def _kept_inputs(self) -> _Inputs:
-        if not hasattr(self, "_fit_inputs"):
-            raise AttributeError("there are no embeddings before fit, and a loaded model keeps none: fit it.")
-        return self._fit_inputs
-
     def _fit_filters(self) -> FiltersOf:
         fit = self._fit_inputs
         return fit.filters or self.embedder_._filters(fit.A, fit.X.dtype)
+
+    def _distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
+        """Fit the head again: embeddings do not know labels."""
+        if not hasattr(self, "_fit_inputs"):
+            return None
+        kept = np.setdiff1d(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
+        head = self._make_head().fit(self._embed_rows(kept), self._fit_codes[kept])
+        P = np.zeros((len(hidden), len(self.classes_)))
+        P[:, head.classes_] = head.predict_proba(self._embed_rows(hidden))
+        P = self._with_priors(P)
+        P[~self.informed_[hidden]] = 1.0 / P.shape[1]
+        return P
 
     @cached_property
     def embedding_(self) -> np.ndarray:

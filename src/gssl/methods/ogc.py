@@ -71,7 +71,6 @@ class _State:
 class _Fit:
     """What a fit leaves behind so that its embeddings can be computed when somebody asks for them."""
 
-    X: Any
     A_hat: NormalizedAdjacency
     lazy: Mixture
     anchors: np.ndarray
@@ -201,14 +200,14 @@ class OGC(GraphClassifier):
         W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
         self.__dict__.pop("_replayed", None)  # of an earlier fit
         known = KnownRows(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
-        self._fit = _Fit(X, A_hat, Mixture.lazy(self.beta), anchors_, [], [], [], known)
+        self._fit = _Fit(A_hat, Mixture.lazy(self.beta), anchors_, [], [], [], known)
         state = self._run(problem, W, self._gain() * self.eta_w / scale**2)
         self.coef_, self.n_iter_ = state.W, len(self._fit.pulls)
         return self._finish(self._distributions(state.scores), informed)
 
     def _run(self, problem: _Problem, W: np.ndarray, eta_w: float) -> _State:
         """Iterate from the predictor W on; the embeddings and their memory end with it."""
-        embedding = self._embedding(self._fit.X, self._fit.A_hat, problem)
+        embedding = self._embedding(self._fit_inputs.X, self._fit.A_hat, problem)
         scores = embedding.start(W)
         start = _State(W, eta_w, scores, scores.argmax(axis=1)[problem.watched])
         steps = iterate(lambda state, k: self._step(problem, embedding, state, k), start, self._ks())
@@ -253,14 +252,14 @@ class OGC(GraphClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
-        fit = self._kept_fit()
-        codes = self._restart(y, fit.A_hat.links())
+        X = self._kept_inputs().X
+        codes = self._restart(y)
         labelled = np.flatnonzero(codes != UNLABELLED)
-        Y = one_hot(codes[labelled], len(self.classes_), fit.X.dtype)
-        rows, scores = self._products(len(fit.known.missing(labelled)))
-        U_L = fit.known.of(labelled, rows)
+        Y = one_hot(codes[labelled], len(self.classes_), X.dtype)
+        rows, scores = self._products(len(self._fit.known.missing(labelled)))
+        U_L = self._fit.known.of(labelled, rows)
         W, Z = np.zeros((U_L.shape[1], Y.shape[1]), U_L.dtype), np.zeros_like(Y)
-        eta_w = self._gain() * self.eta_w / _feature_scale(fit.X) ** 2
+        eta_w = self._gain() * self.eta_w / _feature_scale(X) ** 2
         for _ in range(self.n_iter_):
             G = U_L.T @ residual(Z, Y, self.loss)
             eta_w, Z = self._downhill(Z, U_L @ G, Y, eta_w)
@@ -270,18 +269,13 @@ class OGC(GraphClassifier):
 
     def _products(self, n_rows: int) -> tuple[Any, Any]:
         """Give functions for rows of U and for UW: by its factors, unless U itself is there or cheaper."""
-        fit = self._fit
-        factors = LabelSpaceEmbedding(fit.X, fit.A_hat, self.beta, fit.anchors, fit.anchors)
+        X, fit = self._fit_inputs.X, self._fit
+        factors = LabelSpaceEmbedding(X, fit.A_hat, self.beta, fit.anchors, fit.anchors)
         factors.resume(fit.pulls)
         columns = n_rows + len(self.classes_)
-        if "_replayed" in self.__dict__ or factors.n_hops * columns > self.n_iter_ * fit.X.shape[1]:
+        if "_replayed" in self.__dict__ or factors.n_hops * columns > self.n_iter_ * X.shape[1]:
             return lambda nodes: self.embedding_[nodes], lambda W: self.embedding_ @ W
         return factors.rows, factors.scores
-
-    def _kept_fit(self) -> _Fit:
-        if not hasattr(self, "_fit"):
-            raise AttributeError("OGC has no embeddings before fit, and a loaded model keeps none: fit it.")
-        return self._fit
 
     @property
     def embedding_(self) -> np.ndarray:
@@ -301,7 +295,7 @@ class OGC(GraphClassifier):
     @cached_property
     def _replayed(self) -> tuple[np.ndarray, np.ndarray]:
         """The embeddings and their smoothing loss, which predictions do not need and fit leaves out."""
-        fit = self._kept_fit()
+        X, fit = self._kept_inputs().X, self._fit
         filters, losses = Filters(fit.A_hat), []
 
         def step(U: np.ndarray, k: int) -> np.ndarray:
@@ -311,7 +305,7 @@ class OGC(GraphClassifier):
             losses.append(smoothing_loss(fit.A_hat, U))
             return U
 
-        return last(iterate(step, fit.X, range(self.n_iter_))), np.array(losses)
+        return last(iterate(step, X, range(self.n_iter_))), np.array(losses)
 
     def _check_parameters(self) -> None:
         if self.loss not in ("squared", "cross_entropy"):

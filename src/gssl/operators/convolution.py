@@ -48,10 +48,6 @@ class NormalizedAdjacency:
         """Number of nodes, twice."""
         return len(self.scale), len(self.scale)
 
-    def links(self) -> csr_array:
-        """Give the pattern of A, with ones."""
-        return csr_array((np.ones(len(self.indices), np.int8), self.indices, self.indptr), shape=self.shape)
-
     def tocsr(self) -> csr_array:
         """Give the matrix with all its values, the diagonal among them."""
         s = diags_array(self.scale)

@@ -1,5 +1,6 @@
 """Records in, tables and pages out; nothing is computed here."""
 
+from gssl.report.confidence_tables import Grid, calibration_grid, coverage_grid, curve_grid
 from gssl.report.page import MapPoint, Page, check_extra, write_page
 from gssl.report.paper_page import reproduction_page, write_reproduction, write_result
 from gssl.report.paper_tables import LEGEND, claim_texts, paper_markdown, paper_tables
@@ -9,22 +10,28 @@ from gssl.report.tables import (
     health_table,
     prediction_table,
     printable,
+    suggestion_table,
 )
 
 __all__ = [
     "LEGEND",
+    "Grid",
     "MapPoint",
     "Page",
+    "calibration_grid",
     "check_extra",
     "claim_texts",
     "classification_table",
     "comparison_table",
+    "coverage_grid",
+    "curve_grid",
     "health_table",
     "paper_markdown",
     "paper_tables",
     "prediction_table",
     "printable",
     "reproduction_page",
+    "suggestion_table",
     "write_page",
     "write_reproduction",
     "write_result",

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from gssl.evaluation import Health, Summary
 from gssl.io import Prediction, Predictions
+from gssl.selection import Suggestion
 
 
 def printable(text: str) -> str:
@@ -118,7 +119,33 @@ def classification_table(predictions: Predictions, title: str) -> Table:
         confidence = f"{predictions.confidence[new].mean():.2f}" if new.any() else "–"
         counts = (mine & predictions.given).sum(), new.sum(), (mine & ~predictions.reached).sum()
         given, predicted, unreached = (f"{count:,}" for count in counts)
-        table.add_row(Text(printable(label)), given, predicted, confidence, unreached)
+        table.add_row(Text(printable(label) or "(none: unsure)"), given, predicted, confidence, unreached)
+    return table
+
+
+def suggestion_table(rows: Iterable[tuple[str, Suggestion]], title: str) -> Table:
+    """Draw nodes to label next, and why.
+
+    Parameters
+    ----------
+    rows : iterable of (id, Suggestion)
+    title : str
+
+    Returns
+    -------
+    rich.table.Table
+
+    Examples
+    --------
+    >>> row = "007", Suggestion(0, "spy", "cook", 0.55, 0.1, 12)
+    >>> suggestion_table([row], "Agents").row_count
+    1
+    """
+    table = Table(title=Text(title), title_justify="left")
+    for heading in ("id", "why"):
+        table.add_column(heading, overflow="fold")
+    for node, suggestion in rows:
+        table.add_row(Text(printable(node)), Text(printable(suggestion.why)))
     return table
 
 

@@ -1,0 +1,46 @@
+"""Candidates and a few labels in, the chosen one out; what may be believed of it, and what to label next."""
+
+from gssl.selection.auto import AutoClassifier
+from gssl.selection.calibrated import CalibratedClassifier
+from gssl.selection.calibration import Calibration, calibrate, isotonic, score_temperature, temperature
+from gssl.selection.conformal import Coverage, conformal_thresholds, coverage, label_sets
+from gssl.selection.held_out import HeldOutDistributions, held_out_distributions
+from gssl.selection.leaderboard import Entry, Leaderboard
+from gssl.selection.leave_one_out import (
+    Spectrum,
+    dual_coefficients,
+    keep_class_mass,
+    leave_one_out,
+    spectrum,
+    spectrum_of_rows,
+)
+from gssl.selection.masking import masked_labels
+from gssl.selection.suggestion import Suggestion, suggest, suggestions
+
+__all__ = [
+    "AutoClassifier",
+    "CalibratedClassifier",
+    "Calibration",
+    "Coverage",
+    "Entry",
+    "HeldOutDistributions",
+    "Leaderboard",
+    "Spectrum",
+    "Suggestion",
+    "calibrate",
+    "conformal_thresholds",
+    "coverage",
+    "dual_coefficients",
+    "held_out_distributions",
+    "isotonic",
+    "keep_class_mass",
+    "label_sets",
+    "leave_one_out",
+    "masked_labels",
+    "score_temperature",
+    "spectrum",
+    "spectrum_of_rows",
+    "suggest",
+    "suggestions",
+    "temperature",
+]

@@ -1,0 +1,283 @@
+"""AutoClassifier: a hundred models tried on the labels that exist, the near-best averaged."""
+
+import warnings
+from dataclasses import replace
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gssl.evaluation.graph_gain import compare_hits
+from gssl.graph import GraphWarning
+from gssl.methods import LabelPropagation, LabelSpreading
+from gssl.methods._balance import class_weights
+from gssl.methods._classifier import GraphClassifier, featured_nodes
+from gssl.methods._distributions import nearest_distribution, one_hot
+from gssl.methods._inputs import check_number
+from gssl.methods._labels import UNLABELLED
+from gssl.selection.explanation import explain, tabulate_trials
+from gssl.selection.filters import candidate_filters, operators
+from gssl.selection.labelled_rows import LabelledRows, label_space_pays
+from gssl.selection.leaderboard import Leaderboard, ordered
+from gssl.selection.polynomial import average, polynomial_scores
+from gssl.selection.scaling import SCALING_DEPTH, choose_scaling, unit_rows
+from gssl.selection.search import Labels, near_best, try_all
+from gssl.selection.spreading import Hidden, judge_spreading
+
+# the rows of all powers at the labelled nodes take no more numbers than this
+_MOST_NUMBERS = 500_000_000
+# the parts that come from neighbours, where there are no features
+ALPHAS = (0.5, 0.9, 0.99)
+
+
+class AutoClassifier(GraphClassifier):
+    r"""Try many graph filters on the labels at hand, and average those that are about as good as the best.
+
+    Every filter here is linear, and features do not depend on labels, so what a model says about a label
+    that it has not seen is known in closed form (:func:`gssl.selection.leave_one_out`): no label is set
+    aside for validation. One run over the graph serves all polynomial filters at once, and their average is
+    one polynomial with matrix coefficients,
+
+    .. math:: Z = \sum_k T^k X M_k ,
+
+    for T the smoothing operator, the one without self-loops, and inverse convolution fed with the graph
+    itself, which is of use where neighbours differ.
+
+    Parameters
+    ----------
+    depth : int, default=16
+        The most hops of any filter; less where the labelled rows of all powers would not fit in memory.
+    class_weight : None, "balanced" or dict, default=None
+        Whether each label counts the same, or each class, or a class as much as is said.
+    priors : None, "labels", "uniform", dict or array-like of shape (c,), default=None
+        The shares of the classes among the nodes that are predicted, if not those among the labels (weighted
+        as ``class_weight`` says): distributions are corrected by the ratio of the two.
+    time_budget : float, optional
+        Seconds after which nothing new is tried. What is tried then depends on the machine.
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n,)
+        A class for every node.
+    label_distributions_ : ndarray of shape (n, c)
+    leaderboard_ : Leaderboard
+        The models that were tried, with estimated score and standard error. Where both labels and features
+        are more than a few hundred, those that a part of the labels has singled out.
+    explain_ : str
+        What the graph adds, and what predicts.
+    coef_ : ndarray of shape (t, d, c)
+        The coefficients M.
+    propagation_ : LabelSpreading or LabelPropagation
+        Where labels alone are all there is, or do clearly better than features: what predicts instead.
+    reached_ : bool ndarray of shape (n,)
+        Whether a label is in the node's component.
+    n_iter_ : int
+        The most hops.
+    classes_ : ndarray of shape (c,)
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("cora")
+    >>> model = gssl.AutoClassifier(depth=4)
+    >>> model = model.fit(data.features, data.mask_labels("default"), adjacency=data.adjacency)
+    >>> model.explain_[:15]
+    'The graph adds '
+    """
+
+    coef_: np.ndarray
+
+    def __init__(
+        self,
+        depth: int = 16,
+        class_weight: Any = None,
+        priors: Any = None,
+        time_budget: Any = None,
+    ) -> None:
+        self.depth = depth
+        self.class_weight = class_weight
+        self.priors = priors
+        self.time_budget = time_budget
+
+    def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
+        """Choose models by leave-one-out and predict every node.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or None
+            Used as given or with rows of length one, whichever does better on the labels. None where there
+            is a graph and nothing else: labels are then spread over it.
+        y : array-like of shape (n,)
+            Labels; −1, None or NaN where there is none.
+        adjacency : array-like or sparse matrix of shape (n, n), optional
+            Built from the nearest neighbours in X if None.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self.__dict__.pop("coef_", None)  # of an earlier fit: this one may do without features
+        self._start(X, y, adjacency)
+        return self._choose()
+
+    def update_labels(self, y: Any) -> Self:
+        """Choose anew by other labels of the same nodes: the result is that of a fit to them.
+
+        Features and graph are not checked again and a graph of nearest neighbours is not built again; the
+        filters are run again, for it depends on the labels which rows they are asked for.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            All labels, old and new; −1, None or NaN where there is none.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import gssl
+        >>> data = gssl.datasets.load("karate")
+        >>> y = data.mask_labels("default")
+        >>> model = gssl.AutoClassifier(depth=2).fit(data.features, y, adjacency=data.adjacency)
+        >>> y[1] = data.labels[1]
+        >>> model.update_labels(y).transduction_[1] == data.labels[1]
+        np.True_
+        """
+        self._restart(y)
+        return self._choose()
+
+    def _choose(self) -> Self:
+        """Choose models for the inputs and labels that are kept, and predict every node."""
+        X, A, codes = self._fit_inputs.X, self._fit_inputs.A, self._fit_codes
+        deadline = perf_counter() + (np.inf if self.time_budget is None else self.time_budget)
+        for name in ("coef_", "propagation_", "_leave_one_out"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        self._read_priors(None)  # to refuse them before the work
+        if not X.shape[1]:
+            return self._fit_labels_alone(A, codes)
+        labelled = np.flatnonzero(codes != UNLABELLED)
+        labels = self._weigh(codes[labelled])
+        self.n_iter_ = self._fitting_depth(X, len(labelled))
+        rows, self._unit_rows = choose_scaling(X, A, labelled, labels, self.n_iter_)
+        trials = try_all(rows, candidate_filters(self.n_iter_), labels, deadline)
+        chosen = near_best(trials, labels)
+        self._leave_one_out = np.mean([trial.predicted[k] for trial, k in chosen], axis=0)
+        self.coef_ = average(rows, chosen, self.n_iter_, len(self.classes_))
+        self.leaderboard_ = tabulate_trials(trials, chosen, labels)
+        self.explain_ = explain(trials, chosen, self._leave_one_out, labels)
+        self._consider_spreading(rows, codes, deadline)
+        return self._finish(*self._score_graph(X, A), self._class_weights() if self._uses_features else None)
+
+    @property
+    def _uses_features(self) -> bool:
+        """Whether features are needed to predict; fit itself takes either."""
+        return hasattr(self, "coef_")
+
+    def _check_parameters(self) -> None:
+        check_number(self, "depth", low=1, whole=True)
+        if self.time_budget is not None:
+            check_number(self, "time_budget", low=0.0)
+
+    def _class_weights(self) -> np.ndarray:
+        return class_weights(self.class_weight, self.classes_, self._fit_codes[self._fit_codes != UNLABELLED])
+
+    def _weigh(self, codes: np.ndarray) -> Labels:
+        # by all labels, of which codes may be some
+        return Labels(one_hot(codes, len(self.classes_), np.float64), self._class_weights()[codes])
+
+    def _fitting_depth(self, X: Any, n_labelled: int) -> int:
+        room = _MOST_NUMBERS // max(1, n_labelled * X.shape[1]) - 1
+        return int(min(self.depth, max(SCALING_DEPTH, room)))
+
+    def _fit_labels_alone(self, A: csr_array, codes: np.ndarray) -> Self:
+        """Spread labels over the graph in the way that does best on hidden labels."""
+        hop = operators(A, np.float64)["hop"]
+        models = [LabelSpreading(alpha=alpha) for alpha in ALPHAS]
+        self.n_iter_ = self.depth
+        entries = [judge_spreading(model.alpha, hop, codes, self._weigh) for model in models]
+        if entries[0] is None:
+            # no class has two labels: nothing can be hidden, and nothing compared
+            self._spread_labels(LabelPropagation(), A, codes, None)
+            self.leaderboard_ = Leaderboard([])
+            self.explain_ = (
+                "There are no features and no class has two labels, so nothing could be compared: "
+                "LabelPropagation spreads labels over the graph."
+            )
+            return self._finish(*self._score_graph(csr_array((len(codes), 0)), A))
+        judged = [judged for judged in entries if judged is not None]
+        best = max(range(len(judged)), key=lambda k: judged[k][0].score)
+        entry = judged[best][0]
+        self._spread_labels(models[best], A, codes, judged[best][1])
+        self.leaderboard_ = ordered(replace(e, chosen=e is entry) for e, _ in judged)
+        self.explain_ = (
+            f"There are no features: LabelSpreading spreads labels over the graph, and "
+            f"{100 * entry.score:.1f} ± {100 * entry.standard_error:.1f} % of hidden labels are right."
+        )
+        return self._finish(*self._score_graph(csr_array((len(codes), 0)), A))
+
+    def _spread_labels(
+        self,
+        model: LabelPropagation,
+        A: csr_array,
+        codes: np.ndarray,
+        hidden: Hidden | None,
+    ) -> None:
+        """Make labels alone predict, and keep what they said about hidden ones."""
+        with warnings.catch_warnings():
+            # told once, by this fit
+            warnings.simplefilter("ignore", GraphWarning)
+            self.propagation_ = model.fit(None, codes, adjacency=A)
+        labelled = np.flatnonzero(codes != UNLABELLED)
+        self._leave_one_out = np.full((len(labelled), len(self.classes_)), 1.0 / len(self.classes_))
+        if hidden is not None:
+            nodes, P = hidden
+            self._leave_one_out[np.searchsorted(labelled, nodes)] = P
+
+    def _consider_spreading(self, rows: LabelledRows, codes: np.ndarray, deadline: float) -> None:
+        """Let labels alone predict where they clearly beat features, which is rare."""
+        if perf_counter() > deadline or not rows.A.nnz:
+            return
+        model = LabelSpreading()
+        judged = judge_spreading(model.alpha, rows.operators["hop"], codes, self._weigh)
+        if judged is None:
+            return
+        entry, (nodes, P) = judged
+        ours = self._leave_one_out[np.searchsorted(rows.nodes, nodes)].argmax(axis=1) == codes[nodes]
+        gain = compare_hits(P.argmax(axis=1) == codes[nodes], ours)
+        wins = gain.difference > 2 * gain.standard_error
+        board = [replace(e, chosen=e.chosen and not wins) for e in self.leaderboard_]
+        self.leaderboard_ = ordered([*board, replace(entry, chosen=wins)])
+        if wins:
+            self._spread_labels(model, rows.A, codes, (nodes, P))
+            del self.coef_
+            self.explain_ += (
+                f" Labels alone, spread over the graph, do better by {100 * gain.difference:.1f} points, so "
+                "LabelSpreading predicts instead."
+            )
+
+    def _distributions_without(self, hidden: np.ndarray) -> np.ndarray:
+        """Look up what was said about labels when the models were tried, each without the label itself."""
+        places = np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
+        return self._with_priors(nearest_distribution(self._leave_one_out[places]))
+
+    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        if X is None or not X.shape[1]:
+            return n_classes
+        n, d = X.shape
+        depth = self._fitting_depth(X, n_labelled)
+        carried = n_labelled if label_space_pays(X, A, n_labelled, depth) else d
+        # the labelled rows of all powers, per node; the estimate counts three of what is carried
+        return int(carried + (depth + 5) * n_labelled * d / (3 * max(1, n)))
+
+    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
+        if hasattr(self, "propagation_"):
+            P, informed = self.propagation_._score_graph(X, A)
+            return P, informed
+        scaled = unit_rows(X) if self._unit_rows else X
+        scores = polynomial_scores(self.coef_, scaled, A, self.n_iter_)
+        return nearest_distribution(scores), featured_nodes(A, X)

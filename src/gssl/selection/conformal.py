@@ -1,0 +1,152 @@
+"""Sets of labels that hold the true one as often as was asked for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often sets held the true label, and how large they were.
+
+    ``by_class`` are the shares for each class alone, NaN for a class that was not among the labels;
+    ``singles`` is the share of sets of one label.
+    """
+
+    coverage: float
+    mean_size: float
+    singles: float
+    by_class: np.ndarray
+    n_labels: int
+
+
+def conformal_thresholds(P: np.ndarray, codes: np.ndarray, alpha: float, *, mondrian: bool) -> np.ndarray:
+    r"""Find how improbable a label may be and still belong to a set, from labels that were hidden.
+
+    .. math:: t = \text{the } \lceil (m + 1)(1 - \alpha) \rceil\text{-th least of } 1 - P_{i y_i}
+
+    If nodes to be judged are drawn as the m labelled ones were, :math:`\{k : 1 - P_k \le t\}` holds the true
+    label with a probability of at least :math:`1 - \alpha`, whatever P is worth.
+
+    Parameters
+    ----------
+    P : ndarray of shape (m, c)
+        Distributions of nodes whose label was hidden.
+    codes : int ndarray of shape (m,)
+        Their classes.
+    alpha : float
+        The share of sets that may miss.
+    mondrian : bool
+        A threshold for each class, from its own labels: sets then hold 1 − α of every class, and labels that
+        were drawn class by class do no harm. A class with fewer than 1/α − 1 labels is in every set.
+
+    Returns
+    -------
+    ndarray of shape (c,)
+        One threshold for each class; infinite where there are too few labels to exclude anything.
+
+    Examples
+    --------
+    >>> P = np.stack([np.arange(1, 20) / 20, 1 - np.arange(1, 20) / 20], axis=1)
+    >>> conformal_thresholds(P, np.zeros(19, dtype=int), alpha=0.1, mondrian=False)
+    array([0.9, 0.9])
+    """
+    if isinstance(alpha, bool) or not 0.0 < alpha < 1.0:
+        raise ValueError(f"alpha is the share of sets that may miss, between 0 and 1, not {alpha!r}.")
+    scores = 1.0 - np.asarray(P, dtype=np.float64)[np.arange(len(codes)), codes]
+    if not mondrian:
+        return np.full(P.shape[1], _quantile(scores, alpha))
+    return np.array([_quantile(scores[codes == k], alpha) for k in range(P.shape[1])])
+
+
+def label_sets(P: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Give the labels that are probable enough; the most probable one is always among them.
+
+    Parameters
+    ----------
+    P : ndarray of shape (n, c)
+    thresholds : ndarray of shape (c,)
+        From :func:`conformal_thresholds`.
+
+    Returns
+    -------
+    bool ndarray of shape (n, c)
+
+    Examples
+    --------
+    >>> label_sets(np.array([[0.7, 0.3], [0.55, 0.45]]), np.array([0.6, 0.6]))
+    array([[ True, False],
+           [ True,  True]])
+    """
+    # a hair of slack: 1 − P of the label that is the threshold must not miss it by rounding
+    sets = 1.0 - np.asarray(P, dtype=np.float64) <= thresholds + 1e-12
+    sets[np.arange(len(P)), P.argmax(axis=1)] = True
+    return np.asarray(sets)
+
+
+def coverage(sets: np.ndarray, codes: np.ndarray) -> Coverage:
+    """Count how often sets hold the true label.
+
+    Parameters
+    ----------
+    sets : bool ndarray of shape (m, c)
+    codes : int ndarray of shape (m,)
+        The true classes.
+
+    Returns
+    -------
+    Coverage
+
+    Examples
+    --------
+    >>> found = coverage(np.array([[True, False], [True, True]]), np.array([1, 1]))
+    >>> found.coverage, found.mean_size, found.singles
+    (0.5, 1.5, 0.5)
+    """
+    held = sets[np.arange(len(codes)), codes]
+    counts = np.bincount(codes, minlength=sets.shape[1])
+    hits = np.bincount(codes, weights=held, minlength=sets.shape[1])
+    sizes = sets.sum(axis=1)
+    return Coverage(
+        coverage=float(held.mean()),
+        mean_size=float(sizes.mean()),
+        singles=float((sizes == 1).mean()),
+        by_class=np.where(counts > 0, hits / np.maximum(counts, 1), np.nan),
+        n_labels=len(codes),
+    )
+
+
+def held_out_coverage(P: np.ndarray, codes: np.ndarray, alpha: float, *, mondrian: bool) -> Coverage:
+    """Estimate the coverage of sets from the hidden labels themselves, each judged by the others.
+
+    Parameters
+    ----------
+    P : ndarray of shape (m, c)
+        Distributions of nodes whose label was hidden.
+    codes : int ndarray of shape (m,)
+        Their classes.
+    alpha : float
+    mondrian : bool
+
+    Returns
+    -------
+    Coverage
+
+    Examples
+    --------
+    >>> P = np.tile([0.8, 0.2], (50, 1))
+    >>> held_out_coverage(P, np.repeat([0, 1], [40, 10]), alpha=0.25, mondrian=False).coverage
+    0.8
+    """
+    sets = np.zeros(P.shape, dtype=bool)
+    for i in range(len(codes)):
+        others = np.arange(len(codes)) != i
+        thresholds = conformal_thresholds(P[others], codes[others], alpha, mondrian=mondrian)
+        sets[i] = label_sets(P[[i]], thresholds)[0]
+    return coverage(sets, codes)
+
+
+def _quantile(scores: np.ndarray, alpha: float) -> float:
+    # the small number keeps 0.9 × 20 from being more than 18
+    rank = int(np.ceil((len(scores) + 1) * (1.0 - alpha) - 1e-9))
+    return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else np.inf

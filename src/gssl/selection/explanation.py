@@ -1,0 +1,82 @@
+"""What a selection found, as a table and in words."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gssl.evaluation.graph_gain import compare_hits
+from gssl.selection.leaderboard import Entry, Leaderboard, ordered
+from gssl.selection.search import PENALTIES, Chosen, Labels, Trial, score_error
+
+
+def tabulate_trials(trials: Sequence[Trial], chosen: Chosen, labels: Labels) -> Leaderboard:
+    """List each trial with its best penalty, by estimated score.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+    chosen : sequence of (Trial, int)
+        What is averaged.
+    labels : Labels
+
+    Returns
+    -------
+    Leaderboard
+    """
+    averaged = {trial for trial, _ in chosen}
+    entries = [
+        Entry(
+            model=trial.filter.model + (", clustered" if trial.clustered else ""),
+            settings=", ".join(
+                part for part in (trial.filter.settings, f"penalty={PENALTIES[trial.best]:.2g}") if part
+            ),
+            score=float(trial.scores[trial.best]),
+            standard_error=score_error(trial.scores[trial.best], labels),
+            squared_error=float(trial.errors[trial.best]),
+            seconds=trial.seconds,
+            chosen=trial in averaged,
+        )
+        for trial in trials
+    ]
+    return ordered(entries)
+
+
+def explain(trials: Sequence[Trial], chosen: Chosen, predicted: np.ndarray, labels: Labels) -> str:
+    """Say in words what the graph is worth and what predicts.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+    chosen : sequence of (Trial, int)
+    predicted : ndarray of shape (m, c)
+        What the average says about each label without having seen it.
+    labels : Labels
+
+    Returns
+    -------
+    str
+    """
+    truth = labels.Y.argmax(axis=1)
+    hits = predicted.argmax(axis=1) == truth
+    plain = [trial for trial in trials if not trial.filter.uses_graph]
+    said = []
+    if plain:
+        best = min(plain, key=lambda trial: trial.rank)
+        without = best.predicted[best.best].argmax(axis=1) == truth
+        gain = compare_hits(hits, without)
+        points = f"{100 * abs(gain.difference):.1f} ± {100 * gain.standard_error:.1f} points"
+        if abs(gain.difference) < 2 * gain.standard_error:
+            said.append(f"the graph makes no clear difference over features alone ({points})")
+        else:
+            does = "adds" if gain.difference > 0 else "costs"
+            said.append(f"the graph {does} {points} over features alone")
+        said.append(
+            f"of {len(hits):,} labels, each left out in turn, {100 * hits.mean():.1f} % are right with it "
+            f"and {100 * without.mean():.1f} % without"
+        )
+    names = dict.fromkeys(t.filter.model + (", clustered" if t.clustered else "") for t, _ in chosen)
+    models = (
+        "1 model predicts" if len(chosen) == 1 else f"the average of {len(chosen)} near-best models predicts"
+    )
+    said.append(f"{models} ({'; '.join(names)})")
+    return " ".join(sentence[0].upper() + sentence[1:] + "." for sentence in said)

@@ -1,0 +1,156 @@
+"""Graph filters as polynomials: which powers of which operator a candidate adds up."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+from scipy.special import gammaln
+
+from gssl.methods import GGC, GGCM
+from gssl.methods._embedder import GraphEmbedder
+from gssl.methods._guided import lazy_powers
+from gssl.operators import Filters, Mixture, mix, multiply, normalized_adjacency, normalized_negatives
+
+Operator = Literal["smooth", "hop", "high"]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    r"""The polynomial :math:`\sum_k p_k T^k` of one operator T.
+
+    ``smooth`` is :math:`\hat A`, ``hop`` is :math:`D^{-1/2} A D^{-1/2}`, in which a node does not see
+    itself, and ``high`` is inverse convolution fed with the graph itself.
+    """
+
+    operator: Operator
+    powers: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Filter:
+    """A candidate's way of making features: blocks side by side, or an embedder that is no polynomial."""
+
+    model: str
+    settings: str
+    blocks: tuple[Block, ...] = ()
+    embedder: GraphEmbedder | None = None
+
+    @property
+    def uses_graph(self) -> bool:
+        """Whether anything comes from neighbours."""
+        return self.embedder is not None or any(len(block.powers) > 1 for block in self.blocks)
+
+
+def operators(A: csr_array, dtype: Any) -> dict[str, Any]:
+    """Give the three operators on a graph as functions of columns; all are symmetric.
+
+    Examples
+    --------
+    >>> A = csr_array([[0.0, 1.0], [1.0, 0.0]])
+    >>> {name: apply(np.array([[1.0], [0.0]])).ravel().round(3).tolist()
+    ...  for name, apply in operators(A, np.float64).items()}
+    {'smooth': [0.5, 0.5], 'hop': [0.0, 1.0], 'high': [0.667, -0.333]}
+    """
+    # in double precision until all values are at most one
+    A = A.astype(np.float64)
+    filters = Filters(normalized_adjacency(A, dtype))
+    degree = np.asarray(A.sum(axis=1))
+    root = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
+    scale = diags_array(root)
+    hop, high = csr_array(scale @ A @ scale).astype(dtype), normalized_negatives(A).astype(dtype)
+    return {
+        "smooth": lambda V: mix(filters, V, Mixture(smooth=1.0)),
+        "hop": lambda V: multiply(hop, V),
+        "high": lambda V: multiply(high, V),
+    }
+
+
+def candidate_filters(depth: int) -> list[Filter]:
+    """List the filters that are tried, the plainest first.
+
+    Parameters
+    ----------
+    depth : int
+        The highest power of the smoothing operator.
+
+    Returns
+    -------
+    list of Filter
+
+    Examples
+    --------
+    >>> [(f.model, f.settings) for f in candidate_filters(1)][:3]
+    [('no graph', ''), ('SGC', 'depth=1'), ('high-pass', 'depth=1')]
+    """
+    found = [Filter("no graph", "", (Block("smooth", np.ones(1)),))]
+    found += [
+        _smooth("SGC", f"depth={k}", np.eye(depth + 1)[k]) for k in _up_to(depth, 1, 2, 3, 4, 6, 8, 12, 16)
+    ]
+    found += _side_by_side()
+    found += [
+        _smooth("SSGC", f"depth={k}, alpha={alpha}", _ssgc(k, alpha))
+        for k in _up_to(depth, 4, 8, 16)
+        for alpha in (0.05, 0.2)
+    ]
+    if depth >= 4:
+        found += [
+            _smooth("PPR", f"depth={depth}, alpha={alpha}", _pagerank(depth, alpha))
+            for alpha in (0.05, 0.1, 0.2, 0.3, 0.5)
+        ]
+        found += [_smooth("heat", f"time={time}", _heat(depth, time)) for time in (1, 2, 4, 8)]
+        found += [_smooth("lazy", f"beta=0.5, depth={k}", _lazy(depth, k, 0.5)) for k in _up_to(depth, 8, 16)]
+        found += [_smooth("lazy", "beta=0.1, depth=16", _lazy(depth, 16, 0.1))]
+    found += [Filter("GGC", f"depth={k}", embedder=GGC(depth=k)) for k in _up_to(depth, 4)]
+    found += [Filter("GGCM", f"depth={k}", embedder=GGCM(depth=k)) for k in _up_to(depth, 4, 16)[-1:]]
+    return found
+
+
+def _up_to(depth: int, *depths: int) -> list[int]:
+    return [k for k in depths if k <= depth]
+
+
+def _smooth(model: str, settings: str, powers: np.ndarray) -> Filter:
+    return Filter(model, settings, (Block("smooth", np.trim_zeros(powers, "b")),))
+
+
+def _side_by_side() -> list[Filter]:
+    """Give what helps where neighbours differ: high-pass, two hops, and nodes apart from their neighbours."""
+    own = Block("smooth", np.ones(1))
+    one, two = np.array([0.0, 1.0]), np.array([0.0, 0.0, 1.0])
+    return [
+        Filter("high-pass", "depth=1", (Block("high", one),)),
+        Filter("high-pass", "depth=2", (Block("high", two),)),
+        Filter("two-hop", "", (Block("hop", two),)),
+        Filter("side by side", "own, one hop", (own, Block("hop", one))),
+        Filter("side by side", "own, two-hop", (own, Block("hop", two))),
+        Filter("side by side", "own, one hop, two-hop", (own, Block("hop", one), Block("hop", two))),
+        Filter("side by side", "low, high", (Block("smooth", two), Block("high", two))),
+        Filter("side by side", "own, low, high", (own, Block("smooth", two), Block("high", one))),
+    ]
+
+
+def _ssgc(depth: int, alpha: float) -> np.ndarray:
+    powers = np.full(depth + 1, (1.0 - alpha) / depth)
+    powers[0] = alpha
+    return powers
+
+
+def _pagerank(depth: int, alpha: float) -> np.ndarray:
+    """Give the steps of :class:`gssl.PPR`: U ← (1 − α)ÂU + αX, ``depth`` times from X."""
+    powers = alpha * (1.0 - alpha) ** np.arange(depth + 1)
+    powers[-1] = (1.0 - alpha) ** depth
+    return powers
+
+
+def _heat(depth: int, time: float) -> np.ndarray:
+    """Give the heat kernel e^{−t} Σ tᵏ/k! Âᵏ, cut off at ``depth`` and made to sum to one."""
+    k = np.arange(depth + 1)
+    powers = np.exp(k * np.log(time) - gammaln(k + 1))
+    return np.asarray(powers / powers.sum())
+
+
+def _lazy(depth: int, steps: int, beta: float) -> np.ndarray:
+    """Give [βÂ + (1−β)I]^steps, as OGC smooths."""
+    powers = lazy_powers(np.array([steps]), beta)[0][: depth + 1]
+    return np.asarray(powers / powers.sum())

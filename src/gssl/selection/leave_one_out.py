@@ -1,0 +1,172 @@
+"""Leave-one-out in closed form: what a ridge predictor says about each label without having seen it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    r"""The Gram matrix of labelled rows as :math:`s\, Q \Lambda Q^\top`: one decomposition for all penalties.
+
+    Made by :func:`spectrum`. ``scale`` is s, the mean of the diagonal, so that a penalty needs no unit.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    scale: float
+
+
+def spectrum(K: np.ndarray) -> Spectrum:
+    r"""Decompose a Gram matrix :math:`K = U_L U_L^\top`, in units of its mean diagonal entry.
+
+    Parameters
+    ----------
+    K : ndarray of shape (m, m)
+        Symmetric and positive semi-definite.
+
+    Returns
+    -------
+    Spectrum
+
+    Examples
+    --------
+    >>> spectrum(np.diag([1.0, 3.0])).values
+    array([0.5, 1.5])
+    """
+    scale = float(np.trace(K)) / len(K)
+    if not scale > 0:
+        scale = 1.0
+    values, vectors = np.linalg.eigh(K / scale)
+    return Spectrum(np.maximum(values, 0.0), vectors, scale)
+
+
+def spectrum_of_rows(U: np.ndarray) -> Spectrum:
+    r"""Decompose :math:`U U^\top` by way of the smaller of :math:`U U^\top` and :math:`U^\top U`.
+
+    Parameters
+    ----------
+    U : ndarray of shape (m, d)
+
+    Returns
+    -------
+    Spectrum
+        Where d < m the eigenvalues that are zero anyway are left out.
+
+    Examples
+    --------
+    >>> spectrum_of_rows(np.array([[1.0], [1.0], [2.0]])).values
+    array([3.])
+    """
+    if U.shape[0] <= U.shape[1]:
+        return spectrum(U @ U.T)
+    gram = spectrum(U.T @ U)
+    kept = gram.values > gram.values[-1:].sum() * len(gram.values) * np.finfo(np.float64).eps
+    values, basis = gram.values[kept], gram.vectors[:, kept]
+    # the scale of the small matrix is another one: its trace is shared by fewer entries
+    scale = gram.scale * U.shape[1] / len(U)
+    vectors = (U @ basis) / np.sqrt(values * gram.scale)
+    return Spectrum(values * gram.scale / scale, vectors, scale)
+
+
+def leave_one_out(gram: Spectrum, Y: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+    r"""Predict each row of Y by a ridge that was fitted to all other rows, for all penalties at once.
+
+    .. math:: Y_i - \frac{Y_i - (HY)_i}{1 - H_{ii}}, \qquad H = Q \frac{\Lambda}{\Lambda + \lambda} Q^\top
+
+    The features of a node do not depend on its label, so this is exactly what refitting without the label
+    would give.
+
+    Parameters
+    ----------
+    gram : Spectrum
+    Y : ndarray of shape (m, c)
+        One-hot labels.
+    penalties : ndarray of shape (p,)
+        λ, in units of the mean squared row norm.
+
+    Returns
+    -------
+    ndarray of shape (p, m, c)
+
+    Examples
+    --------
+    Two equal rows predict each other; the penalty λ = 1 halves what a single row says:
+
+    >>> leave_one_out(spectrum(np.ones((2, 2))), np.eye(2), np.array([1.0]))
+    array([[[0. , 0.5],
+            [0.5, 0. ]]])
+    """
+    Q, squares = gram.vectors, np.square(gram.vectors)
+    projected = Q.T @ Y
+    # of directions that the rows do not span nothing is known, and nothing predicted
+    unspanned = 1.0 - squares.sum(axis=1)
+    predicted = np.empty((len(penalties), *Y.shape))
+    for k, penalty in enumerate(penalties):
+        shrunk = gram.values / (gram.values + penalty)
+        # the rest of the leverage, summed by itself: one minus it would lose digits where it is small
+        rest = unspanned + squares @ (penalty / (gram.values + penalty))
+        residual = Y - Q @ (shrunk[:, None] * projected)
+        predicted[k] = Y - residual / rest[:, None]
+    return predicted
+
+
+def dual_coefficients(gram: Spectrum, Y: np.ndarray, penalty: float) -> np.ndarray:
+    r"""Solve the ridge problem for the weights of the labelled rows.
+
+    .. math:: (K + \lambda s I)^{-1} Y, \qquad \Theta = U_L^\top (K + \lambda s I)^{-1} Y
+
+    Weights that the rows cancel are left out, which leaves the predictor Θ as it is.
+
+    Parameters
+    ----------
+    gram : Spectrum
+    Y : ndarray of shape (m, c)
+    penalty : float
+
+    Returns
+    -------
+    ndarray of shape (m, c)
+
+    Examples
+    --------
+    >>> dual_coefficients(spectrum(np.diag([1.0, 3.0])), np.eye(2), 0.5)
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    Q = gram.vectors
+    return np.asarray(Q @ ((Q.T @ Y) / (gram.scale * (gram.values + penalty))[:, None]))
+
+
+def keep_class_mass(predicted: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    r"""Correct leave-one-out for the label that its own class lacks.
+
+    .. math:: \tilde Z_{ic} = \frac{n_c}{n_c - 1} Z_{ic} \quad\text{where } c \text{ is the class of } i
+
+    A class from which a label was taken has a smaller sum of targets than when all labels are there, and a
+    predictor without intercept then leans away from the very class that would be right. This is what
+    refitting gives when the other labels of the class count for the missing one too. With few labels it
+    decides which models look good: the lean is worst for features with a common mean.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (..., m, c)
+        From :func:`leave_one_out`.
+    Y : ndarray of shape (m, c)
+        One-hot labels.
+
+    Returns
+    -------
+    ndarray of shape (..., m, c)
+
+    Examples
+    --------
+    >>> Y = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> keep_class_mass(np.full((3, 2), 0.3), Y)
+    array([[0.6, 0.3],
+           [0.6, 0.3],
+           [0.3, 0.3]])
+    """
+    counts = Y.sum(axis=0)
+    factors = np.divide(counts, counts - 1.0, out=np.ones_like(counts), where=counts > 1.0)
+    return np.asarray(predicted * (1.0 + Y * (factors - 1.0)))

@@ -1,0 +1,130 @@
+"""An average of linear models on filtered features is one model: a polynomial with matrix coefficients."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gssl.operators import multiply
+from gssl.selection.filters import Filter, candidate_filters, operators
+from gssl.selection.labelled_rows import LabelledRows
+from gssl.selection.search import Chosen, Trial
+
+# the highest power of the operators beside the smoothing one
+SHORT = 2
+
+
+def terms(depth: int) -> list[tuple[str, int]]:
+    """List what coefficients stand for: an operator and its power, or an embedder and its place.
+
+    Examples
+    --------
+    >>> terms(1)
+    [('smooth', 0), ('smooth', 1), ('hop', 1), ('hop', 2), ('high', 1), ('high', 2)]
+    """
+    powers = [("smooth", k) for k in range(depth + 1)]
+    powers += [(name, k) for name in ("hop", "high") for k in range(1, SHORT + 1)]
+    return powers + [("embedder", k) for k in range(len(_embedders(depth)))]
+
+
+def average(rows: LabelledRows, chosen: Chosen, depth: int, n_classes: int) -> np.ndarray:
+    r"""Add up the predictors of some trials, each with one of its penalties.
+
+    .. math:: \frac1J \sum_j p_j(T) X \Theta_j = \sum_k T^k X M_k, \qquad
+              M_k = \frac1J \sum_j p_{jk} \Theta_j
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    chosen : sequence of (Trial, int)
+        A trial and the place of a penalty.
+    depth, n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (t, d, c)
+        M, in the order of :func:`terms`.
+    """
+    place = {term: i for i, term in enumerate(terms(depth))}
+    M = np.zeros((len(place), rows.X.shape[1], n_classes))
+    for trial in dict.fromkeys(trial for trial, _ in chosen):
+        # penalties of one filter share its features
+        duals = sum(trial.duals[k] for t, k in chosen if t is trial) / len(chosen)
+        for term, weight, theta in _predictor(rows, trial, np.asarray(duals), depth):
+            M[place[term]] += weight * theta
+    return M.astype(rows.X.dtype)
+
+
+def _predictor(rows: LabelledRows, trial: Trial, duals: np.ndarray, depth: int) -> Any:
+    """Yield the terms of one trial: which one, its weight, and Θ."""
+    theta = rows.rows(trial.filter).T @ duals
+    if trial.filter.embedder is not None:
+        settings = [f.settings + f.model for f in _embedders(depth)]
+        yield ("embedder", settings.index(trial.filter.settings + trial.filter.model)), 1.0, theta
+        return
+    if trial.clustered:
+        scores = rows.filtered(trial.filter, rows.gathered(theta))
+        theta = rows.spread(rows.filtered(trial.filter, scores))
+    parts = np.split(theta, len(trial.filter.blocks))
+    for block, part in zip(trial.filter.blocks, parts, strict=True):
+        for power in np.flatnonzero(block.powers).tolist():
+            # any operator to the power of zero is the identity
+            yield ("smooth" if power == 0 else block.operator, power), block.powers[power], part
+
+
+def polynomial_scores(M: np.ndarray, X: Any, A: csr_array, depth: int) -> np.ndarray:
+    r"""Score all nodes of a graph by Horner's rule: :math:`X M_0 + T (X M_1 + T (X M_2 + \dots))`.
+
+    Parameters
+    ----------
+    M : ndarray of shape (t, d, c)
+    X : ndarray or csr_array of shape (n, d)
+    A : csr_array of shape (n, n)
+    depth : int
+
+    Returns
+    -------
+    ndarray of shape (n, c)
+
+    Examples
+    --------
+    >>> A = csr_array([[0.0, 1.0], [1.0, 0.0]])
+    >>> M = np.zeros((6, 1, 1))
+    >>> M[0], M[1] = 1.0, 10.0
+    >>> polynomial_scores(M, np.array([[1.0], [0.0]]), A, depth=1).round(6)
+    array([[6.],
+           [5.]])
+    """
+    used = np.flatnonzero(M.any(axis=(1, 2)))
+    scores = np.zeros((X.shape[0], M.shape[2]), X.dtype)
+    if not len(used):
+        return scores
+    # all terms side by side: X is read once
+    wide = multiply(X, np.ascontiguousarray(np.hstack(list(M[used])).astype(X.dtype)))
+    parts = dict(zip(used.tolist(), np.hsplit(wide, len(used)), strict=True))
+    named = terms(depth)
+    by_power = {named[i]: np.ascontiguousarray(part) for i, part in parts.items()}
+    apply = operators(A, X.dtype)
+    for operator in ("smooth", "hop", "high"):
+        highest = max((power for name, power in by_power if name == operator), default=-1)
+        scores += _horner(apply[operator], [by_power.get((operator, k)) for k in range(highest + 1)], scores)
+    for name, k in by_power:
+        if name == "embedder":
+            embedder: Any = _embedders(depth)[k].embedder
+            scores += embedder._apply(by_power[name, k], embedder._filters(A, X.dtype))
+    return scores
+
+
+def _horner(apply: Any, parts: list[np.ndarray | None], like: np.ndarray) -> np.ndarray:
+    total = np.zeros_like(like)
+    for k in range(len(parts) - 1, -1, -1):
+        part = parts[k]
+        if part is not None:
+            total = total + part
+        if k:
+            total = apply(total)
+    return total
+
+
+def _embedders(depth: int) -> list[Filter]:
+    return [f for f in candidate_filters(depth) if f.embedder is not None]

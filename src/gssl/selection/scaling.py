@@ -1,0 +1,68 @@
+"""Features as they are given, or with rows of length one."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.preprocessing import normalize
+
+from gssl.operators import small_algebra
+from gssl.selection.filters import candidate_filters
+from gssl.selection.labelled_rows import LabelledRows
+from gssl.selection.search import NEAR, SCREEN, Labels, score_error, stratified_part, try_filter
+
+# a few hops tell
+SCALING_DEPTH = 2
+
+
+def unit_rows(X: Any) -> Any:
+    """Scale rows to length one; a row of zeros stays.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+
+    Returns
+    -------
+    ndarray or csr_array of shape (n, d)
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    # by the largest entry first, for squares may leave the range of the type
+    return normalize(normalize(X, norm="max"), norm="l2")
+
+
+def choose_scaling(
+    X: Any, A: csr_array, nodes: np.ndarray, labels: Labels, depth: int
+) -> tuple[LabelledRows, bool]:
+    """Take rows of length one, unless the rows as given do clearly better on the labels.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+    A : csr_array of shape (n, n)
+    nodes : int ndarray of shape (m,)
+        The labelled nodes.
+    labels : Labels
+    depth : int
+
+    Returns
+    -------
+    rows : LabelledRows
+    unit : bool
+        Whether rows were scaled.
+    """
+    scaled, given = LabelledRows(unit_rows(X), A, nodes, depth), LabelledRows(X, A, nodes, depth)
+    part = stratified_part(labels.Y, SCREEN)
+    filters = candidate_filters(SCALING_DEPTH)[: SCALING_DEPTH + 1]
+    with small_algebra():
+        scores = [
+            max(float(try_filter(rows, f, labels, part).scores.max()) for f in filters)
+            for rows in (scaled, given)
+        ]
+    unit = scores[1] <= scores[0] + NEAR * score_error(scores[0], labels)
+    return (scaled, True) if unit else (given, False)

@@ -1,0 +1,252 @@
+"""AutoClassifier from outside: what it finds, says, keeps and refuses."""
+
+import numpy as np
+import pytest
+
+import gssl
+from gssl.methods._base import watching
+from gssl.selection.filters import candidate_filters
+
+
+def blocks(seed=0, n=120, p_in=0.1, p_out=0.01, signal=0.3):
+    """Three groups, links within (or across) them, noisy features, eight labels in each."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % 3
+    same = truth[:, None] == truth
+    A = np.triu(rng.random((n, n)) < np.where(same, p_in, p_out), k=1).astype(float)
+    X = signal * np.eye(3)[truth].repeat(4, axis=1) + rng.normal(size=(n, 12))
+    y = np.where(np.arange(n) < 24, truth, -1)
+    return X, A + A.T, y, truth
+
+
+def score(model, truth):
+    return float((model.transduction_ == truth)[24:].mean())
+
+
+@pytest.fixture(scope="module")
+def friendly():
+    return blocks()
+
+
+@pytest.fixture(scope="module")
+def fitted(friendly):
+    X, A, y, _ = friendly
+    return gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
+
+
+def test_a_graph_that_helps_is_used_and_said_to_help(friendly, fitted):
+    X, A, y, truth = friendly
+    plain = gssl.EmbeddingClassifier(gssl.SGC(depth=0), head="ridge").fit(X, y, adjacency=A)
+    assert score(fitted, truth) > score(plain, truth) + 0.15
+    assert fitted.explain_.startswith("The graph adds ")
+    assert not any(entry.chosen for entry in fitted.leaderboard_ if entry.model == "no graph")
+
+
+def test_neighbours_that_differ_are_used_too():
+    X, A, y, truth = blocks(seed=1, p_in=0.0, p_out=0.1, signal=0.8)
+    auto = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
+    for embedder in (gssl.SGC(depth=1), gssl.SSGC(depth=4), gssl.GGCM(depth=4)):
+        low_pass = gssl.EmbeddingClassifier(embedder, head="ridge").fit(X, y, adjacency=A)
+        assert score(auto, truth) > score(low_pass, truth)
+
+
+def test_a_graph_of_noise_is_left_alone():
+    X, A, y, truth = blocks(seed=2, p_in=0.05, p_out=0.05, signal=2.0)
+    auto = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
+    plain = gssl.EmbeddingClassifier(gssl.SGC(depth=0), head="ridge").fit(X, y, adjacency=A)
+    assert score(auto, truth) >= score(plain, truth) - 0.02
+    assert "no clear difference" in auto.explain_
+
+
+def test_the_leaderboard_is_in_order_and_converts(fitted):
+    board = fitted.leaderboard_
+    scores = [entry.score for entry in board]
+    assert scores == sorted(scores, reverse=True)
+    assert {"no graph", "SGC", "SSGC", "PPR", "lazy", "GGC", "high-pass", "two-hop", "LabelSpreading"} <= {
+        entry.model for entry in board
+    }
+    assert board.to_pandas()["score"].tolist() == scores
+    assert board.to_frame("polars")["model"].to_list() == [entry.model for entry in board]
+    assert len(str(board).splitlines()) == len(board) + 1
+    assert board[0].chosen
+
+
+def test_what_is_kept_is_what_the_explanation_counts(friendly, fitted):
+    _, _, y, _ = friendly
+    hits = (fitted._leave_one_out.argmax(axis=1) == y[:24]).mean()
+    assert hits == pytest.approx(float(fitted.explain_.split("turn, ")[1].split(" %")[0]) / 100, abs=1e-3)
+    assert not np.allclose(fitted._leave_one_out, fitted.label_distributions_[:24], atol=1e-2)
+
+
+def test_predicting_the_graph_of_fit_gives_its_transduction(friendly, fitted):
+    X, A, _, _ = friendly
+    P = fitted.predict_proba(X, adjacency=A)
+    np.testing.assert_array_equal(P, fitted.label_distributions_)
+    # a node more that nobody knows changes nothing for the others
+    grown = np.zeros((121, 121))
+    grown[:120, :120] = A
+    P = fitted.predict_proba(np.vstack([X, X[:1]]), adjacency=grown)
+    np.testing.assert_allclose(P[:120], fitted.label_distributions_, atol=5e-3)
+
+
+def test_sparse_features_and_single_precision_agree(friendly, fitted):
+    from scipy.sparse import csr_array
+
+    X, A, y, _ = friendly
+    sparse = gssl.AutoClassifier(depth=4).fit(csr_array(X), y, adjacency=csr_array(A))
+    np.testing.assert_allclose(sparse.label_distributions_, fitted.label_distributions_, atol=1e-9)
+    single = gssl.AutoClassifier(depth=4).fit(X.astype(np.float32), y, adjacency=A)
+    assert single.label_distributions_.dtype == np.float32
+    assert (single.transduction_ == fitted.transduction_).mean() > 0.97
+
+
+@pytest.mark.parametrize("features", [True, False])
+def test_saved_and_loaded(tmp_path, friendly, features):
+    X, A, y, _ = friendly
+    X = X if features else None
+    model = gssl.AutoClassifier(depth=4, priors=[0.5, 0.25, 0.25]).fit(X, y, adjacency=A)
+    gssl.save(model, tmp_path / "m.gssl")
+    loaded = gssl.load(tmp_path / "m.gssl")
+    assert loaded.leaderboard_ == model.leaderboard_
+    assert loaded.explain_ == model.explain_
+    np.testing.assert_array_equal(loaded._leave_one_out, model._leave_one_out)
+    np.testing.assert_array_equal(loaded.predict_proba(X, adjacency=A), model.predict_proba(X, adjacency=A))
+
+
+def test_without_features_labels_are_spread(friendly):
+    _, A, y, truth = friendly
+    model = gssl.AutoClassifier().fit(None, y, adjacency=A)
+    assert "no features" in model.explain_
+    assert {entry.settings for entry in model.leaderboard_} == {"alpha=0.5", "alpha=0.9", "alpha=0.99"}
+    assert sum(entry.chosen for entry in model.leaderboard_) == 1
+    assert score(model, truth) > 0.8
+    np.testing.assert_array_equal(model.predict(None, adjacency=A), model.transduction_)
+
+
+def test_one_label_per_class_is_enough_to_run(friendly):
+    X, A, y, truth = friendly
+    y = np.where(np.arange(120) < 3, truth, -1)
+    for features in (X, None):
+        model = gssl.AutoClassifier(depth=4).fit(features, y, adjacency=A)
+        assert np.isfinite(model.label_distributions_).all()
+        assert set(model.transduction_) == {0, 1, 2}
+
+
+def test_labels_alone_predict_where_features_are_noise():
+    X, A, y, truth = blocks(seed=3, n=360, p_in=0.06, p_out=0.001, signal=0.0)
+    y = np.where(np.arange(360) < 120, truth, -1)
+    X = np.random.default_rng(0).normal(size=(360, 2))
+    model = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
+    assert "LabelSpreading predicts instead" in model.explain_
+    assert [entry.model for entry in model.leaderboard_ if entry.chosen] == ["LabelSpreading"]
+    assert float((model.transduction_ == truth)[120:].mean()) > 0.9
+
+
+def test_priors_move_predictions_towards_frequent_classes(friendly, fitted):
+    X, A, y, _ = friendly
+    moved = gssl.AutoClassifier(depth=4, priors=[0.9, 0.05, 0.05]).fit(X, y, adjacency=A)
+    P = fitted.label_distributions_ * np.array([2.7, 0.15, 0.15])
+    np.testing.assert_allclose(moved.label_distributions_, P / P.sum(axis=1, keepdims=True), atol=1e-12)
+    assert (moved.transduction_ == 0).sum() > (fitted.transduction_ == 0).sum()
+
+
+def test_uniform_priors_are_what_balanced_classes_have_anyway():
+    X, A, y, truth = blocks(seed=4, n=240, signal=0.5)
+    y = np.where((np.arange(240) < 90) & ((truth == 0) | (np.arange(240) < 12)), truth, -1)
+    P = [
+        gssl.AutoClassifier(depth=4, class_weight="balanced", priors=priors)
+        .fit(X, y, adjacency=A)
+        .label_distributions_
+        for priors in (None, "uniform", {0: 30, 1: 4, 2: 4}, "labels")
+    ]
+    np.testing.assert_allclose(P[1], P[0], atol=1e-12)
+    np.testing.assert_allclose(P[3], P[2], atol=1e-12)
+    assert np.abs(P[2] - P[0]).max() > 0.1
+
+
+def test_balanced_classes_count_alike():
+    X, A, y, truth = blocks(seed=4, n=240, signal=0.5)
+    rare = (np.arange(240) < 90) & ((truth == 0) | (np.arange(240) < 12))
+    y = np.where(rare, truth, -1)
+    plain = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
+    balanced = gssl.AutoClassifier(depth=4, class_weight="balanced").fit(X, y, adjacency=A)
+    assert (balanced.transduction_ == 0).sum() < (plain.transduction_ == 0).sum()
+
+
+def test_no_time_leaves_the_model_without_graph(friendly):
+    X, A, y, _ = friendly
+    model = gssl.AutoClassifier(depth=4, time_budget=0.0).fit(X, y, adjacency=A)
+    assert [entry.model for entry in model.leaderboard_] == ["no graph"]
+
+
+def test_progress_is_told(friendly):
+    X, A, y, _ = friendly
+    seen = []
+    with watching(lambda done, total: seen.append((done, total))):
+        gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
+    n_filters = len(candidate_filters(4))
+    assert (1, n_filters) in seen
+    assert (n_filters, n_filters) in seen
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"depth": 0}, "depth must be a whole number from 1 on"),
+        ({"time_budget": -1.0}, "time_budget must be a number from 0.0 on"),
+        ({"class_weight": "fair"}, 'must be None, "balanced" or a dict'),
+        ({"class_weight": {0: 0.0, 1: 1.0, 2: 1.0}}, "class_weight of 0 must be a positive number"),
+        ({"priors": [0.5, 0.5]}, "priors must be 3 numbers"),
+        ({"priors": [0.5, 0.5, -0.5]}, "priors must be finite, not negative"),
+        ({"priors": "even"}, 'priors must be "labels", "uniform"'),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(friendly, settings, message):
+    X, A, y, _ = friendly
+    with pytest.raises(ValueError, match=message):
+        gssl.AutoClassifier(**settings).fit(X, y, adjacency=A)
+
+
+def test_a_model_of_features_needs_them_to_predict(friendly, fitted):
+    _, A, y, _ = friendly
+    with pytest.raises(ValueError, match="2D array"):
+        fitted.predict(None, adjacency=A)
+    with pytest.raises(ValueError, match="neither X nor adjacency"):
+        gssl.AutoClassifier().fit(None, y)
+
+
+def test_features_may_go_and_come_between_fits(friendly, fitted):
+    X, A, y, _ = friendly
+    model = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
+    without = gssl.AutoClassifier(depth=4).fit(None, y, adjacency=A)
+    model.fit(None, y, adjacency=A)
+    assert not hasattr(model, "n_features_in_")
+    np.testing.assert_array_equal(model.label_distributions_, without.label_distributions_)
+    model.fit(X, y, adjacency=A)
+    np.testing.assert_array_equal(model.label_distributions_, fitted.label_distributions_)
+
+
+@pytest.mark.parametrize("features", [True, False])
+def test_other_labels_give_what_a_fit_to_them_gives(friendly, features):
+    X, A, y, truth = friendly
+    X = X if features else None
+    more = np.where(np.arange(120) < 40, truth, -1)
+    two = np.where(y == 2, -1, y)
+    model = gssl.AutoClassifier(depth=4, priors="uniform").fit(X, two, adjacency=A)
+    assert model.classes_.tolist() == [0, 1]
+    for labels in (more, y):
+        fresh = gssl.AutoClassifier(depth=4, priors="uniform").fit(X, labels, adjacency=A)
+        model.update_labels(labels)
+        np.testing.assert_array_equal(model.label_distributions_, fresh.label_distributions_)
+        np.testing.assert_array_equal(model._leave_one_out, fresh._leave_one_out)
+        assert model.explain_ == fresh.explain_
+
+
+def test_without_a_graph_updated_labels_still_serve_new_rows(friendly):
+    X, _, y, truth = friendly
+    more = np.where(np.arange(120) < 40, truth, -1)
+    model = gssl.AutoClassifier(depth=4).fit(X, y).update_labels(more)
+    fresh = gssl.AutoClassifier(depth=4).fit(X, more)
+    np.testing.assert_array_equal(model.predict_proba(X[:9]), fresh.predict_proba(X[:9]))
+    with pytest.raises(AttributeError, match="no graph before fit"):
+        gssl.AutoClassifier().update_labels(y)

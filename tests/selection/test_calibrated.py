@@ -1,0 +1,219 @@
+"""CalibratedClassifier around every method: what stays, what changes, and what it promises."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+import gssl
+from gssl.evaluation import expected_calibration_error, reliability
+from gssl.selection import held_out_distributions
+
+pytestmark = pytest.mark.filterwarnings("ignore:nothing is known")
+
+CLASSIFIERS = {
+    "ogc": gssl.OGC(random_state=0),
+    "logistic": gssl.EmbeddingClassifier(gssl.SSGC(depth=4)),
+    "ridge": gssl.EmbeddingClassifier(gssl.SGC(), head="ridge"),
+    "auto": gssl.AutoClassifier(depth=4),
+    "no graph": gssl.EmbeddingClassifier(gssl.NoGraph()),
+    "manifold": gssl.ManifoldRegularization(),
+    "correct and smooth": gssl.CorrectAndSmooth(),
+    "propagation": gssl.LabelPropagation(),
+    "spreading": gssl.LabelSpreading(),
+}
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    """Four noisy blocks of sixty nodes, 12 labels in each, one pair of nodes that no label reaches."""
+    rng = np.random.default_rng(3)
+    truth = np.repeat(np.arange(4), 60)
+    same = truth[:, None] == truth[None, :]
+    A = np.triu(rng.random((240, 240)) < np.where(same, 0.05, 0.015), 1)
+    A = np.pad((A | A.T).astype(float), (0, 2))
+    A[240, 241] = A[241, 240] = 1.0
+    X = np.pad(np.eye(4)[truth].repeat(5, axis=1) * 0.3 + rng.random((240, 20)), ((0, 2), (0, 0)))
+    y = np.full(242, -1)
+    chosen = np.concatenate([rng.choice(60, 12, replace=False) + 60 * k for k in range(4)])
+    y[chosen] = truth[chosen]
+    return X, A, y, np.append(truth, [-1, -1])
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_every_classifier_is_calibrated_and_predicts_as_before(blocks, name):
+    X, A, y, truth = blocks
+    test = (y == -1) & (truth != -1)
+    plain = clone(CLASSIFIERS[name]).fit(X, y, adjacency=A)
+    model = gssl.CalibratedClassifier(CLASSIFIERS[name]).fit(X, y, adjacency=A)
+    np.testing.assert_array_equal(model.transduction_, plain.transduction_)
+    np.testing.assert_allclose(model.classifier_.label_distributions_, plain.label_distributions_)
+    P = model.label_distributions_
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    assert P.min() > 0
+    before, after = (
+        expected_calibration_error(reliability(truth[test], Q[test], model.classes_))
+        for Q in (plain.label_distributions_, P)
+    )
+    # 48 labels say how right a model is to within seven points
+    assert after < max(0.13, before - 0.02)
+
+
+def test_hidden_labels_are_truly_hidden(blocks):
+    """Refitting only the head says the same as fitting everything without the labels."""
+    X, A, y, _ = blocks
+    model = gssl.EmbeddingClassifier(gssl.SSGC(depth=4)).fit(X, y, adjacency=A)
+    hidden = np.flatnonzero(y != -1)[::5]
+    masked = y.copy()
+    masked[hidden] = -1
+    again = clone(model).fit(X, masked, adjacency=A)
+    np.testing.assert_allclose(
+        model._distributions_without(hidden), again.label_distributions_[hidden], rtol=1e-4
+    )
+
+
+def test_hidden_labels_of_a_label_space_fit(blocks):
+    X, A, y, _ = blocks
+    wide = csr_array(np.hstack([X, np.zeros((len(X), 2000))]))
+    model = gssl.EmbeddingClassifier(gssl.SSGC(depth=4)).fit(wide, y, adjacency=A)
+    assert "embedding_" not in vars(model)
+    narrow = gssl.EmbeddingClassifier(gssl.SSGC(depth=4)).fit(X, y, adjacency=A)
+    hidden = np.flatnonzero(y != -1)[:7]
+    np.testing.assert_allclose(
+        model._distributions_without(hidden), narrow._distributions_without(hidden), rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("classifier", "atol"),
+    [
+        (gssl.EmbeddingClassifier(gssl.SGC()), 1e-9),
+        # fitted again, with shares that are those of the labels it has left
+        (gssl.OGC(random_state=0), 0.03),
+    ],
+)
+def test_priors_hold_for_hidden_labels_and_new_graphs(blocks, classifier, atol):
+    X, A, y, _ = blocks
+    names = np.array(["a", "b", "c", "d", None], dtype=object)
+    priors = {"d": 7, "a": 1, "b": 1, "c": 1}
+    plain, moved = (
+        gssl.CalibratedClassifier(clone(classifier).set_params(priors=p)).fit(X, names[y], adjacency=A)
+        for p in (None, priors)
+    )
+    shares = np.bincount(y[y >= 0]) / np.sum(y >= 0)
+    P = plain.held_out_distributions_ * np.array([1, 1, 1, 7]) / shares
+    np.testing.assert_allclose(moved.held_out_distributions_, P / P.sum(axis=1, keepdims=True), atol=atol)
+    assert np.abs(moved.held_out_distributions_ - plain.held_out_distributions_).max() > 0.1
+    inner = moved.classifier_.predict_proba(X, adjacency=A)
+    np.testing.assert_allclose(
+        moved.predict_proba(X, adjacency=A)[:240], moved.calibration_(inner)[:240], atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", ["no graph", "manifold"])
+def test_a_row_of_its_own_needs_no_graph(blocks, name):
+    X, _, y, _ = blocks
+    model = gssl.CalibratedClassifier(CLASSIFIERS[name]).fit(X[:240], y[:240])
+    np.testing.assert_allclose(model.predict_proba(X[:9]), model.label_distributions_[:9], atol=1e-12)
+
+
+def test_what_knows_nodes_still_does_when_calibrated():
+    for classifier in (gssl.CorrectAndSmooth(), gssl.LabelPropagation(), gssl.EmbeddingClassifier()):
+        assert gssl.CalibratedClassifier(classifier)._knows_nodes == classifier._knows_nodes
+
+
+def test_labels_of_a_refitted_method_are_hidden_once_each(blocks):
+    X, A, y, _ = blocks
+    model = gssl.LabelPropagation().fit(X, y, adjacency=A)
+    found = held_out_distributions(model, X, A, n_folds=4)
+    np.testing.assert_array_equal(found.nodes, np.flatnonzero(y != -1))
+    np.testing.assert_array_equal(found.codes, y[found.nodes])
+    # a propagated label that was not hidden would be certain
+    assert (found.distributions.max(axis=1) < 1 - 1e-9).all()
+
+
+def test_nodes_that_nothing_reaches(blocks):
+    X, A, y, _ = blocks
+    with pytest.warns(gssl.GraphWarning, match="nothing is known about 2 nodes"):
+        model = gssl.CalibratedClassifier(gssl.OGC(random_state=0)).fit(X, y, adjacency=A)
+    np.testing.assert_allclose(model.label_distributions_[240:], 0.25)
+    assert model.predict_sets(alpha=0.5)[240:].all()
+    assert not model.reached_[240:].any()
+    assert model.transduction(abstain=0.0)[240:].tolist() == [-1, -1]
+
+
+def test_abstaining_speaks_the_callers_language(blocks):
+    X, A, y, _ = blocks
+    model = gssl.CalibratedClassifier(gssl.OGC(random_state=0))
+    whole = model.fit(X, y, adjacency=A)
+    sure = whole.label_distributions_.max(axis=1) >= 0.7
+    sure[240:] = False
+    assert 20 < sure.sum() < 220
+    said = whole.transduction(abstain=0.7)
+    np.testing.assert_array_equal(said == -1, ~sure)
+    np.testing.assert_array_equal(said[sure], whole.transduction_[sure])
+    np.testing.assert_array_equal(whole.transduction(), whole.transduction_)
+
+    names = np.array(["a", "b", "c", "d"], dtype=object)
+    text = np.array([None if code < 0 else names[code] for code in y], dtype=object)
+    spoken = clone(model).fit(X, text, adjacency=A)
+    assert [label is None for label in spoken.transduction(abstain=0.7)] == (~sure).tolist()
+    predicted = spoken.predict(X, adjacency=A, abstain=0.7)
+    P = spoken.predict_proba(X, adjacency=A)
+    assert [label is None for label in predicted[:240]] == (P.max(axis=1) < 0.7)[:240].tolist()
+
+    numbers = clone(model).fit(X, np.where(y < 0, np.nan, y + 0.0), adjacency=A)
+    np.testing.assert_array_equal(np.isnan(numbers.transduction(abstain=0.7)), ~sure)
+    with pytest.raises(ValueError, match="abstain is the least confidence"):
+        whole.transduction(abstain=70)
+
+
+def test_sets_follow_alpha_and_say_how_often_they_hold(blocks):
+    X, A, y, truth = blocks
+    model = gssl.CalibratedClassifier(gssl.OGC(random_state=0)).fit(X, y, adjacency=A)
+    test = (y == -1) & (truth != -1)
+    strict, loose = model.predict_sets(alpha=0.05), model.predict_sets(alpha=0.3)
+    assert (strict | ~loose).all()
+    assert strict.sum() > loose.sum()
+    held = strict[test, truth[test]].mean()
+    assert 0.88 < held <= 1.0
+    np.testing.assert_array_equal(model.predict_sets(X, adjacency=A, alpha=0.3).any(axis=1), True)
+    found = model.coverage(0.3)
+    assert found.n_labels == 48
+    assert abs(found.coverage - 0.7) < 0.2
+    assert model.coverage_.coverage == model.coverage(0.1).coverage
+
+
+def test_one_label_per_class_calibrates_nothing_and_says_so():
+    data = gssl.datasets.load("karate")
+    y = data.mask_labels("default")
+    model = gssl.CalibratedClassifier(gssl.LabelPropagation())
+    with pytest.warns(gssl.GraphWarning, match="not calibrated"):
+        model.fit(None, y, adjacency=data.adjacency)
+    np.testing.assert_array_equal(model.label_distributions_, model.classifier_.label_distributions_)
+    assert model.predict_sets().all()
+    with pytest.raises(ValueError, match="no label could be hidden"):
+        model.coverage()
+
+
+def test_without_a_graph_new_rows_take_the_calibrated_mean(blocks):
+    X, _, y, _ = blocks
+    model = gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())).fit(X[:240], y[:240])
+    P = model.predict_proba(X[:5])
+    assert np.abs(P - model.label_distributions_[:5]).max() < 0.4
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"classifier": gssl.SGC()}, "classifier must be"),
+        ({"method": "platt"}, "method must be"),
+        ({"folds": 1}, "folds"),
+        ({"random_state": -1}, "random_state"),
+    ],
+)
+def test_bad_parameters(blocks, changes, said):
+    X, A, y, _ = blocks
+    with pytest.raises(ValueError, match=said):
+        gssl.CalibratedClassifier().set_params(**changes).fit(X, y, adjacency=A)

@@ -1,0 +1,69 @@
+"""Sets of labels: thresholds by hand, and the promise on drawn numbers."""
+
+import numpy as np
+import pytest
+
+from gssl.selection import conformal_thresholds, coverage, label_sets
+from gssl.selection.conformal import held_out_coverage
+
+
+def drawn(m, rng, c=3):
+    P = rng.dirichlet(np.full(c, 0.7), size=m)
+    return P, np.array([rng.choice(c, p=row) for row in P])
+
+
+def test_a_threshold_by_hand():
+    # the scores 1 − p are 0.1 … 0.9; of nine, ⌈10 · 0.8⌉ = 8 lie at or below 0.8
+    p = 1 - np.arange(1, 10) / 10
+    P = np.stack([p, 1 - p], axis=1)
+    codes = np.zeros(9, dtype=int)
+    np.testing.assert_allclose(conformal_thresholds(P, codes, 0.2, mondrian=False), 0.8)
+    # ⌈10 · 0.95⌉ is more than there are: nothing can be excluded
+    assert np.isinf(conformal_thresholds(P, codes, 0.05, mondrian=False)).all()
+    by_class = conformal_thresholds(P, np.repeat([0, 1], [8, 1]), 0.2, mondrian=True)
+    np.testing.assert_allclose(by_class[0], 0.8)
+    assert np.isinf(by_class[1])
+
+
+def test_the_promise_holds_on_average_over_draws():
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(300):
+        thresholds = conformal_thresholds(*drawn(60, rng), 0.1, mondrian=False)
+        P, codes = drawn(60, rng)
+        shares.append(coverage(label_sets(P, thresholds), codes).coverage)
+    # between 1 − α and 1 − α + 1 / (m + 1)
+    np.testing.assert_allclose(np.mean(shares), 0.91, atol=0.012)
+
+
+def test_a_threshold_for_each_class_survives_another_mix_of_classes():
+    rng = np.random.default_rng(0)
+    P, codes = drawn(30000, rng)
+    P[:, 2] *= 0.2  # a class that the method neglects
+    P /= P.sum(axis=1, keepdims=True)
+    rare = (codes != 2) | (rng.random(30000) < 0.1)
+    one = conformal_thresholds(P[rare], codes[rare], 0.1, mondrian=False)
+    each = conformal_thresholds(P[rare], codes[rare], 0.1, mondrian=True)
+    assert coverage(label_sets(P, one), codes).by_class[2] < 0.8
+    np.testing.assert_allclose(coverage(label_sets(P, each), codes).by_class, 0.9, atol=0.03)
+
+
+def test_no_set_is_empty():
+    sets = label_sets(np.array([[0.4, 0.3, 0.3]]), np.full(3, 0.1))
+    assert sets.tolist() == [[True, False, False]]
+
+
+def test_each_label_is_judged_by_the_others():
+    p = np.array([0.9, 0.8, 0.7, 0.2])
+    P = np.stack([p, 1 - p], axis=1)
+    found = held_out_coverage(P, np.zeros(4, dtype=int), 0.5, mondrian=False)
+    # the thresholds of the others are 0.3, 0.3, 0.2, 0.2 and the scores 0.1, 0.2, 0.3, 0.8; the third
+    # is in by being the most probable
+    assert found.coverage == 0.75
+    assert found.mean_size == 1.0
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, -1, True])
+def test_alpha_is_a_share(alpha):
+    with pytest.raises(ValueError, match="alpha is the share"):
+        conformal_thresholds(np.eye(2), np.array([0, 1]), alpha, mondrian=False)

@@ -1,0 +1,128 @@
+"""Polynomials, labelled rows and their averages against dense algebra and the methods they stand for."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import gssl
+from gssl.methods._distributions import one_hot
+from gssl.selection.filters import candidate_filters, operators
+from gssl.selection.labelled_rows import LabelledRows
+from gssl.selection.polynomial import average, polynomial_scores
+from gssl.selection.search import Labels, near_best, try_all, try_clustered
+
+DEPTH = 8
+
+
+@pytest.fixture
+def graph():
+    rng = np.random.default_rng(5)
+    n = 30
+    A = np.triu(rng.random((n, n)) < 0.12, k=1).astype(float)
+    A[np.arange(n - 2), np.arange(1, n - 1)] = 1
+    A[:, -1] = 0  # one node without links
+    A = csr_array(A + A.T)
+    X = rng.random((n, 6))
+    return X, A, np.array([1, 4, 7, 11, 20, 25, 28, 29])
+
+
+@pytest.fixture(params=[True, False], ids=["label space", "feature space"])
+def rows(request, graph):
+    X, A, nodes = graph
+    rows = LabelledRows(X, A, nodes, DEPTH)
+    rows.in_label_space = request.param
+    return rows
+
+
+def dense_features(filter_, X, A):
+    """Give all blocks of a filter at all nodes, by matrix powers."""
+    if filter_.embedder is not None:
+        return filter_.embedder.fit_transform(X, adjacency=A)
+    T = {name: apply(np.eye(len(X))) for name, apply in operators(A, np.float64).items()}
+    blocks = []
+    for block in filter_.blocks:
+        powers = [np.linalg.matrix_power(T[block.operator], k) for k in range(len(block.powers))]
+        blocks.append(np.tensordot(block.powers, np.stack(powers), axes=1) @ X)
+    return np.hstack(blocks)
+
+
+@pytest.mark.parametrize("filter_", candidate_filters(DEPTH), ids=lambda f: f"{f.model} {f.settings}")
+def test_labelled_rows_are_those_of_the_whole_graph(rows, graph, filter_):
+    X, A, nodes = graph
+    np.testing.assert_allclose(rows.rows(filter_), dense_features(filter_, X, A)[nodes], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "embedder"),
+    [
+        ("SGC", "depth=4", gssl.SGC(depth=4)),
+        ("SSGC", "depth=8, alpha=0.05", gssl.SSGC(depth=8)),
+        ("PPR", "depth=8, alpha=0.1", gssl.PPR(depth=8)),
+        ("GGC", "depth=4", gssl.GGC(depth=4)),
+        ("GGCM", "depth=4", gssl.GGCM(depth=4)),
+    ],
+)
+def test_filters_are_the_methods_they_are_called(rows, graph, model, settings, embedder):
+    X, A, nodes = graph
+    (filter_,) = (f for f in candidate_filters(DEPTH) if (f.model, f.settings) == (model, settings))
+    U = embedder.fit_transform(X, adjacency=A)
+    np.testing.assert_allclose(rows.rows(filter_), U[nodes], atol=1e-12)
+
+
+def test_operators_against_dense_algebra(graph):
+    _, A, _ = graph
+    D, eye = np.diag(A.sum(axis=1)), np.eye(30)
+    half = np.diag(1 / np.sqrt(np.maximum(np.diag(D), 1)))
+    high = np.diag(1 / np.sqrt(np.diag(D) + 2))
+    T = operators(A, np.float64)
+    assert np.diag(D).min() == 0
+    np.testing.assert_allclose(T["hop"](eye), half @ A.toarray() @ half, atol=1e-14)
+    np.testing.assert_allclose(T["high"](eye), high @ (2 * eye - A.toarray()) @ high, atol=1e-14)
+
+
+def test_an_average_scores_like_its_parts(rows, graph):
+    """Every filter once, plain and clustered where it may be: one polynomial against a sum over models."""
+    X, A, nodes = graph
+    labels = Labels(one_hot(np.array([0, 1, 2, 0, 1, 2, 0, 1]), 3, np.float64), np.ones(8))
+    filters = candidate_filters(DEPTH)
+    trials = try_all(rows, filters, labels)
+    trials += [try_clustered(rows, f, labels) for f in filters if len(f.blocks) == 1]
+    chosen = [(trial, k % 7) for k, trial in enumerate(trials)]
+    expected = np.zeros((30, 3))
+    for trial, k in chosen:
+        U = dense_features(trial.filter, X, A)
+        metric = U.T @ U if trial.clustered else np.eye(U.shape[1])
+        expected += U @ metric @ U[nodes].T @ trial.duals[k] / len(chosen)
+    scores = polynomial_scores(average(rows, chosen, DEPTH, 3), X, A, DEPTH)
+    np.testing.assert_allclose(scores, expected, atol=1e-9 * np.abs(expected).max())
+
+
+def test_clustered_leave_one_out_is_refitting_in_the_metric_of_all_nodes(rows, graph):
+    X, A, nodes = graph
+    codes = np.array([0, 1, 2, 0, 1, 2, 0, 1])
+    labels = Labels(one_hot(codes, 3, np.float64), np.ones(8))
+    (filter_,) = (f for f in candidate_filters(DEPTH) if f.settings == "depth=2" and f.model == "SGC")
+    trial = try_clustered(rows, filter_, labels)
+    U = dense_features(filter_, X, A)
+    K = U[nodes] @ (U.T @ U) @ U[nodes].T
+    counts = np.bincount(codes)
+    for i in range(8):
+        others = np.arange(8) != i
+        Y = labels.Y.copy()
+        Y[:, codes[i]] *= counts[codes[i]] / (counts[codes[i]] - 1)
+        ridge = 0.1 * np.trace(K) / 8 * np.eye(7)
+        expected = K[i, others] @ np.linalg.solve(K[np.ix_(others, others)] + ridge, Y[others])
+        np.testing.assert_allclose(trial.predicted[2, i], expected, atol=1e-8)
+
+
+def test_the_near_best_are_within_one_standard_error(rows):
+    labels = Labels(one_hot(np.array([0, 1, 2, 0, 1, 2, 0, 1]), 3, np.float64), np.ones(8))
+    trials = try_all(rows, candidate_filters(DEPTH), labels)
+    chosen = near_best(trials, labels)
+    scores = [trial.scores[k] for trial, k in chosen]
+    best = max(trial.scores.max() for trial in trials)
+    p = (8 * best + 1) / 10
+    assert scores[0] == best
+    assert min(scores) >= best - np.sqrt(p * (1 - p) / 10)
+    assert scores == sorted(scores, reverse=True)
+    assert 1 <= len(chosen) <= 30
