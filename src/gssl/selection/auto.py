@@ -20,6 +20,7 @@ from gssl.selection.explanation import explain, tabulate_trials
 from gssl.selection.filters import candidate_filters, operators
 from gssl.selection.labelled_rows import LabelledRows, label_space_pays
 from gssl.selection.leaderboard import Leaderboard, ordered
+from gssl.selection.nesting import nested_average
 from gssl.selection.polynomial import average, polynomial_scores
 from gssl.selection.scaling import SCALING_DEPTH, choose_scaling, unit_rows
 from gssl.selection.search import Labels, near_best, try_all
@@ -166,7 +167,7 @@ class AutoClassifier(GraphClassifier):
         rows, self._unit_rows = choose_scaling(X, A, labelled, labels, self.n_iter_)
         trials = try_all(rows, candidate_filters(self.n_iter_), labels, deadline)
         chosen = near_best(trials, labels)
-        self._leave_one_out = np.mean([trial.predicted[k] for trial, k in chosen], axis=0)
+        self._leave_one_out = nested_average(trials, labels)
         self.coef_ = average(rows, chosen, self.n_iter_, len(self.classes_))
         self.leaderboard_ = tabulate_trials(trials, chosen, labels)
         self.explain_ = explain(trials, chosen, self._leave_one_out, labels)

@@ -48,7 +48,8 @@ class Labels:
 class Trial:
     """One filter, all penalties: what it says about each label without having seen it.
 
-    ``predicted`` and ``duals`` are of shape (p, m, c); ``clustered`` tells the metric of the features.
+    ``predicted`` and ``duals`` are of shape (p, m, c); ``clustered`` tells the metric of the features. Scores
+    and errors compare models, with the class mass that leaving a label out takes away given back.
     """
 
     filter: Filter
@@ -150,7 +151,8 @@ def try_all(
             # screened on a part of the labels: the finalists, and no graph, now see all of them
             plain = trials[0].filter
             best = [t.filter for t in sorted(trials, key=lambda t: t.rank)[:FINALISTS]]
-            chosen = [plain, *(f for f in best if f is not plain)]
+            # best first, for time may be up after it
+            chosen = [*best, *([] if any(f is plain for f in best) else [plain])]
             trials = list(_run(rows, [("plain", f) for f in chosen], labels, None, deadline))
         if len(labels.Y) <= min(rows.X.shape[1], MOST_CLUSTERED):
             best = [t.filter for t in sorted(trials, key=lambda t: t.rank) if len(t.filter.blocks) == 1]
@@ -175,11 +177,23 @@ def near_best(trials: Sequence[Trial], labels: Labels) -> Chosen:
     list of (Trial, int)
         At most ``AVERAGED``, best first: ties in score go to the smaller squared error.
     """
-    pairs = [(trial, k) for trial in trials for k in range(len(PENALTIES))]
-    pairs.sort(key=lambda pair: (-pair[0].scores[pair[1]], pair[0].errors[pair[1]]))
-    top = pairs[0][0].scores[pairs[0][1]]
-    limit = top - NEAR * score_error(top, labels)
-    return [(trial, k) for trial, k in pairs[:AVERAGED] if trial.scores[k] >= limit]
+    scores = np.concatenate([trial.scores for trial in trials])
+    errors = np.concatenate([trial.errors for trial in trials])
+    places = (divmod(int(place), len(PENALTIES)) for place in rank_pairs(scores, errors, labels))
+    return [(trials[trial], k) for trial, k in places]
+
+
+def rank_pairs(scores: np.ndarray, errors: np.ndarray, labels: Labels) -> np.ndarray:
+    """Give the places of the near-best: at most ``AVERAGED``, best first, ties to the smaller error.
+
+    Examples
+    --------
+    >>> rank_pairs(np.array([0.1, 0.9, 0.9]), np.array([0.0, 2.0, 1.0]), Labels(np.eye(2), np.ones(2)))
+    array([2, 1])
+    """
+    order = np.lexsort((errors, -scores))[:AVERAGED]
+    limit = scores[order[0]] - NEAR * score_error(scores[order[0]], labels)
+    return np.asarray(order[scores[order] >= limit])
 
 
 def score_error(score: float, labels: Labels) -> float:
@@ -226,10 +240,12 @@ def _run(
 def _judge(gram: Spectrum, filter_: Filter, clustered: bool, labels: Labels, start: float) -> Trial:
     roots = np.sqrt(labels.weights)[:, None]
     Y = roots * labels.Y
-    predicted = keep_class_mass(leave_one_out(gram, Y, PENALTIES) / roots, labels.Y)
+    predicted = leave_one_out(gram, Y, PENALTIES) / roots
     duals = np.stack([roots * dual_coefficients(gram, Y, penalty) for penalty in PENALTIES])
-    hits = predicted.argmax(axis=2) == labels.Y.argmax(axis=1)
-    errors = np.square(predicted - labels.Y).sum(axis=2)
+    # to compare models only, for it looks at the label that was left out
+    corrected = keep_class_mass(predicted, labels.Y)
+    hits = corrected.argmax(axis=2) == labels.Y.argmax(axis=1)
+    errors = np.square(corrected - labels.Y).sum(axis=2)
     return Trial(
         filter_,
         clustered,
