@@ -271,7 +271,8 @@ class OGC(GraphClassifier):
     def _products(self, n_rows: int) -> tuple[Any, Any]:
         """Give functions for rows of U and for UW: by its factors, unless U itself is there or cheaper."""
         fit = self._fit
-        factors = LabelSpaceEmbedding(fit.X, fit.A_hat, self.beta, fit.anchors, fit.anchors)
+        # the embeddings are those of fit, whatever parameters have been set since
+        factors = LabelSpaceEmbedding(fit.X, fit.A_hat, fit.lazy.smooth, fit.anchors, fit.anchors)
         factors.resume(fit.pulls)
         columns = n_rows + len(self.classes_)
         if "_replayed" in self.__dict__ or factors.n_hops * columns > self.n_iter_ * fit.X.shape[1]:
