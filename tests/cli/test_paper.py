@@ -3,6 +3,7 @@
 import pytest
 
 from gssl.paper import ARTEFACTS, Artefact, Cell, Entry, Store
+from gssl.paper.measures import MEASURES
 
 
 @pytest.fixture
@@ -35,6 +36,56 @@ def test_the_page_comes_from_records(run, tiny, tmp_path):
     run("paper", "page", "--records", "r", "--out", "docs")
     page = (tmp_path / "docs" / "reproduction.md").read_text(encoding="utf-8")
     assert "| Table 0: Tiny | 1 | 1 | 0 | 0 | 0 | `gssl paper run tiny` |" in page
+
+
+def test_records_of_another_version_do_not_make_an_empty_page(run, tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr("gssl.__version__", "0.0.9")
+    run("paper", "run", "tiny", "--out", "r")
+    run("paper", "page", "--records", "r", "--out", "docs")
+    before = (tmp_path / "docs" / "reproduction.md").read_bytes()
+    monkeypatch.setattr("gssl.__version__", "0.1.9")
+    result = run("paper", "page", "--records", "r", "--out", "docs", ok=False)
+    assert result.exit_code == 2
+    assert "r/records.jsonl holds results of gssl 0.0.9 that do not count for gssl 0.1.9" in result.output
+    assert len(result.output.strip().splitlines()) == 1
+    assert (tmp_path / "docs" / "reproduction.md").read_bytes() == before
+    assert "runs to do: 1; kept in r/records.jsonl: 0" in run("paper", "run", "tiny", "--out", "r").output
+
+
+def test_a_cell_that_fails_stands_in_the_way_of_no_other(run, tiny, tmp_path, monkeypatch):
+    """One raises, one yields NaN, and the one behind them is computed, shown and written."""
+    original = MEASURES["classifier"]
+
+    def measured(cell, seed):
+        if cell.settings["method"] == "LabelSpreading":
+            raise RuntimeError("no luck\ntoday")
+        if cell.settings["method"] == "OGC":
+            return {"accuracy": float("nan")}
+        return original(cell, seed)
+
+    monkeypatch.setitem(MEASURES, "classifier", measured)
+    cells = [Cell("classifier", "karate", {"method": name}) for name in ("LabelSpreading", "OGC")]
+    entries = (Entry("LS", "karate", cell=cells[0]), Entry("OGC", "karate", cell=cells[1]))
+    both = Artefact("tiny", "Table 0", "Tiny", (*entries, *ARTEFACTS["tiny"].entries))
+    monkeypatch.setitem(ARTEFACTS, "tiny", both)
+    result = run("paper", "run", "tiny", "--out", "r", "--seeds", "2", "--quiet", ok=False)
+    assert result.exit_code == 1
+    where = "on karate, labels: train, seeds 0, 1"
+    assert result.output.strip().splitlines() == [
+        f"gssl: failed: classifier of LabelSpreading {where}: no luck today",
+        f"gssl: failed: classifier of OGC {where}: its accuracy is nan, not a number.",
+    ]
+    assert "96.9 (50.0, +46.9)" in (tmp_path / "r" / "tiny.md").read_text(encoding="utf-8")
+    assert len(Store(tmp_path / "r" / "records.jsonl")) == 1
+
+
+def test_a_damaged_record_is_told_in_a_note(run, tiny, tmp_path):
+    run("paper", "run", "tiny", "--out", "r")
+    with (tmp_path / "r" / "records.jsonl").open("a") as stream:
+        stream.write("hello\n")
+    again = run("paper", "run", "tiny", "--out", "r")
+    assert "note: r/records.jsonl, line 2 is no record of gssl paper and skipped" in again.output
+    assert "runs to do: 0; kept in r/records.jsonl: 1" in again.output
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,43 @@ def test_self_loops_count_only_where_the_published_protocol_is_asked_for():
     assert reconstruction_accuracy(U, A, as_published=True) == pytest.approx((0.5 + 1) / 2)
 
 
+def dense_with_loops(A, method, depth):
+    """GGC and GGCM at their defaults, X = I, where A has self-loops and no node is a negative of itself."""
+    n = len(A)
+    one, off = np.eye(n), A - np.diag(np.diag(A))
+    s = np.diag(1 / np.sqrt(A.sum(axis=1) + 1))
+    A_hat = s @ (A + one) @ s
+    N = np.ones((n, n)) - one - off
+    t = np.diag(1 / np.sqrt(2 + N.sum(axis=1)))
+    N_hat = t @ (2 * one - N) @ t
+    U, total = one, np.zeros((n, n))
+    for k in range(1, depth + 1):
+        smooth, beta = A_hat @ U, 0.5 ** (k - 1)
+        sharp = beta * N_hat @ U + (1 - beta) * U
+        half = (smooth + sharp) / 2
+        total += half
+        U = half if method is gssl.GGC else smooth
+    return U if method is gssl.GGC else 0.15 * one + 0.85 * total / depth
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("method", [gssl.GGC, gssl.GGCM])
+def test_self_loops_are_convolved_but_are_no_negatives(A, method, depth, monkeypatch):
+    A = A + np.diag(np.arange(len(A)) % 2)
+    seen = []
+    apply = method._apply
+
+    def noting(self, X, filters):
+        seen.append(apply(self, X, filters))
+        return seen[-1]
+
+    monkeypatch.setattr(method, "_apply", noting)
+    found = filter_reconstruction_accuracy(method(depth), A, as_published=True)
+    F = dense_with_loops(A, method, depth)
+    np.testing.assert_allclose(seen[0], F, atol=1e-12)
+    assert found == pytest.approx(reconstruction_accuracy(F, A, as_published=True), abs=1e-12)
+
+
 def test_rows_must_belong_to_nodes(A):
     with pytest.raises(ValueError, match=r"U has shape \(59, 2\) but the graph has 90 nodes"):
         reconstruction_accuracy(np.zeros((59, 2)), A)

@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 import gssl
+from gssl.methods import _local_depths
 from gssl.methods._local_depths import local_depths
 from gssl.operators import normalized_adjacency
 
@@ -125,6 +126,29 @@ def test_local_depths_follow_their_definition(scattered, epsilon, limit):
     np.testing.assert_array_equal(found, dense_local_depths(scattered, epsilon, limit))
     assert found[-2:].tolist() == [0, 0]
     assert len(set(found)) > 1 or epsilon == 2.0
+
+
+def test_local_depths_are_computed_once_for_a_graph(scattered, monkeypatch):
+    asked = []
+
+    def noting(A_hat, epsilon, limit):
+        asked.append((epsilon, limit))
+        return local_depths(A_hat, epsilon, limit)
+
+    monkeypatch.setattr(_local_depths, "local_depths", noting)
+    monkeypatch.setattr(_local_depths, "_kept", {})
+    X = np.random.default_rng(0).random((len(scattered), 3))
+    for alpha in (0.05, 0.15):
+        gssl.NDLS(depth=6, epsilon=0.2, alpha=alpha).fit(X, adjacency=csr_array(scattered))
+    assert asked == [(0.2, 6)]
+    gssl.NDLS(depth=6, epsilon=0.3).fit(X, adjacency=csr_array(scattered))
+    gssl.NDLS(depth=5, epsilon=0.3).fit(X, adjacency=csr_array(scattered))
+    # another weight is another graph
+    gssl.NDLS(depth=5, epsilon=0.3).fit(X, adjacency=csr_array(2 * scattered))
+    assert asked[1:] == [(0.3, 6), (0.3, 5), (0.3, 5)]
+    for epsilon in np.linspace(0.4, 0.8, 9):
+        gssl.NDLS(depth=2, epsilon=epsilon).fit(X, adjacency=csr_array(scattered))
+    assert len(_local_depths._kept) == 4
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 0.6, 2.0])

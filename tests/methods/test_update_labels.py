@@ -143,6 +143,16 @@ def test_ogc_learns_its_predictor_anew(data, labels, in_label_space, monkeypatch
     np.testing.assert_allclose(model.label_distributions_, P, atol=1e-10)
 
 
+def test_parameters_set_after_fit_do_not_change_its_embeddings(data, labels, monkeypatch):
+    always(monkeypatch, ogc.OGC, True)
+    X, A = data.features.astype(np.float64), data.adjacency
+    model, other = (gssl.OGC(random_state=0).fit(X, labels[0], adjacency=A) for _ in range(2))
+    model.update_labels(labels[1])
+    other.set_params(beta=0.9).update_labels(labels[1])
+    np.testing.assert_array_equal(other.coef_, model.coef_)
+    np.testing.assert_array_equal(other.label_distributions_, model.label_distributions_)
+
+
 @pytest.mark.parametrize("in_label_space", [True, False])
 @pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
 def test_ogc_forgets_what_came_in_between(data, labels, loss, in_label_space, monkeypatch):

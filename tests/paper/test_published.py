@@ -114,6 +114,31 @@ def test_table_8(tables):
     assert rows[-1] == [value for pair in TRAINING_MSE.values() for value in pair]
 
 
+def test_reconstruction_claims_are_about_every_depth():
+    """They hold for the published numbers, and one depth can refute them or leave them open."""
+    claims = ARTEFACTS["reconstruction"].claims
+    means = {e.place: e.published for e in ARTEFACTS["reconstruction"].entries if e.published is not None}
+    assert len(claims) == 6
+    assert all(claim.holds(means) for claim in claims)
+    worse = means | {("Cora", "GGCM", "64"): 81.0}
+    assert [claim.holds(worse) for claim in claims] == [True, False, True, True, True, True]
+    del means["Cora", "GGC", "16"]
+    for claim in claims[:2]:
+        with pytest.raises(KeyError):
+            claim.holds(means)
+
+
+def test_budget_claims():
+    entries = ARTEFACTS["budget"].entries
+    means = {e.place: e.published for e in entries if e.column == "change" and e.published is not None}
+    heads = {e.place: 1.0 for e in entries if e.row.endswith((" + ridge", " + logistic"))}
+    claims = ARTEFACTS["budget"].claims
+    assert [claim.holds(means) for claim in claims[::2]] == [True, True, True]
+    assert [claim.holds(means | heads) for claim in claims[1::2]] == [True, True, True]
+    lost = means | heads | {("Cora", "LP", "change"): -0.1, ("Pubmed", "SGC + ridge", "change"): 0.0}
+    assert [claim.holds(lost) for claim in claims] == [False, True, True, True, True, False]
+
+
 @pytest.mark.parametrize("artefact", ARTEFACTS.values(), ids=list(ARTEFACTS))
 def test_a_specification_is_whole(artefact):
     places = [entry.place for entry in artefact.entries]

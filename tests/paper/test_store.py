@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -68,9 +69,68 @@ def test_a_torn_last_line_is_dropped_and_the_next_line_does_not_join_it(store):
 
 
 def test_a_file_that_is_something_else_is_refused(tmp_path):
-    (tmp_path / "records.jsonl").write_text('{"key": "a", "values": {}}\nhello\n')
-    with pytest.raises(ValueError, match="line 2 is no record"):
+    (tmp_path / "records.jsonl").write_text("hello\n[]\n")
+    with (
+        pytest.warns(UserWarning, match="is no record"),
+        pytest.raises(ValueError, match="holds no record of gssl paper: name another folder"),
+    ):
         Store(tmp_path / "records.jsonl")
+
+
+def test_a_damaged_line_costs_its_own_run_only(store):
+    for seed in range(3):
+        store.add(CELL, seed, {"accuracy": seed}, 0.1)
+    lines = store.path.read_text().splitlines()
+    lines[1] = lines[1][:40]
+    store.path.write_text("\n".join(lines) + "\n")
+    with pytest.warns(UserWarning, match=r"records\.jsonl, line 2 is no record of gssl paper"):
+        again = Store(store.path)
+    assert [again.values(CELL, seed) for seed in range(3)] == [{"accuracy": 0}, None, {"accuracy": 2}]
+    again.add(CELL, 1, {"accuracy": 5}, 0.1)
+    with pytest.warns(UserWarning, match="line 2"):
+        assert Store(store.path).values(CELL, 1) == {"accuracy": 5}
+
+
+def test_a_line_that_another_process_is_writing_is_not_torn(store):
+    """Whoever holds the lock is still writing; the end is looked at when the lock is free."""
+    fcntl = pytest.importorskip("fcntl")
+    store.add(CELL, 0, {"accuracy": 0.0}, 0.1)
+    other = json.dumps({"key": "other", "values": {}}).encode() + b"\n"
+    with store.path.open("ab") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        stream.write(other[:10])
+        stream.flush()
+        thread = threading.Thread(target=store.add, args=(CELL, 1, {"accuracy": 1.0}, 0.1))
+        thread.start()
+        thread.join(0.2)
+        assert thread.is_alive()
+        stream.write(other[10:])
+        stream.flush()
+        fcntl.flock(stream, fcntl.LOCK_UN)
+    thread.join(10)
+    again = Store(store.path)
+    assert len(again) == 3
+    assert "other" in again
+    assert "other" in store
+
+
+def test_what_another_process_has_run_is_not_run_again(store, tiny, monkeypatch):
+    asked = []
+
+    def measured(cell, seed):
+        asked.append((cell.settings["method"], seed))
+        # meanwhile somebody else does the next seed, and begins another line
+        if seed == 0 and cell.settings["method"] == "OGC":
+            Store(store.path).add(cell, 1, {"accuracy": 7.0}, 0.1)
+        return {"accuracy": 1.0}
+
+    monkeypatch.setitem(MEASURES, "classifier", measured)
+    jobs, told = missing_jobs([tiny], store, seeds=2), []
+    run(jobs, store, lambda job, seconds: told.append(job))
+    assert asked == [("OGC", 0), ("LabelPropagation", 0)]
+    assert told == jobs
+    assert store.values(jobs[1].cell, 1) == {"accuracy": 7.0}
+    assert len(store.path.read_text().splitlines()) == 3
 
 
 def test_only_missing_cells_are_computed(store, tiny, monkeypatch):

@@ -81,11 +81,56 @@ def test_claims(result):
 
 def test_the_page_lists_every_miss_and_how_to_repeat_it(result):
     page = reproduction_page([result])
-    assert "| Table 0: a <b> | 4 | 1 | 1 | 2 | 1 | `gssl paper run tiny` |" in page
+    assert "| Table 0: a <b> | 4 | 1 | 1 | 2 | 1 | `gssl paper run tiny --seeds 2` |" in page
     assert "- `tiny`: miss, <Cora>, x: 79.5 against 80.6 published (−1.1, 2 seeds)." in page
     assert "- `tiny`: not above, <Cora>, x: 79.5 against 78.4 published (+1.1, 2 seeds)." in page
-    assert "seeds 0–1" in page
+    assert "`gssl paper run tiny --seeds 2` · seeds 0–1 · accuracy % · tolerance ±1.0\n" in page
     assert "margin comes from there." in page
+
+
+@pytest.mark.parametrize(
+    ("runs", "fixed", "text", "command"),
+    [
+        ((3, 3), 0, "seeds 0–2", "gssl paper run tiny --seeds 3"),
+        ((3, 3), 1, "seeds 0–2, one run where nothing is random", "gssl paper run tiny --seeds 3"),
+        # a random method that has one seed yet is not one where nothing is random
+        ((1, 4), 0, "1–4 seeds", "gssl paper run tiny --seeds 4"),
+        ((2, 10), 1, "2–10 seeds, one run where nothing is random", "gssl paper run tiny --seeds 10"),
+        ((1, 1), 0, "seed 0", "gssl paper run tiny --seeds 1"),
+        ((0, 0), 1, "one run, for nothing is random", "gssl paper run tiny"),
+        ((0, 0), 0, "not run yet", "gssl paper run tiny"),
+    ],
+)
+def test_seeds_are_those_of_random_cells(tmp_path, runs, fixed, text, command):
+    store = Store(tmp_path / "records.jsonl")
+    cells = [Cell("classifier", "karate", {"method": "OGC", "n": n}) for n in range(2)]
+    for cell, n_seeds in zip(cells, runs, strict=True):
+        for seed in range(n_seeds):
+            store.add(cell, seed, {"accuracy": 1.0}, seconds=1.0)
+    for seed in range(fixed):
+        store.add(OTHER, seed, {"accuracy": 1.0}, seconds=1.0)
+    entries = tuple(Entry(str(n), "x", cell=cell) for n, cell in enumerate([*cells, OTHER]))
+    section = reproduction_page([summarize(Artefact("tiny", "Table 0", "t", entries), store)])
+    assert f"`{command}` · {text} · accuracy % · nothing is judged" in section
+
+
+def test_a_value_that_a_run_did_not_tell_is_not_run(tmp_path):
+    store = Store(tmp_path / "records.jsonl")
+    store.add(KNOWN, 0, {"accuracy": 79.0}, seconds=1.0)
+    store.add(OTHER, 0, {"accuracy": 70.0}, seconds=1.0)
+    entries = (
+        Entry("told", "x", cell=KNOWN),
+        Entry("untold", "x", cell=KNOWN, value="node 7"),
+        Entry("change", "x", cell=KNOWN, minus=OTHER),
+        Entry("untold change", "x", cell=KNOWN, minus=OTHER, value="node 7"),
+    )
+    lines = summarize(Artefact("tiny", "", "", entries), store).lines
+    assert [(line.ours, line.verdict) for line in lines] == [
+        (79.0, "unjudged"),
+        (None, "not run"),
+        (9.0, "unjudged"),
+        (None, "not run"),
+    ]
 
 
 def test_the_page_tells_the_budget_in_measured_numbers(tmp_path):

@@ -1,5 +1,6 @@
 """``gssl paper``: tables and figures of the paper, computed and put beside the published numbers."""
 
+import sys
 from pathlib import Path
 
 from gssl.cli.console import Talk
@@ -9,10 +10,12 @@ from gssl.paper import (
     QUICK_SEEDS,
     SEEDS,
     Artefact,
+    Failure,
     Job,
     Result,
     Store,
     find_artefacts,
+    kept_runs,
     missing_jobs,
     run,
     summarize,
@@ -30,13 +33,14 @@ def list_paper(talk: Talk) -> None:
         talk.say(f"{name:<{width}}  {artefact.source}: {artefact.title}")
 
 
-def run_paper(names: tuple[str, ...], out: Path, seeds: int | None, quick: bool, talk: Talk) -> None:
-    """Compute what is missing of some artefacts, show them, and write them as files."""
+def run_paper(names: tuple[str, ...], out: Path, seeds: int | None, quick: bool, talk: Talk) -> list[Failure]:
+    """Compute what is missing of some artefacts, show them, write them as files, and give what failed."""
     artefacts = find_artefacts(names)
-    store = Store(out / RECORDS)
+    store = _opened(out, talk)
     count = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
     jobs = missing_jobs(artefacts, store, seeds=count, quick=quick)
-    talk.err.print(f"runs to do: {len(jobs)}; kept in {store.path}: {len(store)}", soft_wrap=True)
+    kept = kept_runs(artefacts, store, seeds=count)
+    talk.err.print(f"runs to do: {len(jobs)}; kept in {store.path}: {kept}", soft_wrap=True)
     done = 0
     with talk.step("running", notes=False) as move:
 
@@ -47,21 +51,43 @@ def run_paper(names: tuple[str, ...], out: Path, seeds: int | None, quick: bool,
 
         # the bar counts runs; iterations inside of one would pull it back and forth
         with watching(lambda *_: None):
-            run(jobs, store, on_job)
+            failures = run(jobs, store, on_job)
     for result in (summarize(artefact, store) for artefact in artefacts):
         _show(result, talk)
         for file in write_result(out, result):
             talk.say(f"written: {file}")
+    return failures
+
+
+def failure_texts(failures: list[Failure]) -> list[str]:
+    """Say in a sentence for each cell what failed, and with which seeds."""
+    seeds: dict[tuple[str, str], list[str]] = {}
+    for failure in failures:
+        seeds.setdefault((failure.job.cell.title, failure.reason), []).append(str(failure.job.seed))
+    return [
+        f"failed: {title}, seed{'s' if len(found) > 1 else ''} {', '.join(found)}: {reason}"
+        for (title, reason), found in seeds.items()
+    ]
 
 
 def write_paper_page(records: Path, out: Path, talk: Talk) -> None:
     """Write the page about all artefacts from what has been run."""
-    store = Store(records / RECORDS)
-    if not len(store):
-        raise ValueError(f"{store.path} holds no results: run gssl paper all --out {records} first.")
+    store = _opened(records, talk)
+    results = [summarize(artefact, store) for artefact in ARTEFACTS.values()]
+    if not any(line.n_seeds for result in results for line in result.lines):
+        # a page of "not run" would take the place of one that says something
+        found, wanted = ", ".join(store.versions()), sys.modules["gssl"].__version__
+        held = f"results of gssl {found} that do not count for gssl {wanted}" if found else "no results"
+        raise ValueError(f"{store.path} holds {held}: run gssl paper all --out {records} first.")
     place = out / "reproduction.md"
-    write_reproduction(place, [summarize(artefact, store) for artefact in ARTEFACTS.values()])
+    write_reproduction(place, results)
     talk.say(f"written: {place}")
+
+
+def _opened(folder: Path, talk: Talk) -> Store:
+    """Open the records of a folder; damaged lines are told as notes."""
+    with talk.step("reading records"):
+        return Store(folder / RECORDS)
 
 
 def _show(result: Result, talk: Talk) -> None:

@@ -30,6 +30,16 @@ def _talk(options: dict[str, Any]) -> Any:
     return Talk(options.pop("quiet"), options.pop("verbose"))
 
 
+def _end(failures: list[Any]) -> None:
+    """Say what failed after everything else, and exit with 1 if anything did."""
+    from gssl.cli.paper import failure_texts
+
+    for text in failure_texts(failures):
+        click.echo(f"gssl: {text}", err=True)
+    if failures:
+        raise click.exceptions.Exit(1)
+
+
 @paper.command("list")
 def list_() -> None:
     """List the tables and figures."""
@@ -51,7 +61,7 @@ def run_(names: tuple[str, ...], out: Path, seeds: int | None, quick: bool, **op
     """
     from gssl.cli.paper import run_paper
 
-    run_paper(names, out, seeds, quick, _talk(options))
+    _end(run_paper(names, out, seeds, quick, _talk(options)))
 
 
 @paper.command("all")
@@ -67,8 +77,11 @@ def run_all(out: Path, seeds: int | None, quick: bool, **options: Any) -> None:
     from gssl.paper import ARTEFACTS
 
     talk = _talk(options)
-    run_paper(tuple(ARTEFACTS), out, seeds, quick, talk)
-    write_paper_page(out, out, talk)
+    failures = run_paper(tuple(ARTEFACTS), out, seeds, quick, talk)
+    try:
+        write_paper_page(out, out, talk)
+    finally:
+        _end(failures)
 
 
 @paper.command()

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 
 from gssl.graph import GraphWarning, check_adjacency, check_finite
 from gssl.methods._embedder import FiltersOf, GraphEmbedder
+from gssl.operators import Complement, Filters, complement_negatives
 
 # distances whose difference is less than this many roundings are equal
 _ROUNDINGS = 64
@@ -93,7 +95,8 @@ def filter_reconstruction_accuracy(
         Single precision halves time and memory; on deep, over-smoothed embeddings its rounding is of the
         size of the distances.
     as_published : bool, default=False
-        See :func:`reconstruction_accuracy`; self-loops then also stay in the graph that is convolved.
+        See :func:`reconstruction_accuracy`; self-loops then also stay in the graph that is convolved, while
+        its complement has none: no node is a negative of itself.
 
     Returns
     -------
@@ -108,7 +111,7 @@ def filter_reconstruction_accuracy(
     """
     embedder._check_parameters()
     links = _links(adjacency, loops=as_published)
-    filters = embedder._filters(links, np.dtype(dtype))
+    filters = _filters(embedder, links, np.dtype(dtype))
     n = links.shape[0]
     F = np.empty((n, n), dtype)
     for start in range(0, n, block_columns):
@@ -117,6 +120,22 @@ def filter_reconstruction_accuracy(
         )
     norms = np.einsum("ij,ij->i", F, F)
     return _accuracy(_filtered_rows(embedder, filters, F, block_columns), norms, links, as_published)
+
+
+def _filters(embedder: GraphEmbedder, links: csr_array, dtype: Any) -> FiltersOf:
+    """Make the filters of a graph that may have self-loops, which its complement knows nothing of."""
+    filters = embedder._filters(links, dtype)
+    loop_free = csr_array(links - diags_array(links.diagonal()))
+    loop_free.eliminate_zeros()
+    if loop_free.nnz == links.nnz:
+        return filters
+    exact = complement_negatives(loop_free, dtype)
+
+    def of(k: int) -> Filters:
+        found = filters(k)
+        return replace(found, N_hat=exact) if isinstance(found.N_hat, Complement) else found
+
+    return of
 
 
 def _filtered_rows(

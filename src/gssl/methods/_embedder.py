@@ -22,6 +22,8 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     _uses_features: ClassVar[bool] = True
     # False: a row's embedding depends on that row alone
     _uses_graph: ClassVar[bool] = True
+    # packages of an extra without which it cannot be fitted
+    _packages: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def _check_parameters(self) -> None:

@@ -59,6 +59,7 @@ class DeepWalk(ClassNamePrefixFeaturesOutMixin, Embedder):
     """
 
     _uses_features = False
+    _packages = ("gensim",)
 
     def __init__(
         self,

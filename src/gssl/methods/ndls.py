@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, diags_array
 from gssl.methods._base import iterate, last
 from gssl.methods._embedder import FiltersOf, GraphEmbedder
 from gssl.methods._inputs import check_number, dense
-from gssl.methods._local_depths import local_depths
+from gssl.methods._local_depths import kept_local_depths
 from gssl.operators import Filters, Mixture, add_scaled, mix, normalized_adjacency
 
 _SMOOTH = Mixture(smooth=1.0)
@@ -80,7 +80,7 @@ class NDLS(GraphEmbedder):
 
     def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:
         # in double precision, so that features of any precision are smoothed equally often
-        depths = local_depths(normalized_adjacency(A, np.float64), self.epsilon, self.depth)
+        depths = kept_local_depths(normalized_adjacency(A, np.float64), self.epsilon, self.depth)
         filters = _LocalFilters(normalized_adjacency(A, dtype), depths=depths)
         return lambda k: filters
 

@@ -270,7 +270,8 @@ class OGC(GraphClassifier):
     def _products(self, n_rows: int) -> tuple[Any, Any]:
         """Give functions for rows of U and for UW: by its factors, unless U itself is there or cheaper."""
         X, fit = self._fit_inputs.X, self._fit
-        factors = LabelSpaceEmbedding(X, fit.A_hat, self.beta, fit.anchors, fit.anchors)
+        # the embeddings are those of fit, whatever parameters have been set since
+        factors = LabelSpaceEmbedding(X, fit.A_hat, fit.lazy.smooth, fit.anchors, fit.anchors)
         factors.resume(fit.pulls)
         columns = n_rows + len(self.classes_)
         if "_replayed" in self.__dict__ or factors.n_hops * columns > self.n_iter_ * X.shape[1]:

@@ -83,6 +83,7 @@ def complement_negatives(A: csr_array, dtype: Any = None) -> Complement:
     Parameters
     ----------
     A : csr_array of shape (n, n)
+        Without self-loops (see :func:`gssl.graph.check_adjacency`).
     dtype : float type, optional
         Of the embeddings it will be applied to; that of A if None.
 

@@ -64,7 +64,8 @@ class Filters:
     """The two matrices of a mixture on one graph.
 
     ``N_hat`` may be None where nothing is sharpened, a :class:`gssl.operators.Complement` of the same graph,
-    which shares the pass over its edges, or a sampled CSR matrix, which needs a pass of its own.
+    which shares the pass over its edges, or a sampled CSR matrix, which needs a pass of its own; so does the
+    complement of a graph whose self-loops ``A_hat`` has and it has not.
     """
 
     A_hat: Any
@@ -119,7 +120,8 @@ def mix(
     dtype = A_hat.scale.dtype
     U = _readable(U, dtype)
     sharpens = carried.sharp != 0.0 or (gathered is not None and gathered.sharp != 0.0)
-    shared = sharpens and not issparse(N_hat)
+    # one graph with and without its self-loops: as many links, the same links
+    shared = sharpens and not issparse(N_hat) and len(N_hat.indices) == len(A_hat.indices)
     out = np.empty(U.shape, dtype) if out is None else out
     none = np.empty((0, 0), dtype)
     t = N_hat.scale.astype(dtype, copy=False) if shared else none[0:0].reshape(0)
@@ -139,9 +141,9 @@ def mix(
     addition = none if total is None else total
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], *graph, *given, p, q, out, addition), len(bounds) - 1)
     if sharpens and not shared:
-        _add_sampled(N_hat, U, carried.sharp, out)
+        _add_apart(N_hat, U, carried.sharp, out)
         if gathered is not None and total is not None:
-            _add_sampled(N_hat, U, gathered.sharp, total)
+            _add_apart(N_hat, U, gathered.sharp, total)
     add_scaled(out, carried.restart, X)
     if gathered is not None and total is not None:
         add_scaled(total, gathered.restart, X)
@@ -244,7 +246,7 @@ def _readable(U: Any, dtype: Any) -> Any:
     return np.ascontiguousarray(U, dtype=dtype)
 
 
-def _add_sampled(N_hat: Any, U: Any, coefficient: float, target: np.ndarray) -> None:
+def _add_apart(N_hat: Any, U: Any, coefficient: float, target: np.ndarray) -> None:
     if coefficient:
         product = N_hat @ U
         target += coefficient * (product.toarray() if issparse(product) else product)

@@ -1,5 +1,6 @@
 """Estimators by name: those of gssl, and the parts of them that only the paper's ablation asks for."""
 
+from importlib.util import find_spec
 from typing import Any
 
 from gssl import methods
@@ -8,14 +9,16 @@ _PARTS: dict[str, type] = {}
 
 
 def has_estimator(name: str) -> bool:
-    """Tell whether there is such an estimator.
+    """Tell whether there is such an estimator, and the packages that it says it needs.
 
     Examples
     --------
     >>> has_estimator("OGC"), has_estimator("GCN")
     (True, False)
     """
-    return name in _PARTS or name in vars(methods)["__all__"]
+    if name not in _PARTS and name not in vars(methods)["__all__"]:
+        return False
+    return all(find_spec(package) for package in getattr(estimator(name), "_packages", ()))
 
 
 def estimator(name: str) -> Any:

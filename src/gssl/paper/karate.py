@@ -22,7 +22,7 @@ def oversmooth(cell: Cell, seed: int) -> dict[str, float]:
     Parameters
     ----------
     cell : Cell
-        Its settings name an embedder.
+        Its settings name an embedder, the ``nodes`` to tell of and the ``reference``, 11 here.
     seed : int
         Of the features.
 
@@ -34,22 +34,27 @@ def oversmooth(cell: Cell, seed: int) -> dict[str, float]:
 
     Examples
     --------
-    >>> cell = Cell("oversmoothing", "karate", {"method": "SGC", "params": {"depth": 1024}})
+    >>> settings = {"method": "SGC", "params": {"depth": 1024}, "nodes": [4], "reference": 11}
+    >>> cell = Cell("oversmoothing", "karate", settings)
     >>> round(oversmooth(cell, 0)["node 4"], 4)
     1.4142
     """
     graph = load(cell.dataset).adjacency
     X = np.random.default_rng(seed).random((graph.shape[0], 2))
     U = build(cell.settings, seed).fit_transform(X, adjacency=graph)
-    measured, _ = limit_ratios(U, graph, _REFERENCE)
-    return {f"node {node}": float(measured[node].mean()) for node in PUBLISHED} | {
-        "gap": oversmoothing_gap(U, graph)
-    }
+    measured, _ = limit_ratios(U, graph, cell.settings["reference"])
+    ratios = {f"node {node}": float(measured[node].mean()) for node in cell.settings["nodes"]}
+    return ratios | {"gap": oversmoothing_gap(U, graph)}
 
 
 def _entries() -> Iterator[Entry]:
     for depth in DEPTHS:
-        settings = {"method": "SGC", "params": {"depth": depth}}
+        settings = {
+            "method": "SGC",
+            "params": {"depth": depth},
+            "nodes": list(PUBLISHED),
+            "reference": _REFERENCE,
+        }
         cell = Cell("oversmoothing", "karate", settings, split="default")
         column = f"SGC, {depth} iterations"
         for node, first in PUBLISHED.items():

@@ -117,12 +117,19 @@ def _entries() -> Iterator[Entry]:
                 yield Entry(row, str(depth), group, value, cell, tolerance=1.0, budget="", digits=2)
 
 
-def _preserved(means: Mapping[Place, float], group: str) -> bool:
+def _better(means: Mapping[Place, float], group: str, pairs: tuple[tuple[str, str], ...]) -> bool:
+    """Tell whether the first of each pair finds more at every depth."""
     return all(
         means[group, ours, str(depth)] > means[group, theirs, str(depth)]
-        for ours, theirs in (("GGC", "SGC"), ("GGCM", "S²GC"))
-        for depth in _QUICK_DEPTHS
+        for depth in DEPTHS
+        for ours, theirs in pairs
     )
+
+
+_CLAIMS = {
+    "GGC keeps more of the graph than SGC and GGCM more than S²GC": (("GGC", "SGC"), ("GGCM", "S²GC")),
+    "GGCM keeps most of the graph": (("GGCM", "SGC"), ("GGCM", "S²GC"), ("GGCM", "GGC")),
+}
 
 
 RECONSTRUCTION = Artefact(
@@ -135,14 +142,13 @@ RECONSTRUCTION = Artefact(
     "only the first leaves itself out. The paper does not give the settings of GGC and GGCM here: what is "
     "judged has those of Table 1, with all unlinked pairs as negatives. The variants whose steps are halved "
     "in every iteration were picked among a dozen by this very measure on Cora, so they show what is "
-    "possible and are held against nothing. No label is used. Quick runs stop at depth 8 and leave Pubmed "
-    "out.",
+    "possible and are held against nothing. GGC's settings in Table 1 are not the paper's either: they were "
+    "settled with its published accuracies in view. No label is used. Quick runs stop at depth 8 and leave "
+    "Pubmed out.",
     claims=tuple(
-        Claim(
-            f"On {group}, GGC keeps more of the graph than SGC and GGCM more than S²GC, at depths 2, 4 and 8",
-            partial(_preserved, group=group),
-        )
+        Claim(f"On {group}, {text}, at every depth from 2 to 64", partial(_better, group=group, pairs=pairs))
         for group in CITATIONS
+        for text, pairs in _CLAIMS.items()
     ),
     x_title="iterations",
 )

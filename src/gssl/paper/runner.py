@@ -1,5 +1,6 @@
 """The one loop: every cell that is not in the store yet is computed and kept."""
 
+import math
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,6 +21,14 @@ class Job:
 
     cell: Cell
     seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Failure:
+    """A job that could not be done, and why."""
+
+    job: Job
+    reason: str
 
 
 def missing_jobs(
@@ -58,15 +67,37 @@ def missing_jobs(
     return list(jobs.values())
 
 
-def run(jobs: Iterable[Job], store: Store, on_job: Callable[[Job, float], None] | None = None) -> None:
+def kept_runs(artefacts: Iterable[Artefact], store: Store, *, seeds: int = SEEDS) -> int:
+    """Count the runs of some artefacts that the store has; those of other versions and settings do not count.
+
+    Examples
+    --------
+    >>> kept_runs([], Store("nowhere.jsonl"))
+    0
+    """
+    cells = [cell for artefact in artefacts for cell in artefact.cells()]
+    keys = {cell.key(seed) for cell in cells for seed in cell.seeds(seeds)}
+    return sum(key in store for key in keys)
+
+
+def run(
+    jobs: Iterable[Job], store: Store, on_job: Callable[[Job, float], None] | None = None
+) -> list[Failure]:
     """Compute each job and keep its values before the next one starts.
+
+    A job that fails, or yields a number that is none, is put aside and the others go on. One that another
+    process has done meanwhile is left out.
 
     Parameters
     ----------
     jobs : iterable of Job
     store : Store
     on_job : callable, optional
-        Called with each finished job and its seconds, for progress.
+        Called with each job when it is over and its seconds, for progress.
+
+    Returns
+    -------
+    list of Failure
 
     Examples
     --------
@@ -74,16 +105,33 @@ def run(jobs: Iterable[Job], store: Store, on_job: Callable[[Job, float], None] 
     >>> cell = Cell("classifier", "karate", {"method": "LabelPropagation"}, split="default")
     >>> store = Store(tempfile.mkdtemp() + "/records.jsonl")
     >>> run([Job(cell, 0)], store)
+    []
     >>> sorted(store.values(cell, 0))
     ['accuracy', 'iterations']
     """
+    failures = []
     for job in jobs:
         start = perf_counter()
-        with warnings.catch_warnings():
-            # the citation graphs are known to have nodes that no label reaches
-            warnings.simplefilter("ignore", GraphWarning)
-            values = MEASURES[job.cell.measure](job.cell, job.seed)
-        seconds = perf_counter() - start
-        store.add(job.cell, job.seed, values, seconds)
+        store.refresh()
+        if job.cell.key(job.seed) not in store:
+            try:
+                values = _values(job)
+            # whatever a method or its libraries raise, the jobs behind it can still be done
+            except Exception as error:
+                failures.append(Failure(job, " ".join(str(error).split()) or type(error).__name__))
+            else:
+                store.add(job.cell, job.seed, values, perf_counter() - start)
         if on_job is not None:
-            on_job(job, seconds)
+            on_job(job, perf_counter() - start)
+    return failures
+
+
+def _values(job: Job) -> dict[str, float]:
+    with warnings.catch_warnings():
+        # the citation graphs are known to have nodes that no label reaches
+        warnings.simplefilter("ignore", GraphWarning)
+        values = MEASURES[job.cell.measure](job.cell, job.seed)
+    for name, value in values.items():
+        if not math.isfinite(value):
+            raise ValueError(f"its {name} is {float(value)}, not a number.")
+    return values

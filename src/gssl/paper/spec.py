@@ -53,7 +53,11 @@ class Cell:
     needs: str = ""
 
     def identity(self, seed: int) -> dict[str, Any]:
-        """List all that a result depends on."""
+        """List all that a result depends on.
+
+        The version stands for the code: results of one version are kept although its code may have changed,
+        as it does in development. Delete records.jsonl then.
+        """
         return {
             "measure": self.measure,
             "dataset": self.dataset,
@@ -74,8 +78,14 @@ class Cell:
         return range(count if self.random else 1)
 
     @property
+    def title(self) -> str:
+        """What it computes, for a reader."""
+        names = ", ".join(dict.fromkeys(method_names(self.settings)))
+        return f"{self.measure} of {names or 'no method'} on {self.dataset}, labels: {self.budget}"
+
+    @property
     def available(self) -> bool:
-        """Whether gssl has every method that the settings name, and the data are here."""
+        """Whether every method that the settings name can be run, and the data are here."""
         return _is_here(self.needs) and all(has_estimator(name) for name in method_names(self.settings))
 
 

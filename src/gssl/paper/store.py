@@ -2,9 +2,12 @@
 
 import json
 import os
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from gssl.io.atomic import check_place
 from gssl.paper.spec import Cell
@@ -13,7 +16,9 @@ from gssl.paper.spec import Cell
 class Store:
     """Finished runs by key.
 
-    Lines are appended, flushed and synced one by one. A last line that a kill has torn is dropped.
+    Lines are appended, flushed and synced one by one, under a lock where the system has one, so that several
+    processes may fill one file. A last line that a kill has torn is dropped, and one that is damaged in the
+    middle is left where it is and skipped with a warning: its run is done anew.
 
     Parameters
     ----------
@@ -33,18 +38,46 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._records: dict[str, dict[str, Any]] = {}
-        if self.path.exists():
-            for number, line in enumerate(_whole_lines(self.path), start=1):
-                record = _parsed(line, self.path, number)
-                self._records[record["key"]] = record
-        else:
+        # how far the file has been read
+        self._n_bytes, self._n_lines = 0, 0
+        if not self.path.exists():
             check_place(self.path)
+            return
+        self.refresh()
+        if self._n_lines and not self._records:
+            raise ValueError(f"{self.path} holds no record of gssl paper: name another folder.")
 
     def __len__(self) -> int:
         return len(self._records)
 
     def __contains__(self, key: object) -> bool:
         return key in self._records
+
+    def refresh(self) -> None:
+        """Read what has been added to the file since it was last read, by whatever process."""
+        if not self.path.exists():
+            return
+        with self.path.open("rb") as stream:
+            if stream.seek(0, os.SEEK_END) < self._n_bytes:  # somebody has begun it anew
+                self._records, self._n_bytes, self._n_lines = {}, 0, 0
+            stream.seek(self._n_bytes)
+            # what follows the last line end is being written, or was torn by a kill
+            *lines, rest = stream.read().split(b"\n")
+            self._n_bytes = stream.tell() - len(rest)
+        for line in lines:
+            self._n_lines += 1
+            record = _parsed(line)
+            if record is not None:
+                self._records[record["key"]] = record
+            else:
+                warnings.warn(
+                    f"{self.path}, line {self._n_lines} is no record of gssl paper and skipped: remove it.",
+                    stacklevel=2,
+                )
+
+    def versions(self) -> list[str]:
+        """List the versions of gssl that the results are from."""
+        return sorted({str(record.get("version", "unknown")) for record in self._records.values()})
 
     def values(self, cell: Cell, seed: int) -> dict[str, float] | None:
         """Give what a run yielded, or None if it has not been run."""
@@ -66,40 +99,48 @@ class Store:
         }
         line = json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        if self.path.exists():
-            _drop_torn_end(self.path)
-        with self.path.open("a", encoding="ascii") as stream:
-            stream.write(line)
+        with self.path.open("ab+") as stream, _locked(stream):
+            # an end without a line end is torn only if nobody is writing it: the lock says so
+            _drop_torn_end(stream)
+            stream.write(line.encode("ascii"))
             stream.flush()
             os.fsync(stream.fileno())
-        self._records[key] = record
+        self.refresh()
 
 
-def _whole_lines(path: Path) -> list[bytes]:
-    """Give the lines that end; what follows the last line end was torn by a kill."""
-    return path.read_bytes().split(b"\n")[:-1]
+@contextmanager
+def _locked(stream: BinaryIO) -> Iterator[None]:
+    """Keep other processes from writing to a file, where the system can."""
+    try:
+        fcntl: Any = import_module("fcntl")
+    except ImportError:  # Windows: one process at a time
+        yield
+        return
+    fcntl.flock(stream, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(stream, fcntl.LOCK_UN)
 
 
-def _drop_torn_end(path: Path) -> None:
+def _drop_torn_end(stream: BinaryIO) -> None:
     """Cut off what follows the last line end, so that the next line does not join it."""
-    with path.open("rb+") as stream:
-        size = stream.seek(0, os.SEEK_END)
-        if not size:
-            return
-        stream.seek(size - 1)
-        if stream.read(1) == b"\n":
-            return
-        stream.seek(0)
-        stream.truncate(stream.read().rfind(b"\n") + 1)
+    size = stream.seek(0, os.SEEK_END)
+    if not size:
+        return
+    stream.seek(size - 1)
+    if stream.read(1) == b"\n":
+        return
+    stream.seek(0)
+    stream.truncate(stream.read().rfind(b"\n") + 1)
 
 
-def _parsed(line: bytes, path: Path, number: int) -> dict[str, Any]:
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """Read a line; None if it is no record."""
     try:
         record = json.loads(line)
-        if not isinstance(record["key"], str) or not isinstance(record["values"], dict):
-            raise TypeError
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(
-            f"{path}, line {number} is no record of gssl paper: remove the line, or name another folder."
-        ) from error
-    return dict(record)
+        if isinstance(record["key"], str) and isinstance(record["values"], dict):
+            return {"seconds": 0.0, **record}
+    except (ValueError, KeyError, TypeError):
+        pass
+    return None

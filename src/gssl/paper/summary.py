@@ -142,13 +142,14 @@ def _verdict(entry: Entry, difference: float | None) -> Verdict:
 
 def _values(entry: Entry, store: Store) -> Iterator[float]:
     """Give the values of all seeds that every cell of the entry has been run with."""
-    if not entry.cells or entry.cell is None:
+    # what has been run counts even where it could not be run again, for want of a package or a file
+    if entry.cell is None:
         return
     for seed in seeds_run(entry.cell, store):
-        value = (store.values(entry.cell, seed) or {})[entry.value]
-        if entry.minus is not None:
-            other = store.values(entry.minus, seed if entry.minus.random else 0)
-            if other is None:
-                return
-            value -= other[entry.value]
+        value = (store.values(entry.cell, seed) or {}).get(entry.value)
+        if value is not None and entry.minus is not None:
+            other = store.values(entry.minus, seed if entry.minus.random else 0) or {}
+            value = value - other[entry.value] if entry.value in other else None
+        if value is None:  # not run, or by a measure that did not tell it
+            return
         yield value

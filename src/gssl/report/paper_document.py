@@ -7,6 +7,7 @@ from markupsafe import Markup
 from gssl.paper import Result, grids
 from gssl.report.document import read_template
 from gssl.report.paper_charts import paper_chart
+from gssl.report.paper_facts import command, seeds_text, tolerance_text
 from gssl.report.paper_tables import LEGEND, claim_texts, line_text
 
 
@@ -39,6 +40,8 @@ def render_result(result: Result) -> bytes:
         artefact=result.artefact,
         grids=grids(result),
         claims=claim_texts(result),
+        command=command(result),
+        facts=f"{seeds_text(result)} · {tolerance_text(result)}",
         legend=LEGEND,
         figure=figure,
         style=Markup(read_template("page.css")),

@@ -6,7 +6,9 @@ from pathlib import Path
 from gssl.io import whole_file
 from gssl.paper import Line, Result
 from gssl.paper.sources import CITATIONS
+from gssl.paper.spec import Place
 from gssl.report.page import check_extra
+from gssl.report.paper_facts import command, seeds_text, tolerance_text
 from gssl.report.paper_tables import LEGEND, claim_texts, line_text, number, paper_markdown
 
 _BUDGET = """## The label budget
@@ -66,7 +68,7 @@ def section(result: Result) -> str:
     """Write all there is to say about an artefact as a section of Markdown."""
     artefact = result.artefact
     lines = [f"## {artefact.source}: {artefact.title}", ""]
-    lines += [f"`gssl paper run {artefact.name}` · {seeds_text(result)} · {artefact.unit}", ""]
+    lines += [f"`{command(result)}` · {seeds_text(result)} · {artefact.unit} · {tolerance_text(result)}", ""]
     if artefact.note:
         lines += [artefact.note, ""]
     lines += [paper_markdown(result), ""]
@@ -96,16 +98,6 @@ def miss_text(line: Line) -> str:
     return f"{place}: {ours} against {published} published ({sign}{difference}, {seeds})"
 
 
-def seeds_text(result: Result) -> str:
-    """Say how many seeds the means are over; methods without randomness need one."""
-    counts = sorted({line.n_seeds for line in result.lines if line.n_seeds})
-    if not counts:
-        return "not run yet"
-    if counts[-1] == 1:
-        return "seed 0"
-    return f"seeds 0–{counts[-1] - 1}" + (", one where nothing is random" if counts[0] == 1 else "")
-
-
 def reproduction_page(results: Sequence[Result]) -> str:
     """Write one page of Markdown about all artefacts, with every miss at the top.
 
@@ -133,7 +125,7 @@ def reproduction_page(results: Sequence[Result]) -> str:
         artefact = result.artefact
         table.append(
             f"| {artefact.source}: {artefact.title} | {hit + above + miss} | {hit} | {above} | {miss} "
-            f"| {absent} | `gssl paper run {artefact.name}` |"
+            f"| {absent} | `{command(result)}` |"
         )
     misses = [
         f"- `{result.artefact.name}`: {miss_text(line)}."
@@ -146,13 +138,13 @@ def reproduction_page(results: Sequence[Result]) -> str:
 
 def budget_text(results: Sequence[Result]) -> str:
     """Say what part of OGC's lead its labels have, with the numbers measured in Table 1 where they are."""
-    measured = {
-        line.entry.place: (line.ours, line.n_seeds)
-        for result in results
-        if result.artefact.name == "table1"
-        for line in result.lines
-        if line.ours is not None
-    }
+    measured: dict[Place, tuple[float, int]] = {}
+    repeat = ""
+    for result in results:
+        if result.artefact.name == "table1":
+            repeat = command(result)
+            lines = [line for line in result.lines if line.ours is not None]
+            measured = {line.entry.place: (line.ours or 0.0, line.n_seeds) for line in lines}
     rows = [[("", row, graph) for graph in CITATIONS] for row in ("OGC, train only", "OGC")]
     if not all(place in measured for places in rows for place in places):
         return _BUDGET.format(measured="")
@@ -160,7 +152,7 @@ def budget_text(results: Sequence[Result]) -> str:
     seeds = min(measured[place][1] for places in rows for place in places)
     return _BUDGET.format(
         measured=f": from the training labels alone OGC has {alone} on {' / '.join(CITATIONS)}, and {both} "
-        f"with the validation labels (public split, {seeds} seeds, `gssl paper run table1`)"
+        f"with the validation labels (public split, {seeds} seeds, `{repeat}`)"
     )
 
 
