@@ -72,3 +72,40 @@ def test_labels_needed_lie_on_the_line():
     assert labels_needed({10: 0.5, 20: 0.7, 30: 0.8}, 0.75) == 25.0
     assert labels_needed({10: 0.5}, 0.4) == 10.0
     assert labels_needed({10: 0.5}, 0.6) == float("inf")
+
+
+def test_only_nodes_whose_truth_is_known_are_labelled(data):
+    """Node 2 has no label that anybody knows; whoever chooses it gets the next best instead."""
+    graph = SimpleNamespace(**{**vars(data[0]), "labels": data[0].labels.copy()})
+    graph.labels[2] = -1
+    seen = []
+
+    class Noting(MadeUp):
+        def fit(self, X, y, adjacency=None):
+            seen.append(np.flatnonzero(y >= 0))
+            return super().fit(X, y, adjacency)
+
+    def choose(fitted, n):
+        return np.append(2, np.setdiff1d(np.arange(12), [*fitted.seen_, 2]))[:n]
+
+    for way in (None, choose):
+        seen.clear()
+        curve = list(label_curve(Noting(), graph, [3, 5, 8], way, random_state=4))
+        assert [point.n_labels for point in curve] == [3, 5, 8]
+        assert [len(nodes) for nodes in seen] == [3, 5, 8]
+        assert not any(2 in nodes for nodes in seen)
+
+
+def test_budgets_that_make_no_curve(data):
+    def refuse(fitted, n):
+        raise AssertionError("nothing is left to choose")
+
+    same = [point.n_labels for point in label_curve(MadeUp(), data[0], [4, 4], refuse)]
+    assert same == [4, 4]
+    for choose in (None, refuse):
+        with pytest.raises(ValueError, match="a budget of 3 labels is less than the 4 that are there"):
+            list(label_curve(MadeUp(), data[0], [4, 3], choose))
+        with pytest.raises(ValueError, match="a budget of 1 labels is less than the 2"):
+            list(label_curve(MadeUp(), data[0], [1], choose))
+        with pytest.raises(ValueError, match="leaves none of the 12 nodes"):
+            list(label_curve(MadeUp(), data[0], [12], choose))

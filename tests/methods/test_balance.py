@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import gssl
 from gssl.methods._balance import class_weights, read_priors
@@ -212,3 +215,46 @@ def test_a_saved_model_keeps_weights_and_priors(random_problem, tmp_path):
     assert loaded.head.class_weight == {0: 2.0}
     assert loaded.priors == {0: 0.5, 1: 0.3, 2: 0.2}
     np.testing.assert_array_equal(loaded.predict_proba(X, adjacency=A), model.predict_proba(X, adjacency=A))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced")),
+        RandomForestClassifier(20, class_weight="balanced_subsample", random_state=0),
+    ],
+    ids=["in a pipeline", "of each tree"],
+)
+def test_balanced_weights_are_found_wherever_a_head_has_them(random_problem, head):
+    X, A, y = random_problem.X, random_problem.A, random_problem.y
+    P = [
+        gssl.EmbeddingClassifier(gssl.SGC(), head=head, priors=priors)
+        .fit(X, y, adjacency=A)
+        .label_distributions_
+        for priors in (None, "uniform")
+    ]
+    np.testing.assert_allclose(P[1], P[0], atol=1e-12)
+
+
+def test_weights_in_a_pipeline_go_by_the_classes_of_y(problem):
+    names = np.array(["oak", "fir", "elm", None], dtype=object)[problem.y]
+    head = make_pipeline(StandardScaler(), LogisticRegression(class_weight={"oak": 5.0, "elm": 0.2}))
+    model = gssl.EmbeddingClassifier(gssl.SGC(), head=head).fit(problem.X, names, adjacency=problem.A)
+    assert model.head_[-1].class_weight == {2: 5.0, 0: 0.2}
+    assert head[-1].class_weight == {"oak": 5.0, "elm": 0.2}
+
+
+def test_weights_that_priors_cannot_take_back_are_refused_before_the_work(problem, monkeypatch):
+    def fit(self, *rest):
+        raise AssertionError("the head was fitted")
+
+    monkeypatch.setattr(VotingClassifier, "fit", fit)
+    monkeypatch.setattr(LogisticRegression, "fit", fit)
+    two = [("a", LogisticRegression()), ("b", LogisticRegression(class_weight="balanced"))]
+    for head, said in (
+        (VotingClassifier(two, voting="soft"), "a__class_weight and b__class_weight of the head differ"),
+        (LogisticRegression(class_weight="even"), "class_weight must be None"),
+    ):
+        model = gssl.EmbeddingClassifier(gssl.SGC(), head=head, priors="uniform")
+        with pytest.raises(ValueError, match=said):
+            model.fit(problem.X, problem.y, adjacency=problem.A)

@@ -243,3 +243,33 @@ def test_what_can_be_updated(problem, make, tmp_path):
     gssl.save(model, tmp_path / "model.gssl")
     loaded = gssl.load(tmp_path / "model.gssl")
     np.testing.assert_array_equal(loaded.label_distributions_, expected)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        gssl.OGC(random_state=0, priors=[1, 2, 3]),
+        gssl.EmbeddingClassifier(gssl.SGC(), priors=[1, 2, 3]),
+        gssl.EmbeddingClassifier(gssl.SGC(), head=gssl.LogisticHead(class_weight={2: 3.0})),
+        gssl.AutoClassifier(depth=2, priors=[1, 2, 3]),
+    ],
+    ids=["ogc", "priors", "weights", "auto"],
+)
+def test_labels_that_are_refused_change_nothing(problem, model):
+    model = copy.deepcopy(model).fit(problem.X, problem.y, adjacency=problem.A)
+    before = copy.deepcopy(model)
+    two = np.where(problem.y == 2, -1, problem.y)
+    with pytest.raises(ValueError, match=r"priors must be 2 numbers|class_weight names 2"):
+        model.update_labels(two)
+    for name in ("classes_", "_fit_codes", "reached_", "label_distributions_", "transduction_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(before, name))
+    expected = before.predict(problem.X, adjacency=problem.A)
+    np.testing.assert_array_equal(model.predict(problem.X, adjacency=problem.A), expected)
+
+
+def test_validation_that_is_refused_leaves_the_head(problem):
+    model = gssl.EmbeddingClassifier(gssl.SGC()).fit(problem.X, problem.y, adjacency=problem.A)
+    expected = model.predict_proba(problem.X, adjacency=problem.A)
+    with pytest.raises(ValueError, match="validation nodes are of use"):
+        model.update_labels(problem.y, validation=np.flatnonzero(problem.y >= 0)[:1])
+    np.testing.assert_array_equal(model.predict_proba(problem.X, adjacency=problem.A), expected)

@@ -168,7 +168,7 @@ def test_abstaining_speaks_the_callers_language(blocks):
         whole.transduction(abstain=70)
 
 
-def test_sets_follow_alpha_and_say_how_often_they_hold(blocks):
+def test_sets_follow_alpha_and_say_how_often_they_hold(blocks, tmp_path):
     X, A, y, truth = blocks
     model = gssl.CalibratedClassifier(gssl.OGC(random_state=0)).fit(X, y, adjacency=A)
     test = (y == -1) & (truth != -1)
@@ -182,6 +182,11 @@ def test_sets_follow_alpha_and_say_how_often_they_hold(blocks):
     assert found.n_labels == 48
     assert abs(found.coverage - 0.7) < 0.2
     assert model.coverage_.coverage == model.coverage(0.1).coverage
+    kept = model.coverage_
+    assert model.coverage_ is kept
+    gssl.save(model, tmp_path / "m.gssl")
+    assert gssl.load(tmp_path / "m.gssl").coverage_.coverage == kept.coverage
+    assert model.fit(X, y, adjacency=A).coverage_ is not kept
 
 
 def test_one_label_per_class_calibrates_nothing_and_says_so():
@@ -217,3 +222,15 @@ def test_bad_parameters(blocks, changes, said):
     X, A, y, _ = blocks
     with pytest.raises(ValueError, match=said):
         gssl.CalibratedClassifier().set_params(**changes).fit(X, y, adjacency=A)
+
+
+def test_errors_of_the_classifier_come_through(blocks):
+    """Whatever an error says: only labels that are too few are no error."""
+
+    class Moody(gssl.LabelPropagation):
+        def _distributions_without(self, hidden):
+            raise ValueError("a hidden fault")
+
+    X, A, y, _ = blocks
+    with pytest.raises(ValueError, match="a hidden fault"):
+        gssl.CalibratedClassifier(Moody()).fit(X, y, adjacency=A)

@@ -67,3 +67,47 @@ def test_each_label_is_judged_by_the_others():
 def test_alpha_is_a_share(alpha):
     with pytest.raises(ValueError, match="alpha is the share"):
         conformal_thresholds(np.eye(2), np.array([0, 1]), alpha, mondrian=False)
+
+
+@pytest.mark.parametrize("mondrian", [False, True])
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("m", [1, 2, 9, 60])
+def test_one_sort_says_what_leaving_each_out_says(m, alpha, mondrian):
+    rng = np.random.default_rng(m)
+    P, codes = drawn(m, rng)
+    P = np.round(P, 1)  # so that there are ties
+    sets = np.zeros(P.shape, dtype=bool)
+    for i in range(m):
+        others = np.arange(m) != i
+        thresholds = conformal_thresholds(P[others], codes[others], alpha, mondrian=mondrian)
+        sets[i] = label_sets(P[[i]], thresholds)[0]
+    expected, found = coverage(sets, codes), held_out_coverage(P, codes, alpha, mondrian=mondrian)
+    assert found.coverage == expected.coverage
+    assert (found.mean_size, found.singles) == (expected.mean_size, expected.singles)
+    np.testing.assert_array_equal(found.by_class, expected.by_class)
+
+
+@pytest.mark.parametrize("mondrian", [False, True])
+def test_many_labels_are_judged_by_a_few_sorts(mondrian, monkeypatch):
+    calls = []
+    for name in ("sort", "argsort"):
+        whole = getattr(np, name)
+        monkeypatch.setattr(np, name, lambda values, whole=whole: calls.append(len(values)) or whole(values))
+    P, codes = drawn(3000, np.random.default_rng(0))
+    calls.clear()
+    found = held_out_coverage(P, codes, 0.1, mondrian=mondrian)
+    assert sum(calls) <= 3 * 3000
+    assert abs(found.coverage - 0.9) < 0.01
+
+
+def test_slack_is_that_of_the_numbers():
+    """Single precision may miss its own threshold by a ten-millionth, double precision not by a billionth."""
+    p = 0.3
+    single = np.array([[1 - p, p]], dtype=np.float32)
+    assert single[0, 1].astype(np.float64) != p
+    for thresholds in (1 - p, 1 - p - 1e-7):
+        assert label_sets(single, np.full(2, thresholds)).all()
+    assert not label_sets(single, np.full(2, 1 - p - 1e-5))[0, 1]
+    double = np.array([[1 - p, p]])
+    assert label_sets(double, np.full(2, 1 - p)).all()
+    assert not label_sets(double, np.full(2, 1 - p - 1e-13))[0, 1]

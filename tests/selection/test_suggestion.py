@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array, csr_array
 
 import gssl
 from gssl.selection import suggestions
@@ -87,3 +88,45 @@ def test_a_loaded_model_asks_for_its_graph(cliques, tmp_path):
     for n in (0, -1, 2.5, True):
         with pytest.raises(ValueError, match="how many nodes to suggest"):
             gssl.suggest(model, n)
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Two blocks of twenty nodes, and more features than a signature has columns."""
+    data = gssl.datasets.make_block_graph(40, 120, 300, 2, features="dense", random_state=0)
+    y = np.full(40, -1)
+    for code in (0, 1):
+        y[np.flatnonzero(data.labels == code)[0]] = code
+    return data.features, data.adjacency, y
+
+
+def test_features_are_read_in_every_form(wide):
+    X, A, y = wide
+    model = gssl.EmbeddingClassifier(gssl.SGC()).fit(X, y, adjacency=A)
+    expected = gssl.suggest(model, 4)
+    for form in (csr_array(X), csc_array(X), np.asfortranarray(X), X.tolist()):
+        np.testing.assert_array_equal(gssl.suggest(model, 4, X=form, adjacency=A), expected)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array, csc_array])
+def test_features_of_other_nodes_are_refused(wide, form):
+    X, A, y = wide
+    model = gssl.EmbeddingClassifier(gssl.SGC()).fit(X, y, adjacency=A)
+    with pytest.raises(ValueError, match="X has 5 rows but the model was fitted to 40 nodes"):
+        gssl.suggest(model, 4, X=form(X[:5]), adjacency=A)
+    with pytest.raises(ValueError, match="299 features"):
+        gssl.suggest(model, 4, X=form(X[:, 1:]), adjacency=A)
+    broken = X.copy()
+    broken[3, 7] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        gssl.suggest(model, 4, X=form(broken), adjacency=A)
+
+
+def test_what_is_given_stands_for_what_is_kept(wide):
+    X, A, y = wide
+    plain = gssl.LabelPropagation().fit(None, y, adjacency=A)
+    expected = gssl.suggest(plain, 4, X=X, adjacency=A)
+    np.testing.assert_array_equal(gssl.suggest(plain, 4, X=X), expected)
+    assert gssl.suggest(plain, 4).tolist() != expected.tolist()
+    model = gssl.EmbeddingClassifier(gssl.SGC()).fit(X, y, adjacency=A)
+    np.testing.assert_array_equal(gssl.suggest(model, 4, adjacency=A), gssl.suggest(model, 4))

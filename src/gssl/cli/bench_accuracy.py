@@ -102,7 +102,9 @@ def run_suggest(bench: Bench, talk: Talk) -> None:
     model = EmbeddingClassifier(GGCM())
     grids, notes = [], []
     for graph, data in bench.data():
-        budgets = [per_class * data.n_classes for per_class in _BATCHES]
+        n_known = np.count_nonzero(data.labels >= 0)
+        # some nodes must be left to judge by
+        budgets = [n for n in (k * data.n_classes for k in _BATCHES) if n < n_known]
         points: list[tuple[str, CurvePoint]] = []
         for choose in (None, suggest):
             curves = (
@@ -112,24 +114,26 @@ def run_suggest(bench: Bench, talk: Talk) -> None:
                 points.append((graph, point))
         title = f"GGCM on {graph}: accuracy % on all unlabelled nodes by number of labels, {_seeds(bench)}."
         grids.append(curve_grid(points, title))
-        notes.append(_verdict(graph, [point for _, point in points], budgets[-1]))
+        notes.append(_verdict(graph, [point for _, point in points]))
     bench.finish("suggest", grids, notes, talk)
 
 
-def _verdict(graph: str, points: list[CurvePoint], most: int) -> str:
-    curves = {
-        how: {
-            n: float(np.mean([p.accuracy for p in points if p.how == how and p.n_labels == n]))
-            for n in sorted({p.n_labels for p in points})
-        }
-        for how in ("random", "suggested")
-    }
-    goal = curves["random"][most]
-    needed = labels_needed(curves["suggested"], goal)
-    return (
-        f"{graph}: random picks reach {goal:.1%} with {most} labels; suggested ones with {needed:.0f}, "
-        f"{needed / most:.0%} of them."
-    )
+def _verdict(graph: str, points: list[CurvePoint]) -> str:
+    random, suggested = (_curve([p for p in points if p.how == how]) for how in ("random", "suggested"))
+    most = max(random)
+    needed = labels_needed(suggested, random[most])
+    said = f"{graph}: random picks reach {random[most]:.1%} with {most} labels; suggested ones "
+    if needed == float("inf"):
+        return f"{said}do not with {max(suggested)}."
+    return f"{said}with {needed:.0f}, {needed / most:.0%} of them."
+
+
+def _curve(points: list[CurvePoint]) -> dict[int, float]:
+    """Average accuracy for every number of labels that was reached: suggestions may run out before."""
+    by_number: dict[int, list[float]] = {}
+    for point in points:
+        by_number.setdefault(point.n_labels, []).append(point.accuracy)
+    return {n: float(np.mean(found)) for n, found in by_number.items()}
 
 
 def _draw(data: Dataset, how: str, seed: int) -> Any:

@@ -164,9 +164,11 @@ def label_curve(
     model : classifier
     data : object with ``features``, ``adjacency`` and ``labels``
     budgets : iterable of int
-        How many labels there are after each batch, increasing.
+        How many labels there are after each batch, increasing; the first is at least one for each class.
     choose : callable, or None
-        Takes the fitted model and how many nodes to label, gives their indices; None draws them at random.
+        Takes the fitted model and how many nodes to label, gives their indices, the best first; None draws
+        them at random. Only nodes whose label is known are labelled, so where some are not, it is asked for
+        so many more.
     random_state : int, default=0
 
     Yields
@@ -186,13 +188,14 @@ def label_curve(
     shuffled = rng.permutation(known)
     _, first = np.unique(data.labels[shuffled], return_index=True)
     labelled = shuffled[np.sort(first)]
-    order = shuffled[~np.isin(shuffled, labelled)]
     fitted = None
     for budget in budgets:
-        n = budget - len(labelled)
-        rest = order[~np.isin(order, labelled)]
-        new = rest[:n] if choose is None or fitted is None else choose(fitted, n)[:n]
-        labelled = np.concatenate([labelled, new])
+        n = _batch(budget, len(labelled), len(known))
+        picks = shuffled
+        if n and choose is not None and fitted is not None:
+            picks = np.asarray(choose(fitted, n + len(data.labels) - len(known)))
+        left = np.setdiff1d(known, labelled)
+        labelled = np.concatenate([labelled, picks[np.isin(picks, left)][:n]])
         fitted = _fit(model, data, labelled)
         left = np.setdiff1d(known, labelled)
         yield CurvePoint(
@@ -229,6 +232,21 @@ def labels_needed(curve: Mapping[int, float], accuracy: float) -> float:
             return float(before[0] + (n - before[0]) * (accuracy - before[1]) / (reached - before[1]))
         before = n, reached
     return float("inf")
+
+
+def _batch(budget: int, n_labelled: int, n_known: int) -> int:
+    """Count the labels that a budget adds."""
+    if budget < n_labelled:
+        raise ValueError(
+            f"a budget of {budget} labels is less than the {n_labelled} that are there already: give budgets "
+            "that increase, the first of at least one label for each class."
+        )
+    if budget >= n_known:
+        raise ValueError(
+            f"a budget of {budget} labels leaves none of the {n_known} nodes whose label is known to judge "
+            "by: give a smaller one."
+        )
+    return budget - n_labelled
 
 
 def _fit(model: Any, data: Any, labelled: np.ndarray) -> Any:

@@ -90,8 +90,9 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("classifier_", "model"),
         Fitted("held_out_distributions_", "float", ("h", "c")),
         Fitted("held_out_codes_", "code", ("h",)),
-        # it follows from what hidden labels said
+        # they follow from what hidden labels said
         Fitted("calibration_", "transient", optional=True),
+        Fitted("coverage_", "transient", optional=True),
     ),
     "AutoClassifier": (
         Fitted("coef_", "float", ("t", "d", "c"), optional=True),

@@ -1,6 +1,8 @@
 """Methods with labels: what they check, keep and predict alike."""
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -69,10 +71,24 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _restart(self, y: Any) -> np.ndarray:
         """Take other labels for the nodes of fit; give their class codes."""
         A = self._kept_inputs().A
-        self.classes_, codes = encode_labels(y, n_nodes=A.shape[0])
-        self._fit_codes = codes
+        classes, codes = encode_labels(y, n_nodes=A.shape[0])
+        if self.priors is not None:
+            # to refuse them while the model is as it was
+            read_priors(self.priors, classes, codes[codes != UNLABELLED])
+        self.classes_, self._fit_codes = classes, codes
         self.reached_ = _reached(A, codes)
         return codes
+
+    @contextmanager
+    def _unless_refused(self) -> Iterator[None]:
+        """Leave the model as it was where other labels are refused halfway."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _kept_inputs(self) -> FitInputs:
         """Give features and graph of fit."""

@@ -153,13 +153,16 @@ class EmbeddingClassifier(GraphClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
-        return self._learn(self._restart(y), validation)
+        with self._unless_refused():
+            return self._learn(self._restart(y), validation)
 
     def _learn(self, codes: np.ndarray, validation: Any) -> Self:
         """Fit the head to labels, and predict all nodes."""
         X, A = self._fit_inputs.X, self._fit_inputs.A
         self.head_ = self._make_head()
         training, held_out = self._rows(codes, validation)
+        weights = self._class_weights(codes, training)
+        self._read_priors(weights)  # to refuse them before the work
         rows = self._embed_rows(np.concatenate([training, held_out]))
         U_train, U_held_out = rows[: len(training)], rows[len(training) :]
         if len(held_out):
@@ -167,7 +170,7 @@ class EmbeddingClassifier(GraphClassifier):
         else:
             self.head_.fit(U_train, codes[training])
         P = self._distributions(X, self._fit_filters(), self.__dict__.get("embedding_"))
-        return self._finish(P, self._informed(X, A), self._class_weights(codes, training))
+        return self._finish(P, self._informed(X, A), weights)
 
     def _fit_filters(self) -> FiltersOf:
         fit = self._fit_inputs
@@ -275,17 +278,25 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _encode_weights(self, head: Any) -> Any:
         """Name classes as the head will know them: by their codes."""
-        weights = head.get_params(deep=False).get("class_weight")
-        if isinstance(weights, dict):
-            places = class_places(weights, self.classes_, "class_weight")
-            head.set_params(class_weight=dict(zip(places, weights.values(), strict=True)))
+        for name, weights in _class_weight_parameters(head).items():
+            if isinstance(weights, dict):
+                places = class_places(weights, self.classes_, "class_weight")
+                head.set_params(**{name: dict(zip(places, weights.values(), strict=True))})
         return head
 
     def _class_weights(self, codes: np.ndarray, training: np.ndarray) -> np.ndarray | None:
         """Give what a label of each class counted for the head; validation labels counted nothing."""
         if self.priors is None:
             return None
-        class_weight = self.head_.get_params(deep=False).get("class_weight")
+        given = _class_weight_parameters(self.head_)
+        class_weight = next(iter(given.values()), None)
+        if any(other != class_weight for other in given.values()):
+            raise ValueError(
+                f"priors need to know what a label counted, but {' and '.join(given)} of the head differ: "
+                "give them alike, or leave priors out."
+            )
+        if isinstance(class_weight, str) and class_weight == "balanced_subsample":
+            class_weight = "balanced"  # of each tree, so on average that of all labels
         every = np.arange(len(self.classes_))
         weights = class_weights(class_weight, every, codes[training])
         counts = np.bincount(codes[training], minlength=len(every))
@@ -314,3 +325,9 @@ class EmbeddingClassifier(GraphClassifier):
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
         filters = Filters(A_hat)
         return self._distributions(X, lambda k: filters)
+
+
+def _class_weight_parameters(head: Any) -> dict[str, Any]:
+    """Give every ``class_weight`` of a head and of the estimators inside it, as those of a pipeline."""
+    parameters = head.get_params(deep=True).items()
+    return {name: value for name, value in parameters if name.rpartition("__")[2] == "class_weight"}

@@ -252,8 +252,12 @@ class OGC(GraphClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
-        X = self._kept_inputs().X
-        codes = self._restart(y)
+        with self._unless_refused():
+            return self._relearn(self._restart(y))
+
+    def _relearn(self, codes: np.ndarray) -> Self:
+        """Fit the predictor alone to labels."""
+        X = self._fit_inputs.X
         labelled = np.flatnonzero(codes != UNLABELLED)
         Y = one_hot(codes[labelled], len(self.classes_), X.dtype)
         rows, scores = self._products(len(self._fit.known.missing(labelled)))

@@ -149,8 +149,9 @@ class AutoClassifier(GraphClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
-        self._restart(y)
-        return self._choose()
+        with self._unless_refused():
+            self._restart(y)
+            return self._choose()
 
     def _choose(self) -> Self:
         """Choose models for the inputs and labels that are kept, and predict every node."""

@@ -13,7 +13,7 @@ from gssl.graph import GraphWarning, warn_user
 from gssl.methods import EmbeddingClassifier
 from gssl.methods._classifier import GraphClassifier
 from gssl.methods._inputs import check_number
-from gssl.methods._labels import decode_labels
+from gssl.methods._labels import UNLABELLED, decode_labels
 from gssl.operators import NormalizedAdjacency
 from gssl.selection.calibration import FITS, Calibration, calibrate
 from gssl.selection.conformal import Coverage, conformal_thresholds, held_out_coverage, label_sets
@@ -126,7 +126,7 @@ class CalibratedClassifier(GraphClassifier):
         self
         """
         self._check_parameters()
-        for name in ("classifier_", "calibration_"):
+        for name in ("classifier_", "calibration_", "coverage_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         X, A, codes = self._start(X, y, adjacency)
         X = X if X.shape[1] else None
@@ -152,15 +152,16 @@ class CalibratedClassifier(GraphClassifier):
         check_number(self, "random_state", low=0, whole=True)
 
     def _hide_labels(self, X: Any, A: csr_array | None) -> None:
-        try:
-            found = held_out_distributions(self.classifier_, X, A, self.folds, self.random_state)
-            self.held_out_distributions_, self.held_out_codes_ = found.distributions, found.codes
-        except ValueError as error:
-            if "hidden" not in str(error):
-                raise
-            warn_user(f"the confidence is not calibrated: {error}")
+        if np.bincount(self._fit_codes[self._fit_codes != UNLABELLED]).max() < 2:
+            warn_user(
+                "the confidence is not calibrated: every class has one label only, so none can be hidden; "
+                "label a second node of some class."
+            )
             self.held_out_distributions_ = np.empty((0, len(self.classes_)))
             self.held_out_codes_ = np.empty(0, dtype=np.int64)
+            return
+        found = held_out_distributions(self.classifier_, X, A, self.folds, self.random_state)
+        self.held_out_distributions_, self.held_out_codes_ = found.distributions, found.codes
 
     @cached_property
     def calibration_(self) -> Calibration:
@@ -236,7 +237,7 @@ class CalibratedClassifier(GraphClassifier):
             )
         return held_out_coverage(*self._judged(), alpha, mondrian=mondrian)
 
-    @property
+    @cached_property
     def coverage_(self) -> Coverage:
         """The coverage of sets at α = 0.1."""
         return self.coverage()

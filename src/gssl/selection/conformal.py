@@ -51,9 +51,7 @@ def conformal_thresholds(P: np.ndarray, codes: np.ndarray, alpha: float, *, mond
     >>> conformal_thresholds(P, np.zeros(19, dtype=int), alpha=0.1, mondrian=False)
     array([0.9, 0.9])
     """
-    if isinstance(alpha, bool) or not 0.0 < alpha < 1.0:
-        raise ValueError(f"alpha is the share of sets that may miss, between 0 and 1, not {alpha!r}.")
-    scores = 1.0 - np.asarray(P, dtype=np.float64)[np.arange(len(codes)), codes]
+    scores = _scores(P, codes, alpha)
     if not mondrian:
         return np.full(P.shape[1], _quantile(scores, alpha))
     return np.array([_quantile(scores[codes == k], alpha) for k in range(P.shape[1])])
@@ -65,8 +63,8 @@ def label_sets(P: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     P : ndarray of shape (n, c)
-    thresholds : ndarray of shape (c,)
-        From :func:`conformal_thresholds`.
+    thresholds : ndarray of shape (c,) or (n, c)
+        From :func:`conformal_thresholds`; or for each node its own.
 
     Returns
     -------
@@ -78,8 +76,9 @@ def label_sets(P: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     array([[ True, False],
            [ True,  True]])
     """
-    # a hair of slack: 1 − P of the label that is the threshold must not miss it by rounding
-    sets = 1.0 - np.asarray(P, dtype=np.float64) <= thresholds + 1e-12
+    # a hair of slack: 1 − P of the label that is the threshold must not miss it by the rounding of P
+    slack = 4.0 * float(np.finfo(np.result_type(P, np.float32)).eps)
+    sets = 1.0 - np.asarray(P, dtype=np.float64) <= thresholds + slack
     sets[np.arange(len(P)), P.argmax(axis=1)] = True
     return np.asarray(sets)
 
@@ -117,7 +116,12 @@ def coverage(sets: np.ndarray, codes: np.ndarray) -> Coverage:
 
 
 def held_out_coverage(P: np.ndarray, codes: np.ndarray, alpha: float, *, mondrian: bool) -> Coverage:
-    """Estimate the coverage of sets from the hidden labels themselves, each judged by the others.
+    r"""Estimate the coverage of sets from the hidden labels themselves, each judged by the others.
+
+    .. math:: t_i = s_{(r + [\mathrm{rank}_i \le r])}, \qquad r = \lceil m (1 - \alpha) \rceil
+
+    Of m sorted scores :math:`s_{(1)} \le s_{(2)} \le \dots`, leaving out one at or before the r-th place
+    moves the next into it: one sort serves all nodes, or with ``mondrian`` all of a class.
 
     Parameters
     ----------
@@ -138,15 +142,41 @@ def held_out_coverage(P: np.ndarray, codes: np.ndarray, alpha: float, *, mondria
     >>> held_out_coverage(P, np.repeat([0, 1], [40, 10]), alpha=0.25, mondrian=False).coverage
     0.8
     """
-    sets = np.zeros(P.shape, dtype=bool)
-    for i in range(len(codes)):
-        others = np.arange(len(codes)) != i
-        thresholds = conformal_thresholds(P[others], codes[others], alpha, mondrian=mondrian)
-        sets[i] = label_sets(P[[i]], thresholds)[0]
-    return coverage(sets, codes)
+    scores = _scores(P, codes, alpha)
+    if mondrian:
+        # a node has a part in the threshold of its own class only
+        thresholds = np.tile(conformal_thresholds(P, codes, alpha, mondrian=True), (len(codes), 1))
+        for k in np.unique(codes):
+            thresholds[codes == k, k] = _quantiles_without(scores[codes == k], alpha)
+    else:
+        thresholds = np.repeat(_quantiles_without(scores, alpha)[:, None], P.shape[1], axis=1)
+    return coverage(label_sets(P, thresholds), codes)
+
+
+def _scores(P: np.ndarray, codes: np.ndarray, alpha: float) -> np.ndarray:
+    if isinstance(alpha, bool) or not 0.0 < alpha < 1.0:
+        raise ValueError(f"alpha is the share of sets that may miss, between 0 and 1, not {alpha!r}.")
+    return np.asarray(1.0 - np.asarray(P, dtype=np.float64)[np.arange(len(codes)), codes])
+
+
+def _rank(n_scores: int, alpha: float) -> int:
+    # the small number keeps 0.9 × 20 from being more than 18
+    return int(np.ceil((n_scores + 1) * (1.0 - alpha) - 1e-9))
 
 
 def _quantile(scores: np.ndarray, alpha: float) -> float:
-    # the small number keeps 0.9 × 20 from being more than 18
-    rank = int(np.ceil((len(scores) + 1) * (1.0 - alpha) - 1e-9))
+    rank = _rank(len(scores), alpha)
     return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else np.inf
+
+
+def _quantiles_without(scores: np.ndarray, alpha: float) -> np.ndarray:
+    """Give for each score the quantile of all others."""
+    m = len(scores)
+    rank = _rank(m - 1, alpha)
+    if rank > m - 1:
+        return np.full(m, np.inf)
+    order = np.argsort(scores)
+    thresholds = np.empty(m)
+    thresholds[order[:rank]] = scores[order[rank]]
+    thresholds[order[rank:]] = scores[order[rank - 1]]
+    return thresholds

@@ -1,4 +1,4 @@
-"""Label spreading judged on hidden labels, all folds side by side."""
+"""Label spreading judged on hidden labels, one fold after the other."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -16,6 +16,10 @@ from gssl.selection.search import Labels, score_error
 Hop = Callable[[np.ndarray], np.ndarray]
 # nodes whose labels were hidden, and what was said about them
 Hidden: TypeAlias = tuple[np.ndarray, np.ndarray]
+# the part of the fixed point that may be missing, and the fewest and most steps towards it: few would not
+# come far enough from a label to say anything
+_MISSING = 0.01
+_FEWEST, _MOST = 32, 1000
 
 
 def judge_spreading(
@@ -55,13 +59,14 @@ def judge_spreading(
 
 
 def spread_hidden(
-    hop: Hop, codes: np.ndarray, alpha: float = 0.9, n_folds: int = 5, steps: int = 32
+    hop: Hop, codes: np.ndarray, alpha: float = 0.9, n_folds: int = 5, steps: int | None = None
 ) -> Hidden:
     r"""Say what label spreading thinks of labels that were hidden from it, each of them once.
 
     .. math:: F \leftarrow \alpha D^{-1/2} A D^{-1/2} F + (1 - \alpha) Y
 
-    Every fold is a few columns more, so all of them are one run over the graph.
+    After k steps a part :math:`\alpha^k` of the fixed point is missing, which is what predicts in the end.
+    Folds are run one after the other, so there is never more than a column for each class.
 
     Parameters
     ----------
@@ -71,8 +76,8 @@ def spread_hidden(
         Class codes, −1 where unlabelled; some class has two labels.
     alpha : float, default=0.9
     n_folds : int, default=5
-    steps : int, default=32
-        Enough to tell a good model from a bad one.
+    steps : int, optional
+        So many that 1 % is missing if None, but 32 to 1000.
 
     Returns
     -------
@@ -89,14 +94,20 @@ def spread_hidden(
     """
     n_classes = int(codes.max()) + 1
     folds = label_folds(codes, n_folds, random_state=0)
-    Y = np.zeros((len(codes), len(folds), n_classes))
-    known = np.flatnonzero(codes != UNLABELLED)
-    Y[known] = (1.0 - alpha) * one_hot(codes[known], n_classes, Y.dtype)[:, None]
-    for fold, hidden in enumerate(folds):
-        Y[hidden, fold] = 0.0
-    wide = Y.reshape(len(codes), -1)
-    F = last(iterate(lambda F, k: alpha * hop(F) + wide, wide, range(steps))).reshape(Y.shape)
+    if steps is None:
+        steps = int(np.clip(np.ceil(np.log(_MISSING) / np.log(alpha)), _FEWEST, _MOST))
+    ks = range(steps)
+    labelled = np.flatnonzero(codes != UNLABELLED)
+    said = []
+    for hidden in folds:
+        shown = np.setdiff1d(labelled, hidden)
+        Y = np.zeros((len(codes), n_classes))
+        Y[shown] = (1.0 - alpha) * one_hot(codes[shown], n_classes, Y.dtype)
+        said.append(_spread(hop, Y, alpha, ks)[hidden])
     nodes = np.concatenate(folds)
-    said = np.concatenate([F[hidden, fold] for fold, hidden in enumerate(folds)])
     order = np.argsort(nodes)
-    return nodes[order], rows_to_distributions(said[order])
+    return nodes[order], rows_to_distributions(np.concatenate(said)[order])
+
+
+def _spread(hop: Hop, Y: np.ndarray, alpha: float, ks: range) -> np.ndarray:
+    return last(iterate(lambda F, k: alpha * hop(F) + Y, Y, ks))

@@ -9,6 +9,7 @@ from sklearn.utils.random import sample_without_replacement
 
 from gssl.graph import check_adjacency
 from gssl.methods import SSGC
+from gssl.methods._inputs import check_features
 from gssl.methods._labels import UNLABELLED
 from gssl.operators import multiply
 
@@ -76,7 +77,8 @@ def suggest(model: Any, n: int = 20, *, X: Any = None, adjacency: Any = None) ->
     n : int, default=20
         At most so many; fewer where nothing is left that would help.
     X, adjacency : optional
-        The features and the graph of fit. Only a model that was loaded from a file needs them.
+        The features and the graph of fit. Only a model that was loaded from a file needs them; where one of
+        them is given to another model, it stands for the one that the model has kept.
 
     Returns
     -------
@@ -257,12 +259,21 @@ def _some(nodes: np.ndarray) -> np.ndarray:
 
 
 def _inputs(model: Any, X: Any, adjacency: Any) -> tuple[Any, csr_array]:
-    if adjacency is not None:
-        return X, check_adjacency(adjacency, n_nodes=len(model._fit_codes))
-    if not hasattr(model, "_fit_inputs"):
+    """Check what is given, and take from the model what is not."""
+    kept: Any = getattr(model, "_fit_inputs", None)
+    if adjacency is None and kept is None:
         raise ValueError(
             "a model that was loaded from a file is without its graph: give suggest adjacency=, and X= where "
             "there are features."
         )
-    kept = model._fit_inputs
-    return kept.X, kept.A
+    n = len(model._fit_codes)
+    A = kept.A if adjacency is None else check_adjacency(adjacency, n_nodes=n)
+    if X is None:
+        return None if kept is None else kept.X, A
+    X = check_features(model, X, reset=False)
+    if X.shape[0] != n:
+        raise ValueError(
+            f"X has {X.shape[0]} rows but the model was fitted to {n} nodes: give suggest the "
+            "features of fit."
+        )
+    return X, A
