@@ -76,7 +76,7 @@ def write_chart(folder: str | Path, result: Result) -> list[Path]:
     """
     spec = paper_chart(result)
     drawn: dict[str, Any] = {
-        ".svg": vl_convert.vegalite_to_svg(spec).encode(),
+        ".svg": draw_svg(result),
         ".png": vl_convert.vegalite_to_png(spec, scale=2),
         "-chart.html": vl_convert.vegalite_to_html(spec, bundle=True).encode(),
     }
@@ -87,6 +87,20 @@ def write_chart(folder: str | Path, result: Result) -> list[Path]:
             part.write_bytes(content)
         written.append(path)
     return written
+
+
+def draw_svg(result: Result) -> bytes:
+    """Draw a figure as SVG.
+
+    Parameters
+    ----------
+    result : Result
+
+    Returns
+    -------
+    bytes
+    """
+    return bytes(vl_convert.vegalite_to_svg(paper_chart(result)).encode())
 
 
 def _rows(result: Result) -> list[Spec]:

@@ -1,6 +1,6 @@
 """Files about the paper's artefacts: Markdown, HTML, figures, and one page about all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gssl.io import whole_file
@@ -64,13 +64,15 @@ def write_result(folder: str | Path, result: Result) -> list[Path]:
     return written
 
 
-def section(result: Result) -> str:
-    """Write all there is to say about an artefact as a section of Markdown."""
+def section(result: Result, figure: str = "") -> str:
+    """Write all there is to say about an artefact as a section of Markdown, with its figure if there is one."""
     artefact = result.artefact
     lines = [f"## {artefact.source}: {artefact.title}", ""]
     lines += [f"`{command(result)}` · {seeds_text(result)} · {artefact.unit} · {tolerance_text(result)}", ""]
     if artefact.note:
         lines += [artefact.note, ""]
+    if figure:
+        lines += [f"![{artefact.source}]({figure})", ""]
     lines += [paper_markdown(result), ""]
     lines += [f"- {text}" for text in claim_texts(result)]
     misses = result.having("miss")
@@ -98,12 +100,14 @@ def miss_text(line: Line) -> str:
     return f"{place}: {ours} against {published} published ({sign}{difference}, {seeds})"
 
 
-def reproduction_page(results: Sequence[Result]) -> str:
+def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | None = None) -> str:
     """Write one page of Markdown about all artefacts, with every miss at the top.
 
     Parameters
     ----------
     results : sequence of Result
+    figures : mapping, optional
+        From the name of an artefact to where its figure is.
 
     Returns
     -------
@@ -133,7 +137,8 @@ def reproduction_page(results: Sequence[Result]) -> str:
         for line in result.having("miss")
     ]
     listed = ["", "## Misses", "", *(misses or ["None."]), ""]
-    return "\n".join([*head, *table, *listed, budget_text(results), "", *map(section, results)])
+    sections = (section(result, (figures or {}).get(result.artefact.name, "")) for result in results)
+    return "\n".join([*head, *table, *listed, budget_text(results), "", *sections])
 
 
 def budget_text(results: Sequence[Result]) -> str:
@@ -157,15 +162,32 @@ def budget_text(results: Sequence[Result]) -> str:
 
 
 def write_reproduction(path: str | Path, results: Sequence[Result]) -> None:
-    """Write the page about all artefacts, whole or not at all.
+    """Write the page about all artefacts, and its figures beside it where the extra ``report`` is installed.
 
     Parameters
     ----------
     path : path
     results : sequence of Result
     """
+    drawn = [result for result in results if result.artefact.x_title and _measured(result)]
+    figures: dict[str, str] = {}
+    try:
+        check_extra()
+    except ImportError:
+        drawn = []
+    for result in drawn:
+        from gssl.report.paper_charts import draw_svg
+
+        place = Path("figures") / f"{result.artefact.name}.svg"
+        with whole_file(Path(path).parent / place) as part:
+            part.write_bytes(draw_svg(result))
+        figures[result.artefact.name] = place.as_posix()
     with whole_file(path) as part:
-        part.write_text(reproduction_page(results), encoding="utf-8")
+        part.write_text(reproduction_page(results, figures), encoding="utf-8")
+
+
+def _measured(result: Result) -> bool:
+    return any(line.ours is not None for line in result.lines)
 
 
 __all__ = ["line_text", "reproduction_page", "section", "write_reproduction", "write_result"]
