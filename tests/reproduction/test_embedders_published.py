@@ -93,6 +93,8 @@ def test_baselines_match_their_published_accuracy(citation, embedder, published,
     assert test == pytest.approx(published[short_name(citation)], abs=0.8)
 
 
+# NDLS looks for the depths of Pubmed's nodes for minutes
+@pytest.mark.slow
 @pytest.mark.parametrize("method", FILTERS)
 def test_filters_come_near_their_published_accuracy(citation, method, show):
     embedder, published, tolerance = FILTERS[method]
