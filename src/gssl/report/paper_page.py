@@ -65,7 +65,7 @@ def write_result(folder: str | Path, result: Result) -> list[Path]:
 
 
 def section(result: Result, figure: str = "") -> str:
-    """Write all there is to say about an artefact as a section of Markdown, with its figure if there is one."""
+    """Write all there is to say about an artefact as a section of Markdown, with its figure if any."""
     artefact = result.artefact
     lines = [f"## {artefact.source}: {artefact.title}", ""]
     lines += [f"`{command(result)}` · {seeds_text(result)} · {artefact.unit} · {tolerance_text(result)}", ""]
