@@ -223,29 +223,39 @@ def demo(out: Path, draws: int, seed: int) -> None:
 
 
 @app.command("bench-accuracy")
-@click.argument("what", type=click.Choice(["calibration", "conformal", "suggest"]))
+@click.argument("what", type=click.Choice(["selection", "calibration", "conformal", "suggest"]))
 @click.option(
-    "--graphs", metavar="A,B,…", help="Names as in gssl datasets list.", default="cora", show_default=True
+    "--graphs",
+    metavar="A,B,…",
+    help="Names as in gssl datasets list; each bench has its own.",
+    default="",
 )
+@click.option("--methods", metavar="A,B,…", help="Not for suggest; each bench has its own.", default="")
 @click.option("--draws", type=click.IntRange(min=1), default=10, show_default=True, help="Draws of labels.")
 @click.option("--quick", is_flag=True, help="Two draws only.")
 @click.option("--out", type=_Place(), help="A folder for a Markdown page.")
+@click.option(
+    "--records", type=_Place(), help="A .jsonl file of finished runs: what this version has run is kept."
+)
 @_SEED
-def bench_accuracy(what: str, graphs: str, draws: int, quick: bool, out: Path | None, seed: int) -> None:
-    """Measure what confidences, label sets or suggestions are worth.
+def bench_accuracy(what: str, quick: bool, draws: int, **options: Any) -> None:
+    """Measure what the automatic choice, confidences, label sets or suggestions are worth.
 
     \b
     Examples:
+      gssl bench-accuracy selection --records selection.jsonl
       gssl bench-accuracy calibration --graphs planetoid/cora,graphs/amazon_photo
       gssl bench-accuracy conformal --draws 20 --out results
       gssl bench-accuracy suggest --quick
     """
-    from gssl.cli.bench_accuracy import Bench, run_calibration, run_conformal, run_suggest
-    from gssl.cli.console import Talk
+    from gssl.cli.bench_accuracy import run_bench
 
-    run = {"calibration": run_calibration, "conformal": run_conformal, "suggest": run_suggest}[what]
-    names = tuple(name.strip() for name in graphs.split(",") if name.strip())
-    run(Bench(names, min(draws, 2) if quick else draws, seed, out), Talk())
+    lists = {name: _listed(options.pop(name)) for name in ("graphs", "methods")}
+    run_bench(what, draws=min(draws, 2) if quick else draws, **lists, **options)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 @app.group()

@@ -4,6 +4,7 @@ from gssl.report.confidence_tables import Grid, calibration_grid, coverage_grid,
 from gssl.report.page import MapPoint, Page, check_extra, write_page
 from gssl.report.paper_page import reproduction_page, write_reproduction, write_result
 from gssl.report.paper_tables import LEGEND, claim_texts, paper_markdown, paper_tables
+from gssl.report.selection_tables import public_grid, standing_grid, verdict_texts
 from gssl.report.tables import (
     classification_table,
     comparison_table,
@@ -30,8 +31,11 @@ __all__ = [
     "paper_tables",
     "prediction_table",
     "printable",
+    "public_grid",
     "reproduction_page",
+    "standing_grid",
     "suggestion_table",
+    "verdict_texts",
     "write_page",
     "write_reproduction",
     "write_result",

@@ -1,0 +1,89 @@
+"""Benches on the command line: what is run, kept, skipped and written."""
+
+import json
+
+import pytest
+
+from gssl.paper.measures import MEASURES
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Count the runs of each measure."""
+    runs = []
+
+    def watched(name):
+        original = MEASURES[name]
+
+        def measured(cell, seed):
+            runs.append((name, cell.dataset, cell.settings["method"], seed))
+            return original(cell, seed)
+
+        return measured
+
+    for name in ("drawn", "calibration", "coverage"):
+        monkeypatch.setitem(MEASURES, name, watched(name))
+    return runs
+
+
+def selection(run, tmp_path, *more):
+    return run(
+        "bench-accuracy", "selection", "--graphs", "digits,graphs/nowhere", "--records",
+        tmp_path / "s.jsonl", "--out", tmp_path / "r", *more,
+    )  # fmt: skip
+
+
+def test_selection_goes_on_where_it_stopped(run, tmp_path, counted):
+    methods = "labelspreading,graph-free ridge"
+    first = selection(run, tmp_path, "--methods", methods, "--draws", "1")
+    assert [(method, seed) for _, _, method, seed in counted] == [
+        ("LabelSpreading", 0),
+        ("EmbeddingClassifier", 0),
+    ]
+    assert "skipped: graphs/nowhere.npz is not in" in first.stdout
+    assert "not run: auto: its mean over graphs" in first.stdout
+    again = selection(run, tmp_path, "--methods", f"auto,{methods}", "--draws", "2")
+    assert len(counted) == 2 + 4
+    records = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    assert len(records) == 6
+    accuracy = {r["settings"]["method"]: r["values"]["accuracy"] for r in records if r["seed"] == 0}
+    assert all(80 < value <= 100 for value in accuracy.values())
+    page = (tmp_path / "r" / "selection.md").read_text(encoding="utf-8")
+    assert "| graph | labels | auto | LabelSpreading | graph-free ridge |" in page
+    assert "| digits | 20 per class | 9" in page
+    assert "| mean of 1 |" in page
+    assert "holds: auto: on no graph is it more than 1.0 below graph-free ridge" in again.stdout
+    # digits are a graph of neighbours that look alike
+    assert "not run: auto: where edge homophily is below 0.5" in again.stdout
+
+
+def test_selection_refuses_unknown_methods(run, tmp_path):
+    result = run("bench-accuracy", "selection", "--graphs", "digits", "--methods", "gcn", ok=False)
+    assert "there is no method 'gcn' here" in result.stderr
+
+
+def test_calibration_of_the_automatic_choice_is_kept(run, tmp_path, counted):
+    arguments = [
+        "bench-accuracy", "calibration", "--graphs", "digits", "--methods", "auto,LabelSpreading",
+        "--draws", "1", "--records", tmp_path / "c.jsonl", "--out", tmp_path / "r",
+    ]  # fmt: skip
+    run(*arguments)
+    page = (tmp_path / "r" / "calibration.md").read_text(encoding="utf-8")
+    run(*arguments)
+    assert len(counted) == 2
+    assert (tmp_path / "r" / "calibration.md").read_text(encoding="utf-8") == page
+    assert "| digits | auto | 9" in page
+    assert "| digits | LabelSpreading | 9" in page
+
+
+def test_label_sets_of_two_methods(run, tmp_path, counted):
+    run(
+        "bench-accuracy", "conformal", "--graphs", "digits", "--methods", "sgc,LabelSpreading",
+        "--draws", "1", "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert len(counted) == 4
+    page = (tmp_path / "r" / "conformal.md").read_text(encoding="utf-8")
+    for title in ("SGC, sets at 90 %", "LabelSpreading, sets at 90 %"):
+        for how in ("drawn at random, seed 0", "drawn class by class, seed 0"):
+            assert any(title in line and how in line for line in page.splitlines())
+    assert page.count("| digits | one threshold |") == page.count("| digits | threshold per class |") == 4
