@@ -36,6 +36,26 @@ def test_a_given_label_is_never_withheld(graph, classify):
     assert {row["label"] for row in rows.values() if row["given"] == "true"} == {"c0", "c1", "c2"}
 
 
+@pytest.mark.parametrize("method", ["ggcm", "ogc"])
+def test_a_saved_model_abstains_on_a_new_graph(graph, classify, run, method):
+    classify(more=["--method", method, "--save", "m.gssl"])
+    arguments = ["predict", "--model", "m.gssl", "--edges", "e.csv", "--features", "f.csv"]
+    run(*arguments, "--out", "all.csv")
+    everything = graph.read("all.csv")
+    said = sorted(float(row["confidence"]) for row in everything.values())
+    place = max(range(5, 20), key=lambda k: said[k + 1] - said[k])
+    limit = (said[place] + said[place + 1]) / 2  # confidences are written rounded
+    result = run(*arguments, "--out", "some.csv", "--abstain", limit)
+    rows = graph.read("some.csv")
+    silent = {node for node, row in rows.items() if row["label"] == ""}
+    assert silent == {node for node, row in everything.items() if float(row["confidence"]) < limit}
+    assert len(silent) == place + 1
+    assert all(rows[node]["label"] == everything[node]["label"] for node in set(rows) - silent)
+    assert f"{len(silent)} nodes have no label: the confidence is below" in result.stderr
+    # OGC must be fitted again to hide labels, so it is calibrated only where that is asked for
+    assert ("is not calibrated" in result.stderr) == (method == "ogc")
+
+
 @pytest.mark.parametrize(
     ("more", "kind"),
     [

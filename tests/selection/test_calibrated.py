@@ -84,30 +84,113 @@ def test_hidden_labels_of_a_label_space_fit(blocks):
     )
 
 
-@pytest.mark.parametrize(
-    ("classifier", "atol"),
-    [
-        (gssl.EmbeddingClassifier(gssl.SGC()), 1e-9),
-        # fitted again, with shares that are those of the labels it has left
-        (gssl.OGC(random_state=0), 0.03),
-    ],
-)
-def test_priors_hold_for_hidden_labels_and_new_graphs(blocks, classifier, atol):
+PRIORS = {"d": 7, "a": 1, "b": 1, "c": 1}
+
+
+@pytest.mark.parametrize("name", ["logistic", "ridge", "ogc", "auto"])
+def test_the_correction_comes_before_priors(blocks, name):
+    """It is learnt from labels, which have the shares that they have, so priors have no part in it."""
     X, A, y, _ = blocks
     names = np.array(["a", "b", "c", "d", None], dtype=object)
-    priors = {"d": 7, "a": 1, "b": 1, "c": 1}
     plain, moved = (
-        gssl.CalibratedClassifier(clone(classifier).set_params(priors=p)).fit(X, names[y], adjacency=A)
-        for p in (None, priors)
+        gssl.CalibratedClassifier(clone(CLASSIFIERS[name]).set_params(priors=p)).fit(X, names[y], adjacency=A)
+        for p in (None, PRIORS)
     )
-    shares = np.bincount(y[y >= 0]) / np.sum(y >= 0)
-    P = plain.held_out_distributions_ * np.array([1, 1, 1, 7]) / shares
-    np.testing.assert_allclose(moved.held_out_distributions_, P / P.sum(axis=1, keepdims=True), atol=atol)
-    assert np.abs(moved.held_out_distributions_ - plain.held_out_distributions_).max() > 0.1
-    inner = moved.classifier_.predict_proba(X, adjacency=A)
+    np.testing.assert_allclose(moved.held_out_distributions_, plain.held_out_distributions_, atol=1e-12)
+    assert moved.calibration_.kind == plain.calibration_.kind
+    assert moved.calibration_.temperature == plain.calibration_.temperature
+    # 12 labels of each class: shares are a quarter each
+    ratio = np.array([0.1, 0.1, 0.1, 0.7]) / 0.25
+
+    def reweighed(P):
+        return P * ratio / (P * ratio).sum(axis=1, keepdims=True)
+
     np.testing.assert_allclose(
-        moved.predict_proba(X, adjacency=A)[:240], moved.calibration_(inner)[:240], atol=1e-12
+        moved.label_distributions_[:240], reweighed(plain.label_distributions_)[:240], atol=1e-12
     )
+    assert np.abs(moved.label_distributions_ - plain.label_distributions_).max() > 0.1
+    np.testing.assert_allclose(moved.label_distributions_[240:], 0.25)
+    predicted = [model.predict_proba(X, adjacency=A)[:240] for model in (moved, plain)]
+    np.testing.assert_allclose(predicted[0], reweighed(predicted[1]), atol=1e-12)
+    # the classifier inside is as it would be alone, priors and all
+    assert moved.classifier_.priors == PRIORS
+    alone = clone(CLASSIFIERS[name]).set_params(priors=PRIORS).fit(X, names[y], adjacency=A)
+    np.testing.assert_allclose(moved.classifier_.label_distributions_, alone.label_distributions_)
+
+
+def test_priors_come_after_the_correction_in_a_saved_model_and_in_its_sets(blocks, tmp_path):
+    X, A, y, truth = blocks
+    priors = [0.1, 0.1, 0.1, 0.7]
+    classifier = gssl.EmbeddingClassifier(gssl.SSGC(depth=4), priors=priors)
+    model = gssl.CalibratedClassifier(classifier).fit(X, y, adjacency=A)
+    gssl.save(model, tmp_path / "m.gssl")
+    again = gssl.load(tmp_path / "m.gssl")
+    np.testing.assert_allclose(
+        again.predict_proba(X, adjacency=A), model.predict_proba(X, adjacency=A), atol=1e-9
+    )
+    np.testing.assert_array_equal(again.predict_sets(alpha=0.3), model.predict_sets(alpha=0.3))
+    test = np.flatnonzero((y == -1) & (truth != -1))
+    # a threshold for each class does not depend on how many there are of it
+    sets = model.predict_sets(alpha=0.2, mondrian=True)
+    assert all(sets[test, k][truth[test] == k].mean() > 0.6 for k in range(4))
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_other_labels_give_what_a_fit_to_them_gives(blocks, name):
+    X, A, y, _ = blocks
+    fewer = y.copy()
+    fewer[np.flatnonzero(y != -1)[::3]] = -1
+    model = gssl.CalibratedClassifier(CLASSIFIERS[name]).fit(X, fewer, adjacency=A)
+    before = model.coverage_
+    updated = model.update_labels(y)
+    assert updated is model
+    fresh = gssl.CalibratedClassifier(CLASSIFIERS[name]).fit(X, y, adjacency=A)
+    np.testing.assert_allclose(model.label_distributions_, fresh.label_distributions_, atol=1e-5)
+    np.testing.assert_allclose(model.held_out_distributions_, fresh.held_out_distributions_, atol=1e-5)
+    np.testing.assert_array_equal(model.transduction_, fresh.transduction_)
+    np.testing.assert_array_equal(model.held_out_codes_, y[y != -1])
+    assert model.coverage_ is not before
+
+
+def test_refused_labels_leave_the_model_as_it_was(blocks):
+    X, A, y, _ = blocks
+    model = gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())).fit(X, y, adjacency=A)
+    P, inner = model.label_distributions_.copy(), model.classifier_
+    with pytest.raises(ValueError, match="class"):
+        model.update_labels(np.where(y == 0, 0, -1))
+    np.testing.assert_array_equal(model.label_distributions_, P)
+    np.testing.assert_array_equal(model.classifier_.label_distributions_, inner.label_distributions_)
+    np.testing.assert_array_equal(model.classes_, [0, 1, 2, 3])
+    np.testing.assert_array_equal(model._fit_codes, y)
+
+
+def test_labels_refused_halfway_leave_the_classifier_inside_as_it_was(blocks, monkeypatch):
+    X, A, y, _ = blocks
+    model = gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())).fit(X, y, adjacency=A)
+    P = model.classifier_.label_distributions_.copy()
+
+    def refuse(*_, **__):
+        raise MemoryError("no room to hide labels")
+
+    monkeypatch.setattr("gssl.selection.calibrated.held_out_distributions", refuse)
+    with pytest.raises(MemoryError):
+        model.update_labels(np.where(np.arange(len(y)) % 2 == 0, y, -1))
+    np.testing.assert_array_equal(model.classifier_.label_distributions_, P)
+    np.testing.assert_array_equal(model.classifier_._fit_codes, y)
+
+
+def test_sets_of_some_nodes_are_those_of_all(blocks):
+    X, A, y, _ = blocks
+    model = gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())).fit(X, y, adjacency=A)
+    some = np.array([17, 3, 241, 100])
+    for inputs in ({}, {"X": X, "adjacency": A}):
+        every = model.predict_sets(**inputs, alpha=0.3)
+        np.testing.assert_array_equal(model.predict_sets(**inputs, nodes=some, alpha=0.3), every[some])
+        mask = np.isin(np.arange(len(y)), some)
+        np.testing.assert_array_equal(model.predict_sets(**inputs, nodes=mask, alpha=0.3), every[mask])
+    assert 4 < every[some].sum() < 16
+    with pytest.raises(ValueError, match="nodes"):
+        model.predict_sets(nodes=[0.5])
 
 
 @pytest.mark.parametrize("name", ["no graph", "manifold"])

@@ -47,6 +47,12 @@ _NAMES = _options(
         help="Scale feature rows to sum to one; auto: if none is negative.",
     ),
 )
+_ABSTAIN = click.option(
+    "--abstain",
+    type=click.FloatRange(0.0, 1.0),
+    metavar="P",
+    help="No label where the confidence is below P.",
+)
 _SEED = click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
@@ -96,12 +102,7 @@ def app() -> None:
     default=None,
     help="Correct the confidence on hidden labels; by default where that is cheap, or with --abstain.",
 )
-@click.option(
-    "--abstain",
-    type=click.FloatRange(0.0, 1.0),
-    metavar="P",
-    help="No label where the confidence is below P.",
-)
+@_ABSTAIN
 @_options(_NAMES, _SEED, _TALK)
 def classify(
     method: str,
@@ -158,18 +159,19 @@ def suggest(method: str, n: int, out: Path, seed: int, **options: Any) -> None:
 @click.option("--model", type=_Place(), required=True, help="From gssl classify --save.")
 @_options(_EDGES, _FEATURES, _TEXT, _KNN)
 @click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@_options(_NAMES, _TALK)
-def predict(model: Path, out: Path, **options: Any) -> None:
+@_options(_ABSTAIN, _NAMES, _TALK)
+def predict(model: Path, out: Path, abstain: float | None, **options: Any) -> None:
     """Label a new graph with a saved model.
 
     \b
-    Example:
+    Examples:
       gssl predict --model m.gssl --edges new-e.csv --features new-f.parquet --out p.csv
+      gssl predict --model m.gssl --edges new-e.csv --features new-f.parquet --out p.csv --abstain 0.8
     """
     from gssl.cli.predict import run_predict
 
     inputs, talk = _start(options)
-    run_predict(inputs, model, out, talk)
+    run_predict(inputs, model, out, abstain, talk)
 
 
 @app.command()

@@ -77,7 +77,7 @@ def run_classify(inputs: Inputs, outputs: Outputs, choice: Choice, talk: Talk) -
     predictions = list_predictions(model, problem.node_ids, problem.given)
     if choice.abstain is not None:
         predictions = withhold(predictions, choice.abstain, model.informed_)
-        talk.note(_silence(predictions, choice.abstain))
+        talk.note(silence(predictions, choice.abstain))
     with talk.step("writing predictions"):
         notes = write_predictions(outputs.out, predictions)
     for note in notes:
@@ -100,7 +100,8 @@ def run_classify(inputs: Inputs, outputs: Outputs, choice: Choice, talk: Talk) -
             talk.say(f"{name}: {path}")
 
 
-def _silence(predictions: Predictions, abstain: float) -> str:
+def silence(predictions: Predictions, abstain: float) -> str:
+    """Say how many nodes have no label because nothing sure enough is known about them."""
     silent = int((predictions.label == "").sum())
     nodes = "1 node has" if silent == 1 else f"{silent:,} nodes have"
     return f"{nodes} no label: the confidence is below {abstain:g}"

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
 
+from gssl.cli.classify import silence
 from gssl.cli.console import Talk
 from gssl.cli.inputs import Inputs, check_outputs, read_problem
 from gssl.io import (
@@ -16,14 +17,16 @@ from gssl.io import (
     load,
     read_settings,
     tabulate,
+    withhold,
     write_predictions,
 )
 from gssl.methods._distributions import decide
 from gssl.report import classification_table
+from gssl.selection import CalibratedClassifier
 
 
-def run_predict(inputs: Inputs, model_path: Path, out: Path, talk: Talk) -> None:
-    """Read a model and a graph, predict, write."""
+def run_predict(inputs: Inputs, model_path: Path, out: Path, abstain: float | None, talk: Talk) -> None:
+    """Read a model and a graph, predict, write; below a confidence of ``abstain`` there is no label."""
     check_suffix(out, TABLES)
     check_outputs([out], [*inputs.sources(), str(model_path)])
     model, settings = load(model_path), read_settings(model_path)
@@ -49,6 +52,13 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, talk: Talk) -> None
         chosen = decide(P, informed, model._fit_codes)
     classes = [str(name) for name in model.classes_]
     predictions = tabulate(problem.node_ids, P, classes, chosen, reached=informed)
+    if abstain is not None:
+        predictions = withhold(predictions, abstain, informed)
+        talk.note(silence(predictions, abstain))
+        if not isinstance(model, CalibratedClassifier):
+            talk.note(
+                f"the confidence of {model_path} is not calibrated: save it by gssl classify --calibrate"
+            )
     with talk.step("writing predictions"):
         notes = write_predictions(out, predictions)
     for note in notes:

@@ -72,6 +72,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("reached_", "bool", ("n",)),
         Fitted("informed_", "bool", ("n",)),
         Fitted("_priors", "matrix", ("priors", "c")),
+        Fitted("_unweighed", "transient", optional=True),
         Fitted("_fit_inputs", "transient", optional=True),
     ),
     "OGC": (

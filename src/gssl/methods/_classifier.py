@@ -123,6 +123,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         self.informed_ = informed
         self._priors = self._read_priors(class_weight)
+        self._unweighed = None if self._priors is None else P
         P = _honest(self._with_priors(P), informed)
         self.label_distributions_ = P
         self.transduction_ = self.classes_[decide(P, informed, self._fit_codes)]
@@ -135,6 +136,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         codes = self._fit_codes[self._fit_codes != UNLABELLED]
         weights = np.ones(len(self.classes_)) if class_weight is None else class_weight
         return np.stack([class_shares(codes, weights), read_priors(self.priors, self.classes_, codes)])
+
+    def _before_priors(self) -> np.ndarray:
+        """Give the distributions of fit as they were before priors: what labels taught."""
+        return self.label_distributions_ if self._unweighed is None else self._unweighed
 
     def _with_priors(self, P: np.ndarray) -> np.ndarray:
         return P if self._priors is None else reweigh(P, *self._priors)

@@ -1,13 +1,13 @@
 """CalibratedClassifier: any classifier, with a confidence that can be believed."""
 
 import warnings
+from copy import copy
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from gssl.graph import GraphWarning, warn_user
 from gssl.methods import EmbeddingClassifier
@@ -16,11 +16,11 @@ from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED, decode_labels
 from gssl.operators import NormalizedAdjacency
 from gssl.selection.calibration import FITS, Calibration, calibrate
-from gssl.selection.conformal import Coverage, conformal_thresholds, held_out_coverage, label_sets
 from gssl.selection.held_out import held_out_distributions
+from gssl.selection.set_predictor import SetPredictor
 
 
-class CalibratedClassifier(GraphClassifier):
+class CalibratedClassifier(SetPredictor):
     r"""Fit a classifier, ask it about labels that were hidden from it, and correct its confidence.
 
     The correction is one increasing function of probabilities for all classes,
@@ -29,6 +29,8 @@ class CalibratedClassifier(GraphClassifier):
 
     so no prediction changes. g is :math:`p^{1/T}` (temperature), :math:`e^{p/T}` (for scores that were
     projected onto the simplex) or isotonic, whichever makes hidden labels most probable in cross-validation.
+    Where the classifier has ``priors``, they come after the correction, for it is learnt from labels, whose
+    shares are another matter.
     The same hidden labels say which sets of labels hold the true one 90 times out of 100
     (:meth:`predict_sets`).
 
@@ -54,7 +56,7 @@ class CalibratedClassifier(GraphClassifier):
     calibration_ : Calibration
         The correction, and the loss of each that was tried.
     held_out_distributions_ : ndarray of shape (h, c)
-        What the classifier said about hidden labels, before the correction.
+        What the classifier said about hidden labels, before the correction and before any priors.
     held_out_codes_ : int ndarray of shape (h,)
         Those labels, as positions in ``classes_``.
     coverage_ : Coverage
@@ -126,20 +128,66 @@ class CalibratedClassifier(GraphClassifier):
         self
         """
         self._check_parameters()
-        for name in ("classifier_", "calibration_", "coverage_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-        X, A, codes = self._start(X, y, adjacency)
+        self.__dict__.pop("classifier_", None)  # of an earlier fit
+        self._start(X, y, adjacency)
+        return self._learn(None)
+
+    def update_labels(self, y: Any) -> Self:
+        """Fit and calibrate to other labels of the same nodes: the result is that of a fit to them.
+
+        ``EmbeddingClassifier`` and ``AutoClassifier`` take other labels as they are; a classifier whose
+        embeddings remember labels, such as ``OGC``, is fitted again. Features and graph are not checked
+        again, and a graph of nearest neighbours is not built again.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,)
+            All labels, old and new; −1, None or NaN where there is none.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import gssl
+        >>> data = gssl.datasets.load("karate")
+        >>> y = data.labels.copy()
+        >>> y[10:] = -1
+        >>> model = gssl.CalibratedClassifier(gssl.OGC(random_state=0))
+        >>> model = model.fit(data.features, y, adjacency=data.adjacency)
+        >>> y[10:20] = data.labels[10:20]
+        >>> model.update_labels(y).held_out_codes_.size
+        20
+        """
+        with self._unless_refused():
+            self._restart(y)
+            # a copy, so that the one that is there stays as it is if the labels are refused
+            return self._learn(copy(self.classifier_))
+
+    def _learn(self, earlier: Any) -> Self:
+        """Fit the classifier to the inputs and labels that are kept, from an earlier one where it can."""
+        X, A = self._fit_inputs.X, self._fit_inputs.A
         X = X if X.shape[1] else None
         A = A if A.nnz else None  # no links stand for a graph that the classifier does not look at
+        for name in ("calibration_", "coverage_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        y = decode_labels(self.classes_, self._fit_codes)
         with warnings.catch_warnings():
             # what is odd about the graph is told at the end, once
             warnings.simplefilter("ignore", GraphWarning)
-            self.classifier_ = clone(self._unfitted())
-            self.classifier_.fit(X, decode_labels(self.classes_, codes), adjacency=A)
+            if earlier is None or not _forgets_labels(earlier):
+                self.classifier_ = clone(self._unfitted()).fit(X, y, adjacency=A)
+            else:
+                self.classifier_ = earlier.update_labels(y)
         self.n_iter_ = self.classifier_.n_iter_
         self._hide_labels(X, A)
-        P = self.calibration_(self.classifier_.label_distributions_)
-        return self._finish(P, self.classifier_.informed_)
+        return self._finish(self.calibration_(self.classifier_._before_priors()), self.classifier_.informed_)
+
+    def _read_priors(self, class_weight: Any) -> np.ndarray | None:
+        """Take those of the classifier; they come after the correction."""
+        priors: np.ndarray | None = self.classifier_._priors
+        return priors
 
     def _check_parameters(self) -> None:
         if not isinstance(self._unfitted(), GraphClassifier):
@@ -160,7 +208,9 @@ class CalibratedClassifier(GraphClassifier):
             self.held_out_distributions_ = np.empty((0, len(self.classes_)))
             self.held_out_codes_ = np.empty(0, dtype=np.int64)
             return
-        found = held_out_distributions(self.classifier_, X, A, self.folds, self.random_state)
+        found = held_out_distributions(
+            self.classifier_, X, A, self.folds, self.random_state, with_priors=False
+        )
         self.held_out_distributions_, self.held_out_codes_ = found.distributions, found.codes
 
     @cached_property
@@ -185,76 +235,22 @@ class CalibratedClassifier(GraphClassifier):
         """What the classifier says of its choice, where it chooses."""
         return str(self.classifier_.explain_)
 
-    def predict_sets(
-        self, X: Any = None, *, adjacency: Any = None, alpha: float = 0.1, mondrian: bool = False
-    ) -> np.ndarray:
-        """Give sets of labels that hold the true one in a share 1 − α of nodes.
-
-        This holds on average over nodes that were drawn as the labelled ones were: a random draw. Where
-        labels were drawn class by class, or chosen by somebody, ``mondrian`` keeps the promise for each
-        class, with larger sets.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (m, d), optional
-            Features of all nodes of a new graph; the nodes of fit if neither X nor ``adjacency`` is given.
-        adjacency : array-like or sparse matrix of shape (m, m), optional
-        alpha : float, default=0.1
-            The share of sets that may miss.
-        mondrian : bool, default=False
-            Whether each class has a threshold of its own.
-
-        Returns
-        -------
-        bool ndarray of shape (m, c)
-            Columns as in ``classes_``. Never empty; all true for a node that no label or feature reaches.
-        """
-        check_is_fitted(self)
-        if X is None and adjacency is None:
-            P, informed = self.label_distributions_, self.informed_
-        else:
-            P, informed = self._predict(X, adjacency)
-        sets = label_sets(P, conformal_thresholds(*self._judged(), alpha, mondrian=mondrian))
-        sets[~informed] = True
-        return sets
-
-    def coverage(self, alpha: float = 0.1, *, mondrian: bool = False) -> Coverage:
-        """Estimate how often sets hold the true label and how large they are, from hidden labels.
-
-        Parameters
-        ----------
-        alpha : float, default=0.1
-        mondrian : bool, default=False
-
-        Returns
-        -------
-        Coverage
-        """
-        check_is_fitted(self)
-        if not len(self.held_out_codes_):
-            raise ValueError(
-                "no label could be hidden, so nothing tells how often sets are right: label more."
-            )
-        return held_out_coverage(*self._judged(), alpha, mondrian=mondrian)
-
-    @cached_property
-    def coverage_(self) -> Coverage:
-        """The coverage of sets at α = 0.1."""
-        return self.coverage()
-
-    def _judged(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.calibration_(self.held_out_distributions_), self.held_out_codes_
-
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         return int(self._unfitted()._columns(X, A, n_labelled, n_classes))
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         P, informed = self.classifier_._score_graph(X, A)
-        return self.calibration_(self.classifier_._with_priors(P)), informed
+        return self.calibration_(P), informed
 
     def _reach(self) -> int | None:
         reach: int | None = self.classifier_._reach()
         return reach
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
-        return self.calibration_(self.classifier_._with_priors(self.classifier_._score_part(X, A_hat)))
+        return self.calibration_(self.classifier_._score_part(X, A_hat))
+
+
+def _forgets_labels(model: Any) -> bool:
+    """Tell whether other labels leave no trace of those before: then some can be hidden without a fit."""
+    cheap = type(model)._distributions_without is not GraphClassifier._distributions_without
+    return cheap and hasattr(model, "update_labels")

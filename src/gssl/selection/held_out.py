@@ -25,7 +25,13 @@ class HeldOutDistributions:
 
 
 def held_out_distributions(
-    model: Any, X: Any, adjacency: Any, n_folds: int = 5, random_state: int = 0
+    model: Any,
+    X: Any,
+    adjacency: Any,
+    n_folds: int = 5,
+    random_state: int = 0,
+    *,
+    with_priors: bool = True,
 ) -> HeldOutDistributions:
     """Hide a part of the labels of a fitted classifier at a time and ask it about them; nodes and edges stay.
 
@@ -42,6 +48,8 @@ def held_out_distributions(
         Fewer are made where there are fewer labels to hide.
     random_state : int, default=0
         Draws the folds.
+    with_priors : bool, default=True
+        Whether the ``priors`` of the model are applied; without, what is said is what labels taught.
 
     Returns
     -------
@@ -58,6 +66,19 @@ def held_out_distributions(
     >>> found.nodes.tolist() == (y != -1).nonzero()[0].tolist()
     True
     """
+    if with_priors or model._priors is None:
+        return _hidden_by_turns(model, X, adjacency, n_folds, random_state)
+    given = model.priors, model._priors
+    model.priors = model._priors = None
+    try:
+        return _hidden_by_turns(model, X, adjacency, n_folds, random_state)
+    finally:
+        model.priors, model._priors = given
+
+
+def _hidden_by_turns(
+    model: Any, X: Any, adjacency: Any, n_folds: int, random_state: int
+) -> HeldOutDistributions:
     codes = model._fit_codes
     P = np.zeros((len(codes), len(model.classes_)))
     cheap = label_folds(codes, max(n_folds, _CHEAP_FOLDS), random_state)
