@@ -172,7 +172,7 @@ def test_labels_refused_halfway_leave_the_classifier_inside_as_it_was(blocks, mo
     def refuse(*_, **__):
         raise MemoryError("no room to hide labels")
 
-    monkeypatch.setattr("gssl.selection.calibrated.held_out_distributions", refuse)
+    monkeypatch.setattr(gssl.CalibratedClassifier, "_hide_labels", refuse)
     with pytest.raises(MemoryError):
         model.update_labels(np.where(np.arange(len(y)) % 2 == 0, y, -1))
     np.testing.assert_array_equal(model.classifier_.label_distributions_, P)

@@ -7,7 +7,7 @@ from gssl import methods
 from gssl.methods import EmbeddingClassifier
 from gssl.methods._classifier import GraphClassifier
 from gssl.methods._embedder import Embedder
-from gssl.selection import AutoClassifier, CalibratedClassifier
+from gssl.selection import AutoClassifier, CalibratedClassifier, hides_cheaply
 
 
 def classifier_names() -> dict[str, type]:
@@ -76,8 +76,7 @@ def calibrated(model: Any, wanted: bool | None, abstain: float | None = None) ->
     CalibratedClassifier(classifier=EmbeddingClassifier())
     """
     if wanted is None:
-        cheap = type(model)._distributions_without is not GraphClassifier._distributions_without
-        wanted = cheap or abstain is not None
+        wanted = hides_cheaply(model) or abstain is not None
     return CalibratedClassifier(model) if wanted else model
 
 

@@ -4,7 +4,7 @@ from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
 from gssl.selection.calibration import Calibration, calibrate, isotonic, score_temperature, temperature
 from gssl.selection.conformal import Coverage, conformal_thresholds, coverage, label_sets
-from gssl.selection.held_out import HeldOutDistributions, held_out_distributions
+from gssl.selection.held_out import HeldOutDistributions, held_out_distributions, hides_cheaply
 from gssl.selection.leaderboard import Entry, Leaderboard
 from gssl.selection.leave_one_out import (
     Spectrum,
@@ -32,6 +32,7 @@ __all__ = [
     "coverage",
     "dual_coefficients",
     "held_out_distributions",
+    "hides_cheaply",
     "isotonic",
     "keep_class_mass",
     "label_sets",

@@ -3,7 +3,7 @@
 import warnings
 from copy import copy
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -16,7 +16,7 @@ from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED, decode_labels
 from gssl.operators import NormalizedAdjacency
 from gssl.selection.calibration import FITS, Calibration, calibrate
-from gssl.selection.held_out import held_out_distributions
+from gssl.selection.held_out import held_out_distributions, hides_cheaply
 from gssl.selection.set_predictor import SetPredictor
 
 
@@ -176,10 +176,11 @@ class CalibratedClassifier(SetPredictor):
         with warnings.catch_warnings():
             # what is odd about the graph is told at the end, once
             warnings.simplefilter("ignore", GraphWarning)
-            if earlier is None or not _forgets_labels(earlier):
-                self.classifier_ = clone(self._unfitted()).fit(X, y, adjacency=A)
-            else:
+            # what hides labels without a fit keeps no trace of those it had
+            if hides_cheaply(earlier) and hasattr(earlier, "update_labels"):
                 self.classifier_ = earlier.update_labels(y)
+            else:
+                self.classifier_ = clone(self._unfitted()).fit(X, y, adjacency=A)
         self.n_iter_ = self.classifier_.n_iter_
         self._hide_labels(X, A)
         return self._finish(self.calibration_(self.classifier_._before_priors()), self.classifier_.informed_)
@@ -208,9 +209,8 @@ class CalibratedClassifier(SetPredictor):
             self.held_out_distributions_ = np.empty((0, len(self.classes_)))
             self.held_out_codes_ = np.empty(0, dtype=np.int64)
             return
-        found = held_out_distributions(
-            self.classifier_, X, A, self.folds, self.random_state, with_priors=False
-        )
+        drawn = {"n_folds": self.folds, "random_state": self.random_state}
+        found = held_out_distributions(self.classifier_, X, A, **drawn, with_priors=False)
         self.held_out_distributions_, self.held_out_codes_ = found.distributions, found.codes
 
     @cached_property
@@ -243,14 +243,7 @@ class CalibratedClassifier(SetPredictor):
         return self.calibration_(P), informed
 
     def _reach(self) -> int | None:
-        reach: int | None = self.classifier_._reach()
-        return reach
+        return cast("int | None", self.classifier_._reach())
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
         return self.calibration_(self.classifier_._score_part(X, A_hat))
-
-
-def _forgets_labels(model: Any) -> bool:
-    """Tell whether other labels leave no trace of those before: then some can be hidden without a fit."""
-    cheap = type(model)._distributions_without is not GraphClassifier._distributions_without
-    return cheap and hasattr(model, "update_labels")

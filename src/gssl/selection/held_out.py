@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from gssl.evaluation.held_out import label_folds
 from gssl.graph import GraphWarning
+from gssl.methods._classifier import GraphClassifier
 from gssl.methods._labels import UNLABELLED, decode_labels
 
 # fitting a head again costs next to nothing, and more folds hide fewer labels at a time
@@ -74,6 +75,28 @@ def held_out_distributions(
         return _hidden_by_turns(model, X, adjacency, n_folds, random_state)
     finally:
         model.priors, model._priors = given
+
+
+def hides_cheaply(model: Any) -> bool:
+    """Tell whether a classifier can say what it would say without some labels, without another fit.
+
+    Parameters
+    ----------
+    model : classifier
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import gssl
+    >>> hides_cheaply(gssl.AutoClassifier()), hides_cheaply(gssl.OGC())
+    (True, False)
+    """
+    if not isinstance(model, GraphClassifier):
+        return False
+    return type(model)._distributions_without is not GraphClassifier._distributions_without
 
 
 def _hidden_by_turns(
