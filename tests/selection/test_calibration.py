@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gssl.selection import calibrate, isotonic, score_temperature, temperature
-from gssl.selection.calibration import FITS, FLOOR, log_loss
+from gssl.selection.calibration import FITS, FLOOR
+from gssl.selection.calibration_choice import cross_validated_losses, log_loss
 
 
 def drawn(m, sharpness, seed=0, c=4):
@@ -51,7 +52,9 @@ def test_isotonic_learns_what_no_temperature_can():
     right = rng.random(2000) < np.where(p > 0.75, 0.98, 0.55)
     P = np.stack([p, 1 - p], axis=1)
     codes = np.where(right, 0, 1)
-    assert calibrate(P, codes).kind == "isotonic"
+    assert calibrate(P, codes, "best").kind == "isotonic"
+    # two thousand labels leave no doubt, and an average none to the others
+    assert calibrate(P, codes).parts[2][0] > 0.999
     said = isotonic(P, codes)(np.array([[0.65, 0.35], [0.9, 0.1]]))[:, 0]
     np.testing.assert_allclose(said, [0.55, 0.98], atol=0.03)
 
@@ -85,7 +88,39 @@ def test_distributions_stay_distributions_and_classes_stay(kind, dtype):
 
 def test_the_chosen_map_has_the_least_cross_validated_loss():
     P, codes, _ = drawn(120, 0.4)
-    found = calibrate(P, codes)
+    found = calibrate(P, codes, "best")
     assert found.kind == min(found.log_loss, key=found.log_loss.get)
     assert set(found.log_loss) == set(FITS)
-    assert calibrate(P[:8], codes[:8]).kind == "temperature"
+    for kind in ("best", "average"):
+        assert calibrate(P[:8], codes[:8], kind).kind == "temperature"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_average_weighs_maps_by_what_they_say_of_unseen_labels(dtype):
+    held, codes, _ = drawn(60, 0.6)
+    P = np.vstack([np.random.default_rng(2).dirichlet(np.full(4, 0.2), size=500), np.eye(4)]).astype(dtype)
+    found = calibrate(held, codes)
+    losses = cross_validated_losses(held, codes)
+    assert found.log_loss == losses
+    # the probability of all 60 labels under each map
+    likely = np.exp(-60 * np.array(list(losses.values())))
+    weights = likely / likely.sum()
+    assert weights.max() < 0.99
+    by_hand = sum(w * fit(held, codes)(P) for w, fit in zip(weights, FITS.values(), strict=True))
+    Q = found(P)
+    np.testing.assert_allclose(Q, by_hand, atol=1e-6)
+    assert Q.dtype == dtype
+    assert Q.min() > 0
+    np.testing.assert_allclose(Q.sum(axis=1), 1.0, atol=1e-6)
+    np.testing.assert_array_equal(Q.argmax(axis=1), P.argmax(axis=1))
+
+
+def test_an_average_is_no_further_off_than_the_choice_it_replaces():
+    """Over many small sets of labels, drawn from distributions that are known."""
+    errors = {"best": [], "average": []}
+    for seed in range(30):
+        held, codes, _ = drawn(40, 0.6, seed)
+        P, _, truth = drawn(400, 0.6, 1000 + seed)
+        for kind, found in errors.items():
+            found.append(np.abs(calibrate(held, codes, kind)(P) - truth).mean())
+    assert np.mean(errors["average"]) < np.mean(errors["best"])

@@ -2,7 +2,8 @@
 
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
-from gssl.selection.calibration import Calibration, calibrate, isotonic, score_temperature, temperature
+from gssl.selection.calibration import Calibration, isotonic, score_temperature, temperature
+from gssl.selection.calibration_choice import calibrate
 from gssl.selection.conformal import Coverage, conformal_thresholds, coverage, label_sets
 from gssl.selection.held_out import HeldOutDistributions, held_out_distributions, hides_cheaply
 from gssl.selection.leaderboard import Entry, Leaderboard

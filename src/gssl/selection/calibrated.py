@@ -15,7 +15,8 @@ from gssl.methods._classifier import GraphClassifier
 from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED, decode_labels
 from gssl.operators import NormalizedAdjacency
-from gssl.selection.calibration import FITS, Calibration, calibrate
+from gssl.selection.calibration import FITS, Calibration
+from gssl.selection.calibration_choice import CHOICES, calibrate
 from gssl.selection.held_out import held_out_distributions, hides_cheaply
 from gssl.selection.set_predictor import SetPredictor
 
@@ -23,14 +24,14 @@ from gssl.selection.set_predictor import SetPredictor
 class CalibratedClassifier(SetPredictor):
     r"""Fit a classifier, ask it about labels that were hidden from it, and correct its confidence.
 
-    The correction is one increasing function of probabilities for all classes,
+    A correction is one increasing function of probabilities for all classes,
 
     .. math:: P_{ik} \mapsto g(P_{ik}) / \textstyle\sum_l g(P_{il}),
 
     so no prediction changes. g is :math:`p^{1/T}` (temperature), :math:`e^{p/T}` (for scores that were
-    projected onto the simplex) or isotonic, whichever makes hidden labels most probable in cross-validation.
-    Where the classifier has ``priors``, they come after the correction, for it is learnt from labels, whose
-    shares are another matter.
+    projected onto the simplex) or isotonic, and what is used is the average of the three results, each
+    weighted by how probable it makes hidden labels in cross-validation (:func:`gssl.selection.calibrate`).
+    ``priors`` of the classifier come after the correction, which is learnt from labels as they are shared.
     The same hidden labels say which sets of labels hold the true one 90 times out of 100
     (:meth:`predict_sets`).
 
@@ -38,8 +39,8 @@ class CalibratedClassifier(SetPredictor):
     ----------
     classifier : GraphClassifier, optional
         ``OGC, EmbeddingClassifier, LabelPropagation`` …; ``EmbeddingClassifier()`` if None.
-    method : {"best", "temperature", "score", "isotonic"}, default="best"
-        Which correction.
+    method : {"average", "best", "temperature", "score", "isotonic"}, default="average"
+        Which correction: all of them, weighted; the one that cross-validates best; or the one named.
     folds : int, default=5
         In how many parts labels are hidden where the classifier must be fitted again for each; a linear head
         is fitted again for at least 20.
@@ -83,7 +84,7 @@ class CalibratedClassifier(SetPredictor):
     """
 
     def __init__(
-        self, classifier: Any = None, method: str = "best", folds: int = 5, random_state: int = 0
+        self, classifier: Any = None, method: str = "average", folds: int = 5, random_state: int = 0
     ) -> None:
         self.classifier = classifier
         self.method = method
@@ -195,8 +196,8 @@ class CalibratedClassifier(SetPredictor):
             raise ValueError(
                 f"classifier must be a classifier of gssl, such as OGC(), not {self.classifier!r}."
             )
-        if self.method != "best" and self.method not in FITS:
-            raise ValueError(f"method must be best, {', '.join(FITS)}, not {self.method!r}.")
+        if self.method not in (*CHOICES, *FITS):
+            raise ValueError(f"method must be {', '.join((*CHOICES, *FITS))}, not {self.method!r}.")
         check_number(self, "folds", low=2, whole=True)
         check_number(self, "random_state", low=0, whole=True)
 

@@ -1,7 +1,8 @@
 """From distributions that order nodes well to distributions that can be believed.
 
 Every map here is one increasing function g of a probability, the same for all classes, and a division by the
-sum of the row. So the order of classes within a row, and with it the predicted class, stays.
+sum of the row; or an average of such maps. So the order of classes within a row, and with it the predicted
+class, stays.
 """
 
 from collections.abc import Callable
@@ -19,11 +20,10 @@ FLOOR = 1e-3
 _PRIOR = 1.0
 # softmax(P / T) is about P itself here, for a handful of classes
 _PLAIN_SCORE = 0.2
-_FOLDS = 5
 # a step of an isotonic map is no step but a steep slope, so that no two probabilities become one
 _SLOPE = 0.02
 
-Kind = Literal["none", "temperature", "score", "isotonic"]
+Kind = Literal["none", "temperature", "score", "isotonic", "average"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,19 +32,22 @@ class Calibration:
 
     Attributes
     ----------
-    kind : {"none", "temperature", "score", "isotonic"}
+    kind : {"none", "temperature", "score", "isotonic", "average"}
     temperature : float
         T of the two softmax maps.
     knots : ndarray of shape (2, k)
         Where an isotonic map bends: probabilities, and what becomes of them.
     log_loss : dict
         The cross-validated loss of every map that was tried, on labels it had not seen.
+    parts : tuple of (float, Calibration)
+        The weights and maps of an average.
     """
 
     kind: Kind = "none"
     temperature: float = 1.0
     knots: np.ndarray | None = None
     log_loss: dict[str, float] | None = None
+    parts: tuple[tuple[float, "Calibration"], ...] = ()
 
     def __call__(self, P: np.ndarray) -> np.ndarray:
         """Calibrate distributions.
@@ -61,7 +64,9 @@ class Calibration:
         values = np.asarray(P, dtype=np.float64)
         if self.kind == "none":
             return np.array(P)
-        if self.knots is not None:
+        if self.parts:
+            Q = np.asarray(sum(weight * part(values) for weight, part in self.parts))
+        elif self.knots is not None:
             Q = np.interp(values, *self.knots)
             Q /= Q.sum(axis=1, keepdims=True)
         else:
@@ -170,69 +175,6 @@ FITS: dict[str, Callable[[np.ndarray, np.ndarray], Calibration]] = {
     "score": score_temperature,
     "isotonic": isotonic,
 }
-
-
-def calibrate(P: np.ndarray, codes: np.ndarray, kind: str = "best") -> Calibration:
-    """Fit the map that cross-validates best on held-out distributions.
-
-    Parameters
-    ----------
-    P : ndarray of shape (m, c)
-        Distributions of nodes whose label was hidden.
-    codes : int ndarray of shape (m,)
-        Their classes.
-    kind : {"best", "temperature", "score", "isotonic"}, default="best"
-
-    Returns
-    -------
-    Calibration
-        The map with the least log loss on labels it was not fitted to; of few labels, fewer than two per
-        fold, the temperature, which has a belief to fall back on.
-
-    Examples
-    --------
-    >>> P = np.full((1000, 2), [0.6, 0.4])
-    >>> found = calibrate(P, np.repeat([0, 1], [900, 100]))
-    >>> found.kind == min(found.log_loss, key=found.log_loss.get), found(P)[0].round(1)
-    (True, array([0.9, 0.1]))
-    """
-    if kind != "best":
-        return FITS[kind](P, codes)
-    if len(codes) < 2 * _FOLDS:
-        return temperature(P, codes)
-    # by class and by turns: no fold is without a class that has labels enough
-    order = np.argsort(codes, kind="stable")
-    losses = {}
-    for name, fit in FITS.items():
-        total = 0.0
-        for fold in range(_FOLDS):
-            hidden = np.zeros(len(codes), dtype=bool)
-            hidden[order[fold::_FOLDS]] = True
-            total += log_loss(fit(P[~hidden], codes[~hidden])(P[hidden]), codes[hidden]) * hidden.sum()
-        losses[name] = total / len(codes)
-    best = FITS[min(losses, key=lambda name: losses[name])](P, codes)
-    return Calibration(best.kind, best.temperature, best.knots, losses)
-
-
-def log_loss(P: np.ndarray, codes: np.ndarray) -> float:
-    r"""Give the mean of :math:`-\log P_{i y_i}`.
-
-    Parameters
-    ----------
-    P : ndarray of shape (m, c)
-    codes : int ndarray of shape (m,)
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> round(log_loss(np.array([[0.5, 0.5]]), np.array([1])), 3)
-    0.693
-    """
-    chosen = np.asarray(P, dtype=np.float64)[np.arange(len(codes)), codes]
-    return float(-np.log(np.maximum(chosen, np.finfo(np.float64).tiny)).mean())
 
 
 def _scores(P: np.ndarray, kind: Kind) -> np.ndarray:
