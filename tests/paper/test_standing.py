@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from gssl.paper.rivals import METHODS, draws_of, find_methods, protocol, public_cell, score_draw, split_of
+from gssl.paper.rivals import (
+    METHODS,
+    draws_of,
+    find_methods,
+    homophily_of,
+    protocol,
+    public_cell,
+    score_draw,
+    split_of,
+)
 from gssl.paper.sources import dataset_of
 from gssl.paper.spec import Cell
 from gssl.paper.standing import Score, rank_methods
@@ -110,3 +119,17 @@ def test_a_draw_is_scored_on_its_test_nodes():
     test = split["test"]
     assert values["accuracy"] == pytest.approx(100 * (model.transduction_ == data.labels)[test].mean())
     assert values["labels"] == 200
+
+
+@pytest.mark.parametrize(
+    ("graph", "how", "homophily"),
+    [("graphs/texas", "folds", 0.061), ("graphs/cora_ml", "20 per class", 0.789)],
+)
+def test_graphs_that_are_here_are_drawn_as_they_ask(graph, how, homophily):
+    try:
+        data = dataset_of(graph)
+    except FileNotFoundError as error:
+        pytest.skip(f"real data absent: {error}")
+    assert protocol(data) == how
+    assert homophily_of(graph) == pytest.approx(homophily, abs=0.001)
+    assert draws_of(data, range(20)) == list(range(10 if how == "folds" else 20))
