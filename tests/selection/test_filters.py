@@ -10,7 +10,8 @@ from gssl.selection.filters import candidate_filters, operators
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leave_one_out import keep_class_mass
 from gssl.selection.polynomial import average, polynomial_scores
-from gssl.selection.search import Labels, near_best, try_all, try_clustered
+from gssl.selection.search import try_all, try_clustered
+from gssl.selection.trial import Labels, near_best
 
 DEPTH = 8
 
@@ -92,9 +93,13 @@ def test_an_average_scores_like_its_parts(rows, graph):
     expected = np.zeros((30, 3))
     for trial, k in chosen:
         U = dense_features(trial.filter, X, A)
-        metric = U.T @ U if trial.clustered else np.eye(U.shape[1])
-        expected += U @ metric @ U[nodes].T @ trial.duals[k] / len(chosen)
-    scores = polynomial_scores(average(rows, chosen, DEPTH, 3), X, A, DEPTH)
+        metric = U.T @ U if trial.gram is not None else np.eye(U.shape[1])
+        K = U[nodes] @ metric @ U[nodes].T
+        ridge = trial.penalties[k] * np.trace(K) / 8 * np.eye(8)
+        expected += U @ metric @ U[nodes].T @ np.linalg.solve(K + ridge, labels.Y) / len(chosen)
+    M, b = average(rows, chosen, labels, DEPTH)
+    assert not b.any()
+    scores = polynomial_scores(M, X, A, DEPTH)
     np.testing.assert_allclose(scores, expected, atol=1e-9 * np.abs(expected).max())
 
 

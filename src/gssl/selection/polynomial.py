@@ -8,7 +8,8 @@ from scipy.sparse import csr_array
 from gssl.operators import multiply
 from gssl.selection.filters import Filter, candidate_filters, operators
 from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.search import Chosen, Trial
+from gssl.selection.predictor import predictor
+from gssl.selection.trial import Chosen, Labels
 
 # the highest power of the operators beside the smoothing one
 SHORT = 2
@@ -27,10 +28,10 @@ def terms(depth: int) -> list[tuple[str, int]]:
     return powers + [("embedder", k) for k in range(len(_embedders(depth)))]
 
 
-def average(rows: LabelledRows, chosen: Chosen, depth: int, n_classes: int) -> np.ndarray:
-    r"""Add up the predictors of some trials, each with one of its penalties.
+def average(rows: LabelledRows, chosen: Chosen, labels: Labels, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    r"""Add up the predictors of some trials with the same head, each with one of its penalties.
 
-    .. math:: \frac1J \sum_j p_j(T) X \Theta_j = \sum_k T^k X M_k, \qquad
+    .. math:: \frac1J \sum_j \left(p_j(T) X \Theta_j + b_j\right) = b + \sum_k T^k X M_k, \qquad
               M_k = \frac1J \sum_j p_{jk} \Theta_j
 
     Parameters
@@ -38,35 +39,46 @@ def average(rows: LabelledRows, chosen: Chosen, depth: int, n_classes: int) -> n
     rows : LabelledRows
     chosen : sequence of (Trial, int)
         A trial and the place of a penalty.
-    depth, n_classes : int
+    labels : Labels
+    depth : int
 
     Returns
     -------
-    ndarray of shape (t, d, c)
-        M, in the order of :func:`terms`.
+    M : ndarray of shape (t, d, c)
+        In the order of :func:`terms`.
+    b : ndarray of shape (c,)
+
+    Examples
+    --------
+    >>> from gssl.selection.search import try_filter
+    >>> X = np.repeat(np.eye(2), 4, axis=0)
+    >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
+    >>> M, b = average(rows, [(try_filter(rows, candidate_filters(1)[0], labels), 0)], labels, depth=1)
+    >>> M[0].round(2)
+    array([[1., 0.],
+           [0., 1.]])
     """
     place = {term: i for i, term in enumerate(terms(depth))}
-    M = np.zeros((len(place), rows.X.shape[1], n_classes))
+    M = np.zeros((len(place), rows.X.shape[1], labels.Y.shape[1]))
+    b = np.zeros(labels.Y.shape[1])
     for trial in dict.fromkeys(trial for trial, _ in chosen):
         # penalties of one filter share its features
-        duals = sum(trial.duals[k] for t, k in chosen if t is trial) / len(chosen)
-        for term, weight, theta in _predictor(rows, trial, np.asarray(duals), depth):
-            M[place[term]] += weight * theta
-    return M.astype(rows.X.dtype)
+        penalties = [trial.penalties[k] for t, k in chosen if t is trial]
+        theta, intercept = predictor(rows, trial, penalties, labels)
+        b += len(penalties) / len(chosen) * intercept
+        for term, weight, part in _terms_of(trial.filter, theta, depth):
+            M[place[term]] += len(penalties) / len(chosen) * weight * part
+    return M.astype(rows.X.dtype), b.astype(rows.X.dtype)
 
 
-def _predictor(rows: LabelledRows, trial: Trial, duals: np.ndarray, depth: int) -> Any:
-    """Yield the terms of one trial: which one, its weight, and Θ."""
-    theta = rows.rows(trial.filter).T @ duals
-    if trial.filter.embedder is not None:
+def _terms_of(filter_: Filter, theta: np.ndarray, depth: int) -> Any:
+    """Yield the terms of one filter: which one, its weight, and its part of Θ."""
+    if filter_.embedder is not None:
         settings = [f.settings + f.model for f in _embedders(depth)]
-        yield ("embedder", settings.index(trial.filter.settings + trial.filter.model)), 1.0, theta
+        yield ("embedder", settings.index(filter_.settings + filter_.model)), 1.0, theta
         return
-    if trial.clustered:
-        scores = rows.filtered(trial.filter, rows.gathered(theta))
-        theta = rows.spread(rows.filtered(trial.filter, scores))
-    parts = np.split(theta, len(trial.filter.blocks))
-    for block, part in zip(trial.filter.blocks, parts, strict=True):
+    parts = np.split(theta, len(filter_.blocks))
+    for block, part in zip(filter_.blocks, parts, strict=True):
         for power in np.flatnonzero(block.powers).tolist():
             # any operator to the power of zero is the identity
             yield ("smooth" if power == 0 else block.operator, power), block.powers[power], part

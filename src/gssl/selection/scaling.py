@@ -9,7 +9,8 @@ from sklearn.preprocessing import normalize
 from gssl.operators import small_algebra
 from gssl.selection.filters import candidate_filters
 from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.search import NEAR, SCREEN, Labels, score_error, stratified_part, try_filter
+from gssl.selection.search import SCREEN, try_filter
+from gssl.selection.trial import NEAR, Labels, score_error, stratified_part
 
 # a few hops tell
 SCALING_DEPTH = 2

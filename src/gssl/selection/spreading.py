@@ -11,7 +11,7 @@ from gssl.methods._base import iterate, last
 from gssl.methods._distributions import one_hot, rows_to_distributions
 from gssl.methods._labels import UNLABELLED
 from gssl.selection.leaderboard import Entry
-from gssl.selection.search import Labels, score_error
+from gssl.selection.trial import Labels, score_error
 
 Hop = Callable[[np.ndarray], np.ndarray]
 # nodes whose labels were hidden, and what was said about them
@@ -39,6 +39,13 @@ def judge_spreading(
     -------
     entry : Entry
     hidden : (ndarray of shape (m,), ndarray of shape (m, c))
+
+    Examples
+    --------
+    >>> A, codes = np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4)) / 3, np.array([0, 0, 0, -1, 1, 1, 1, -1])
+    >>> weigh = lambda codes: Labels(one_hot(codes, 2, float), np.ones(len(codes)))
+    >>> judge_spreading(0.9, lambda F: A @ F, codes, weigh)[0].score
+    1.0
     """
     start = perf_counter()
     if np.bincount(codes[codes != UNLABELLED]).max() < 2:
