@@ -45,6 +45,13 @@ def dense_features(filter_, X, A):
     for block in filter_.blocks:
         powers = [np.linalg.matrix_power(T[block.operator], k) for k in range(len(block.powers))]
         blocks.append(np.tensordot(block.powers, np.stack(powers), axes=1) @ X)
+    if filter_.sharpened is not None:
+        depth, weight = filter_.sharpened
+        sharp = [
+            0.5 ** (t - 1) * T["sharp"] @ np.linalg.matrix_power(T["smooth"], t - 1)
+            for t in range(1, depth + 1)
+        ]
+        blocks[0] += weight * sum(sharp) @ X
     return np.hstack(blocks)
 
 
@@ -61,7 +68,9 @@ def test_labelled_rows_are_those_of_the_whole_graph(rows, graph, filter_):
         ("SSGC", "depth=8, alpha=0.05", gssl.SSGC(depth=8)),
         ("PPR", "depth=8, alpha=0.1", gssl.PPR(depth=8)),
         ("GGC", "depth=4", gssl.GGC(depth=4)),
+        ("GGC", "depth=8", gssl.GGC(depth=8)),
         ("GGCM", "depth=4", gssl.GGCM(depth=4)),
+        ("GGCM", "depth=8", gssl.GGCM(depth=8)),
     ],
 )
 def test_filters_are_the_methods_they_are_called(rows, graph, model, settings, embedder):
@@ -88,7 +97,7 @@ def test_an_average_scores_like_its_parts(rows, graph):
     labels = Labels(one_hot(np.array([0, 1, 2, 0, 1, 2, 0, 1]), 3, np.float64), np.ones(8))
     filters = candidate_filters(DEPTH)
     trials = try_all(rows, filters, labels)
-    trials += [try_clustered(rows, f, labels) for f in filters if len(f.blocks) == 1]
+    trials += [try_clustered(rows, f, labels) for f in filters if f.is_polynomial]
     chosen = [(trial, k % 7) for k, trial in enumerate(trials)]
     expected = np.zeros((30, 3))
     for trial, k in chosen:

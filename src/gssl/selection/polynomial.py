@@ -1,22 +1,21 @@
 """An average of linear models on filtered features is one model: a polynomial with matrix coefficients."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.methods import GGC
 from gssl.operators import multiply
-from gssl.selection.filters import Filter, candidate_filters, operators
+from gssl.selection.filters import GGC_DEPTHS, GGCM_DEPTHS, SHORT, Filter, operators, sharpening
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.predictor import predictor
 from gssl.selection.trial import Chosen, Labels
 
-# the highest power of the operators beside the smoothing one
-SHORT = 2
-
 
 def terms(depth: int) -> list[tuple[str, int]]:
-    """List what coefficients stand for: an operator and its power, or an embedder and its place.
+    """List what coefficients stand for: an operator and its power, or GGC or what GGCM sharpens and a depth.
 
     Examples
     --------
@@ -25,7 +24,8 @@ def terms(depth: int) -> list[tuple[str, int]]:
     """
     powers = [("smooth", k) for k in range(depth + 1)]
     powers += [(name, k) for name in ("hop", "high") for k in range(1, SHORT + 1)]
-    return powers + [("embedder", k) for k in range(len(_embedders(depth)))]
+    powers += [("sharp", k) for k in GGCM_DEPTHS if k <= depth]
+    return powers + [("GGC", k) for k in GGC_DEPTHS if k <= depth]
 
 
 def average(rows: LabelledRows, chosen: Chosen, labels: Labels, depth: int) -> tuple[np.ndarray, np.ndarray]:
@@ -50,6 +50,7 @@ def average(rows: LabelledRows, chosen: Chosen, labels: Labels, depth: int) -> t
 
     Examples
     --------
+    >>> from gssl.selection.filters import candidate_filters
     >>> from gssl.selection.search import try_filter
     >>> X = np.repeat(np.eye(2), 4, axis=0)
     >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
@@ -66,17 +67,19 @@ def average(rows: LabelledRows, chosen: Chosen, labels: Labels, depth: int) -> t
         penalties = [trial.penalties[k] for t, k in chosen if t is trial]
         theta, intercept = predictor(rows, trial, penalties, labels)
         b += len(penalties) / len(chosen) * intercept
-        for term, weight, part in _terms_of(trial.filter, theta, depth):
+        for term, weight, part in _terms_of(trial.filter, theta):
             M[place[term]] += len(penalties) / len(chosen) * weight * part
     return M.astype(rows.X.dtype), b.astype(rows.X.dtype)
 
 
-def _terms_of(filter_: Filter, theta: np.ndarray, depth: int) -> Any:
+def _terms_of(filter_: Filter, theta: np.ndarray) -> Iterator[tuple[tuple[str, int], float, np.ndarray]]:
     """Yield the terms of one filter: which one, its weight, and its part of Θ."""
     if filter_.embedder is not None:
-        settings = [f.settings + f.model for f in _embedders(depth)]
-        yield ("embedder", settings.index(filter_.settings + filter_.model)), 1.0, theta
+        yield ("GGC", filter_.embedder.depth), 1.0, theta
         return
+    if filter_.sharpened is not None:
+        depth, weight = filter_.sharpened
+        yield ("sharp", depth), weight, theta
     parts = np.split(theta, len(filter_.blocks))
     for block, part in zip(filter_.blocks, parts, strict=True):
         for power in np.flatnonzero(block.powers).tolist():
@@ -120,11 +123,22 @@ def polynomial_scores(M: np.ndarray, X: Any, A: csr_array, depth: int) -> np.nda
     for operator in ("smooth", "hop", "high"):
         highest = max((power for name, power in by_power if name == operator), default=-1)
         scores += _horner(apply[operator], [by_power.get((operator, k)) for k in range(highest + 1)], scores)
+    if any(name == "sharp" for name, _ in by_power):
+        scores += apply["sharp"](_horner(apply["smooth"], _sharpened(by_power), scores))
     for name, k in by_power:
-        if name == "embedder":
-            embedder: Any = _embedders(depth)[k].embedder
+        if name == "GGC":
+            embedder = GGC(depth=k)
             scores += embedder._apply(by_power[name, k], embedder._filters(A, X.dtype))
     return scores
+
+
+def _sharpened(by_power: dict[tuple[str, int], np.ndarray]) -> list[np.ndarray | None]:
+    """Give what powers of the smoothing operator are multiplied with before they are sharpened."""
+    parts = {depth: part for (name, depth), part in by_power.items() if name == "sharp"}
+    return [
+        np.asarray(sharpening(t) * sum(part for depth, part in parts.items() if depth >= t))
+        for t in range(1, max(parts) + 1)
+    ]
 
 
 def _horner(apply: Any, parts: list[np.ndarray | None], like: np.ndarray) -> np.ndarray:
@@ -136,7 +150,3 @@ def _horner(apply: Any, parts: list[np.ndarray | None], like: np.ndarray) -> np.
         if k:
             total = apply(total)
     return total
-
-
-def _embedders(depth: int) -> list[Filter]:
-    return [f for f in candidate_filters(depth) if f.embedder is not None]

@@ -45,9 +45,10 @@ def try_filter(rows: LabelledRows, filter_: Filter, labels: Labels, part: np.nda
     np.float64(1.0)
     """
     start = perf_counter()
-    U = rows.rows(filter_)
-    if part is not None and min(U.shape) > SCREEN:
-        U, labels = U[part], labels.part(part)
+    if part is not None and min(len(rows.nodes), rows.width(filter_)) > SCREEN:
+        U, labels = rows.rows(filter_, part), labels.part(part)
+    else:
+        U = rows.rows(filter_)
     roots = np.sqrt(labels.weights)[:, None]
     return _judge(spectrum_of_rows(roots * U), filter_, labels, start)
 
@@ -129,7 +130,7 @@ def try_all(
             chosen = [*best, *([] if any(f is plain for f in best) else [plain])]
             trials = list(_run(rows, [("plain", f) for f in chosen], labels, None, deadline))
         if len(labels.Y) <= min(rows.X.shape[1], MOST_CLUSTERED):
-            best = [t.filter for t in sorted(trials, key=lambda t: t.rank) if len(t.filter.blocks) == 1]
+            best = [t.filter for t in sorted(trials, key=lambda t: t.rank) if t.filter.is_polynomial]
             steps = [("clustered", f) for f in best[:CLUSTERED]]
             trials += _run(rows, steps, labels, None, deadline, first=False)
     return trials

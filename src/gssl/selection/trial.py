@@ -91,7 +91,7 @@ def compared(predicted: np.ndarray, head: Head, Y: np.ndarray) -> tuple[np.ndarr
     Examples
     --------
     >>> hits, errors = compared(np.log([[0.75, 0.25], [0.75, 0.25]]), "logistic", np.eye(2))
-    >>> hits.tolist(), errors.tolist()
+    >>> hits.tolist(), errors.round(3).tolist()
     ([True, False], [0.125, 1.125])
     """
     Z = softmax(predicted, axis=-1) if head == "logistic" else keep_class_mass(predicted, Y)
