@@ -14,14 +14,14 @@ from gssl.operators import small_algebra
 from gssl.selection.filters import Filter
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leave_one_out import Spectrum, spectrum_of_rows
-from gssl.selection.trial import LOGISTIC_PENALTIES, Labels, Trial, compared, near_best
+from gssl.selection.trial import LOGISTIC_PENALTIES, Labels, Trial, best_of_models, compared, near_best
 
 # how many filters are tried with this head: the best one of so many models; how many with all penalties
 FILTERS = 4
 THOROUGH = 2
 FOLDS = 5
-# what tells models apart is far coarser
-_COARSE, _FINE = 1e-3, 1e-4
+# what tells models apart is far coarser than what predicts should be
+_COARSE, _FINE = 1e-3, 1e-6
 # directions whose share of the scores would be less than this part of one are left out
 _NEGLIGIBLE = 0.03
 
@@ -65,12 +65,10 @@ def try_logistic(
     if np.bincount(codes).max() < 2:
         return []
     folds = label_folds(codes, FOLDS, random_state=0)
-    best: dict[str, Trial] = {}
-    for trial in sorted((t for t in trials if t.gram is None), key=lambda t: t.rank):
-        best.setdefault(trial.filter.model, trial)
+    best = best_of_models([trial for trial in trials if trial.gram is None])
     found: list[Trial] = []
     with small_algebra():
-        for trial in list(best.values())[:FILTERS]:
+        for trial in best[:FILTERS]:
             if perf_counter() > deadline:
                 return found
             found.append(_judge(rows, trial.filter, LOGISTIC_PENALTIES[:1], labels, folds))

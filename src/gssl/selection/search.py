@@ -84,9 +84,9 @@ def try_clustered(rows: LabelledRows, filter_: Filter, labels: Labels) -> Trial:
     """
     start = perf_counter()
     U = rows.rows(filter_)
-    G = rows.filtered(filter_, rows.gathered(U.T)).astype(np.float64, copy=False)
+    G = rows.filtered(filter_, rows.gathered(U.T))
     roots = np.sqrt(labels.weights)
-    K = G.T @ G
+    K = (G.T @ G).astype(np.float64, copy=False)
     return _judge(spectrum(roots[:, None] * K * roots), filter_, labels, start, K)
 
 
@@ -130,8 +130,8 @@ def try_all(
             chosen = [*best, *([] if any(f is plain for f in best) else [plain])]
             trials = list(_run(rows, [("plain", f) for f in chosen], labels, None, deadline))
         if len(labels.Y) <= min(rows.X.shape[1], MOST_CLUSTERED):
-            best = [t.filter for t in sorted(trials, key=lambda t: t.rank) if t.filter.is_polynomial]
-            steps = [("clustered", f) for f in best[:CLUSTERED]]
+            ranked = sorted((t for t in trials if t.filter.is_polynomial), key=lambda t: t.rank)
+            steps = [("clustered", t.filter) for t in ranked[:CLUSTERED]]
             trials += _run(rows, steps, labels, None, deadline, first=False)
     return trials
 

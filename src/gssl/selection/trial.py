@@ -130,6 +130,23 @@ def average_distributions(parts: Sequence[tuple[Head, np.ndarray]]) -> np.ndarra
     return total
 
 
+def best_of_models(trials: Sequence[Trial]) -> list[Trial]:
+    """Give the best trial of each model, best first: settings of one model say much the same.
+
+    Examples
+    --------
+    >>> from gssl.selection.filters import candidate_filters
+    >>> one, filters = np.ones(1), candidate_filters(2)[:3]
+    >>> trials = [Trial(f, np.zeros((1, 9, 2)), k * one, one, 0.0, one) for k, f in enumerate(filters)]
+    >>> [(trial.filter.model, trial.filter.settings) for trial in best_of_models(trials)]
+    [('SGC', 'depth=2'), ('no graph', '')]
+    """
+    best: dict[str, Trial] = {}
+    for trial in sorted(trials, key=lambda trial: trial.rank):
+        best.setdefault(trial.filter.model, trial)
+    return list(best.values())
+
+
 def near_best(trials: Sequence[Trial], labels: Labels) -> Chosen:
     """Choose the trials and penalties whose score is within one standard error of the best.
 
