@@ -11,7 +11,7 @@ from gssl.evaluation.graph_gain import compare_hits
 from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED
-from gssl.selection.averaged import AveragedClassifier
+from gssl.selection.averaged import AveragedClassifier, SelectionInputs
 from gssl.selection.explanation import explain, tabulate_trials
 from gssl.selection.filters import candidate_filters, operators
 from gssl.selection.finalists import try_logistic
@@ -118,14 +118,17 @@ class AutoClassifier(AveragedClassifier):
         """
         self._check_parameters()
         self._forget()  # an earlier fit: this one may do without features
-        self._start(X, y, adjacency)
+        X, A, _ = self._start(X, y, adjacency)
+        self._fit_inputs = SelectionInputs(X, A, {})
         return self._choose()
 
     def update_labels(self, y: Any) -> Self:
         """Choose anew by other labels of the same nodes: the result is that of a fit to them.
 
-        Features and graph are not checked again and a graph of nearest neighbours is not built again; the
-        filters are run again, for it depends on the labels which rows they are asked for.
+        Features and graph are not checked again and a graph of nearest neighbours is not built again. What
+        the filters give to a node does not depend on labels, so nothing is propagated but one column for each
+        labelled node that had no label before, those of a few models in the metric of all nodes, and the
+        scores of the classes; as long as what is kept of the old nodes fits in memory.
 
         Parameters
         ----------
@@ -161,12 +164,15 @@ class AutoClassifier(AveragedClassifier):
         labelled = np.flatnonzero(codes != UNLABELLED)
         labels = self._weigh(codes[labelled])
         self.n_iter_ = self._fitting_depth(X, len(labelled))
-        rows, self._unit_rows = choose_scaling(X, A, labelled, labels, self.n_iter_)
+        known = self._fit_inputs.known
+        found = choose_scaling(X, A, labelled, labels, self.n_iter_, known, deadline)
+        self._unit_rows, rows = next(iter(found.items()))
         trials = try_all(rows, candidate_filters(self.n_iter_), labels, deadline)
         trials += try_logistic(rows, trials, labels, deadline)
         chosen = near_best(trials, labels)
         self._leave_one_out = nested_average(trials, labels)
         self._take(rows, chosen, labels)
+        self._fit_inputs.keep(found)
         self.leaderboard_ = tabulate_trials(trials, chosen, labels)
         self.explain_ = explain(trials, chosen, self._leave_one_out, labels)
         self._consider_spreading(rows, codes, deadline)

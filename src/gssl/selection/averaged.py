@@ -1,6 +1,7 @@
 """How the average of many linear models is kept, and how it predicts."""
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,37 @@ from gssl.methods import LabelPropagation
 from gssl.methods._balance import class_weights
 from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
+from gssl.methods._inputs import FitInputs
 from gssl.methods._labels import UNLABELLED
-from gssl.selection.labelled_rows import LabelledRows, label_space_pays
+from gssl.selection.filters import candidate_filters
+from gssl.selection.finalists import FILTERS
+from gssl.selection.labelled_rows import OTHERS, KnownTables, LabelledRows, label_space_pays
 from gssl.selection.polynomial import average, polynomial_scores
 from gssl.selection.scaling import SCALING_DEPTH, unit_rows
+from gssl.selection.search import CLUSTERED, FINALISTS, SCREEN
 from gssl.selection.spreading import Hidden
-from gssl.selection.trial import Chosen, Labels
+from gssl.selection.trial import PENALTIES, Chosen, Labels
 
-# the rows of all powers at the labelled nodes take no more numbers than this
+# the rows of all filters at the labelled nodes take no more numbers than this
 _MOST_NUMBERS = 500_000_000
+
+
+@dataclass(frozen=True)
+class SelectionInputs(FitInputs):
+    """What a fit leaves behind for other labels: also the rows it needed, by whether they were scaled."""
+
+    known: dict[bool, KnownTables]
+
+    def keep(self, found: dict[bool, LabelledRows]) -> None:
+        """Keep rows for the next labels, if they are not too many."""
+        self.known.clear()
+        tables = {unit: rows.tables for unit, rows in found.items()}
+        if sum(known.size for known in tables.values()) <= _MOST_NUMBERS:
+            self.known.update(tables)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # they can be made again
+        return {**self.__dict__, "known": {}}
 
 
 class AveragedClassifier(GraphClassifier):
@@ -35,6 +58,7 @@ class AveragedClassifier(GraphClassifier):
 
     depth: int
     class_weight: Any
+    _fit_inputs: SelectionInputs
     coef_: np.ndarray
     logistic_coef_: np.ndarray
     logistic_intercept_: np.ndarray
@@ -72,7 +96,7 @@ class AveragedClassifier(GraphClassifier):
         return Labels(one_hot(codes, len(self.classes_), np.float64), self._class_weights()[codes])
 
     def _fitting_depth(self, X: Any, n_labelled: int) -> int:
-        room = _MOST_NUMBERS // max(1, n_labelled * X.shape[1]) - 1
+        room = _MOST_NUMBERS // max(1, n_labelled * X.shape[1]) - 1 - OTHERS
         return int(min(self.depth, max(SCALING_DEPTH, room)))
 
     def _spread_labels(
@@ -104,8 +128,13 @@ class AveragedClassifier(GraphClassifier):
         n, d = X.shape
         depth = self._fitting_depth(X, n_labelled)
         carried = n_labelled if label_space_pays(X, A, n_labelled, depth) else d
-        # the labelled rows of all powers, per node; the estimate counts three of what is carried
-        return int(carried + (depth + 5) * n_labelled * d / (3 * max(1, n)))
+        # the labelled rows of all powers, and what models in double precision said about the labels, with as
+        # much again while they are judged
+        tables = (depth + 1 + OTHERS) * n_labelled * d
+        n_trials = len(candidate_filters(depth)) if n_labelled <= SCREEN else FINALISTS + CLUSTERED + FILTERS
+        said = 2 * 2 * (n_trials + 1) * len(PENALTIES) * n_labelled * n_classes
+        # per node; the estimate counts three of what is carried
+        return int(carried + (tables + said) / (3 * max(1, n)))
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         if hasattr(self, "propagation_"):
