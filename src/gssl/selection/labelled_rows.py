@@ -271,7 +271,8 @@ def label_space_pays(X: Any, A: csr_array, n_rows: int, depth: int) -> bool:
     n, d = X.shape
     hop = A.nnz + n
     size = X.nnz if issparse(X) else X.size
-    return bool((depth * hop + (depth + 1) * size) * n_rows < depth * (hop + n) * d)
+    # columns that stay in the cache are read about twice as fast as those of all features
+    return bool((depth * hop + (depth + 1) * size) * n_rows < 2 * depth * (hop + n) * d)
 
 
 def _dense(V: Any) -> np.ndarray:
