@@ -68,7 +68,6 @@ def test_labelled_rows_are_those_of_the_whole_graph(rows, graph, filter_):
         ("SSGC", "depth=8, alpha=0.05", gssl.SSGC(depth=8)),
         ("PPR", "depth=8, alpha=0.1", gssl.PPR(depth=8)),
         ("GGC", "depth=4", gssl.GGC(depth=4)),
-        ("GGC", "depth=8", gssl.GGC(depth=8)),
         ("GGCM", "depth=4", gssl.GGCM(depth=4)),
         ("GGCM", "depth=8", gssl.GGCM(depth=8)),
     ],
