@@ -9,8 +9,9 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.operators import complement_negatives
 from gssl.selection import averaged, labelled_rows, search
+from gssl.selection.complement_rows import complement_rows
 from gssl.selection.filters import candidate_filters, operators
-from gssl.selection.labelled_rows import LabelledRows, complement_rows
+from gssl.selection.labelled_rows import LabelledRows
 
 DEPTH = 4
 

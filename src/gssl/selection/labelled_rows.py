@@ -9,15 +9,8 @@ from scipy.sparse import csr_array, issparse
 
 from gssl.methods import GGC
 from gssl.operators import Complement, complement_negatives, multiply
-from gssl.selection.filters import (
-    GGC_DEPTHS,
-    GGCM_DEPTHS,
-    SHORT,
-    Block,
-    Filter,
-    operators,
-    sharpening,
-)
+from gssl.selection.complement_rows import complement_rows
+from gssl.selection.filters import GGC_DEPTHS, GGCM_DEPTHS, SHORT, Block, Filter, operators, sharpening
 
 # an operator and its power, or GGC or what GGCM sharpens and a depth
 Term: TypeAlias = tuple[str, int]
@@ -231,32 +224,6 @@ class LabelledRows:
         for k, state in enumerate(embedder._scales(self.X, filters), start=1):
             if k in depths:
                 self._tables["GGC", k] = state.U[self.nodes]
-
-
-def complement_rows(negatives: Complement, V: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    r"""Give some rows of :math:`\hat N V` for the complement of a graph, without the others.
-
-    Parameters
-    ----------
-    negatives : Complement
-    V : ndarray of shape (n, d)
-    nodes : int ndarray of shape (m,)
-
-    Returns
-    -------
-    ndarray of shape (m, d)
-
-    Examples
-    --------
-    >>> negatives = complement_negatives(csr_array([[0.0, 0.0], [0.0, 0.0]]))
-    >>> complement_rows(negatives, np.array([[3.0], [0.0]]), np.array([1])).round(6)
-    array([[-1.]])
-    """
-    scale = negatives.scale
-    links = (scale[negatives.indices], negatives.indices, negatives.indptr)
-    linked = csr_array(links, shape=(len(V), len(V)))[nodes]
-    s = scale[nodes][:, None]
-    return np.asarray(s * (3.0 * s * V[nodes] + multiply(linked, V) - scale @ V))
 
 
 def label_space_pays(X: Any, A: csr_array, n_rows: int, depth: int) -> bool:
