@@ -11,6 +11,7 @@ from benchmarks.rows import (
     negatives,
     ogc,
     order,
+    selection,
     spreading,
     tables,
     unseen,
@@ -27,6 +28,7 @@ _PARTS = (
     growth,
     embeddings,
     spreading,
+    selection,
     tables,
     order,
 )

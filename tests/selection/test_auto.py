@@ -237,8 +237,9 @@ def test_other_labels_give_what_a_fit_to_them_gives(friendly, features):
     for labels in (more, y):
         fresh = gssl.AutoClassifier(depth=4, priors="uniform").fit(X, labels, adjacency=A)
         model.update_labels(labels)
-        np.testing.assert_array_equal(model.label_distributions_, fresh.label_distributions_)
-        np.testing.assert_array_equal(model._leave_one_out, fresh._leave_one_out)
+        # but for rounding, which a logistic head that is solved by iteration may enlarge
+        np.testing.assert_allclose(model.label_distributions_, fresh.label_distributions_, atol=1e-5)
+        np.testing.assert_allclose(model._leave_one_out, fresh._leave_one_out, atol=5e-3)
         assert model.explain_ == fresh.explain_
 
 
@@ -247,6 +248,6 @@ def test_without_a_graph_updated_labels_still_serve_new_rows(friendly):
     more = np.where(np.arange(120) < 40, truth, -1)
     model = gssl.AutoClassifier(depth=4).fit(X, y).update_labels(more)
     fresh = gssl.AutoClassifier(depth=4).fit(X, more)
-    np.testing.assert_array_equal(model.predict_proba(X[:9]), fresh.predict_proba(X[:9]))
+    np.testing.assert_allclose(model.predict_proba(X[:9]), fresh.predict_proba(X[:9]), atol=1e-5)
     with pytest.raises(AttributeError, match="no graph before fit"):
         gssl.AutoClassifier().update_labels(y)

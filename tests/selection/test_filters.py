@@ -10,7 +10,8 @@ from gssl.selection.filters import candidate_filters, operators
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leave_one_out import keep_class_mass
 from gssl.selection.polynomial import average, polynomial_scores
-from gssl.selection.search import Labels, near_best, try_all, try_clustered
+from gssl.selection.search import try_all, try_clustered
+from gssl.selection.trial import Labels, near_best
 
 DEPTH = 8
 
@@ -44,6 +45,13 @@ def dense_features(filter_, X, A):
     for block in filter_.blocks:
         powers = [np.linalg.matrix_power(T[block.operator], k) for k in range(len(block.powers))]
         blocks.append(np.tensordot(block.powers, np.stack(powers), axes=1) @ X)
+    if filter_.sharpened is not None:
+        depth, weight = filter_.sharpened
+        sharp = [
+            0.5 ** (t - 1) * T["sharp"] @ np.linalg.matrix_power(T["smooth"], t - 1)
+            for t in range(1, depth + 1)
+        ]
+        blocks[0] += weight * sum(sharp) @ X
     return np.hstack(blocks)
 
 
@@ -61,6 +69,7 @@ def test_labelled_rows_are_those_of_the_whole_graph(rows, graph, filter_):
         ("PPR", "depth=8, alpha=0.1", gssl.PPR(depth=8)),
         ("GGC", "depth=4", gssl.GGC(depth=4)),
         ("GGCM", "depth=4", gssl.GGCM(depth=4)),
+        ("GGCM", "depth=8", gssl.GGCM(depth=8)),
     ],
 )
 def test_filters_are_the_methods_they_are_called(rows, graph, model, settings, embedder):
@@ -87,14 +96,18 @@ def test_an_average_scores_like_its_parts(rows, graph):
     labels = Labels(one_hot(np.array([0, 1, 2, 0, 1, 2, 0, 1]), 3, np.float64), np.ones(8))
     filters = candidate_filters(DEPTH)
     trials = try_all(rows, filters, labels)
-    trials += [try_clustered(rows, f, labels) for f in filters if len(f.blocks) == 1]
+    trials += [try_clustered(rows, f, labels) for f in filters if f.is_polynomial]
     chosen = [(trial, k % 7) for k, trial in enumerate(trials)]
     expected = np.zeros((30, 3))
     for trial, k in chosen:
         U = dense_features(trial.filter, X, A)
-        metric = U.T @ U if trial.clustered else np.eye(U.shape[1])
-        expected += U @ metric @ U[nodes].T @ trial.duals[k] / len(chosen)
-    scores = polynomial_scores(average(rows, chosen, DEPTH, 3), X, A, DEPTH)
+        metric = U.T @ U if trial.gram is not None else np.eye(U.shape[1])
+        K = U[nodes] @ metric @ U[nodes].T
+        ridge = trial.penalties[k] * np.trace(K) / 8 * np.eye(8)
+        expected += U @ metric @ U[nodes].T @ np.linalg.solve(K + ridge, labels.Y) / len(chosen)
+    M, b = average(rows, chosen, labels, DEPTH)
+    assert not b.any()
+    scores = polynomial_scores(M, X, A, DEPTH)
     np.testing.assert_allclose(scores, expected, atol=1e-9 * np.abs(expected).max())
 
 

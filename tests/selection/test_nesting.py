@@ -4,7 +4,7 @@ import pytest
 import gssl
 from gssl.selection.filters import candidate_filters
 from gssl.selection.nesting import deal, nested_average
-from gssl.selection.search import PENALTIES, Labels, Trial
+from gssl.selection.trial import PENALTIES, Labels, Trial
 
 
 def test_labels_of_noise_are_predicted_as_badly_as_they_can_be():
@@ -34,7 +34,7 @@ def test_models_are_ranked_by_the_labels_outside_of_a_fold():
     lucky = np.broadcast_to(lucky, (len(PENALTIES), 10, 2))
     zeros = np.zeros(len(PENALTIES))
     plain = candidate_filters(1)[0]
-    trials = [Trial(plain, False, P, P, zeros, zeros, 0.0) for P in (lucky, good)]
+    trials = [Trial(plain, P, zeros, zeros, 0.0, PENALTIES) for P in (lucky, good)]
     P = nested_average(trials, Labels(Y, np.ones(10)))
     np.testing.assert_allclose(P, good[0])
 

@@ -97,6 +97,9 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
     ),
     "AutoClassifier": (
         Fitted("coef_", "float", ("t", "d", "c"), optional=True),
+        Fitted("logistic_coef_", "float", ("t", "d", "c"), optional=True),
+        Fitted("logistic_intercept_", "float", ("c",), optional=True),
+        Fitted("_shares", "float", ("heads",), optional=True),
         Fitted("propagation_", "model", optional=True),
         Fitted("leaderboard_", "table"),
         Fitted("explain_", "text"),

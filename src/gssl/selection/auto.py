@@ -1,6 +1,5 @@
 """AutoClassifier: a hundred models tried on the labels that exist, the near-best averaged."""
 
-import warnings
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, Self
@@ -9,30 +8,26 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.evaluation.graph_gain import compare_hits
-from gssl.graph import GraphWarning
 from gssl.methods import LabelPropagation, LabelSpreading
-from gssl.methods._balance import class_weights
-from gssl.methods._classifier import GraphClassifier, featured_nodes
-from gssl.methods._distributions import nearest_distribution, one_hot
 from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED
+from gssl.selection.averaged import AveragedClassifier, SelectionInputs
 from gssl.selection.explanation import explain, tabulate_trials
 from gssl.selection.filters import candidate_filters, operators
-from gssl.selection.labelled_rows import LabelledRows, label_space_pays
+from gssl.selection.finalists import try_logistic
+from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leaderboard import Leaderboard, ordered
 from gssl.selection.nesting import nested_average
-from gssl.selection.polynomial import average, polynomial_scores
-from gssl.selection.scaling import SCALING_DEPTH, choose_scaling, unit_rows
-from gssl.selection.search import Labels, near_best, try_all
-from gssl.selection.spreading import Hidden, judge_spreading
+from gssl.selection.scaling import choose_scaling
+from gssl.selection.search import try_all
+from gssl.selection.spreading import judge_spreading
+from gssl.selection.trial import near_best
 
-# the rows of all powers at the labelled nodes take no more numbers than this
-_MOST_NUMBERS = 500_000_000
 # the parts that come from neighbours, where there are no features
 ALPHAS = (0.5, 0.9, 0.99)
 
 
-class AutoClassifier(GraphClassifier):
+class AutoClassifier(AveragedClassifier):
     r"""Try many graph filters on the labels at hand, and average those that are about as good as the best.
 
     Every filter here is linear, and features do not depend on labels, so what a model says about a label
@@ -43,7 +38,9 @@ class AutoClassifier(GraphClassifier):
     .. math:: Z = \sum_k T^k X M_k ,
 
     for T the smoothing operator, the one without self-loops, and inverse convolution fed with the graph
-    itself, which is of use where neighbours differ.
+    itself, which is of use where neighbours differ. The best filters are tried with softmax regression, too,
+    judged on folds of labels; where it is among the near-best, its distributions are averaged with those of
+    the ridges.
 
     Parameters
     ----------
@@ -68,7 +65,9 @@ class AutoClassifier(GraphClassifier):
     explain_ : str
         What the graph adds, and what predicts.
     coef_ : ndarray of shape (t, d, c)
-        The coefficients M.
+        The coefficients M of the ridges, if any of them is averaged.
+    logistic_coef_, logistic_intercept_ : ndarray of shape (t, d, c), ndarray of shape (c,)
+        The same of the logistic heads, and what is added to their scores.
     propagation_ : LabelSpreading or LabelPropagation
         Where labels alone are all there is, or do clearly better than features: what predicts instead.
     reached_ : bool ndarray of shape (n,)
@@ -87,8 +86,6 @@ class AutoClassifier(GraphClassifier):
     >>> model.explain_[:15]
     'The graph adds '
     """
-
-    coef_: np.ndarray
 
     def __init__(
         self,
@@ -120,15 +117,18 @@ class AutoClassifier(GraphClassifier):
         self
         """
         self._check_parameters()
-        self.__dict__.pop("coef_", None)  # of an earlier fit: this one may do without features
-        self._start(X, y, adjacency)
+        self._forget()  # an earlier fit: this one may do without features
+        X, A, _ = self._start(X, y, adjacency)
+        self._fit_inputs = SelectionInputs(X, A, {})
         return self._choose()
 
     def update_labels(self, y: Any) -> Self:
         """Choose anew by other labels of the same nodes: the result is that of a fit to them.
 
-        Features and graph are not checked again and a graph of nearest neighbours is not built again; the
-        filters are run again, for it depends on the labels which rows they are asked for.
+        Features and graph are not checked again and a graph of nearest neighbours is not built again. What
+        the filters give to a node does not depend on labels, so nothing is propagated but one column for each
+        labelled node that had no label before, those of a few models in the metric of all nodes, and the
+        scores of the classes; as long as what is kept of the old nodes fits in memory.
 
         Parameters
         ----------
@@ -157,44 +157,31 @@ class AutoClassifier(GraphClassifier):
         """Choose models for the inputs and labels that are kept, and predict every node."""
         X, A, codes = self._fit_inputs.X, self._fit_inputs.A, self._fit_codes
         deadline = perf_counter() + (np.inf if self.time_budget is None else self.time_budget)
-        for name in ("coef_", "propagation_", "_leave_one_out"):
-            self.__dict__.pop(name, None)  # of an earlier fit
+        self._forget()
         self._read_priors(None)  # to refuse them before the work
         if not X.shape[1]:
             return self._fit_labels_alone(A, codes)
         labelled = np.flatnonzero(codes != UNLABELLED)
         labels = self._weigh(codes[labelled])
         self.n_iter_ = self._fitting_depth(X, len(labelled))
-        rows, self._unit_rows = choose_scaling(X, A, labelled, labels, self.n_iter_)
+        known = self._fit_inputs.known
+        found = choose_scaling(X, A, labelled, labels, self.n_iter_, known, deadline)
+        self._unit_rows, rows = next(iter(found.items()))
         trials = try_all(rows, candidate_filters(self.n_iter_), labels, deadline)
+        trials += try_logistic(rows, trials, labels, deadline)
         chosen = near_best(trials, labels)
         self._leave_one_out = nested_average(trials, labels)
-        self.coef_ = average(rows, chosen, self.n_iter_, len(self.classes_))
+        self._take(rows, chosen, labels)
+        self._fit_inputs.keep(found)
         self.leaderboard_ = tabulate_trials(trials, chosen, labels)
         self.explain_ = explain(trials, chosen, self._leave_one_out, labels)
         self._consider_spreading(rows, codes, deadline)
         return self._finish(*self._score_graph(X, A), self._class_weights() if self._uses_features else None)
 
-    @property
-    def _uses_features(self) -> bool:
-        """Whether features are needed to predict; fit itself takes either."""
-        return hasattr(self, "coef_")
-
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=1, whole=True)
         if self.time_budget is not None:
             check_number(self, "time_budget", low=0.0)
-
-    def _class_weights(self) -> np.ndarray:
-        return class_weights(self.class_weight, self.classes_, self._fit_codes[self._fit_codes != UNLABELLED])
-
-    def _weigh(self, codes: np.ndarray) -> Labels:
-        # by all labels, of which codes may be some
-        return Labels(one_hot(codes, len(self.classes_), np.float64), self._class_weights()[codes])
-
-    def _fitting_depth(self, X: Any, n_labelled: int) -> int:
-        room = _MOST_NUMBERS // max(1, n_labelled * X.shape[1]) - 1
-        return int(min(self.depth, max(SCALING_DEPTH, room)))
 
     def _fit_labels_alone(self, A: csr_array, codes: np.ndarray) -> Self:
         """Spread labels over the graph in the way that does best on hidden labels."""
@@ -222,24 +209,6 @@ class AutoClassifier(GraphClassifier):
         )
         return self._finish(*self._score_graph(csr_array((len(codes), 0)), A))
 
-    def _spread_labels(
-        self,
-        model: LabelPropagation,
-        A: csr_array,
-        codes: np.ndarray,
-        hidden: Hidden | None,
-    ) -> None:
-        """Make labels alone predict, and keep what they said about hidden ones."""
-        with warnings.catch_warnings():
-            # told once, by this fit
-            warnings.simplefilter("ignore", GraphWarning)
-            self.propagation_ = model.fit(None, codes, adjacency=A)
-        labelled = np.flatnonzero(codes != UNLABELLED)
-        self._leave_one_out = np.full((len(labelled), len(self.classes_)), 1.0 / len(self.classes_))
-        if hidden is not None:
-            nodes, P = hidden
-            self._leave_one_out[np.searchsorted(labelled, nodes)] = P
-
     def _consider_spreading(self, rows: LabelledRows, codes: np.ndarray, deadline: float) -> None:
         """Let labels alone predict where they clearly beat features, which is rare."""
         if perf_counter() > deadline or not rows.A.nnz:
@@ -255,31 +224,9 @@ class AutoClassifier(GraphClassifier):
         board = [replace(e, chosen=e.chosen and not wins) for e in self.leaderboard_]
         self.leaderboard_ = ordered([*board, replace(entry, chosen=wins)])
         if wins:
+            self._forget()
             self._spread_labels(model, rows.A, codes, (nodes, P))
-            del self.coef_
             self.explain_ += (
                 f" Labels alone, spread over the graph, do better by {100 * gain.difference:.1f} points, so "
                 "LabelSpreading predicts instead."
             )
-
-    def _distributions_without(self, hidden: np.ndarray) -> np.ndarray:
-        """Look up what was said about labels when the models were tried, each without the label itself."""
-        places = np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
-        return self._with_priors(nearest_distribution(self._leave_one_out[places]))
-
-    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
-        if X is None or not X.shape[1]:
-            return n_classes
-        n, d = X.shape
-        depth = self._fitting_depth(X, n_labelled)
-        carried = n_labelled if label_space_pays(X, A, n_labelled, depth) else d
-        # the labelled rows of all powers, per node; the estimate counts three of what is carried
-        return int(carried + (depth + 5) * n_labelled * d / (3 * max(1, n)))
-
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        if hasattr(self, "propagation_"):
-            P, informed = self.propagation_._score_graph(X, A)
-            return P, informed
-        scaled = unit_rows(X) if self._unit_rows else X
-        scores = polynomial_scores(self.coef_, scaled, A, self.n_iter_)
-        return nearest_distribution(scores), featured_nodes(A, X)

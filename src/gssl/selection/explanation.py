@@ -6,7 +6,7 @@ import numpy as np
 
 from gssl.evaluation.graph_gain import compare_hits
 from gssl.selection.leaderboard import Entry, Leaderboard, ordered
-from gssl.selection.search import PENALTIES, Chosen, Labels, Trial, score_error
+from gssl.selection.trial import Chosen, Labels, Trial, score_error
 
 
 def tabulate_trials(trials: Sequence[Trial], chosen: Chosen, labels: Labels) -> Leaderboard:
@@ -22,13 +22,21 @@ def tabulate_trials(trials: Sequence[Trial], chosen: Chosen, labels: Labels) -> 
     Returns
     -------
     Leaderboard
+
+    Examples
+    --------
+    >>> from gssl.selection.filters import candidate_filters
+    >>> Y, one = np.eye(2)[[0, 1, 0, 1]], np.ones(1)
+    >>> trials = [Trial(f, Y[None], one, 0 * one, 0.0, one) for f in candidate_filters(1)[:2]]
+    >>> [entry.chosen for entry in tabulate_trials(trials, [(trials[1], 0)], Labels(Y, np.ones(4)))]
+    [False, True]
     """
     averaged = {trial for trial, _ in chosen}
     entries = [
         Entry(
-            model=trial.filter.model + (", clustered" if trial.clustered else ""),
+            model=trial.name,
             settings=", ".join(
-                part for part in (trial.filter.settings, f"penalty={PENALTIES[trial.best]:.2g}") if part
+                part for part in (trial.filter.settings, f"penalty={trial.penalties[trial.best]:.2g}") if part
             ),
             score=float(trial.scores[trial.best]),
             standard_error=score_error(trial.scores[trial.best], labels),
@@ -55,6 +63,14 @@ def explain(trials: Sequence[Trial], chosen: Chosen, predicted: np.ndarray, labe
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> from gssl.selection.filters import candidate_filters
+    >>> Y, one = np.eye(2)[[0, 1, 0, 1]], np.ones(1)
+    >>> trials = [Trial(f, Y[None], one, 0 * one, 0.0, one) for f in candidate_filters(1)[:2]]
+    >>> explain(trials, [(trials[1], 0)], Y, Labels(Y, np.ones(4))).split(". ")[-1]
+    '1 model predicts (SGC).'
     """
     truth = labels.Y.argmax(axis=1)
     hits = predicted.argmax(axis=1) == truth
@@ -74,7 +90,7 @@ def explain(trials: Sequence[Trial], chosen: Chosen, predicted: np.ndarray, labe
             f"of {len(hits):,} labels, each left out in turn, {100 * hits.mean():.1f} % are right with it "
             f"and {100 * without.mean():.1f} % without"
         )
-    names = dict.fromkeys(t.filter.model + (", clustered" if t.clustered else "") for t, _ in chosen)
+    names = dict.fromkeys(trial.name for trial, _ in chosen)
     models = (
         "1 model predicts" if len(chosen) == 1 else f"the average of {len(chosen)} near-best models predicts"
     )

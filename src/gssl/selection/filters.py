@@ -10,7 +10,21 @@ from scipy.special import gammaln
 from gssl.methods import GGC, GGCM
 from gssl.methods._embedder import GraphEmbedder
 from gssl.methods._guided import lazy_powers
-from gssl.operators import Filters, Mixture, mix, multiply, normalized_adjacency, normalized_negatives
+from gssl.operators import (
+    Filters,
+    Mixture,
+    complement_negatives,
+    mix,
+    multiply,
+    normalized_adjacency,
+    normalized_negatives,
+)
+
+# the depths at which GGC and GGCM are tried; a deeper GGC made hidden labels of citation graphs less likely
+GGC_DEPTHS = (4,)
+GGCM_DEPTHS = (4, 8, 16)
+# the highest power of the operators beside the smoothing one
+SHORT = 2
 
 Operator = Literal["smooth", "hop", "high"]
 
@@ -29,32 +43,42 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Filter:
-    """A candidate's way of making features: blocks side by side, or an embedder that is no polynomial."""
+    r"""A candidate's way of making features: blocks side by side, or an embedder that is no polynomial.
+
+    To a single block, ``sharpened`` may add :math:`w \sum_{t=1}^K \gamma_t \hat N T^{t-1} X`, given as K and
+    w: the part of GGCM that pushes unlinked nodes apart, for γ see :func:`sharpening`.
+    """
 
     model: str
     settings: str
     blocks: tuple[Block, ...] = ()
     embedder: GraphEmbedder | None = None
+    sharpened: tuple[int, float] | None = None
 
     @property
     def uses_graph(self) -> bool:
         """Whether anything comes from neighbours."""
         return self.embedder is not None or any(len(block.powers) > 1 for block in self.blocks)
 
+    @property
+    def is_polynomial(self) -> bool:
+        """Whether it is a polynomial of one operator."""
+        return len(self.blocks) == 1 and self.sharpened is None
+
 
 def operators(A: csr_array, dtype: Any) -> dict[str, Any]:
-    """Give the three operators on a graph as functions of columns; all are symmetric.
+    """Give the operators on a graph as functions of columns; all are symmetric.
 
     Examples
     --------
     >>> A = csr_array([[0.0, 1.0], [1.0, 0.0]])
     >>> {name: apply(np.array([[1.0], [0.0]])).ravel().round(3).tolist()
     ...  for name, apply in operators(A, np.float64).items()}
-    {'smooth': [0.5, 0.5], 'hop': [0.0, 1.0], 'high': [0.667, -0.333]}
+    {'smooth': [0.5, 0.5], 'hop': [0.0, 1.0], 'high': [0.667, -0.333], 'sharp': [1.0, 0.0]}
     """
     # in double precision until all values are at most one
     A = A.astype(np.float64)
-    filters = Filters(normalized_adjacency(A, dtype))
+    filters = Filters(normalized_adjacency(A, dtype), complement_negatives(A, dtype))
     degree = np.asarray(A.sum(axis=1))
     root = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
     scale = diags_array(root)
@@ -63,6 +87,7 @@ def operators(A: csr_array, dtype: Any) -> dict[str, Any]:
         "smooth": lambda V: mix(filters, V, Mixture(smooth=1.0)),
         "hop": lambda V: multiply(hop, V),
         "high": lambda V: multiply(high, V),
+        "sharp": lambda V: mix(filters, V, Mixture(sharp=1.0)),
     }
 
 
@@ -101,9 +126,31 @@ def candidate_filters(depth: int) -> list[Filter]:
         found += [_smooth("heat", f"time={time}", _heat(depth, time)) for time in (1, 2, 4, 8)]
         found += [_smooth("lazy", f"beta=0.5, depth={k}", _lazy(depth, k, 0.5)) for k in _up_to(depth, 8, 16)]
         found += [_smooth("lazy", "beta=0.1, depth=16", _lazy(depth, 16, 0.1))]
-    found += [Filter("GGC", f"depth={k}", embedder=GGC(depth=k)) for k in _up_to(depth, 4)]
-    found += [Filter("GGCM", f"depth={k}", embedder=GGCM(depth=k)) for k in _up_to(depth, 4, 16)[-1:]]
+    found += [Filter("GGC", f"depth={k}", embedder=GGC(depth=k)) for k in _up_to(depth, *GGC_DEPTHS)]
+    found += [_ggcm(k) for k in _up_to(depth, *GGCM_DEPTHS)]
     return found
+
+
+def sharpening(t: int) -> float:
+    """Give γ, the moving probability of the inverse convolution in iteration t = 1, 2, … of GGCM.
+
+    Examples
+    --------
+    >>> [sharpening(t) for t in (1, 2, 3)]
+    [1.0, 0.5, 0.25]
+    """
+    return float(GGCM().igc_beta * GGCM().igc_decay ** (t - 1))
+
+
+def _ggcm(depth: int) -> Filter:
+    """Write GGCM out: its smooth branch has the powers of Â, and the rest is ``sharpened``."""
+    alpha = GGCM().alpha
+    weight = (1.0 - alpha) / (2.0 * depth)
+    powers = np.zeros(depth + 1)
+    powers[0] = alpha
+    powers[1:] += weight
+    powers[:-1] += [weight * (1.0 - sharpening(t)) for t in range(1, depth + 1)]
+    return Filter("GGCM", f"depth={depth}", (Block("smooth", powers),), sharpened=(depth, weight))
 
 
 def _up_to(depth: int, *depths: int) -> list[int]:

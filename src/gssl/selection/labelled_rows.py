@@ -1,12 +1,34 @@
 """The features that each filter gives to the labelled nodes, from one run over the graph for all of them."""
 
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl.operators import multiply
-from gssl.selection.filters import Block, Filter, operators
+from gssl.methods import GGC
+from gssl.operators import Complement, complement_negatives, multiply
+from gssl.selection.complement_rows import complement_rows
+from gssl.selection.filters import GGC_DEPTHS, GGCM_DEPTHS, SHORT, Block, Filter, operators, sharpening
+
+# an operator and its power, or GGC or what GGCM sharpens and a depth
+Term: TypeAlias = tuple[str, int]
+# the most tables beside the powers of the smoothing operator
+OTHERS = 2 * SHORT + len(GGC_DEPTHS) + len(GGCM_DEPTHS)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownTables:
+    """Rows at some nodes that were needed once: they do not change with the labels."""
+
+    nodes: np.ndarray
+    tables: dict[Term, np.ndarray]
+
+    @property
+    def size(self) -> int:
+        """How many numbers are kept."""
+        return sum(table.size for table in self.tables.values())
 
 
 class LabelledRows:
@@ -21,33 +43,73 @@ class LabelledRows:
     X : ndarray or csr_array of shape (n, d)
     A : csr_array of shape (n, n)
     nodes : int ndarray of shape (m,)
+        In order.
     depth : int
         The highest power that may be asked for, which decides the cheaper way.
+    apply : dict, optional
+        The operators on A, if they are there.
+    known : KnownTables, optional
+        Rows at some of the nodes, of the same X, A and depth.
+
+    Examples
+    --------
+    >>> from gssl.selection.filters import candidate_filters
+    >>> A = csr_array([[0.0, 1.0], [1.0, 0.0]])
+    >>> rows = LabelledRows(np.array([[1.0], [0.0]]), A, np.array([0]), depth=1)
+    >>> [rows.rows(f).round(3).tolist() for f in candidate_filters(1)[:2]]
+    [[[1.0]], [[0.5]]]
     """
 
-    def __init__(self, X: Any, A: csr_array, nodes: np.ndarray, depth: int) -> None:
-        self.X, self.A, self.nodes = X, A, nodes
-        self.operators = operators(A, X.dtype)
+    def __init__(
+        self,
+        X: Any,
+        A: csr_array,
+        nodes: np.ndarray,
+        depth: int,
+        apply: dict[str, Any] | None = None,
+        known: KnownTables | None = None,
+    ) -> None:
+        self.X, self.A, self.nodes, self.depth = X, A, nodes, depth
+        self.operators = operators(A, X.dtype) if apply is None else apply
         self._transposed = csr_array(X.T) if issparse(X) else X.T
         self.in_label_space = label_space_pays(X, A, len(nodes), depth)
-        ones = np.ones(len(nodes), X.dtype)
-        self._E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
-        self._embeddings: dict[Filter, np.ndarray] = {}
-        # of each operator: the columns after the last hop, and what was seen after each
-        self._powers: dict[str, tuple[Any, list[np.ndarray]]] = {}
+        self._tables: dict[Term, np.ndarray] = {("smooth", 0): _dense(X[nodes])}
+        # of each operator: the columns after the last hop, and how many hops that is
+        self._ends: dict[str, tuple[Any, int]] = {}
+        self._sharpened: Any = 0.0
+        self._known, self._new = known, None
+        if known is not None:
+            new = np.setdiff1d(nodes, known.nodes)
+            self._new = LabelledRows(X, A, new, depth, self.operators) if len(new) else None
 
-    def rows(self, filter_: Filter) -> np.ndarray:
-        """Give the features of the nodes, blocks side by side, in double precision.
+    @cached_property
+    def _negatives(self) -> Complement:
+        return complement_negatives(self.A, self.X.dtype)
+
+    @property
+    def tables(self) -> KnownTables:
+        """What was needed until now."""
+        return KnownTables(self.nodes, self._tables)
+
+    def width(self, filter_: Filter) -> int:
+        """Count the features that a filter gives."""
+        return int(self.X.shape[1]) * max(1, len(filter_.blocks))
+
+    def rows(self, filter_: Filter, part: np.ndarray | None = None) -> np.ndarray:
+        """Give the features of the nodes or a part of them, blocks side by side, in double precision.
 
         Returns
         -------
         ndarray of shape (m, b·d)
         """
+        places = slice(None) if part is None else part
         if filter_.embedder is not None:
-            if filter_ not in self._embeddings:
-                self._embeddings[filter_] = self._embedded(filter_)
-            return self._embeddings[filter_].astype(np.float64)
-        return np.hstack([self._block(block) for block in filter_.blocks])
+            return self._table(("GGC", filter_.embedder.depth))[places].astype(np.float64)
+        blocks = [self._block(block, places) for block in filter_.blocks]
+        if filter_.sharpened is not None:
+            depth, weight = filter_.sharpened
+            blocks[0] += weight * self._table(("sharp", depth))[places]
+        return np.hstack(blocks) if len(blocks) > 1 else blocks[0]
 
     def filtered(self, filter_: Filter, V: np.ndarray) -> np.ndarray:
         """Apply a filter of a single block to columns of all nodes."""
@@ -69,54 +131,115 @@ class LabelledRows:
         V = V.astype(self.X.dtype, copy=False)
         return multiply(self._transposed, V) if issparse(self.X) else np.asarray(self._transposed @ V)
 
-    def _block(self, block: Block) -> np.ndarray:
-        stack = self._stack(block.operator, len(block.powers))
-        # one after the other: all powers at once would be a copy of the stack
-        total = np.zeros(stack[0].shape)
-        for power, rows in zip(block.powers, stack, strict=False):
-            if power:
-                total += power * rows
-        return total
+    def _block(self, block: Block, places: Any) -> np.ndarray:
+        # one after the other: all powers at once would be a copy of the tables
+        total: Any = 0.0
+        for power in np.flatnonzero(block.powers).tolist():
+            table = self._table((block.operator if power else "smooth", power))
+            total = total + block.powers[power] * table[places].astype(np.float64)
+        return np.asarray(total)
 
-    def _stack(self, operator: str, n_powers: int) -> list[np.ndarray]:
-        """Give the rows of the first powers, of which those not yet needed are not yet there."""
-        if operator not in self._powers:
-            start = self._E.toarray() if self.in_label_space else self.X
-            self._powers[operator] = start, [self._seen(start)]
-        V, stack = self._powers[operator]
-        while len(stack) < n_powers:
-            V = self.operators[operator](_dense(V))
-            stack.append(self._seen(V))
-        self._powers[operator] = V, stack
-        return stack
+    def _table(self, term: Term) -> np.ndarray:
+        if term not in self._tables:
+            if self._known is not None and term in self._known.tables:
+                self._tables[term] = self._merged(term, self._known)
+            else:
+                self._make(*term)
+        return self._tables[term]
+
+    def _merged(self, term: Term, known: KnownTables) -> np.ndarray:
+        """Put the rows of old and new nodes together."""
+        table = np.empty((len(self.nodes), self.X.shape[1]), self.X.dtype)
+        old = np.isin(self.nodes, known.nodes)
+        table[old] = known.tables[term][np.searchsorted(known.nodes, self.nodes[old])]
+        if self._new is not None:
+            table[~old] = self._new._table(term)
+        return table
+
+    def _make(self, name: str, k: int) -> None:
+        if name == "GGC":
+            self._embed()
+        elif name != "sharp":
+            # beyond a few powers, all of them will be asked for
+            self._hop(name, k if k <= SHORT else self.depth)
+        elif self.in_label_space:
+            self._sharpen()
+        else:
+            self._ends.pop("smooth", None)  # from the start, for every hop is sharpened on its way
+            self._hop("smooth", self.depth)
+
+    def _start(self) -> Any:
+        if not self.in_label_space:
+            return self.X
+        ones = np.ones(len(self.nodes), self.X.dtype)
+        shape = (self.X.shape[0], len(self.nodes))
+        return csr_array((ones, (self.nodes, np.arange(len(self.nodes)))), shape=shape)
+
+    def _hop(self, operator: str, n_hops: int) -> None:
+        """Give the rows of the first powers, going on from those that are there."""
+        V, done = self._ends.get(operator, (None, 0))
+        V = _dense(self._start()) if V is None else V
+        for k in range(done + 1, n_hops + 1):
+            if operator == "smooth" and not self.in_label_space and self.depth >= GGCM_DEPTHS[0]:
+                self._sharpen_rows(V, k)
+            V = self.operators[operator](V)
+            self._tables[operator, k] = self._seen(V)
+        # nobody goes on from the last power
+        self._ends[operator] = (V if n_hops < self.depth else None), n_hops
 
     def _seen(self, V: Any) -> np.ndarray:
         if self.in_label_space:
             return np.ascontiguousarray(self.spread(V).T)
         return _dense(V[self.nodes])
 
-    def _embedded(self, filter_: Filter) -> np.ndarray:
-        embedder: Any = filter_.embedder
+    def _sharpen(self) -> None:
+        r"""Give the rows of :math:`\sum_{t \le K} \gamma_t \hat N T^{t-1} X` for all K, in label space."""
+        V = self.operators["sharp"](self._start())
+        total = np.zeros_like(V)
+        wanted = [k for k in GGCM_DEPTHS if k <= self.depth]
+        for t in range(1, wanted[-1] + 1):
+            total += sharpening(t) * V
+            if t in wanted:
+                self._tables["sharp", t] = self._seen(total)
+            V = self.operators["smooth"](V)
+
+    def _sharpen_rows(self, V: np.ndarray, t: int) -> None:
+        """Go one step further in the same sums, at the nodes alone, on the way of the features' powers."""
+        if t == 1:
+            self._sharpened = 0.0
+        step = complement_rows(self._negatives, V, self.nodes)
+        self._sharpened = self._sharpened + sharpening(t) * step
+        if t in GGCM_DEPTHS:
+            self._tables["sharp", t] = self._sharpened.copy()
+
+    def _embed(self) -> None:
+        """Give the rows of GGC at all its depths: one run of the features, or one of the nodes for each."""
+        depths = [k for k in GGC_DEPTHS if k <= self.depth]
+        embedder = GGC(depth=depths[-1])
         filters = embedder._filters(self.A, self.X.dtype)
-        if adjoint_pays(self.X, self.A, len(self.nodes), embedder.depth):
-            return self.spread(embedder._adjoint(self._E, filters)).T
-        return np.asarray(embedder._apply(self.X, filters)[self.nodes])
+        if self.in_label_space:
+            for k in depths:
+                self._tables["GGC", k] = self._seen(GGC(depth=k)._adjoint(self._start(), filters))
+            return
+        for k, state in enumerate(embedder._scales(self.X, filters), start=1):
+            if k in depths:
+                self._tables["GGC", k] = state.U[self.nodes]
 
 
 def label_space_pays(X: Any, A: csr_array, n_rows: int, depth: int) -> bool:
-    """Compare hops over one column per node that is needed, each seen by X, with hops over all features."""
+    """Compare hops over one column per node that is needed, each seen by X, with hops over all features.
+
+    Examples
+    --------
+    >>> A = csr_array(np.ones((9, 9)))
+    >>> label_space_pays(np.ones((9, 100)), A, 2, depth=2), label_space_pays(np.ones((9, 2)), A, 100, depth=2)
+    (True, False)
+    """
     n, d = X.shape
     hop = A.nnz + n
     size = X.nnz if issparse(X) else X.size
-    return bool((depth * hop + (depth + 1) * size) * n_rows < depth * (hop + n) * d)
-
-
-def adjoint_pays(X: Any, A: csr_array, n_rows: int, depth: int) -> bool:
-    """Compare a transposed run, seen by X at its end and twice as long for gathering, with one of X."""
-    n, d = X.shape
-    hop = A.nnz + n
-    size = X.nnz if issparse(X) else X.size
-    return bool((2 * depth * hop + size) * n_rows < depth * (hop + n) * d)
+    # columns that stay in the cache are read about twice as fast as those of all features
+    return bool((depth * hop + (depth + 1) * size) * n_rows < 2 * depth * (hop + n) * d)
 
 
 def _dense(V: Any) -> np.ndarray:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gssl.selection.leave_one_out import keep_class_mass
-from gssl.selection.search import Labels, Trial, rank_pairs
+from gssl.selection.trial import Labels, Trial, average_distributions, compared, rank_pairs
 
 FOLDS = 5
 
@@ -17,8 +16,10 @@ def nested_average(trials: Sequence[Trial], labels: Labels, n_folds: int = FOLDS
     labels are dealt into folds, :math:`F_1, F_2, \dots`; models are ranked by their leave-one-out predictions
     outside of a fold, and the average of the near-best speaks about the labels inside:
 
-    .. math:: P_{F} = \frac1{|C_F|} \sum_{j \in C_F} P^{(j)}_{F}, \qquad
+    .. math:: P_{F} = \mathrm{average}\{P^{(j)}_{F} : j \in C_F\}, \qquad
               C_F = \text{near-best on } \{1, \dots, m\} \setminus F
+
+    with the average of :func:`~gssl.selection.trial.average_distributions`.
 
     Parameters
     ----------
@@ -34,20 +35,19 @@ def nested_average(trials: Sequence[Trial], labels: Labels, n_folds: int = FOLDS
     Examples
     --------
     >>> from gssl.selection.filters import candidate_filters
-    >>> from gssl.selection.search import PENALTIES
+    >>> from gssl.selection.trial import PENALTIES
     >>> Y = np.eye(2)[[0, 1, 0, 1]]
     >>> never = np.zeros(len(PENALTIES))
     >>> right = np.broadcast_to(Y, (len(PENALTIES), 4, 2))
     >>> plain = candidate_filters(1)[0]
-    >>> trials = [Trial(plain, False, P, P, never, never, 0.0) for P in (right, 1 - right)]
+    >>> trials = [Trial(plain, P, never, never, 0.0, PENALTIES) for P in (right, 1 - right)]
     >>> nested_average(trials, Labels(Y, np.ones(4))).argmax(axis=1)
     array([0, 1, 0, 1])
     """
     codes = labels.Y.argmax(axis=1)
-    corrected = np.concatenate([keep_class_mass(trial.predicted, labels.Y) for trial in trials])
-    hits = corrected.argmax(axis=2) == codes
-    errors = np.square(corrected - labels.Y).sum(axis=2)
-    left_out = np.concatenate([trial.predicted for trial in trials])
+    pairs = [(trial.head, said) for trial in trials for said in trial.predicted]
+    judged = [compared(trial.predicted, trial.head, labels.Y) for trial in trials]
+    hits, errors = (np.concatenate(parts) for parts in zip(*judged, strict=True))
     fold = deal(codes, n_folds)
     P = np.empty(labels.Y.shape)
     for k in range(n_folds):
@@ -56,7 +56,8 @@ def nested_average(trials: Sequence[Trial], labels: Labels, n_folds: int = FOLDS
         rows = outside if outside.any() else inside
         scores = np.average(hits[:, rows], axis=1, weights=judges.weights)
         mean_errors = np.average(errors[:, rows], axis=1, weights=judges.weights)
-        P[inside] = left_out[rank_pairs(scores, mean_errors, judges)][:, inside].mean(axis=0)
+        chosen = [pairs[place] for place in rank_pairs(scores, mean_errors, judges)]
+        P[inside] = average_distributions([(head, said[inside]) for head, said in chosen])
     return P
 
 

@@ -1,21 +1,21 @@
 """An average of linear models on filtered features is one model: a polynomial with matrix coefficients."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.methods import GGC
 from gssl.operators import multiply
-from gssl.selection.filters import Filter, candidate_filters, operators
+from gssl.selection.filters import GGC_DEPTHS, GGCM_DEPTHS, SHORT, Filter, operators, sharpening
 from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.search import Chosen, Trial
-
-# the highest power of the operators beside the smoothing one
-SHORT = 2
+from gssl.selection.predictor import predictor
+from gssl.selection.trial import Chosen, Labels
 
 
 def terms(depth: int) -> list[tuple[str, int]]:
-    """List what coefficients stand for: an operator and its power, or an embedder and its place.
+    """List what coefficients stand for: an operator and its power, or GGC or what GGCM sharpens and a depth.
 
     Examples
     --------
@@ -24,13 +24,14 @@ def terms(depth: int) -> list[tuple[str, int]]:
     """
     powers = [("smooth", k) for k in range(depth + 1)]
     powers += [(name, k) for name in ("hop", "high") for k in range(1, SHORT + 1)]
-    return powers + [("embedder", k) for k in range(len(_embedders(depth)))]
+    powers += [("sharp", k) for k in GGCM_DEPTHS if k <= depth]
+    return powers + [("GGC", k) for k in GGC_DEPTHS if k <= depth]
 
 
-def average(rows: LabelledRows, chosen: Chosen, depth: int, n_classes: int) -> np.ndarray:
-    r"""Add up the predictors of some trials, each with one of its penalties.
+def average(rows: LabelledRows, chosen: Chosen, labels: Labels, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    r"""Add up the predictors of some trials with the same head, each with one of its penalties.
 
-    .. math:: \frac1J \sum_j p_j(T) X \Theta_j = \sum_k T^k X M_k, \qquad
+    .. math:: \frac1J \sum_j \left(p_j(T) X \Theta_j + b_j\right) = b + \sum_k T^k X M_k, \qquad
               M_k = \frac1J \sum_j p_{jk} \Theta_j
 
     Parameters
@@ -38,35 +39,49 @@ def average(rows: LabelledRows, chosen: Chosen, depth: int, n_classes: int) -> n
     rows : LabelledRows
     chosen : sequence of (Trial, int)
         A trial and the place of a penalty.
-    depth, n_classes : int
+    labels : Labels
+    depth : int
 
     Returns
     -------
-    ndarray of shape (t, d, c)
-        M, in the order of :func:`terms`.
+    M : ndarray of shape (t, d, c)
+        In the order of :func:`terms`.
+    b : ndarray of shape (c,)
+
+    Examples
+    --------
+    >>> from gssl.selection.filters import candidate_filters
+    >>> from gssl.selection.search import try_filter
+    >>> X = np.repeat(np.eye(2), 4, axis=0)
+    >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
+    >>> M, b = average(rows, [(try_filter(rows, candidate_filters(1)[0], labels), 0)], labels, depth=1)
+    >>> M[0].round(2)
+    array([[1., 0.],
+           [0., 1.]])
     """
     place = {term: i for i, term in enumerate(terms(depth))}
-    M = np.zeros((len(place), rows.X.shape[1], n_classes))
+    M = np.zeros((len(place), rows.X.shape[1], labels.Y.shape[1]))
+    b = np.zeros(labels.Y.shape[1])
     for trial in dict.fromkeys(trial for trial, _ in chosen):
         # penalties of one filter share its features
-        duals = sum(trial.duals[k] for t, k in chosen if t is trial) / len(chosen)
-        for term, weight, theta in _predictor(rows, trial, np.asarray(duals), depth):
-            M[place[term]] += weight * theta
-    return M.astype(rows.X.dtype)
+        penalties = [trial.penalties[k] for t, k in chosen if t is trial]
+        theta, intercept = predictor(rows, trial, penalties, labels)
+        b += len(penalties) / len(chosen) * intercept
+        for term, weight, part in _terms_of(trial.filter, theta):
+            M[place[term]] += len(penalties) / len(chosen) * weight * part
+    return M.astype(rows.X.dtype), b.astype(rows.X.dtype)
 
 
-def _predictor(rows: LabelledRows, trial: Trial, duals: np.ndarray, depth: int) -> Any:
-    """Yield the terms of one trial: which one, its weight, and Θ."""
-    theta = rows.rows(trial.filter).T @ duals
-    if trial.filter.embedder is not None:
-        settings = [f.settings + f.model for f in _embedders(depth)]
-        yield ("embedder", settings.index(trial.filter.settings + trial.filter.model)), 1.0, theta
+def _terms_of(filter_: Filter, theta: np.ndarray) -> Iterator[tuple[tuple[str, int], float, np.ndarray]]:
+    """Yield the terms of one filter: which one, its weight, and its part of Θ."""
+    if filter_.embedder is not None:
+        yield ("GGC", filter_.embedder.depth), 1.0, theta
         return
-    if trial.clustered:
-        scores = rows.filtered(trial.filter, rows.gathered(theta))
-        theta = rows.spread(rows.filtered(trial.filter, scores))
-    parts = np.split(theta, len(trial.filter.blocks))
-    for block, part in zip(trial.filter.blocks, parts, strict=True):
+    if filter_.sharpened is not None:
+        depth, weight = filter_.sharpened
+        yield ("sharp", depth), weight, theta
+    parts = np.split(theta, len(filter_.blocks))
+    for block, part in zip(filter_.blocks, parts, strict=True):
         for power in np.flatnonzero(block.powers).tolist():
             # any operator to the power of zero is the identity
             yield ("smooth" if power == 0 else block.operator, power), block.powers[power], part
@@ -108,11 +123,22 @@ def polynomial_scores(M: np.ndarray, X: Any, A: csr_array, depth: int) -> np.nda
     for operator in ("smooth", "hop", "high"):
         highest = max((power for name, power in by_power if name == operator), default=-1)
         scores += _horner(apply[operator], [by_power.get((operator, k)) for k in range(highest + 1)], scores)
+    if any(name == "sharp" for name, _ in by_power):
+        scores += apply["sharp"](_horner(apply["smooth"], _sharpened(by_power), scores))
     for name, k in by_power:
-        if name == "embedder":
-            embedder: Any = _embedders(depth)[k].embedder
+        if name == "GGC":
+            embedder = GGC(depth=k)
             scores += embedder._apply(by_power[name, k], embedder._filters(A, X.dtype))
     return scores
+
+
+def _sharpened(by_power: dict[tuple[str, int], np.ndarray]) -> list[np.ndarray | None]:
+    """Give what powers of the smoothing operator are multiplied with before they are sharpened."""
+    parts = {depth: part for (name, depth), part in by_power.items() if name == "sharp"}
+    return [
+        np.asarray(sharpening(t) * sum(part for depth, part in parts.items() if depth >= t))
+        for t in range(1, max(parts) + 1)
+    ]
 
 
 def _horner(apply: Any, parts: list[np.ndarray | None], like: np.ndarray) -> np.ndarray:
@@ -124,7 +150,3 @@ def _horner(apply: Any, parts: list[np.ndarray | None], like: np.ndarray) -> np.
         if k:
             total = apply(total)
     return total
-
-
-def _embedders(depth: int) -> list[Filter]:
-    return [f for f in candidate_filters(depth) if f.embedder is not None]

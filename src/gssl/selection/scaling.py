@@ -1,5 +1,8 @@
 """Features as they are given, or with rows of length one."""
 
+from collections.abc import Mapping
+from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -8,8 +11,9 @@ from sklearn.preprocessing import normalize
 
 from gssl.operators import small_algebra
 from gssl.selection.filters import candidate_filters
-from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.search import NEAR, SCREEN, Labels, score_error, stratified_part, try_filter
+from gssl.selection.labelled_rows import KnownTables, LabelledRows
+from gssl.selection.search import SCREEN, try_filter
+from gssl.selection.trial import NEAR, Labels, score_error, stratified_part
 
 # a few hops tell
 SCALING_DEPTH = 2
@@ -37,8 +41,14 @@ def unit_rows(X: Any) -> Any:
 
 
 def choose_scaling(
-    X: Any, A: csr_array, nodes: np.ndarray, labels: Labels, depth: int
-) -> tuple[LabelledRows, bool]:
+    X: Any,
+    A: csr_array,
+    nodes: np.ndarray,
+    labels: Labels,
+    depth: int,
+    known: Mapping[bool, KnownTables] = MappingProxyType({}),
+    deadline: float = np.inf,
+) -> dict[bool, LabelledRows]:
     """Take rows of length one, unless the rows as given do clearly better on the labels.
 
     Parameters
@@ -49,14 +59,26 @@ def choose_scaling(
         The labelled nodes.
     labels : Labels
     depth : int
+    known : mapping from bool to KnownTables, optional
+        What earlier labels needed, with rows scaled and not.
+    deadline : float, default=inf
+        As :func:`time.perf_counter` counts; past it, nothing is compared.
 
     Returns
     -------
-    rows : LabelledRows
-    unit : bool
-        Whether rows were scaled.
+    dict of LabelledRows
+        By whether rows were scaled; the better one comes first.
+
+    Examples
+    --------
+    >>> X = np.repeat(np.eye(2), 4, axis=0)
+    >>> list(choose_scaling(X, csr_array((8, 8)), np.arange(8), Labels(X, np.ones(8)), depth=2))
+    [True, False]
     """
-    scaled, given = LabelledRows(unit_rows(X), A, nodes, depth), LabelledRows(X, A, nodes, depth)
+    scaled = LabelledRows(unit_rows(X), A, nodes, depth, known=known.get(True))
+    if perf_counter() > deadline:
+        return {True: scaled}
+    given = LabelledRows(X, A, nodes, depth, scaled.operators, known.get(False))
     part = stratified_part(labels.Y, SCREEN)
     filters = candidate_filters(SCALING_DEPTH)[: SCALING_DEPTH + 1]
     with small_algebra():
@@ -64,5 +86,6 @@ def choose_scaling(
             max(float(try_filter(rows, f, labels, part).scores.max()) for f in filters)
             for rows in (scaled, given)
         ]
-    unit = scores[1] <= scores[0] + NEAR * score_error(scores[0], labels)
-    return (scaled, True) if unit else (given, False)
+    if scores[1] <= scores[0] + NEAR * score_error(scores[0], labels):
+        return {True: scaled, False: given}
+    return {False: given, True: scaled}

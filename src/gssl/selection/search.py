@@ -1,9 +1,7 @@
 """Every filter with every penalty, judged by leave-one-out on the labels at hand."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from time import perf_counter
-from typing import TypeAlias
 
 import numpy as np
 
@@ -11,67 +9,15 @@ from gssl.methods._base import iterate, watching
 from gssl.operators import small_algebra
 from gssl.selection.filters import Filter
 from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.leave_one_out import (
-    Spectrum,
-    dual_coefficients,
-    keep_class_mass,
-    leave_one_out,
-    spectrum,
-    spectrum_of_rows,
-)
+from gssl.selection.leave_one_out import Spectrum, leave_one_out, spectrum, spectrum_of_rows
+from gssl.selection.trial import PENALTIES, Labels, Trial, compared, stratified_part
 
-PENALTIES = 10.0 ** np.arange(-2.0, 1.1, 0.5)
 # above this many labels and features a decomposition is worth avoiding: so many labels screen the filters
 SCREEN = 250
 FINALISTS = 8
 # how many filters are tried again in the metric of all nodes
 CLUSTERED = 6
 MOST_CLUSTERED = 1000
-# what is averaged: at most so many, within so many standard errors of the best
-AVERAGED = 30
-NEAR = 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """One-hot labels of the labelled nodes, and how much each counts."""
-
-    Y: np.ndarray
-    weights: np.ndarray
-
-    def part(self, rows: np.ndarray) -> "Labels":
-        """Keep some of them."""
-        return Labels(self.Y[rows], self.weights[rows])
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """One filter, all penalties: what it says about each label without having seen it.
-
-    ``predicted`` and ``duals`` are of shape (p, m, c); ``clustered`` tells the metric of the features. Scores
-    and errors compare models, with the class mass that leaving a label out takes away given back.
-    """
-
-    filter: Filter
-    clustered: bool
-    predicted: np.ndarray
-    duals: np.ndarray
-    scores: np.ndarray
-    errors: np.ndarray
-    seconds: float
-
-    @property
-    def best(self) -> int:
-        """The penalty with the best score; ties go to the smaller squared error."""
-        return int(np.lexsort((self.errors, -self.scores))[0])
-
-    @property
-    def rank(self) -> tuple[float, float]:
-        """What trials are ordered by: first the smallest."""
-        return -float(self.scores[self.best]), float(self.errors[self.best])
-
-
-Chosen: TypeAlias = Sequence[tuple[Trial, int]]
 
 
 def try_filter(rows: LabelledRows, filter_: Filter, labels: Labels, part: np.ndarray | None = None) -> Trial:
@@ -88,13 +34,23 @@ def try_filter(rows: LabelledRows, filter_: Filter, labels: Labels, part: np.nda
     Returns
     -------
     Trial
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from gssl.selection.filters import candidate_filters
+    >>> X = np.repeat(np.eye(2), 4, axis=0)
+    >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
+    >>> try_filter(rows, candidate_filters(1)[0], labels).scores.max()
+    np.float64(1.0)
     """
     start = perf_counter()
-    U = rows.rows(filter_)
-    if part is not None and min(U.shape) > SCREEN:
-        U, labels = U[part], labels.part(part)
+    if part is not None and min(len(rows.nodes), rows.width(filter_)) > SCREEN:
+        U, labels = rows.rows(filter_, part), labels.part(part)
+    else:
+        U = rows.rows(filter_)
     roots = np.sqrt(labels.weights)[:, None]
-    return _judge(spectrum_of_rows(roots * U), filter_, False, labels, start)
+    return _judge(spectrum_of_rows(roots * U), filter_, labels, start)
 
 
 def try_clustered(rows: LabelledRows, filter_: Filter, labels: Labels) -> Trial:
@@ -116,12 +72,22 @@ def try_clustered(rows: LabelledRows, filter_: Filter, labels: Labels) -> Trial:
     Returns
     -------
     Trial
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from gssl.selection.filters import candidate_filters
+    >>> X = np.repeat(np.eye(2), 4, axis=0)
+    >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
+    >>> try_clustered(rows, candidate_filters(1)[0], labels).gram[0, :5]
+    array([4., 4., 4., 4., 0.])
     """
     start = perf_counter()
     U = rows.rows(filter_)
-    G = rows.filtered(filter_, rows.gathered(U.T)).astype(np.float64, copy=False)
+    G = rows.filtered(filter_, rows.gathered(U.T))
     roots = np.sqrt(labels.weights)
-    return _judge(spectrum(roots[:, None] * (G.T @ G) * roots), filter_, True, labels, start)
+    K = (G.T @ G).astype(np.float64, copy=False)
+    return _judge(spectrum(roots[:, None] * K * roots), filter_, labels, start, K)
 
 
 def try_all(
@@ -142,6 +108,15 @@ def try_all(
     -------
     list of Trial
         In no particular order; all of them saw the same labels.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from gssl.selection.filters import candidate_filters
+    >>> X = np.repeat(np.eye(2), 4, axis=0)
+    >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
+    >>> [trial.name for trial in try_all(rows, candidate_filters(1)[:2], labels)]
+    ['no graph', 'SGC']
     """
     part = stratified_part(labels.Y, SCREEN) if len(labels.Y) > SCREEN else None
     with small_algebra():
@@ -155,62 +130,10 @@ def try_all(
             chosen = [*best, *([] if any(f is plain for f in best) else [plain])]
             trials = list(_run(rows, [("plain", f) for f in chosen], labels, None, deadline))
         if len(labels.Y) <= min(rows.X.shape[1], MOST_CLUSTERED):
-            best = [t.filter for t in sorted(trials, key=lambda t: t.rank) if len(t.filter.blocks) == 1]
-            steps = [("clustered", f) for f in best[:CLUSTERED]]
+            ranked = sorted((t for t in trials if t.filter.is_polynomial), key=lambda t: t.rank)
+            steps = [("clustered", t.filter) for t in ranked[:CLUSTERED]]
             trials += _run(rows, steps, labels, None, deadline, first=False)
     return trials
-
-
-def near_best(trials: Sequence[Trial], labels: Labels) -> Chosen:
-    """Choose the trials and penalties whose score is within one standard error of the best.
-
-    Betting on the one that happens to be best would be steered by a handful of labels; the average of all
-    that are about as good is steadier.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-    labels : Labels
-
-    Returns
-    -------
-    list of (Trial, int)
-        At most ``AVERAGED``, best first: ties in score go to the smaller squared error.
-    """
-    scores = np.concatenate([trial.scores for trial in trials])
-    errors = np.concatenate([trial.errors for trial in trials])
-    places = (divmod(int(place), len(PENALTIES)) for place in rank_pairs(scores, errors, labels))
-    return [(trials[trial], k) for trial, k in places]
-
-
-def rank_pairs(scores: np.ndarray, errors: np.ndarray, labels: Labels) -> np.ndarray:
-    """Give the places of the near-best: at most ``AVERAGED``, best first, ties to the smaller error.
-
-    Examples
-    --------
-    >>> rank_pairs(np.array([0.1, 0.9, 0.9]), np.array([0.0, 2.0, 1.0]), Labels(np.eye(2), np.ones(2)))
-    array([2, 1])
-    """
-    order = np.lexsort((errors, -scores))[:AVERAGED]
-    limit = scores[order[0]] - NEAR * score_error(scores[order[0]], labels)
-    return np.asarray(order[scores[order] >= limit])
-
-
-def score_error(score: float, labels: Labels) -> float:
-    r"""Give the standard error of a score, with one success and one failure added.
-
-    .. math:: \sqrt{\tilde p (1 - \tilde p) / (n + 2)}, \quad \tilde p = (n p + 1) / (n + 2)
-
-    where labels of different weight count as :math:`n = (\sum w)^2 / \sum w^2` equal ones.
-
-    Examples
-    --------
-    >>> round(score_error(1.0, Labels(np.eye(2), np.ones(2))), 3)
-    0.217
-    """
-    n = float(labels.weights.sum() ** 2 / np.square(labels.weights).sum())
-    p = (n * score + 1.0) / (n + 2.0)
-    return float(np.sqrt(p * (1.0 - p) / (n + 2.0)))
 
 
 def _run(
@@ -237,38 +160,18 @@ def _run(
         yield trial
 
 
-def _judge(gram: Spectrum, filter_: Filter, clustered: bool, labels: Labels, start: float) -> Trial:
+def _judge(
+    gram: Spectrum, filter_: Filter, labels: Labels, start: float, K: np.ndarray | None = None
+) -> Trial:
     roots = np.sqrt(labels.weights)[:, None]
-    Y = roots * labels.Y
-    predicted = leave_one_out(gram, Y, PENALTIES) / roots
-    duals = np.stack([roots * dual_coefficients(gram, Y, penalty) for penalty in PENALTIES])
-    # to compare models only, for it looks at the label that was left out
-    corrected = keep_class_mass(predicted, labels.Y)
-    hits = corrected.argmax(axis=2) == labels.Y.argmax(axis=1)
-    errors = np.square(corrected - labels.Y).sum(axis=2)
+    predicted = leave_one_out(gram, roots * labels.Y, PENALTIES) / roots
+    hits, errors = compared(predicted, "ridge", labels.Y)
     return Trial(
         filter_,
-        clustered,
         predicted,
-        duals,
         np.average(hits, axis=1, weights=labels.weights),
         np.average(errors, axis=1, weights=labels.weights),
         perf_counter() - start,
+        PENALTIES,
+        gram=K,
     )
-
-
-def stratified_part(Y: np.ndarray, size: int) -> np.ndarray:
-    """Choose about ``size`` rows, evenly spaced in each class, so that every class keeps its share.
-
-    Examples
-    --------
-    >>> stratified_part(np.eye(2)[[0, 0, 0, 0, 1, 1]], 3).tolist()
-    [0, 2, 4]
-    """
-    codes = Y.argmax(axis=1)
-    chosen = []
-    for code in np.unique(codes):
-        members = np.flatnonzero(codes == code)
-        kept = max(1, round(size * len(members) / len(codes)))
-        chosen.append(members[np.arange(kept) * len(members) // kept])
-    return np.sort(np.concatenate(chosen))

@@ -1,4 +1,4 @@
-"""Label spreading judged on hidden labels, one fold after the other."""
+"""Label spreading judged on hidden labels."""
 
 from collections.abc import Callable
 from time import perf_counter
@@ -11,7 +11,7 @@ from gssl.methods._base import iterate, last
 from gssl.methods._distributions import one_hot, rows_to_distributions
 from gssl.methods._labels import UNLABELLED
 from gssl.selection.leaderboard import Entry
-from gssl.selection.search import Labels, score_error
+from gssl.selection.trial import Labels, score_error
 
 Hop = Callable[[np.ndarray], np.ndarray]
 # nodes whose labels were hidden, and what was said about them
@@ -20,6 +20,8 @@ Hidden: TypeAlias = tuple[np.ndarray, np.ndarray]
 # come far enough from a label to say anything
 _MISSING = 0.01
 _FEWEST, _MOST = 32, 1000
+# folds are run side by side up to so many columns: a hop over few of them costs about as much as over one
+_COLUMNS = 32
 
 
 def judge_spreading(
@@ -39,6 +41,13 @@ def judge_spreading(
     -------
     entry : Entry
     hidden : (ndarray of shape (m,), ndarray of shape (m, c))
+
+    Examples
+    --------
+    >>> A, codes = np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4)) / 3, np.array([0, 0, 0, -1, 1, 1, 1, -1])
+    >>> weigh = lambda codes: Labels(one_hot(codes, 2, float), np.ones(len(codes)))
+    >>> judge_spreading(0.9, lambda F: A @ F, codes, weigh)[0].score
+    1.0
     """
     start = perf_counter()
     if np.bincount(codes[codes != UNLABELLED]).max() < 2:
@@ -66,7 +75,7 @@ def spread_hidden(
     .. math:: F \leftarrow \alpha D^{-1/2} A D^{-1/2} F + (1 - \alpha) Y
 
     After k steps a part :math:`\alpha^k` of the fixed point is missing, which is what predicts in the end.
-    Folds are run one after the other, so there is never more than a column for each class.
+    Folds are run side by side as long as that is a few columns.
 
     Parameters
     ----------
@@ -99,11 +108,15 @@ def spread_hidden(
     ks = range(steps)
     labelled = np.flatnonzero(codes != UNLABELLED)
     said = []
-    for hidden in folds:
-        shown = np.setdiff1d(labelled, hidden)
-        Y = np.zeros((len(codes), n_classes))
-        Y[shown] = (1.0 - alpha) * one_hot(codes[shown], n_classes, Y.dtype)
-        said.append(_spread(hop, Y, alpha, ks)[hidden])
+    together = max(1, _COLUMNS // n_classes)
+    for first in range(0, len(folds), together):
+        group = folds[first : first + together]
+        Y = np.zeros((len(codes), len(group), n_classes))
+        for k, hidden in enumerate(group):
+            shown = np.setdiff1d(labelled, hidden)
+            Y[shown, k] = (1.0 - alpha) * one_hot(codes[shown], n_classes, Y.dtype)
+        F = _spread(hop, Y.reshape(len(codes), -1), alpha, ks).reshape(Y.shape)
+        said += [F[hidden, k] for k, hidden in enumerate(group)]
     nodes = np.concatenate(folds)
     order = np.argsort(nodes)
     return nodes[order], rows_to_distributions(np.concatenate(said)[order])
