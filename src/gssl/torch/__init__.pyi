@@ -1,0 +1,11 @@
+from .convolution import LazyConv as LazyConv
+from .convolution import lazy_convolution as lazy_convolution
+from .inverse import InverseGraphConv as InverseGraphConv
+from .inverse import inverse_convolution as inverse_convolution
+from .plugins import Guide as Guide
+from .plugins import Sharpened as Sharpened
+from .plugins import Supervised as Supervised
+from .plugins import sharpen as sharpen
+from .plugins import supervise as supervise
+from .supervision import SupervisedEmbedding as SupervisedEmbedding
+from .supervision import supervised_embedding as supervised_embedding
