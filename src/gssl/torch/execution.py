@@ -66,7 +66,9 @@ class TorchExecution:
         return DirectEmbedding(self._tensor(X), filters, beta, labelled, anchors)
 
     def _tensor(self, X: Any) -> torch.Tensor:
-        return torch.as_tensor(np.ascontiguousarray(dense(X)), device=self.device)
+        X = np.ascontiguousarray(dense(X))
+        # no loop writes to its X, but torch warns of tensors that could not be written to
+        return torch.as_tensor(X if X.flags.writeable else X.copy(), device=self.device)
 
     def _filters_of(self, filters: FiltersOf) -> FiltersOf:
         """Copy the matrices of each iteration when it comes, and again only if they are others."""
