@@ -54,14 +54,14 @@ def with_igc(depth: int) -> GCN:
 def with_seb(depth: int) -> GCN:
     """Give a GCN in whose hidden layers the training labels move the embeddings of their nodes."""
     network = from_identity(depth)
-    network.convs = supervise(network.convs, y[train], train, eta_sup=1.0, loss="cross_entropy")
+    network.convs = supervise(network.convs, y[train], train, eta_sup=1.0, decay=1.0, loss="cross_entropy")
     return network
 
 
 def with_both(depth: int) -> GCN:
     """Give a GCN with both."""
     network = with_igc(depth)
-    network.convs = supervise(network.convs, y[train], train, eta_sup=1.0, loss="cross_entropy")
+    network.convs = supervise(network.convs, y[train], train, eta_sup=1.0, decay=1.0, loss="cross_entropy")
     return network
 
 
