@@ -1,0 +1,12 @@
+from .convolution import LazyConv as LazyConv
+from .convolution import lazy_convolution as lazy_convolution
+from .guidance import Guide as Guide
+from .guidance import Supervised as Supervised
+from .guidance import supervise as supervise
+from .inverse import InverseGraphConv as InverseGraphConv
+from .inverse import inverse_convolution as inverse_convolution
+from .plugins import Sharpened as Sharpened
+from .plugins import sharpen as sharpen
+from .plugins import start_from_identity as start_from_identity
+from .supervision import SupervisedEmbedding as SupervisedEmbedding
+from .supervision import supervised_embedding as supervised_embedding
