@@ -1,0 +1,18 @@
+"""Deep baselines in torch; the names below load torch when they are first used, and not before."""
+
+from typing import Any
+
+import lazy_loader
+
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return _load(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("torch", "torch_geometric"):
+            raise
+        raise ImportError(
+            f"gssl.torch.{name} needs {error.name}, which is not installed: pip install gssl[baselines]."
+        ) from error

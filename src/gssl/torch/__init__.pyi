@@ -1,0 +1,1 @@
+from .gcn import GCN as GCN
