@@ -1,1 +1,13 @@
+from .appnp import APPNP as APPNP
+from .chebnet2 import ChebNetII as ChebNetII
+from .eigen_gcn import EigenGCN as EigenGCN
+from .fastgcn import FastGCN as FastGCN
+from .gat import GAT as GAT
 from .gcn import GCN as GCN
+from .gcnii import GCNII as GCNII
+from .gnn_lf_hf import GNNHF as GNNHF
+from .gnn_lf_hf import GNNLF as GNNLF
+from .grand import GRAND as GRAND
+from .incep import Incep as Incep
+from .jknet import JKNet as JKNet
+from .sage import GraphSAGE as GraphSAGE
