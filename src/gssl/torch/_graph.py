@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array, eye_array
 from torch import Tensor
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.utils import dropout_edge, to_torch_csr_tensor
@@ -51,6 +52,25 @@ class Graph:
     def A_bare(self) -> SparseMatrix:
         r"""The normalised adjacency without self-loops, :math:`D^{-1/2} A D^{-1/2}`."""
         return self._normalized(loops=False)
+
+    @cached_property
+    def mean(self) -> SparseMatrix:
+        r"""The matrix that gives each node the mean of its neighbours, :math:`D^{-1} A`."""
+        return self._rows_divided(csr_array((self.n_nodes, self.n_nodes)))
+
+    @cached_property
+    def mean_with_loops(self) -> SparseMatrix:
+        r"""The matrix that gives the mean of neighbours and node, :math:`(D + I)^{-1} (A + I)`."""
+        return self._rows_divided(eye_array(self.n_nodes, format="csr"))
+
+    def _rows_divided(self, loops: csr_array) -> SparseMatrix:
+        weights, (rows, columns) = self.weights.cpu().numpy(), self.links.cpu().numpy()
+        A = csr_array((weights, (rows, columns)), shape=loops.shape) + loops
+        degrees = np.asarray(A.sum(axis=1))
+        # a node without neighbours has no mean, and takes nothing
+        scale = np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+        parts = csr_array(diags_array(scale) @ A)
+        return SparseMatrix.from_scipy(parts, dtype=self.weights.dtype, device=self.weights.device)
 
     def _normalized(self, *, loops: bool) -> SparseMatrix:
         links, weights = gcn_norm(

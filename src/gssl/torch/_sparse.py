@@ -75,6 +75,16 @@ class SparseMatrix:
         order = torch.as_tensor(turned.data - 1, dtype=torch.int64, device=device)
         return _indices(turned.indptr, device), _indices(turned.indices, device), order
 
+    @cached_property
+    def scipy(self) -> csr_array:
+        """The same matrix for SciPy."""
+        parts = (self.values, self.csr.col_indices(), self.csr.crow_indices())
+        return csr_array(tuple(part.cpu().numpy() for part in parts), shape=self.shape)
+
+    def rows(self, nodes: np.ndarray) -> "SparseMatrix":
+        """Give some of the rows."""
+        return SparseMatrix.from_scipy(self.scipy[nodes], dtype=self.csr.dtype, device=self.csr.device)
+
     def with_values(self, values: Tensor, *, symmetric: bool = False) -> "SparseMatrix":
         """Give a matrix of the same pattern with other entries."""
         other = SparseMatrix(
@@ -148,5 +158,9 @@ def quiet() -> Iterator[None]:
 
 
 def _csr(indptr: Tensor, indices: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    with quiet():
-        return torch.sparse_csr_tensor(indptr, indices, values, shape, check_invariants=False)
+    return torch.sparse_csr_tensor(indptr, indices, values, shape, check_invariants=False)
+
+
+with quiet():
+    # torch warns once: now, and not in every training
+    _csr(torch.tensor([0]), torch.tensor([], dtype=torch.int64), torch.tensor([]), (0, 0))

@@ -89,7 +89,7 @@ class GCN(EdgeDropping):
     >>> import gssl
     >>> data = gssl.datasets.load("karate")
     >>> y = data.mask_labels("default")
-    >>> model = GCN(random_state=0).fit(data.features, y, adjacency=data.adjacency)
+    >>> model = GCN(epochs=50, random_state=0).fit(data.features, y, adjacency=data.adjacency)
     >>> float((model.transduction_ == data.labels).mean()) > 0.9
     True
     """
