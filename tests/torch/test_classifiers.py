@@ -29,7 +29,7 @@ SETTINGS = {
     "ChebNetII": {"filter_dropout": 0.2, "filter_learning_rate": 0.1},
     "EigenGCN": {"eigenvectors": 4},
     "GCNII": {"depth": 4},
-    "GRAND": {"samples": 2, "depth": 2},
+    "GRAND": {"samples": 2, "depth": 2, "drop_node": 0.2, "input_dropout": 0.2},
     "FastGCN": {"samples": 30},
 }
 DROPPING = ("GCN", "JKNet", "Incep")
@@ -46,7 +46,7 @@ def test_two_blocks_are_told_apart(name, blocks):
     assert (model.transduction_ == truth).mean() > 0.9
     np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1.0)
     assert model.n_iter_ == model.best_epoch_ == 30
-    assert model.loss_curve_[-1] < model.loss_curve_[0]
+    assert model.loss_curve_[-5:].mean() < model.loss_curve_[:5].mean()
 
 
 @pytest.mark.parametrize("name", NAMES)

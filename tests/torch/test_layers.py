@@ -239,7 +239,7 @@ def test_sampled_hops_are_right_on_average(small):
     torch.manual_seed(0)
     U = np.random.default_rng(0).normal(size=(5, 2))
     total = np.zeros((2, 2))
-    for _ in range(2000):
-        hop, drawn = sampled_rows(A_hat, rows, 4)
+    for _ in range(300):
+        hop, drawn = sampled_rows(A_hat, rows, 32)
         total += hop @ U[drawn]
-    assert_allclose(total / 2000, small[1][rows] @ U, atol=0.05)
+    assert_allclose(total / 300, small[1][rows] @ U, atol=0.05)

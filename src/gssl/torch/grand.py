@@ -59,7 +59,7 @@ class RandomPropagationNetwork(torch.nn.Module):
             U = self.first(drop(U, self.input_dropout, self.training))
         U = torch.relu(U)
         U = self.norms[1](U) if self.norms else U
-        return self.second(drop(U, self.dropout, self.training))
+        return self.second(drop(U, self.dropout, self.training))  # type: ignore[no-any-return]
 
 
 def consistency(views: list[Tensor], temperature: float) -> Tensor:

@@ -25,8 +25,10 @@ class Aggregation(torch.nn.Module):
         """Give what each node takes from its neighbours and itself."""
         V = U @ self.neighbours.weight.t()
         if self.own is None:
-            return graph.mean_with_loops @ V + self.neighbours.bias
-        return graph.mean @ V + self.neighbours.bias + self.own(U)
+            Z = graph.mean_with_loops @ V
+        else:
+            Z = graph.mean @ V + self.own(U)
+        return Z + self.neighbours.bias  # type: ignore[no-any-return]
 
 
 class AggregationNetwork(torch.nn.Module):
