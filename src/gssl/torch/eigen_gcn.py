@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, hstack, issparse
 from scipy.sparse.linalg import eigsh
 
 from gssl.methods._inputs import check_number
-from gssl.methods.deepwalk import _fingerprint
+from gssl.methods._transductive import fingerprint
 from gssl.operators import normalized_adjacency
 from gssl.torch._classifier import Inputs
 from gssl.torch.gcn import GCN
@@ -79,11 +79,11 @@ class EigenGCN(GCN):
     def _inputs(self, X: Any, A: csr_array, device: torch.device) -> Inputs:
         Q = leading_eigenvectors(A, self.eigenvectors).astype(X.dtype)
         X = csr_array(hstack([X, csr_array(Q)])) if issparse(X) else np.hstack([X, Q])
-        self._fingerprint = _fingerprint(A)
+        self._fingerprint = fingerprint(A)
         return super()._inputs(X, A, device)
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        if _fingerprint(A) != self._fingerprint:
+        if fingerprint(A) != self._fingerprint:
             raise ValueError(
                 "EigenGCN predicts only the graph of its fit, for eigenvectors belong to it: fit EigenGCN "
                 "again on the whole new graph."
