@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -82,6 +82,8 @@ class EncoderEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
     """
 
     _packages = ("torch", "torch_geometric")
+    # no choice of the user: it is what a device is a device of
+    backend: ClassVar[str] = "torch"
     dimensions: int
     epochs: int
     learning_rate: float

@@ -43,7 +43,7 @@ class BGRL(EncoderEmbedder):
         The part of the links that each view lacks.
     drop_features : (float, float), default=(0.3, 0.3)
         The part of the feature columns that each view lacks.
-    epochs : int, default=300
+    epochs : int, default=100
         The publication has thousands, at a smaller rate.
     learning_rate : float, default=0.001
         Of AdamW, after the first tenth of the epochs; it falls to zero along a cosine.
@@ -77,7 +77,7 @@ class BGRL(EncoderEmbedder):
         dimensions: int = 256,
         drop_edges: tuple[float, float] = (0.3, 0.4),
         drop_features: tuple[float, float] = (0.3, 0.3),
-        epochs: int = 300,
+        epochs: int = 100,
         learning_rate: float = 0.001,
         device: Any = None,
         random_state: Any = None,

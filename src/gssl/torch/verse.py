@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -70,6 +70,8 @@ class VERSE(TransductiveEmbedder):
     """
 
     _packages = ("torch", "torch_geometric")
+    # no choice of the user: it is what a device is a device of
+    backend: ClassVar[str] = "torch"
 
     def __init__(
         self,
