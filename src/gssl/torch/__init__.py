@@ -11,8 +11,9 @@ def __getattr__(name: str) -> Any:
     try:
         return _load(name)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in ("torch", "torch_geometric"):
+        package = (error.name or "").partition(".")[0]
+        if package not in ("torch", "torch_geometric"):
             raise
         raise ImportError(
-            f"gssl.torch.{name} needs {error.name}, which is not installed: pip install gssl[baselines]."
+            f"gssl.torch.{name} needs {package}, which is not installed: pip install gssl[baselines]."
         ) from error
