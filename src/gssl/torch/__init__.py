@@ -1,4 +1,9 @@
-"""Deep baselines in torch; the names below load torch when they are first used, and not before."""
+"""The operators as layers of neural networks, networks to compare with, and torch as a backend of methods.
+
+Needs torch (``pip install gssl[torch]``), networks also torch-geometric (``gssl[baselines]``). Every name
+loads when it is first used, so that importing this room alone loads no torch; a new file of the room is one
+line in ``__init__.pyi``.
+"""
 
 from typing import Any
 

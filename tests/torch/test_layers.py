@@ -1,0 +1,195 @@
+"""LazyConv, InverseGraphConv, SupervisedEmbedding: the numbers of gssl.operators, and a layer's manners."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from gssl import operators
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+gt = pytest.importorskip("gssl.torch")
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.3, 0.0])
+@pytest.mark.parametrize("form", ["edges", "coo", "csr"])
+@pytest.mark.parametrize("cached", [False, True])
+def test_lazy_convolution(graph, close, beta, form, cached):
+    expected = operators.lazy_convolution(operators.normalized_adjacency(graph.A), graph.U, beta)
+    given = (graph.edge_index, graph.edge_weight) if form == "edges" else (graph.sparse(form),)
+    layer = gt.LazyConv(beta, cached=cached)
+    close(layer(graph.x, *given), expected)
+    close(layer(graph.x, *given), expected)
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.3, 0.0])
+@pytest.mark.parametrize("form", ["edges", "coo", "csr"])
+@pytest.mark.parametrize("cached", [False, True])
+def test_inverse_convolution(graph, close, beta, form, cached):
+    expected = operators.inverse_convolution(operators.complement_negatives(graph.A), graph.U, beta)
+    given = (graph.edge_index, graph.edge_weight) if form == "edges" else (graph.sparse(form),)
+    layer = gt.InverseGraphConv(beta, cached=cached)
+    close(layer(graph.x, *given), expected)
+    close(layer(graph.x, *given), expected)
+
+
+def test_a_pair_named_twice_is_one_link_to_igc_and_a_heavier_one_to_convolution(graph, close):
+    twice = torch.cat([graph.edge_index, graph.edge_index], dim=1)
+    weight = torch.cat([graph.edge_weight, graph.edge_weight])
+    exact = operators.inverse_convolution(operators.complement_negatives(graph.A), graph.U)
+    close(gt.inverse_convolution(graph.x, twice, weight), exact)
+    heavier = operators.lazy_convolution(operators.normalized_adjacency(2 * graph.A), graph.U)
+    close(gt.lazy_convolution(graph.x, twice, weight), heavier)
+
+
+def test_a_link_of_weight_zero_is_none(graph, close):
+    absent = torch.tensor([[5, 6], [6, 5]])
+    edges = torch.cat([graph.edge_index, absent], dim=1)
+    weight = torch.cat([graph.edge_weight, torch.zeros(2, dtype=graph.x.dtype)])
+    close(
+        gt.inverse_convolution(graph.x, edges, weight),
+        operators.inverse_convolution(operators.complement_negatives(graph.A), graph.U),
+    )
+
+
+def test_sampled_negatives_push_apart_what_was_drawn(graph, close, monkeypatch):
+    """One sample, given to both: the same numbers, also where a pair was drawn twice."""
+    pairs = torch.tensor([5, 5, 0]), torch.tensor([1, 1, 6])
+    monkeypatch.setattr("gssl.torch.inverse.sample_unlinked", lambda *_: pairs)
+    N = np.zeros(graph.A.shape, graph.U.dtype)
+    np.add.at(N, pairs, 1.0)
+    N_hat = operators.normalized_negatives(operators.inverse.csr_array(N + N.T))
+    layer = gt.InverseGraphConv(0.7, negatives=2)
+    close(
+        layer(graph.x, graph.edge_index, graph.edge_weight),
+        operators.inverse_convolution(N_hat, graph.U, beta=0.7),
+    )
+
+
+def test_samples_hold_no_link_and_no_self_loop_and_are_as_many_as_asked_for(graph):
+    from gssl.torch._links import read_links
+    from gssl.torch.inverse import sample_unlinked
+
+    torch.manual_seed(0)
+    links = read_links(graph.x, graph.edge_index, graph.edge_weight)
+    source, target = sample_unlinked(links, 7.5)
+    assert len(source) == round(7.5 * graph.A.nnz / 2)
+    assert not graph.A.toarray()[source, target].any()
+    assert (source != target).all()
+    unlinked = {(u, v) for u, v in zip(*np.nonzero(graph.A.toarray() == 0), strict=True) if u != v}
+    assert len(set(zip(source.tolist(), target.tolist(), strict=True))) > len(unlinked) // 2
+
+
+def test_samples_follow_the_seed(graph):
+    layer = gt.InverseGraphConv(negatives=1.0)
+    outputs = []
+    for seed in (0, 0, 1):
+        torch.manual_seed(seed)
+        outputs.append(layer(graph.x, graph.edge_index, graph.edge_weight))
+    assert torch.equal(outputs[0], outputs[1])
+    assert not torch.equal(outputs[0], outputs[2])
+
+
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_supervised_embedding(graph, close, dtype, loss):
+    rng = np.random.default_rng(1)
+    W = rng.normal(size=(3, 4)).astype(dtype)
+    nodes, labels = np.array([2, 7, 5]), np.array([0, 3, 1])
+    moves = operators.supervised_embedding(
+        graph.U[nodes], W, np.eye(4, dtype=dtype)[labels], 0.05 * 0.9, loss
+    )
+    expected = graph.U.copy()
+    expected[nodes] += moves
+    layer = gt.SupervisedEmbedding(eta_sup=0.05, decay=0.9, loss=loss)
+    given = graph.x, torch.tensor(W)
+    close(layer(*given, torch.tensor(labels), torch.tensor(nodes), k=2), expected)
+    close(layer(*given, torch.eye(4)[labels], torch.tensor(nodes), k=2), expected)
+    assert np.abs(moves).max() > 1e-3
+
+
+@pytest.mark.parametrize("form", ["edges", "coo", "csr"])
+@pytest.mark.parametrize("layer", [gt.LazyConv(0.6), gt.InverseGraphConv(0.6)], ids=["lazy", "inverse"])
+def test_gradients(graph, layer, form):
+    if graph.x.dtype != torch.float64:
+        pytest.skip("differences are too coarse in single precision")
+    given = (graph.edge_index, graph.edge_weight) if form == "edges" else (graph.sparse(form),)
+    x = graph.x.clone().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: layer(x, *given), (x,))
+    if form == "edges" and isinstance(layer, gt.LazyConv):
+        weight = graph.edge_weight.clone().requires_grad_()
+        assert torch.autograd.gradcheck(lambda w: layer(graph.x, graph.edge_index, w), (weight,))
+
+
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_gradients_of_supervision(loss):
+    torch.manual_seed(0)
+    x, W = (torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in [(5, 3), (3, 2)])
+    layer = gt.SupervisedEmbedding(0.3, loss=loss)
+    labels, nodes = torch.tensor([0, 1]), torch.tensor([4, 0])
+    assert torch.autograd.gradcheck(lambda x, W: layer(x, W, labels, nodes), (x, W))
+
+
+def test_a_cache_is_made_anew_for_other_rows(graph):
+    layer = gt.LazyConv(cached=True)
+    layer(graph.x, graph.edge_index, graph.edge_weight)
+    other = torch.ones(3, 1, dtype=torch.float64)
+    pair = torch.tensor([[0, 1], [1, 0]])
+    torch.testing.assert_close(layer(other, pair), other)
+    assert copy.deepcopy(layer)(other, pair).dtype == torch.float64
+
+
+def test_layers_in_a_sequence_of_pyg(graph, close):
+    geometric = pytest.importorskip("torch_geometric.nn", reason="torch-geometric is not installed")
+    network = geometric.Sequential(
+        "x, edge_index, edge_weight",
+        [
+            (gt.LazyConv(0.5), "x, edge_index, edge_weight -> x"),
+            (gt.InverseGraphConv(0.5), "x, edge_index, edge_weight -> x"),
+        ],
+    )
+    smooth = operators.lazy_convolution(operators.normalized_adjacency(graph.A), graph.U, 0.5)
+    expected = operators.inverse_convolution(operators.complement_negatives(graph.A), smooth, 0.5)
+    close(network(graph.x, graph.edge_index, graph.edge_weight), expected)
+
+
+@pytest.mark.parametrize("layer", [gt.LazyConv(0.6), gt.InverseGraphConv(0.6)], ids=["lazy", "inverse"])
+def test_layers_compile_into_one_graph(graph, layer):
+    given = graph.x, graph.edge_index, graph.edge_weight
+    torch._dynamo.reset()
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(*given), layer(*given))
+
+
+def test_supervision_compiles_into_one_graph():
+    layer = gt.SupervisedEmbedding(0.3, loss="cross_entropy")
+    given = torch.randn(5, 3), torch.randn(3, 2), torch.tensor([0, 1]), torch.tensor([4, 0])
+    torch._dynamo.reset()
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(*given), layer(*given))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_layers_follow_their_input_to_the_gpu(graph, close):
+    x, edge_index, weight = (part.cuda() for part in graph[2:])
+    for layer in (gt.LazyConv(0.6, cached=True), gt.InverseGraphConv(0.6, cached=True)):
+        here = layer(graph.x, graph.edge_index, graph.edge_weight)
+        torch.testing.assert_close(layer(x, edge_index, weight).cpu(), here)
+
+
+def test_bad_input_is_named(graph):
+    with pytest.raises(ValueError, match="LazyConv: beta must be a number from 0 to 1, not 2"):
+        gt.LazyConv(2)
+    with pytest.raises(ValueError, match='negatives must be "complement" or a positive multiple'):
+        gt.InverseGraphConv(negatives=0)
+    with pytest.raises(ValueError, match="eta_sup must be a number from 0 on, not -1"):
+        gt.SupervisedEmbedding(-1)
+    with pytest.raises(ValueError, match=r"edge_index must be a long tensor of shape \(2, E\)"):
+        gt.lazy_convolution(graph.x, graph.edge_index.T)
+    with pytest.raises(ValueError, match=r"edge_weight has the shape \(3,\)"):
+        gt.lazy_convolution(graph.x, graph.edge_index, torch.ones(3))
+    with pytest.raises(ValueError, match="has its own weights"):
+        gt.lazy_convolution(graph.x, graph.sparse("coo"), graph.edge_weight)
+    with pytest.raises(ValueError, match=r"shape \(12, 12\) for 3 rows"):
+        gt.lazy_convolution(graph.x[:3], graph.sparse("csr"))
+    with pytest.raises(ValueError, match="1 labels for 2 nodes"):
+        gt.SupervisedEmbedding()(graph.x, torch.ones(3, 2), torch.tensor([0]), torch.tensor([0, 1]))
