@@ -118,5 +118,5 @@ TABLE_1 = Artefact(
     "the weight of its sharpening were settled with the published numbers in view, its depth and weight "
     "decay on validation nodes. Deep rows (GCN to GRAND) are computed where gssl[baselines] is "
     "installed, with the settings that their authors published; validation nodes choose the epoch. Incep has "
-    "four layers on every graph; GNN-LF/HF is GNN-LF.",
+    "four layers on every graph; GNN-LF/HF is GNN-LF. A quick run has only GCN and GraphSAGE of them.",
 )
