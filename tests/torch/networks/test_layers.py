@@ -5,7 +5,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
-from torch_geometric.nn import SAGEConv
+from torch_geometric.nn import GATConv, SAGEConv
 
 from gssl.torch._graph import Graph
 from gssl.torch._layers import GraphConvolution, Perceptron
@@ -13,6 +13,7 @@ from gssl.torch._sparse import SparseMatrix, drop_entries
 from gssl.torch.appnp import PageRankNetwork
 from gssl.torch.chebnet2 import ChebyshevFilter
 from gssl.torch.fastgcn import sampled_rows
+from gssl.torch.gat import Attention
 from gssl.torch.gcn import ConvolutionNetwork
 from gssl.torch.gcnii import ResidualNetwork
 from gssl.torch.gnn_lf_hf import HighPassNetwork, LowPassNetwork
@@ -174,6 +175,15 @@ def test_sage_is_that_of_pyg(X, small):
     ours, theirs = Aggregation(3, 2, "mean").double(), SAGEConv(3, 2).double()
     theirs.lin_l.load_state_dict(ours.neighbours.state_dict())
     theirs.lin_r.load_state_dict(ours.own.state_dict())
+    assert_allclose(ours(X, graph).detach().numpy(), theirs(X, graph.links).detach().numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("concat", [True, False])
+def test_attention_is_that_of_pyg(X, graph, concat):
+    ours, theirs = Attention(3, 2, 4, 0.5, concat), GATConv(3, 2, 4, concat=concat)
+    state = {name: value for name, value in ours.attention.state_dict().items() if name != "lin.weight"}
+    theirs.load_state_dict({**state, "lin.weight": ours.linear.weight})
+    ours, theirs = ours.double().eval(), theirs.double().eval()
     assert_allclose(ours(X, graph).detach().numpy(), theirs(X, graph.links).detach().numpy(), atol=1e-12)
 
 
