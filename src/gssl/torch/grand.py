@@ -41,7 +41,9 @@ class RandomPropagationNetwork(torch.nn.Module):
 
     def spread(self, U: Tensor, graph: Graph) -> Tensor:
         """Average the propagated columns over all steps, as many at a time as a cache may hold."""
-        return torch.cat([self._spread(part.contiguous(), graph) for part in U.split(_COLUMNS, dim=1)], dim=1)
+        return torch.cat(
+            [self._spread(part.contiguous(), graph) for part in torch.split(U, _COLUMNS, dim=1)], dim=1
+        )
 
     def _spread(self, U: Tensor, graph: Graph) -> Tensor:
         total = U
