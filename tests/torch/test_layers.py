@@ -1,245 +1,195 @@
-"""Layers and filters against dense algebra, in double precision."""
+"""LazyConv, InverseGraphConv, SupervisedEmbedding: the numbers of gssl.operators, and a layer's manners."""
+
+import copy
 
 import numpy as np
 import pytest
-import torch
-from numpy.testing import assert_allclose
-from scipy.sparse import csr_array
-from torch_geometric.nn import SAGEConv
 
-from gssl.torch._graph import Graph
-from gssl.torch._layers import GraphConvolution, Perceptron
-from gssl.torch._sparse import SparseMatrix, drop_entries
-from gssl.torch.appnp import PageRankNetwork
-from gssl.torch.chebnet2 import ChebyshevFilter
-from gssl.torch.fastgcn import sampled_rows
-from gssl.torch.gcn import ConvolutionNetwork
-from gssl.torch.gcnii import ResidualNetwork
-from gssl.torch.gnn_lf_hf import HighPassNetwork, LowPassNetwork
-from gssl.torch.grand import RandomPropagationNetwork, consistency
-from gssl.torch.incep import InceptionNetwork
-from gssl.torch.jknet import JumpingNetwork
-from gssl.torch.sage import Aggregation
+from gssl import operators
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+gt = pytest.importorskip("gssl.torch")
 
 
-@pytest.fixture
-def graph(small):
-    return Graph.from_scipy(csr_array(small[0]), dtype=torch.float64)
+@pytest.mark.parametrize("beta", [1.0, 0.3, 0.0])
+@pytest.mark.parametrize("form", ["edges", "coo", "csr"])
+@pytest.mark.parametrize("cached", [False, True])
+def test_lazy_convolution(graph, close, beta, form, cached):
+    expected = operators.lazy_convolution(operators.normalized_adjacency(graph.A), graph.U, beta)
+    given = (graph.edge_index, graph.edge_weight) if form == "edges" else (graph.sparse(form),)
+    layer = gt.LazyConv(beta, cached=cached)
+    close(layer(graph.x, *given), expected)
+    close(layer(graph.x, *given), expected)
 
 
-@pytest.fixture
-def X():
-    return torch.as_tensor(np.random.default_rng(1).normal(size=(5, 3)))
+@pytest.mark.parametrize("beta", [1.0, 0.3, 0.0])
+@pytest.mark.parametrize("form", ["edges", "coo", "csr"])
+@pytest.mark.parametrize("cached", [False, True])
+def test_inverse_convolution(graph, close, beta, form, cached):
+    expected = operators.inverse_convolution(operators.complement_negatives(graph.A), graph.U, beta)
+    given = (graph.edge_index, graph.edge_weight) if form == "edges" else (graph.sparse(form),)
+    layer = gt.InverseGraphConv(beta, cached=cached)
+    close(layer(graph.x, *given), expected)
+    close(layer(graph.x, *given), expected)
 
 
-def relu(U):
-    return np.maximum(U, 0.0)
+def test_a_pair_named_twice_is_one_link_to_igc_and_a_heavier_one_to_convolution(graph, close):
+    twice = torch.cat([graph.edge_index, graph.edge_index], dim=1)
+    weight = torch.cat([graph.edge_weight, graph.edge_weight])
+    exact = operators.inverse_convolution(operators.complement_negatives(graph.A), graph.U)
+    close(gt.inverse_convolution(graph.x, twice, weight), exact)
+    heavier = operators.lazy_convolution(operators.normalized_adjacency(2 * graph.A), graph.U)
+    close(gt.lazy_convolution(graph.x, twice, weight), heavier)
 
 
-def weights(layer):
-    """Give W and b of a layer of PyG for U W + b."""
-    linear = getattr(layer, "lin", layer)
-    return linear.weight.detach().numpy().T, layer.bias.detach().numpy()
-
-
-def steps(network, X, graph):
-    network = network.double().eval()
-    with torch.no_grad():
-        return network(X, graph).numpy(), X.numpy()
-
-
-def test_normalized_matrices(graph, small):
-    A, A_hat = small
-    assert_allclose(graph.A_hat.csr.to_dense().numpy(), A_hat)
-    degrees = A.sum(axis=1)
-    scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros(5), where=degrees > 0)
-    assert_allclose(graph.A_bare.csr.to_dense().numpy(), scale[:, None] * A * scale)
-    mean = np.divide(A, degrees[:, None], out=np.zeros((5, 5)), where=degrees[:, None] > 0)
-    assert_allclose(graph.mean.csr.to_dense().numpy(), mean)
-    assert_allclose(graph.mean_with_loops.csr.to_dense().numpy(), (A + np.eye(5)) / (degrees + 1)[:, None])
-
-
-def test_gradient_of_a_product_is_that_of_dense_algebra():
-    rng = np.random.default_rng(0)
-    M = np.where(rng.random((4, 6)) < 0.5, rng.normal(size=(4, 6)), 0.0)
-    sparse = SparseMatrix.from_scipy(csr_array(M), dtype=torch.float64)
-    for matrix in (sparse, sparse.dropped(0.5), sparse.with_values(2.0 * sparse.values)):
-        U = torch.as_tensor(rng.normal(size=(6, 2))).requires_grad_()
-        goal = torch.as_tensor(rng.normal(size=(4, 2)))
-        ((matrix @ U) * goal).sum().backward()
-        assert_allclose(U.grad.numpy(), matrix.csr.to_dense().numpy().T @ goal.numpy())
-
-
-def test_sparse_features_are_as_dense_ones(X, graph):
-    layer = GraphConvolution(3, 2).double()
-    sparse = SparseMatrix.from_scipy(csr_array(X.numpy()), dtype=torch.float64)
-    assert_allclose(
-        layer(sparse, graph.A_hat).detach().numpy(), layer(X, graph.A_hat).detach().numpy(), atol=1e-12
+def test_a_link_of_weight_zero_is_none(graph, close):
+    absent = torch.tensor([[5, 6], [6, 5]])
+    edges = torch.cat([graph.edge_index, absent], dim=1)
+    weight = torch.cat([graph.edge_weight, torch.zeros(2, dtype=graph.x.dtype)])
+    close(
+        gt.inverse_convolution(graph.x, edges, weight),
+        operators.inverse_convolution(operators.complement_negatives(graph.A), graph.U),
     )
-    assert_allclose(sparse.rows(np.array([3, 1])).csr.to_dense().numpy(), X.numpy()[[3, 1]])
 
 
-def test_gcn(X, graph, small):
-    network = ConvolutionNetwork([3, 4, 2], 0.5)
-    Z, U = steps(network, X, graph)
-    (W_0, b_0), (W_1, b_1) = map(weights, network.layers)
-    assert_allclose(Z, small[1] @ relu(small[1] @ U @ W_0 + b_0) @ W_1 + b_1)
-
-
-def test_jknet_puts_all_embeddings_side_by_side(X, graph, small):
-    network = JumpingNetwork([3, 4, 4], 2, "cat", 0.5)
-    Z, U = steps(network, X, graph)
-    (W_0, b_0), (W_1, b_1), (W_2, b_2) = map(weights, [*network.layers, network.exit])
-    first = relu(small[1] @ U @ W_0 + b_0)
-    second = relu(small[1] @ first @ W_1 + b_1)
-    assert_allclose(Z, small[1] @ np.hstack([first, second]) @ W_2 + b_2)
-
-
-def test_incep_has_a_branch_of_each_length(X, graph, small):
-    network = InceptionNetwork((3, 4, 2), 2, 0.5)
-    Z, U = steps(network, X, graph)
-
-    def convolve(U, layer):
-        W, b = weights(layer)
-        return small[1] @ U @ W + b
-
-    start = relu(convolve(U, network.entrance))
-    (short,), (a, b) = network.branches
-    ends = [start, relu(convolve(start, short)), relu(convolve(relu(convolve(start, a)), b))]
-    assert_allclose(Z, convolve(np.hstack(ends), network.exit))
-
-
-def test_gcnii(X, graph, small):
-    network = ResidualNetwork((3, 4, 2), 3, alpha=0.2, theta=0.5)
-    Z, U = steps(network, X, graph)
-    W, b = weights(network.entrance)
-    U_0 = U = relu(U @ W + b)
-    for depth, layer in enumerate(network.layers, start=1):
-        beta = np.log(0.5 / depth + 1.0)
-        mixed = 0.8 * small[1] @ U + 0.2 * U_0
-        U = relu(mixed @ ((1.0 - beta) * np.eye(4) + beta * layer.weight1.detach().numpy()))
-    W, b = weights(network.exit)
-    assert_allclose(Z, U @ W + b)
-
-
-def test_appnp(X, graph, small):
-    network = PageRankNetwork(Perceptron(3, 4, 2, 0.5, bias=False), 0.5, depth=400, alpha=0.1)
-    Z, _ = steps(network, X, graph)
-    H = network.perceptron(X).detach().numpy()
-    assert_allclose(Z, 0.1 * np.linalg.solve(np.eye(5) - 0.9 * small[1], H))
-
-
-def test_gnn_lf_approaches_its_closed_form(X, graph, small):
-    alpha, mu, A_hat, eye = 0.3, 0.7, small[1], np.eye(5)
-    network = LowPassNetwork(Perceptron(3, 4, 2, 0.5, bias=False), 0.5, 400, (alpha, mu))
-    Z, _ = steps(network, X, graph)
-    H = network.perceptron(X).detach().numpy()
-    left = (mu + 1 / alpha - 1) * eye + (2 - mu - 1 / alpha) * A_hat
-    assert_allclose(Z, np.linalg.solve(left, (mu * eye + (1 - mu) * A_hat) @ H))
-
-
-def test_gnn_hf_approaches_its_closed_form(X, graph, small):
-    alpha, beta, A_hat, eye = 0.3, 0.7, small[1], np.eye(5)
-    network = HighPassNetwork(Perceptron(3, 4, 2, 0.5, bias=False), 0.5, 400, (alpha, beta))
-    Z, _ = steps(network, X, graph)
-    H = network.perceptron(X).detach().numpy()
-    left = (beta + 1 / alpha) * eye + (1 - beta - 1 / alpha) * A_hat
-    assert_allclose(Z, np.linalg.solve(left, (eye + beta * (eye - A_hat)) @ H))
-
-
-def test_chebnet2_interpolates_its_values(X, graph):
-    """The filter is the polynomial of degree K through its values at the Chebyshev nodes."""
-    torch.manual_seed(0)
-    filter_ = ChebyshevFilter(3).double()
-    gamma = np.array([0.3, 1.2, 0.1, 0.8])
-    filter_.gamma.data = torch.as_tensor(gamma)
-    angles = (np.arange(4) + 0.5) * np.pi / 4
-    filter_.T = torch.as_tensor(
-        np.array([[(2 - (k == 0)) / 4 * np.cos(k * a) for a in angles] for k in range(4)])
+def test_sampled_negatives_push_apart_what_was_drawn(graph, close, monkeypatch):
+    """One sample, given to both: the same numbers, also where a pair was drawn twice."""
+    pairs = torch.tensor([5, 5, 0]), torch.tensor([1, 1, 6])
+    monkeypatch.setattr("gssl.torch.inverse.sample_unlinked", lambda *_: pairs)
+    N = np.zeros(graph.A.shape, graph.U.dtype)
+    np.add.at(N, pairs, 1.0)
+    N_hat = operators.normalized_negatives(operators.inverse.csr_array(N + N.T))
+    layer = gt.InverseGraphConv(0.7, negatives=2)
+    close(
+        layer(graph.x, graph.edge_index, graph.edge_weight),
+        operators.inverse_convolution(N_hat, graph.U, beta=0.7),
     )
-    polynomial = np.polyfit(np.cos(angles), gamma, 3)
-    L_hat = -graph.A_bare.csr.to_dense().numpy()
-    eigenvalues, Q = np.linalg.eigh(L_hat)
-    expected = Q @ np.diag(np.polyval(polynomial, eigenvalues)) @ Q.T @ X.numpy()
-    assert_allclose(filter_(X, graph).detach().numpy(), expected, atol=1e-10)
-    assert_allclose(ChebyshevFilter(3).T.numpy(), filter_.T.numpy(), atol=1e-6)
-    filter_.gamma.data = torch.as_tensor([-1.0, 1.0, 1.0, 1.0], dtype=torch.float64)
-    clipped = filter_.coefficients().detach()
-    filter_.gamma.data = torch.as_tensor([0.0, 1.0, 1.0, 1.0], dtype=torch.float64)
-    assert_allclose(clipped, filter_.coefficients().detach())
 
 
-def test_sage_is_that_of_pyg(X, small):
-    graph = Graph.from_scipy(csr_array((small[0] > 0).astype(float)), dtype=torch.float64)
-    ours, theirs = Aggregation(3, 2, "mean").double(), SAGEConv(3, 2).double()
-    theirs.lin_l.load_state_dict(ours.neighbours.state_dict())
-    theirs.lin_r.load_state_dict(ours.own.state_dict())
-    assert_allclose(ours(X, graph).detach().numpy(), theirs(X, graph.links).detach().numpy(), atol=1e-12)
+def test_samples_hold_no_link_and_no_self_loop_and_are_as_many_as_asked_for(graph):
+    from gssl.torch._links import read_links
+    from gssl.torch.inverse import sample_unlinked
 
-
-def test_grand_is_what_its_views_are_on_average(X, graph, small):
-    network = RandomPropagationNetwork((3, 4, 2), 2, batch_norm=False).double()
-    network.drop_node = 0.5
-    A_hat = small[1]
-    spread = (np.eye(5) + A_hat + A_hat @ A_hat) / 3.0
-    assert_allclose(network.spread(X, graph).numpy(), spread @ X.numpy())
     torch.manual_seed(0)
-    network.train()
-    views = torch.stack([network.spread(network.kept(5, X) * X, graph) for _ in range(1500)])
-    assert_allclose(views.mean(dim=0).numpy(), 0.5 * spread @ X.numpy(), atol=0.08)
-    assert views.std(dim=0).max() > 0.1
-    network.eval()
-    assert_allclose(network.spread(network.kept(5, X) * X, graph).numpy(), 0.5 * spread @ X.numpy())
+    links = read_links(graph.x, graph.edge_index, graph.edge_weight)
+    source, target = sample_unlinked(links, 7.5)
+    assert len(source) == round(7.5 * graph.A.nnz / 2)
+    assert not graph.A.toarray()[source, target].any()
+    assert (source != target).all()
+    unlinked = {(u, v) for u, v in zip(*np.nonzero(graph.A.toarray() == 0), strict=True) if u != v}
+    assert len(set(zip(source.tolist(), target.tolist(), strict=True))) > len(unlinked) // 2
 
 
-def test_grand_propagates_few_columns_or_many_alike(X, graph):
-    network = RandomPropagationNetwork((3, 4, 2), 2, batch_norm=False).double().train()
-    network.drop_node = 0.5
-    scores = []
-    for rate in (0.0, 1e-9):  # a rate at which nothing is dropped, and features are propagated
-        network.input_dropout = rate
-        torch.manual_seed(3)
-        scores.append(network(X, graph).detach().numpy())
-    assert_allclose(scores[0], scores[1], atol=1e-8)
+def test_samples_follow_the_seed(graph):
+    layer = gt.InverseGraphConv(negatives=1.0)
+    outputs = []
+    for seed in (0, 0, 1):
+        torch.manual_seed(seed)
+        outputs.append(layer(graph.x, graph.edge_index, graph.edge_weight))
+    assert torch.equal(outputs[0], outputs[1])
+    assert not torch.equal(outputs[0], outputs[2])
 
 
-def test_consistency_is_zero_for_equal_certain_views():
-    views = [torch.tensor([[1.0, 0.0], [0.0, 1.0]])] * 3
-    assert float(consistency(views, 0.5)) == 0.0
-    blurred = torch.tensor([[0.75, 0.25]])
-    # sharpened: (0.9, 0.1)
-    assert_allclose(float(consistency([blurred] * 2, 0.5)), 2 * 0.15**2, rtol=1e-5)
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_supervised_embedding(graph, close, dtype, loss):
+    rng = np.random.default_rng(1)
+    W = rng.normal(size=(3, 4)).astype(dtype)
+    nodes, labels = np.array([2, 7, 5]), np.array([0, 3, 1])
+    moves = operators.supervised_embedding(
+        graph.U[nodes], W, np.eye(4, dtype=dtype)[labels], 0.05 * 0.9, loss
+    )
+    expected = graph.U.copy()
+    expected[nodes] += moves
+    layer = gt.SupervisedEmbedding(eta_sup=0.05, decay=0.9, loss=loss)
+    given = graph.x, torch.tensor(W)
+    close(layer(*given, torch.tensor(labels), torch.tensor(nodes), k=2), expected)
+    close(layer(*given, torch.eye(4)[labels], torch.tensor(nodes), k=2), expected)
+    assert np.abs(moves).max() > 1e-3
 
 
-def test_dropped_links_go_in_both_directions_at_the_rate():
-    n = 200
-    upper = np.triu(np.random.default_rng(0).random((n, n)) < 0.3, 1)
-    A = upper | upper.T
-    weights = np.where(A, 1.0 + np.arange(n)[:, None] + np.arange(n), 0.0)
+@pytest.mark.parametrize("form", ["edges", "coo", "csr"])
+@pytest.mark.parametrize("layer", [gt.LazyConv(0.6), gt.InverseGraphConv(0.6)], ids=["lazy", "inverse"])
+def test_gradients(graph, layer, form):
+    if graph.x.dtype != torch.float64:
+        pytest.skip("differences are too coarse in single precision")
+    given = (graph.edge_index, graph.edge_weight) if form == "edges" else (graph.sparse(form),)
+    x = graph.x.clone().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: layer(x, *given), (x,))
+    if form == "edges" and isinstance(layer, gt.LazyConv):
+        weight = graph.edge_weight.clone().requires_grad_()
+        assert torch.autograd.gradcheck(lambda w: layer(graph.x, graph.edge_index, w), (weight,))
+
+
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_gradients_of_supervision(loss):
     torch.manual_seed(0)
-    graph = Graph.from_scipy(csr_array(weights))
-    left = graph.dropped(0.4)
-    kept = torch.sparse_coo_tensor(left.links, left.weights, (n, n)).to_dense().numpy()
-    assert_allclose(kept, kept.T)
-    assert_allclose(kept[kept > 0], weights[kept > 0])
-    assert_allclose((kept > 0).sum() / A.sum(), 0.6, atol=0.02)
-    assert graph.dropped(0.0) is graph
+    x, W = (torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in [(5, 3), (3, 2)])
+    layer = gt.SupervisedEmbedding(0.3, loss=loss)
+    labels, nodes = torch.tensor([0, 1]), torch.tensor([4, 0])
+    assert torch.autograd.gradcheck(lambda x, W: layer(x, W, labels, nodes), (x, W))
 
 
-def test_dropped_entries_are_right_on_average():
-    torch.manual_seed(0)
-    values = drop_entries(torch.full((300, 301), 2.0), 0.3)
-    assert values.unique().tolist() == pytest.approx([0.0, 2.0 / 0.7])
-    assert_allclose(float((values == 0).float().mean()), 0.3, atol=0.01)
-    assert_allclose(float(values.mean()), 2.0, atol=0.02)
+def test_a_cache_is_made_anew_for_other_rows(graph):
+    layer = gt.LazyConv(cached=True)
+    layer(graph.x, graph.edge_index, graph.edge_weight)
+    other = torch.ones(3, 1, dtype=torch.float64)
+    pair = torch.tensor([[0, 1], [1, 0]])
+    torch.testing.assert_close(layer(other, pair), other)
+    assert copy.deepcopy(layer)(other, pair).dtype == torch.float64
 
 
-def test_sampled_hops_are_right_on_average(small):
-    A_hat, rows = csr_array(small[1]), np.array([0, 3])
-    torch.manual_seed(0)
-    U = np.random.default_rng(0).normal(size=(5, 2))
-    total = np.zeros((2, 2))
-    for _ in range(300):
-        hop, drawn = sampled_rows(A_hat, rows, 32)
-        total += hop @ U[drawn]
-    assert_allclose(total / 300, small[1][rows] @ U, atol=0.05)
+def test_layers_in_a_sequence_of_pyg(graph, close):
+    geometric = pytest.importorskip("torch_geometric.nn", reason="torch-geometric is not installed")
+    network = geometric.Sequential(
+        "x, edge_index, edge_weight",
+        [
+            (gt.LazyConv(0.5), "x, edge_index, edge_weight -> x"),
+            (gt.InverseGraphConv(0.5), "x, edge_index, edge_weight -> x"),
+        ],
+    )
+    smooth = operators.lazy_convolution(operators.normalized_adjacency(graph.A), graph.U, 0.5)
+    expected = operators.inverse_convolution(operators.complement_negatives(graph.A), smooth, 0.5)
+    close(network(graph.x, graph.edge_index, graph.edge_weight), expected)
+
+
+@pytest.mark.parametrize("layer", [gt.LazyConv(0.6), gt.InverseGraphConv(0.6)], ids=["lazy", "inverse"])
+def test_layers_compile_into_one_graph(graph, layer):
+    given = graph.x, graph.edge_index, graph.edge_weight
+    torch._dynamo.reset()
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(*given), layer(*given))
+
+
+def test_supervision_compiles_into_one_graph():
+    layer = gt.SupervisedEmbedding(0.3, loss="cross_entropy")
+    given = torch.randn(5, 3), torch.randn(3, 2), torch.tensor([0, 1]), torch.tensor([4, 0])
+    torch._dynamo.reset()
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(*given), layer(*given))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_layers_follow_their_input_to_the_gpu(graph, close):
+    x, edge_index, weight = (part.cuda() for part in graph[2:])
+    for layer in (gt.LazyConv(0.6, cached=True), gt.InverseGraphConv(0.6, cached=True)):
+        here = layer(graph.x, graph.edge_index, graph.edge_weight)
+        torch.testing.assert_close(layer(x, edge_index, weight).cpu(), here)
+
+
+def test_bad_input_is_named(graph):
+    with pytest.raises(ValueError, match="LazyConv: beta must be a number from 0 to 1, not 2"):
+        gt.LazyConv(2)
+    with pytest.raises(ValueError, match='negatives must be "complement" or a positive multiple'):
+        gt.InverseGraphConv(negatives=0)
+    with pytest.raises(ValueError, match="eta_sup must be a number from 0 on, not -1"):
+        gt.SupervisedEmbedding(-1)
+    with pytest.raises(ValueError, match=r"edge_index must be a long tensor of shape \(2, E\)"):
+        gt.lazy_convolution(graph.x, graph.edge_index.T)
+    with pytest.raises(ValueError, match=r"edge_weight has the shape \(3,\)"):
+        gt.lazy_convolution(graph.x, graph.edge_index, torch.ones(3))
+    with pytest.raises(ValueError, match="has its own weights"):
+        gt.lazy_convolution(graph.x, graph.sparse("coo"), graph.edge_weight)
+    with pytest.raises(ValueError, match=r"shape \(12, 12\) for 3 rows"):
+        gt.lazy_convolution(graph.x[:3], graph.sparse("csr"))
+    with pytest.raises(ValueError, match="1 labels for 2 nodes"):
+        gt.SupervisedEmbedding()(graph.x, torch.ones(3, 2), torch.tensor([0]), torch.tensor([0, 1]))

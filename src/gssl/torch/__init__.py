@@ -1,4 +1,9 @@
-"""Deep baselines in torch; the names below load torch when they are first used, and not before."""
+"""The operators as layers of neural networks, networks to compare with, and torch as a backend of methods.
+
+Needs torch (``pip install gssl[torch]``), networks also torch-geometric (``gssl[baselines]``). Every name
+loads when it is first used, so that importing this room alone loads no torch; a new file of the room is one
+line in ``__init__.pyi``.
+"""
 
 from typing import Any
 
@@ -11,8 +16,9 @@ def __getattr__(name: str) -> Any:
     try:
         return _load(name)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in ("torch", "torch_geometric"):
+        package = (error.name or "").partition(".")[0]
+        if package not in ("torch", "torch_geometric"):
             raise
         raise ImportError(
-            f"gssl.torch.{name} needs {error.name}, which is not installed: pip install gssl[baselines]."
+            f"gssl.torch.{name} needs {package}, which is not installed: pip install gssl[baselines]."
         ) from error

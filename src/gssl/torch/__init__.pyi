@@ -1,6 +1,8 @@
 from .appnp import APPNP as APPNP
 from .bgrl import BGRL as BGRL
 from .chebnet2 import ChebNetII as ChebNetII
+from .convolution import LazyConv as LazyConv
+from .convolution import lazy_convolution as lazy_convolution
 from .dgi import DGI as DGI
 from .eigen_gcn import EigenGCN as EigenGCN
 from .fastgcn import FastGCN as FastGCN
@@ -13,6 +15,15 @@ from .gnn_lf_hf import GNNHF as GNNHF
 from .gnn_lf_hf import GNNLF as GNNLF
 from .grand import GRAND as GRAND
 from .incep import Incep as Incep
+from .inverse import InverseGraphConv as InverseGraphConv
+from .inverse import inverse_convolution as inverse_convolution
 from .jknet import JKNet as JKNet
+from .plugins import Guide as Guide
+from .plugins import Sharpened as Sharpened
+from .plugins import Supervised as Supervised
+from .plugins import sharpen as sharpen
+from .plugins import supervise as supervise
 from .sage import GraphSAGE as GraphSAGE
+from .supervision import SupervisedEmbedding as SupervisedEmbedding
+from .supervision import supervised_embedding as supervised_embedding
 from .verse import VERSE as VERSE

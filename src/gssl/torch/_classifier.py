@@ -171,11 +171,6 @@ class DeepClassifier(GraphClassifier):
         # every layer keeps its embeddings for the gradient
         return int(self.hidden * (self.depth + 1))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = False
-        return tags
-
 
 def _validation_loss(network: torch.nn.Module, inputs: Inputs, judges: Targets) -> float:
     return float(cross_entropy(network(inputs.X, inputs.graph)[judges.nodes], judges.codes))

@@ -76,6 +76,11 @@ class SparseMatrix:
         return _indices(turned.indptr, device), _indices(turned.indices, device), order
 
     @cached_property
+    def dense(self) -> Tensor:
+        """The same matrix with its zeros."""
+        return self.csr.to_dense()
+
+    @cached_property
     def scipy(self) -> csr_array:
         """The same matrix for SciPy."""
         parts = (self.values, self.csr.col_indices(), self.csr.crow_indices())

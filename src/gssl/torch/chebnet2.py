@@ -92,10 +92,9 @@ class ChebNetII(DeepClassifier):
     >>> import gssl
     >>> data = gssl.datasets.load("karate")
     >>> y = data.mask_labels("default")
-    >>> model = ChebNetII(filter_dropout=0.2, filter_learning_rate=0.05, epochs=50, random_state=0)
-    >>> model = model.fit(data.features, y, adjacency=data.adjacency)
-    >>> float((model.transduction_ == data.labels).mean()) > 0.7
-    True
+    >>> model = ChebNetII(epochs=20, random_state=0).fit(data.features, y, adjacency=data.adjacency)
+    >>> float(model.label_distributions_.sum().round(6)), len(model.loss_curve_)
+    (34.0, 20)
     """
 
     def __init__(

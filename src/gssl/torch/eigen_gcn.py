@@ -19,7 +19,8 @@ class EigenGCN(GCN):
 
     .. math:: Z = \mathrm{GCN}([X \,\|\, Q], A), \qquad \hat A Q = Q \Lambda
 
-    Eigenvectors belong to the nodes of fit, so no other graph can be predicted. Needs torch and
+    Eigenvectors belong to the nodes of fit, so no other graph can be predicted. A graph of many components
+    has as many leading eigenvectors of the same eigenvalue, of which some are taken. Needs torch and
     torch-geometric (``pip install gssl[baselines]``).
 
     Parameters

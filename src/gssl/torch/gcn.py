@@ -71,8 +71,17 @@ class GCN(EdgeDropping):
     dropout : float, default=0.5
     drop_edge : float in [0, 1), default=0.0
         The part of the links that each epoch does not see.
-    learning_rate, weight_decay, epochs, patience, random_state, device
-        See :class:`gssl.torch._classifier.DeepClassifier`.
+    learning_rate : float, default=0.01
+        Of Adam.
+    weight_decay : float, default=5e-4
+        What is added to gradients, times the weights.
+    epochs : int, default=200
+        At most; exactly so many without validation nodes.
+    patience : int or None, default=100
+        Stop after so many epochs in which the loss on validation nodes has not fallen. None: never.
+    random_state : int, Generator, RandomState or None, default=None
+    device : str or torch.device, optional
+        Where to compute: the CPU if None.
 
     Attributes
     ----------

@@ -12,6 +12,8 @@ from gssl.torch._graph import Graph
 from gssl.torch._layers import Features, InputLinear, drop
 from gssl.torch._sparse import SparseMatrix
 
+_COLUMNS = 64
+
 
 class RandomPropagationNetwork(torch.nn.Module):
     r"""The network of GRAND: features of some nodes are dropped, propagated, and read by a perceptron.
@@ -38,11 +40,16 @@ class RandomPropagationNetwork(torch.nn.Module):
         return torch.bernoulli(share) if self.training else share
 
     def spread(self, U: Tensor, graph: Graph) -> Tensor:
-        """Average the propagated columns over all steps."""
-        total = U.clone()
+        """Average the propagated columns over all steps, as many at a time as a cache may hold."""
+        return torch.cat(
+            [self._spread(part.contiguous(), graph) for part in torch.split(U, _COLUMNS, dim=1)], dim=1
+        )
+
+    def _spread(self, U: Tensor, graph: Graph) -> Tensor:
+        total = U
         for _ in range(self.depth):
             U = graph.A_hat @ U
-            total += U
+            total = total + U
         return total / (self.depth + 1)
 
     def forward(self, X: Features, graph: Graph) -> Tensor:
@@ -171,4 +178,4 @@ class GRAND(DeepClassifier):
 
 
 def _dense(X: Features) -> Tensor:
-    return X.csr.to_dense() if isinstance(X, SparseMatrix) else X
+    return X.dense if isinstance(X, SparseMatrix) else X

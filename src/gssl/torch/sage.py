@@ -24,10 +24,7 @@ class Aggregation(torch.nn.Module):
     def forward(self, U: Features, graph: Graph) -> Tensor:
         """Give what each node takes from its neighbours and itself."""
         V = U @ self.neighbours.weight.t()
-        if self.own is None:
-            Z = graph.mean_with_loops @ V
-        else:
-            Z = graph.mean @ V + self.own(U)
+        Z = graph.mean_with_loops @ V if self.own is None else graph.mean @ V + self.own(U)
         return Z + self.neighbours.bias  # type: ignore[no-any-return]
 
 
