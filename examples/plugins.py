@@ -8,10 +8,10 @@ the epoch; SEB sees training labels alone, also when it predicts.
 import argparse
 
 import numpy as np
+import torch
 from torch_geometric.nn import GCN
 
 import gssl
-import torch
 from gssl.torch import sharpen, start_from_identity, supervise
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -4,12 +4,12 @@
 that has nothing to do with the graph: both are left out of what is timed.
 """
 
+import torch
 from scipy.sparse import csr_array
+from torch import Tensor
 from torch_geometric.nn import LabelPropagation, SGConv, SSGConv
 
-import torch
 from benchmarks.rivals.torch_matrices import csr_tensor, normalized_csr
-from torch import Tensor
 
 
 def cached_adjacency(A: csr_array) -> Tensor:

@@ -1,13 +1,13 @@
 """GGCM over the exact complement, straightforward in torch: two CSR products for each iteration."""
 
 import numpy as np
+import torch
+from torch import Tensor
 
 import gssl
-import torch
 from benchmarks.graphs import Task
 from benchmarks.rivals.torch_matrices import csr_tensor, dense_features, normalized_csr
 from gssl.methods.heads import LogisticHead
-from torch import Tensor
 
 
 def make_inputs(task: Task) -> Tensor:

@@ -4,12 +4,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
-
 import torch
+from scipy.sparse import csr_array, issparse
+from torch import Tensor
+
 from benchmarks import THREADS
 from gssl.operators import normalized_adjacency
-from torch import Tensor
 
 torch.set_num_threads(THREADS)
 # off by default as well; torch wants it said

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-
 import torch
+from torch import Tensor
+
 from benchmarks.graphs import Task
 from benchmarks.rivals.torch_matrices import csr_tensor, dense_features, normalized_csr
-from torch import Tensor
 
 BETA, ETA_SUP, ETA_W, DECAY = 0.1, 0.001, 0.5, 0.9
 TOL, PATIENCE = 0.995, 2

@@ -37,6 +37,7 @@ def _hop(quick: bool) -> tuple[Any, Any]:
 
 def _contest(quick: bool) -> Contest:
     import torch
+
     from benchmarks.rivals.torch_matrices import csr_tensor
 
     ours, A_hat = _hop(quick)

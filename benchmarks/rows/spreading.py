@@ -22,6 +22,7 @@ def entries(*, quick: bool) -> list[Race]:
 
 def _contest(name: str) -> Contest:
     import torch
+
     from benchmarks.rivals import pyg, spreading
 
     task = graphs.citation(name)

@@ -9,6 +9,7 @@ HEAVY = {
     "duckdb",
     "altair",
     "torch",
+    "torch_geometric",
     "networkx",
     "pandas",
     "rich",

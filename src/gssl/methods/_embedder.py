@@ -33,8 +33,8 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         """Count the numbers that every node gets."""
 
     @abstractmethod
-    def _learn(self, A: csr_array) -> None:
-        """Learn what there is to learn from the graph of fit, and set ``n_iter_``."""
+    def _learn(self, A: csr_array, X: Any) -> None:
+        """Learn what there is to learn from the graph and features of fit, and set ``n_iter_``."""
 
     @abstractmethod
     def _filters(self, A: csr_array, dtype: Any) -> Any:
@@ -76,7 +76,7 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         X = check_optional_features(self, X, adjacency, reset=True)
         self._fitted_on_graph = adjacency is not None
         A = self._graph(adjacency, X)
-        self._learn(A)
+        self._learn(A, X)
         filters = self._filters(A, X.dtype)
         del A  # the filters have what they need of it, and embeddings take much memory
         self.embedding_ = self._embed(X, filters, execution)
@@ -140,7 +140,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     def _width(self, n_features: int) -> int:
         return n_features
 
-    def _learn(self, A: csr_array) -> None:
+    def _learn(self, A: csr_array, X: Any) -> None:
         self.n_iter_ = self.depth
 
     def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:

@@ -1,20 +1,18 @@
 """DeepWalk: skip-gram on random walks (Perozzi et al., 2014)."""
 
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
-from gssl.methods._embedder import Embedder
 from gssl.methods._inputs import check_number, generator
 from gssl.methods._skipgram import SkipGram
+from gssl.methods._transductive import TransductiveEmbedder
 from gssl.operators import random_walks, transitions
 
 
-class DeepWalk(ClassNamePrefixFeaturesOutMixin, Embedder):
+class DeepWalk(TransductiveEmbedder):
     r"""Walk over the graph at random, and embed nodes that meet on walks near each other.
 
     .. math:: P(x \mid v) = A_{vx} / \sum_y A_{vy}
@@ -58,7 +56,6 @@ class DeepWalk(ClassNamePrefixFeaturesOutMixin, Embedder):
     (34, 8)
     """
 
-    _uses_features = False
     _packages = ("gensim",)
 
     def __init__(
@@ -91,16 +88,13 @@ class DeepWalk(ClassNamePrefixFeaturesOutMixin, Embedder):
         """Give p and q of the walks."""
         return {"p": 1.0, "q": 1.0}
 
-    def _width(self, n_features: int) -> int:
-        return self.dimensions
-
-    def _learn(self, A: csr_array) -> None:
+    def _learn(self, A: csr_array, X: Any) -> None:
         rng = generator(self.random_state)
         gram = SkipGram(self.dimensions, self.window, self.negative, self.workers, int(rng.integers(2**31)))
         walks = self._passes(A, rng.integers(2**63, size=self.walks_per_node))
         self.embedding_ = gram.train(walks, A.shape[0], self.walks_per_node, self.epochs)
         self.n_iter_ = self.epochs
-        self._fingerprint = _fingerprint(A)
+        self._remember(A)
 
     def _passes(self, A: csr_array, seeds: np.ndarray) -> Callable[[int], np.ndarray]:
         """Give a function for the walks of pass k, one from each node that has links, in any order."""
@@ -111,45 +105,3 @@ class DeepWalk(ClassNamePrefixFeaturesOutMixin, Embedder):
             return random_walks(graph, rng.permutation(linked), self.walk_length, rng, **self._biases())
 
         return walks
-
-    def _filters(self, A: csr_array, dtype: Any) -> None:
-        """Refuse every graph but that of fit, whose nodes are embedded already."""
-        if _fingerprint(A) != self._fingerprint:
-            name = type(self).__name__
-            raise ValueError(
-                f"{name} embeds only the graph of its fit, for nodes are known from walks over it and no "
-                f"walk came by any other: fit {name} again on the whole new graph."
-            )
-
-    def _apply(self, X: Any, filters: None) -> np.ndarray:
-        if not hasattr(self, "embedding_"):
-            raise ValueError("this model was saved without its embedding: save it with embedding=True.")
-        return self.embedding_
-
-    def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """Give the embeddings of the graph of fit again; any other graph is refused."""
-        return super().transform(X, adjacency=adjacency).copy()
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.dimensions
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # vectors are float32, whatever the features are
-        tags.transformer_tags.preserves_dtype = []
-        return tags
-
-
-def _fingerprint(A: csr_array) -> int:
-    """Give a number that tells one graph from another.
-
-    Examples
-    --------
-    >>> _fingerprint(csr_array([[0.0, 1.0], [1.0, 0.0]])) == _fingerprint(csr_array([[0.0, 2.0], [2.0, 0.0]]))
-    False
-    """
-    digest = blake2b(digest_size=7)
-    for part in (A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data.astype(np.float64)):
-        digest.update(part.tobytes())
-    return int.from_bytes(digest.digest(), "big")

@@ -115,7 +115,7 @@ class EmbeddingClassifier(GraphClassifier):
         self._fix_randomness()
         self.head_ = self._make_head()
         self._rows(codes, validation)  # what cannot be done is said before the work begins
-        self.embedder_._learn(A)
+        self.embedder_._learn(A, X)
         self.n_iter_ = self.embedder_.n_iter_
         self.embedder_._fitted_on_graph = adjacency is not None
         for name in ("n_features_in_", "feature_names_in_"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gssl.paper.networks import network
 from gssl.paper.settings import DEPTHS, SGC_WEIGHT_DECAY, embedder, ogc_depths
 from gssl.paper.sources import CITATIONS
 from gssl.paper.spec import Artefact, Cell, Entry
@@ -63,6 +64,28 @@ PUBLISHED: dict[str, dict[str, Numbers]] = {
 }
 
 
+# (network, with DropEdge, the deepest that is run: branches of Incep grow with the square of the depth)
+_DEEP: dict[str, tuple[str, bool, int]] = {
+    "GNN-LF/HF": ("GNNLF", False, 64),
+    "GCN": ("GCN", False, 64),
+    "GCN(Drop)": ("GCN", True, 64),
+    "JKNet": ("JKNet", False, 64),
+    "JKNet(Drop)": ("JKNet", True, 64),
+    "Incep": ("Incep", False, 8),
+    "Incep(Drop)": ("Incep", True, 8),
+    "GCNII": ("GCNII", False, 64),
+    "GRAND": ("GRAND", False, 64),
+}
+
+
+def _deep_cell(row: str, dataset: str, depth: int, published: float | None) -> Cell | None:
+    """Give a network of some depth, where the paper has a number to compare it with."""
+    name, drop_edge, deepest = _DEEP[row]
+    if published is None or depth > deepest:
+        return None
+    return network(name, dataset, drop_edge=drop_edge, depth=depth)
+
+
 def _cells(dataset: str) -> dict[str, Cell]:
     """Give the cell of each method that is run; one cell serves all depths."""
     return {
@@ -84,6 +107,8 @@ def _entries() -> Iterator[Entry]:
             published = PUBLISHED[group].get(row, (None,) * len(DEPTHS))
             for depth, value in zip(DEPTHS, published, strict=True):
                 cell, name = cells.get(row), f"accuracy@{depth}"
+                if row in _DEEP:
+                    cell, name = _deep_cell(row, dataset, depth, value), "accuracy"
                 if row == "SGC" and depth == 2:
                     # at its own depth the published number is the tuned one of Table 1
                     cell, name = embedder("SGC", dataset), "accuracy"
@@ -94,7 +119,7 @@ def _entries() -> Iterator[Entry]:
                     published=value,
                     cell=cell,
                     value=name,
-                    tolerance=1.0,
+                    tolerance=1.5 if row in _DEEP else 1.0,
                     budget="train+validation" if row == "OGC" else "train",
                 )
 
@@ -109,6 +134,8 @@ DEPTH = Artefact(
     "numbers. S²GC, GGC and GGCM choose among candidates on validation nodes, for each depth. The candidates "
     "themselves are not blind: igc_beta = 1 for GGC and decay = 0.9 for GGCM joined after test accuracies by "
     "depth had been seen to miss the published ones, so these two rows are a search for the paper's settings "
-    "and no clean estimate; the rows with the settings of Table 1 are from before.",
+    "and no clean estimate; the rows with the settings of Table 1 are from before. Networks "
+    "are computed where gssl[baselines] is installed and a run is not quick, each depth with the settings "
+    "published for the best one.",
     x_title="iterations",
 )

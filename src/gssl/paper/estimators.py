@@ -1,11 +1,13 @@
-"""Estimators by name: those of gssl, and the parts of them that only the paper's ablation asks for."""
+"""Estimators by name: those of gssl, also deep ones, and parts that only the paper's ablation asks for."""
 
 from importlib.util import find_spec
 from typing import Any
 
-from gssl import methods
+from gssl import methods, torch
 
 _PARTS: dict[str, type] = {}
+_DEEP: frozenset[str] = frozenset(vars(torch)["__all__"])
+_DEEP_PACKAGES = ("torch", "torch_geometric")
 
 
 def has_estimator(name: str) -> bool:
@@ -13,9 +15,12 @@ def has_estimator(name: str) -> bool:
 
     Examples
     --------
-    >>> has_estimator("OGC"), has_estimator("GCN")
+    >>> has_estimator("OGC"), has_estimator("DeepMagic")
     (True, False)
     """
+    if name in _DEEP:
+        # before it is loaded, for loading it loads them
+        return all(find_spec(package) for package in _DEEP_PACKAGES)
     if name not in _PARTS and name not in vars(methods)["__all__"]:
         return False
     return all(find_spec(package) for package in getattr(estimator(name), "_packages", ()))
@@ -29,7 +34,9 @@ def estimator(name: str) -> Any:
     >>> estimator("OGC")()
     OGC()
     """
-    return _PARTS[name] if name in _PARTS else getattr(methods, name)
+    if name in _PARTS:
+        return _PARTS[name]
+    return getattr(torch if name in _DEEP else methods, name)
 
 
 def part(kind: type) -> type:

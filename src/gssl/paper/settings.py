@@ -90,6 +90,8 @@ def fixed_params(name: str, dataset: str) -> dict[str, Any]:
     if name == "GGCM":
         igc_decay, alpha, _ = _GGCM[dataset]
         return {"depth": 16, "igc_decay": igc_decay, "alpha": alpha}
+    if name == "DGI" and dataset == "planetoid/pubmed":
+        return {"dimensions": 256}
     known: dict[str, dict[str, Any]] = {"SGC": {"depth": 2}, "SSGC": {"depth": 16, "alpha": 0.05}}
     return known.get(name, {})
 
