@@ -119,7 +119,7 @@ class AutoClassifier(AveragedClassifier):
         self._check_parameters()
         self._forget()  # an earlier fit: this one may do without features
         X, A, _ = self._start(X, y, adjacency)
-        self._fit_inputs = SelectionInputs(X, A, {})
+        self._fit_inputs = SelectionInputs(X, A, self._fit_inputs.execution, {})
         return self._choose()
 
     def update_labels(self, y: Any) -> Self:
