@@ -117,6 +117,7 @@ TABLE_1 = Artefact(
     "accuracies of some candidates had been seen. The settings of GGC were never published: its decays and "
     "the weight of its sharpening were settled with the published numbers in view, its depth and weight "
     "decay on validation nodes. Deep rows (GCN to GRAND) are computed where gssl[baselines] is "
-    "installed, mostly with settings that their authors published (see gssl.paper.networks); validation nodes choose the epoch. Incep has "
+    "installed, mostly with settings that their authors published (see "
+    "gssl.paper.networks); validation nodes choose the epoch. Incep has "
     "four layers on every graph; GNN-LF/HF is GNN-LF. A quick run has only GCN and GraphSAGE of them.",
 )
