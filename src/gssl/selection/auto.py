@@ -176,7 +176,8 @@ class AutoClassifier(AveragedClassifier):
         self.leaderboard_ = tabulate_trials(trials, chosen, labels)
         self.explain_ = explain(trials, chosen, self._leave_one_out, labels)
         self._consider_spreading(rows, codes, deadline)
-        return self._finish(*self._score_graph(X, A), self._class_weights() if self._uses_features else None)
+        scores, informed = self._score_graph(X, A, rows)
+        return self._finish(scores, informed, self._class_weights() if self._uses_features else None)
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=1, whole=True)
@@ -214,7 +215,7 @@ class AutoClassifier(AveragedClassifier):
         if perf_counter() > deadline or not rows.A.nnz:
             return
         model = LabelSpreading()
-        judged = judge_spreading(model.alpha, rows.operators["hop"], codes, self._weigh)
+        judged = judge_spreading(model.alpha, rows.operators["hop"], codes, self._weigh, rows.X.dtype)
         if judged is None:
             return
         entry, (nodes, P) = judged

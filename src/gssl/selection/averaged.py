@@ -17,7 +17,8 @@ from gssl.methods._inputs import FitInputs
 from gssl.methods._labels import UNLABELLED
 from gssl.selection.filters import candidate_filters
 from gssl.selection.finalists import FILTERS
-from gssl.selection.labelled_rows import OTHERS, KnownTables, LabelledRows, label_space_pays
+from gssl.selection.label_space import label_space_pays
+from gssl.selection.labelled_rows import OTHERS, KnownTables, LabelledRows
 from gssl.selection.polynomial import average, polynomial_scores
 from gssl.selection.scaling import SCALING_DEPTH, unit_rows
 from gssl.selection.search import CLUSTERED, FINALISTS, SCREEN
@@ -136,15 +137,21 @@ class AveragedClassifier(GraphClassifier):
         # per node; the estimate counts three of what is carried
         return int(carried + (tables + said) / (3 * max(1, n)))
 
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    def _score_graph(
+        self, X: Any, A: csr_array, rows: LabelledRows | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Score all nodes; what was made of this graph and these features in fit is taken from there."""
         if hasattr(self, "propagation_"):
             P, informed = self.propagation_._score_graph(X, A)
             return P, informed
-        scaled = unit_rows(X) if self._unit_rows else X
+        if rows is not None:
+            scaled, apply = rows.X, rows.operators
+        else:
+            scaled, apply = (unit_rows(X) if self._unit_rows else X), None
         heads = [name for name in ("coef_", "logistic_coef_") if hasattr(self, name)]
         # both heads side by side: one pass over the graph
         M = np.concatenate([getattr(self, name) for name in heads], axis=2)
-        scores = np.hsplit(polynomial_scores(M, scaled, A, self.n_iter_), len(heads))
+        scores = np.hsplit(polynomial_scores(M, scaled, A, self.n_iter_, apply), len(heads))
         P = np.zeros_like(scores[0])
         for name, Z in zip(heads, scores, strict=True):
             if name == "coef_":

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,11 @@ _COLUMNS = 32
 
 
 def judge_spreading(
-    alpha: float, hop: Hop, codes: np.ndarray, weigh: Callable[[np.ndarray], Labels]
+    alpha: float,
+    hop: Hop,
+    codes: np.ndarray,
+    weigh: Callable[[np.ndarray], Labels],
+    dtype: Any = np.float64,
 ) -> tuple[Entry, Hidden] | None:
     """Judge label spreading on hidden labels, if any class has two; None if not.
 
@@ -36,6 +40,8 @@ def judge_spreading(
     codes : int ndarray of shape (n,)
     weigh : callable
         From class codes to labels that know how much they count.
+    dtype : dtype, default=float64
+        The precision of the hops.
 
     Returns
     -------
@@ -52,7 +58,7 @@ def judge_spreading(
     start = perf_counter()
     if np.bincount(codes[codes != UNLABELLED]).max() < 2:
         return None
-    nodes, P = spread_hidden(hop, codes, alpha)
+    nodes, P = spread_hidden(hop, codes, alpha, dtype=dtype)
     labels = weigh(codes[nodes])
     score = float(np.average(P.argmax(axis=1) == codes[nodes], weights=labels.weights))
     entry = Entry(
@@ -68,7 +74,12 @@ def judge_spreading(
 
 
 def spread_hidden(
-    hop: Hop, codes: np.ndarray, alpha: float = 0.9, n_folds: int = 5, steps: int | None = None
+    hop: Hop,
+    codes: np.ndarray,
+    alpha: float = 0.9,
+    n_folds: int = 5,
+    steps: int | None = None,
+    dtype: Any = np.float64,
 ) -> Hidden:
     r"""Say what label spreading thinks of labels that were hidden from it, each of them once.
 
@@ -87,6 +98,7 @@ def spread_hidden(
     n_folds : int, default=5
     steps : int, optional
         So many that 1 % is missing if None, but 32 to 1000.
+    dtype : dtype, default=float64
 
     Returns
     -------
@@ -111,7 +123,7 @@ def spread_hidden(
     together = max(1, _COLUMNS // n_classes)
     for first in range(0, len(folds), together):
         group = folds[first : first + together]
-        Y = np.zeros((len(codes), len(group), n_classes))
+        Y = np.zeros((len(codes), len(group), n_classes), dtype)
         for k, hidden in enumerate(group):
             shown = np.setdiff1d(labelled, hidden)
             Y[shown, k] = (1.0 - alpha) * one_hot(codes[shown], n_classes, Y.dtype)
@@ -119,8 +131,14 @@ def spread_hidden(
         said += [F[hidden, k] for k, hidden in enumerate(group)]
     nodes = np.concatenate(folds)
     order = np.argsort(nodes)
-    return nodes[order], rows_to_distributions(np.concatenate(said)[order])
+    return nodes[order], rows_to_distributions(np.concatenate(said)[order].astype(np.float64))
 
 
 def _spread(hop: Hop, Y: np.ndarray, alpha: float, ks: range) -> np.ndarray:
-    return last(iterate(lambda F, k: alpha * hop(F) + Y, Y, ks))
+    def step(F: np.ndarray, _: int) -> np.ndarray:
+        F = hop(F)
+        F *= alpha
+        F += Y
+        return F
+
+    return last(iterate(step, Y, ks))
