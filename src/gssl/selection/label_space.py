@@ -10,6 +10,7 @@ def label_space_pays(X: Any, A: csr_array, n_rows: int, depth: int) -> bool:
 
     Examples
     --------
+    >>> import numpy as np
     >>> A = csr_array(np.ones((9, 9)))
     >>> label_space_pays(np.ones((9, 100)), A, 2, depth=2), label_space_pays(np.ones((9, 2)), A, 100, depth=2)
     (True, False)
