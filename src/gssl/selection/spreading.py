@@ -58,19 +58,40 @@ def judge_spreading(
     start = perf_counter()
     if np.bincount(codes[codes != UNLABELLED]).max() < 2:
         return None
-    nodes, P = spread_hidden(hop, codes, alpha, dtype=dtype)
+    hidden = spread_hidden(hop, codes, alpha, dtype=dtype)
+    return hidden_entry("LabelSpreading", f"alpha={alpha}", hidden, codes, weigh, start), hidden
+
+
+def hidden_entry(
+    model: str,
+    settings: str,
+    hidden: Hidden,
+    codes: np.ndarray,
+    weigh: Callable[[np.ndarray], Labels],
+    start: float,
+) -> Entry:
+    """Enter what a model said about hidden labels into the table, with the seconds since it started.
+
+    Examples
+    --------
+    >>> hidden = np.arange(2), np.array([[1.0, 0.0], [0.5, 0.5]])
+    >>> weigh = lambda codes: Labels(one_hot(codes, 2, float), np.ones(len(codes)))
+    >>> entry = hidden_entry("OGC", "", hidden, np.array([0, 1]), weigh, perf_counter())
+    >>> entry.score, entry.squared_error
+    (0.5, 0.25)
+    """
+    nodes, P = hidden
     labels = weigh(codes[nodes])
     score = float(np.average(P.argmax(axis=1) == codes[nodes], weights=labels.weights))
-    entry = Entry(
-        model="LabelSpreading",
-        settings=f"alpha={alpha}",
+    return Entry(
+        model=model,
+        settings=settings,
         score=score,
         standard_error=score_error(score, labels),
         squared_error=float(np.average(np.square(P - labels.Y).sum(axis=1), weights=labels.weights)),
         seconds=perf_counter() - start,
         chosen=False,
     )
-    return entry, (nodes, P)
 
 
 def spread_hidden(
