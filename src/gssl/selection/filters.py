@@ -25,6 +25,8 @@ GGC_DEPTHS = (4,)
 GGCM_DEPTHS = (4, 8, 16)
 # the highest power of the operators beside the smoothing one
 SHORT = 2
+# the most blocks that are put side by side
+MOST_BLOCKS = 3
 
 Operator = Literal["smooth", "hop", "high"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gssl.methods._base import iterate, watching
 from gssl.operators import small_algebra
-from gssl.selection.filters import Filter
+from gssl.selection.filters import MOST_BLOCKS, Filter
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leave_one_out import (
     Spectrum,
@@ -183,7 +183,7 @@ def try_all(
             best = [t.filter for t in sorted(trials, key=lambda t: t.rank)[:FINALISTS]]
             # best first, for time may be up after it
             chosen = [*best, *([] if any(f is plain for f in best) else [plain])]
-            part = teachers(labels.Y, max(rows.width(f) for f in filters))
+            part = teachers(labels.Y, MOST_BLOCKS * rows.X.shape[1])
             metric = "plain" if part is None else "taught"
             trials = list(_run(rows, [(metric, f) for f in chosen], labels, part, deadline))
         if len(labels.Y) <= min(rows.X.shape[1], MOST_CLUSTERED):
