@@ -18,7 +18,7 @@ LOGISTIC_PENALTIES = np.array([1e-3, 1e-4, 1e-2])
 # what is averaged: at most so many, within so many standard errors of the best
 AVERAGED = 30
 NEAR = 1.0
-# above this many labels and features of the widest filter, so many labels teach the models that are compared
+# where labels, and features of the widest filter, are half as many again, so many teach what is compared
 TAUGHT = 1000
 
 Head = Literal["ridge", "logistic"]
@@ -246,4 +246,4 @@ def teachers(Y: np.ndarray, n_features: int) -> np.ndarray | None:
     >>> teachers(np.ones((2000, 1)), 500) is None, len(teachers(np.ones((2000, 1)), 3000))
     (True, 1000)
     """
-    return stratified_part(Y, TAUGHT) if min(len(Y), n_features) > TAUGHT else None
+    return stratified_part(Y, TAUGHT) if min(len(Y), n_features) > 1.5 * TAUGHT else None
