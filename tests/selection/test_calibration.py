@@ -124,3 +124,11 @@ def test_an_average_is_no_further_off_than_the_choice_it_replaces():
         for kind, found in errors.items():
             found.append(np.abs(calibrate(held, codes, kind)(P) - truth).mean())
     assert np.mean(errors["average"]) < np.mean(errors["best"])
+
+
+def test_probabilities_a_rounding_error_apart_do_not_undo_an_isotonic_map():
+    P = np.array([[4 / 9, 5 / 9]] * 5 + [[5 / 9, 4 / 9]] * 5)
+    P[9] += [1e-15, -1e-15]
+    Q = isotonic(P, np.repeat([0, 1], 5))(P)
+    np.testing.assert_allclose(Q.sum(axis=1), 1.0)
+    np.testing.assert_allclose(Q, 0.5, atol=0.01)

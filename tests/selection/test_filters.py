@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.methods._distributions import one_hot
+from gssl.selection import search
 from gssl.selection.filters import candidate_filters, operators
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leave_one_out import keep_class_mass
@@ -90,8 +91,9 @@ def test_operators_against_dense_algebra(graph):
     np.testing.assert_allclose(T["high"](eye), high @ (2 * eye - A.toarray()) @ high, atol=1e-14)
 
 
-def test_an_average_scores_like_its_parts(rows, graph):
+def test_an_average_scores_like_its_parts(rows, graph, monkeypatch):
     """Every filter once, plain and clustered where it may be: one polynomial against a sum over models."""
+    monkeypatch.setattr(search, "_FAINT", 0.0)
     X, A, nodes = graph
     labels = Labels(one_hot(np.array([0, 1, 2, 0, 1, 2, 0, 1]), 3, np.float64), np.ones(8))
     filters = candidate_filters(DEPTH)
@@ -109,6 +111,15 @@ def test_an_average_scores_like_its_parts(rows, graph):
     assert not b.any()
     scores = polynomial_scores(M, X, A, DEPTH)
     np.testing.assert_allclose(scores, expected, atol=1e-9 * np.abs(expected).max())
+
+
+def test_faint_powers_change_no_metric(rows, graph):
+    X, A, nodes = graph
+    labels = Labels(one_hot(np.array([0, 1, 2, 0, 1, 2, 0, 1]), 3, np.float64), np.ones(8))
+    for filter_ in (f for f in candidate_filters(DEPTH) if f.is_polynomial):
+        U = dense_features(filter_, X, A)
+        K = U[nodes] @ (U.T @ U) @ U[nodes].T
+        np.testing.assert_allclose(try_clustered(rows, filter_, labels).gram, K, atol=1e-3 * np.abs(K).max())
 
 
 def test_clustered_leave_one_out_is_refitting_in_the_metric_of_all_nodes(rows, graph):

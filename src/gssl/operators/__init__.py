@@ -11,6 +11,7 @@ from gssl.operators.inverse import (
 )
 from gssl.operators.losses import classification_loss, sharpening_loss, smoothing_loss
 from gssl.operators.mixture import Filters, Mixture, add_scaled, column_sums, mix, multiply
+from gssl.operators.products import multiply_transposed
 from gssl.operators.supervision import Loss, linear_step, residual, soft_labels, supervised_embedding
 from gssl.operators.walks import Transitions, random_walks, transitions
 
@@ -34,6 +35,7 @@ __all__ = [
     "linear_step",
     "mix",
     "multiply",
+    "multiply_transposed",
     "normalized_adjacency",
     "normalized_negatives",
     "random_walks",

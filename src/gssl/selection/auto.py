@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.evaluation.graph_gain import compare_hits
-from gssl.methods import LabelPropagation, LabelSpreading
+from gssl.evaluation.held_out import label_folds
+from gssl.methods import OGC, LabelPropagation, LabelSpreading
 from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED
 from gssl.selection.averaged import AveragedClassifier, SelectionInputs
@@ -18,6 +18,7 @@ from gssl.selection.finalists import try_logistic
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leaderboard import Leaderboard, ordered
 from gssl.selection.nesting import nested_average
+from gssl.selection.rivals import FOLDS, clear_winner, hide_from_ogc, judge_rivals
 from gssl.selection.scaling import choose_scaling
 from gssl.selection.search import try_all
 from gssl.selection.spreading import judge_spreading
@@ -25,6 +26,13 @@ from gssl.selection.trial import near_best
 
 # the parts that come from neighbours, where there are no features
 ALPHAS = (0.5, 0.9, 0.99)
+# what is said where a model of its own beats the average
+_BETTER = {
+    "LabelSpreading": " Labels alone, spread over the graph, do better by {:.1f} points, so LabelSpreading "
+    "predicts instead.",
+    "OGC": " Features that labels guide on their way over the graph do better by {:.1f} points, so OGC "
+    "predicts instead.",
+}
 
 
 class AutoClassifier(AveragedClassifier):
@@ -40,7 +48,8 @@ class AutoClassifier(AveragedClassifier):
     for T the smoothing operator, the one without self-loops, and inverse convolution fed with the graph
     itself, which is of use where neighbours differ. The best filters are tried with softmax regression, too,
     judged on folds of labels; where it is among the near-best, its distributions are averaged with those of
-    the ridges.
+    the ridges. :class:`gssl.LabelSpreading` and :class:`gssl.OGC` are models of their own: one that beats the
+    average by two standard errors on hidden labels predicts in its place.
 
     Parameters
     ----------
@@ -68,8 +77,9 @@ class AutoClassifier(AveragedClassifier):
         The coefficients M of the ridges, if any of them is averaged.
     logistic_coef_, logistic_intercept_ : ndarray of shape (t, d, c), ndarray of shape (c,)
         The same of the logistic heads, and what is added to their scores.
-    propagation_ : LabelSpreading or LabelPropagation
-        Where labels alone are all there is, or do clearly better than features: what predicts instead.
+    propagation_ : LabelSpreading, LabelPropagation or OGC
+        What predicts instead, where labels alone are all there is, or where they or :class:`gssl.OGC` do
+        clearly better than the average on labels that were hidden from them.
     reached_ : bool ndarray of shape (n,)
         Whether a label is in the node's component.
     n_iter_ : int
@@ -175,8 +185,9 @@ class AutoClassifier(AveragedClassifier):
         self._fit_inputs.keep(found)
         self.leaderboard_ = tabulate_trials(trials, chosen, labels)
         self.explain_ = explain(trials, chosen, self._leave_one_out, labels)
-        self._consider_spreading(rows, codes, deadline)
-        return self._finish(*self._score_graph(X, A), self._class_weights() if self._uses_features else None)
+        self._consider_rivals(rows, codes, deadline)
+        scores, informed = self._score_fit(X, A, rows)
+        return self._finish(scores, informed, self._class_weights() if self._uses_features else None)
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=1, whole=True)
@@ -191,7 +202,7 @@ class AutoClassifier(AveragedClassifier):
         entries = [judge_spreading(model.alpha, hop, codes, self._weigh) for model in models]
         if entries[0] is None:
             # no class has two labels: nothing can be hidden, and nothing compared
-            self._spread_labels(LabelPropagation(), A, codes, None)
+            self._let_predict(LabelPropagation(), A, codes, None)
             self.leaderboard_ = Leaderboard([])
             self.explain_ = (
                 "There are no features and no class has two labels, so nothing could be compared: "
@@ -201,7 +212,7 @@ class AutoClassifier(AveragedClassifier):
         judged = [judged for judged in entries if judged is not None]
         best = max(range(len(judged)), key=lambda k: judged[k][0].score)
         entry = judged[best][0]
-        self._spread_labels(models[best], A, codes, judged[best][1])
+        self._let_predict(models[best], A, codes, judged[best][1])
         self.leaderboard_ = ordered(replace(e, chosen=e is entry) for e, _ in judged)
         self.explain_ = (
             f"There are no features: LabelSpreading spreads labels over the graph, and "
@@ -209,24 +220,23 @@ class AutoClassifier(AveragedClassifier):
         )
         return self._finish(*self._score_graph(csr_array((len(codes), 0)), A))
 
-    def _consider_spreading(self, rows: LabelledRows, codes: np.ndarray, deadline: float) -> None:
-        """Let labels alone predict where they clearly beat features, which is rare."""
-        if perf_counter() > deadline or not rows.A.nnz:
+    def _consider_rivals(self, rows: LabelledRows, codes: np.ndarray, deadline: float) -> None:
+        """Let a model of its own predict where it clearly beats the average, which is rare."""
+        ours = np.zeros(len(codes), dtype=bool)
+        ours[rows.nodes] = self._leave_one_out.argmax(axis=1) == codes[rows.nodes]
+        # OGC cannot weigh classes
+        X = self._fit_inputs.X if self.class_weight is None else None
+        rivals = judge_rivals(rows, X, codes, ours, self._weigh, deadline)
+        won = clear_winner(rivals, codes, ours)
+        board = [replace(entry, chosen=entry.chosen and won is None) for entry in self.leaderboard_]
+        board += [replace(r.entry, chosen=won is not None and r is won[0]) for r in rivals]
+        self.leaderboard_ = ordered(board)
+        if won is None:
             return
-        model = LabelSpreading()
-        judged = judge_spreading(model.alpha, rows.operators["hop"], codes, self._weigh)
-        if judged is None:
-            return
-        entry, (nodes, P) = judged
-        ours = self._leave_one_out[np.searchsorted(rows.nodes, nodes)].argmax(axis=1) == codes[nodes]
-        gain = compare_hits(P.argmax(axis=1) == codes[nodes], ours)
-        wins = gain.difference > 2 * gain.standard_error
-        board = [replace(e, chosen=e.chosen and not wins) for e in self.leaderboard_]
-        self.leaderboard_ = ordered([*board, replace(entry, chosen=wins)])
-        if wins:
-            self._forget()
-            self._spread_labels(model, rows.A, codes, (nodes, P))
-            self.explain_ += (
-                f" Labels alone, spread over the graph, do better by {100 * gain.difference:.1f} points, so "
-                "LabelSpreading predicts instead."
-            )
+        (rival, gain), hidden = won, won[0].hidden
+        if isinstance(rival.model, OGC):
+            # one fold has judged it; what it keeps is said about all labels
+            hidden = hide_from_ogc(X, rows.A, codes, label_folds(codes, FOLDS, random_state=0))
+        self._forget()
+        self._let_predict(rival.model, rows.A, codes, hidden)
+        self.explain_ += _BETTER[rival.entry.model].format(100 * gain.difference)

@@ -9,7 +9,6 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from gssl.graph import GraphWarning
-from gssl.methods import LabelPropagation
 from gssl.methods._balance import class_weights
 from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
@@ -17,7 +16,8 @@ from gssl.methods._inputs import FitInputs
 from gssl.methods._labels import UNLABELLED
 from gssl.selection.filters import candidate_filters
 from gssl.selection.finalists import FILTERS
-from gssl.selection.labelled_rows import OTHERS, KnownTables, LabelledRows, label_space_pays
+from gssl.selection.label_space import label_space_pays
+from gssl.selection.labelled_rows import OTHERS, KnownTables, LabelledRows
 from gssl.selection.polynomial import average, polynomial_scores
 from gssl.selection.scaling import SCALING_DEPTH, unit_rows
 from gssl.selection.search import CLUSTERED, FINALISTS, SCREEN
@@ -47,7 +47,7 @@ class SelectionInputs(FitInputs):
 
 
 class AveragedClassifier(GraphClassifier):
-    r"""Ridges and logistic heads on polynomial filters, or labels alone where they do better.
+    r"""Ridges and logistic heads on polynomial filters, or a model of its own where that does better.
 
     .. math:: P = (1 - s)\, \mathrm{proj}\Big(\sum_k T^k X M_k\Big)
               + s\, \mathrm{softmax}\Big(\sum_k T^k X M'_k + b'\Big)
@@ -63,6 +63,7 @@ class AveragedClassifier(GraphClassifier):
     logistic_coef_: np.ndarray
     logistic_intercept_: np.ndarray
     _shares: np.ndarray
+    propagation_: GraphClassifier
 
     def _forget(self) -> None:
         """Drop what predicts."""
@@ -86,6 +87,8 @@ class AveragedClassifier(GraphClassifier):
     @property
     def _uses_features(self) -> bool:
         """Whether features are needed to predict; fit itself takes either."""
+        if hasattr(self, "propagation_"):
+            return self.propagation_._uses_features
         return hasattr(self, "coef_") or hasattr(self, "logistic_coef_")
 
     def _class_weights(self) -> np.ndarray:
@@ -99,18 +102,19 @@ class AveragedClassifier(GraphClassifier):
         room = _MOST_NUMBERS // max(1, n_labelled * X.shape[1]) - 1 - OTHERS
         return int(min(self.depth, max(SCALING_DEPTH, room)))
 
-    def _spread_labels(
+    def _let_predict(
         self,
-        model: LabelPropagation,
+        model: GraphClassifier,
         A: csr_array,
         codes: np.ndarray,
         hidden: Hidden | None,
     ) -> None:
-        """Make labels alone predict, and keep what they said about hidden ones."""
+        """Make a model of its own predict, and keep what it said about hidden labels."""
         with warnings.catch_warnings():
             # told once, by this fit
             warnings.simplefilter("ignore", GraphWarning)
-            self.propagation_ = model.fit(None, codes, adjacency=A)
+            X = self._fit_inputs.X if model._uses_features else None
+            self.propagation_ = model.fit(X, codes, adjacency=A)
         labelled = np.flatnonzero(codes != UNLABELLED)
         self._leave_one_out = np.full((len(labelled), len(self.classes_)), 1.0 / len(self.classes_))
         if hidden is not None:
@@ -136,15 +140,27 @@ class AveragedClassifier(GraphClassifier):
         # per node; the estimate counts three of what is carried
         return int(carried + (tables + said) / (3 * max(1, n)))
 
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    def _score_fit(self, X: Any, A: csr_array, rows: LabelledRows) -> tuple[np.ndarray, np.ndarray]:
+        """Score the nodes of fit, where labels may have guided what predicts."""
+        if hasattr(self, "propagation_") and self._uses_features:
+            return self.propagation_.label_distributions_, self.propagation_.informed_
+        return self._score_graph(X, A, rows)
+
+    def _score_graph(
+        self, X: Any, A: csr_array, rows: LabelledRows | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Score all nodes; what was made of this graph and these features in fit is taken from there."""
         if hasattr(self, "propagation_"):
             P, informed = self.propagation_._score_graph(X, A)
             return P, informed
-        scaled = unit_rows(X) if self._unit_rows else X
+        if rows is not None:
+            scaled, apply = rows.X, rows.operators
+        else:
+            scaled, apply = (unit_rows(X) if self._unit_rows else X), None
         heads = [name for name in ("coef_", "logistic_coef_") if hasattr(self, name)]
         # both heads side by side: one pass over the graph
         M = np.concatenate([getattr(self, name) for name in heads], axis=2)
-        scores = np.hsplit(polynomial_scores(M, scaled, A, self.n_iter_), len(heads))
+        scores = np.hsplit(polynomial_scores(M, scaled, A, self.n_iter_, apply), len(heads))
         P = np.zeros_like(scores[0])
         for name, Z in zip(heads, scores, strict=True):
             if name == "coef_":

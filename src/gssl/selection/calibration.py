@@ -161,7 +161,9 @@ def isotonic(P: np.ndarray, codes: np.ndarray) -> Calibration:
     """
     values = np.asarray(P, dtype=np.float64).ravel()
     hits = (np.arange(P.shape[1]) == codes[:, None]).ravel().astype(np.float64)
-    steps = IsotonicRegression(y_min=0.0, y_max=1.0).fit(values, hits).predict(values)
+    # clipped: values that differ by a rounding error are one to it, so the largest may lie beyond its range
+    regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    steps = regression.fit(values, hits).predict(values)
     levels, which = np.unique(steps, return_inverse=True)
     middles = np.bincount(which, weights=values) / np.bincount(which)
     x = np.concatenate([[0.0], middles, [1.0]])

@@ -25,6 +25,8 @@ GGC_DEPTHS = (4,)
 GGCM_DEPTHS = (4, 8, 16)
 # the highest power of the operators beside the smoothing one
 SHORT = 2
+# the most blocks that are put side by side
+MOST_BLOCKS = 3
 
 Operator = Literal["smooth", "hop", "high"]
 
@@ -84,11 +86,34 @@ def operators(A: csr_array, dtype: Any) -> dict[str, Any]:
     scale = diags_array(root)
     hop, high = csr_array(scale @ A @ scale).astype(dtype), normalized_negatives(A).astype(dtype)
     return {
-        "smooth": lambda V: mix(filters, V, Mixture(smooth=1.0)),
+        # may add to a total on its way
+        "smooth": lambda V, **more: mix(filters, V, Mixture(smooth=1.0), **more),
         "hop": lambda V: multiply(hop, V),
         "high": lambda V: multiply(high, V),
         "sharp": lambda V: mix(filters, V, Mixture(sharp=1.0)),
     }
+
+
+def add_powers(apply: Any, powers: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Apply a polynomial of the smoothing operator, each power added in the pass that makes it.
+
+    Examples
+    --------
+    >>> smooth = operators(csr_array([[0.0, 1.0], [1.0, 0.0]]), np.float64)["smooth"]
+    >>> add_powers(smooth, np.array([1.0, 0.0, 1.0]), np.array([[1.0], [0.0]])).ravel().round(6).tolist()
+    [1.5, 0.5]
+    """
+    V = np.ascontiguousarray(V)
+    # plain numbers, which leave the precision as it is
+    first, final = float(powers[0]), float(powers[-1])
+    total = first * V if powers[:-1].any() or len(powers) == 1 else None
+    buffers = np.empty_like(V), np.empty_like(V)
+    for k, power in enumerate(powers[1:].tolist()):
+        if power and total is not None:
+            V = apply(V, out=buffers[k % 2], gathered=Mixture(smooth=power), total=total)
+        else:
+            V = apply(V, out=buffers[k % 2])
+    return np.asarray(final * V if total is None else total)
 
 
 def candidate_filters(depth: int) -> list[Filter]:

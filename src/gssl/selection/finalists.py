@@ -1,7 +1,7 @@
 """Softmax regression on the best filters, judged on labels that were hidden from it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -9,12 +9,20 @@ import numpy as np
 from scipy.special import log_softmax
 
 from gssl.evaluation.held_out import label_folds
-from gssl.methods import LogisticHead
 from gssl.operators import small_algebra
-from gssl.selection.filters import Filter
+from gssl.selection.filters import MOST_BLOCKS
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leave_one_out import Spectrum, spectrum_of_rows
-from gssl.selection.trial import LOGISTIC_PENALTIES, Labels, Trial, best_of_models, compared, near_best
+from gssl.selection.side_by_side import solve_together
+from gssl.selection.trial import (
+    LOGISTIC_PENALTIES,
+    Labels,
+    Trial,
+    best_of_models,
+    compared,
+    near_best,
+    teachers,
+)
 
 # how many filters are tried with this head: the best one of so many models; how many with all penalties
 FILTERS = 4
@@ -61,42 +69,71 @@ def try_logistic(
     >>> found.name, found.scores.tolist()
     ('no graph, logistic', [1.0, 1.0, 1.0])
     """
-    codes = labels.Y.argmax(axis=1)
+    part = teachers(labels.Y, MOST_BLOCKS * rows.X.shape[1])
+    codes = labels.Y.argmax(axis=1) if part is None else labels.Y[part].argmax(axis=1)
     if np.bincount(codes).max() < 2:
         return []
-    folds = label_folds(codes, FOLDS, random_state=0)
-    best = best_of_models([trial for trial in trials if trial.gram is None])
+    judge = _Judge(rows, labels, label_folds(codes, FOLDS, random_state=0), part)
+    best = best_of_models([trial for trial in trials if trial.gram is None])[:FILTERS]
     found: list[Trial] = []
     with small_algebra():
-        for trial in best[:FILTERS]:
+        for trial in best:
             if perf_counter() > deadline:
                 return found
-            found.append(_judge(rows, trial.filter, LOGISTIC_PENALTIES[:1], labels, folds))
+            found.append(judge.judge(trial, LOGISTIC_PENALTIES[:1]))
         near = {trial for trial, _ in near_best([*trials, *found], labels)}
         for trial in [t for t in sorted(found, key=lambda t: t.rank) if t in near][:THOROUGH]:
             if perf_counter() > deadline:
                 return found
-            more = _judge(rows, trial.filter, LOGISTIC_PENALTIES[1:], labels, folds)
+            more = judge.judge(trial, LOGISTIC_PENALTIES[1:])
             found[found.index(trial)] = _joined(trial, more)
     return found
 
 
-def _judge(
-    rows: LabelledRows, filter_: Filter, penalties: np.ndarray, labels: Labels, folds: Sequence[np.ndarray]
-) -> Trial:
-    start = perf_counter()
-    gram = spectrum_of_rows(rows.rows(filter_))
-    said = np.stack([hidden_logits(gram, labels, penalty, folds) for penalty in penalties])
-    hits, errors = compared(said, "logistic", labels.Y)
-    return Trial(
-        filter_,
-        said,
-        np.average(hits, axis=1, weights=labels.weights),
-        np.average(errors, axis=1, weights=labels.weights),
-        perf_counter() - start,
-        penalties,
-        head="logistic",
-    )
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Labels and what is hidden of them at a time: folds of all, or of a part that teaches."""
+
+    rows: LabelledRows
+    labels: Labels
+    folds: Sequence[np.ndarray]
+    part: np.ndarray | None
+
+    def judge(self, trial: Trial, penalties: np.ndarray) -> Trial:
+        """Put a logistic head on the filter of a trial."""
+        start = perf_counter()
+        labels, filter_ = self.labels, trial.filter
+        if self.part is None:
+            gram = row_spectrum(self.rows, trial, labels)
+            said = np.stack([hidden_logits(gram, labels, penalty, self.folds) for penalty in penalties])
+        else:
+            U, said = self.rows.rows(filter_), np.empty((len(penalties), *labels.Y.shape))
+            others = np.setdiff1d(np.arange(len(U)), self.part)
+            gram, crossed = spectrum_of_rows(U[self.part]), U[others] @ U[self.part].T
+            taught, order = labels.part(self.part), np.concatenate([self.part, others])
+            for k, penalty in enumerate(penalties):
+                said[k, order] = hidden_logits(gram, taught, penalty, self.folds, crossed)
+        hits, errors = compared(said, "logistic", labels.Y)
+        return Trial(
+            filter_,
+            said,
+            np.average(hits, axis=1, weights=labels.weights),
+            np.average(errors, axis=1, weights=labels.weights),
+            perf_counter() - start,
+            penalties,
+            head="logistic",
+            spectrum=gram if self.part is None and trial.spectrum is not None else None,
+        )
+
+
+def row_spectrum(rows: LabelledRows, trial: Trial, labels: Labels) -> Spectrum:
+    """Decompose the rows of a trial, whatever labels weigh, unless that was done when it was judged."""
+    even = trial.head == "logistic" or np.ptp(labels.weights) == 0.0
+    if trial.spectrum is None or not even:
+        return spectrum_of_rows(rows.rows(trial.filter))
+    if trial.head == "logistic":
+        return trial.spectrum
+    return replace(trial.spectrum, scale=trial.spectrum.scale / float(labels.weights[0]))
 
 
 def _joined(one: Trial, other: Trial) -> Trial:
@@ -108,7 +145,13 @@ def _joined(one: Trial, other: Trial) -> Trial:
     return replace(one, seconds=one.seconds + other.seconds, **together)
 
 
-def hidden_logits(gram: Spectrum, labels: Labels, penalty: float, folds: Sequence[np.ndarray]) -> np.ndarray:
+def hidden_logits(
+    gram: Spectrum,
+    labels: Labels,
+    penalty: float,
+    folds: Sequence[np.ndarray],
+    crossed: np.ndarray | None = None,
+) -> np.ndarray:
     """Give the logarithms of the distributions that a logistic head gives to labels it has not seen.
 
     Parameters
@@ -120,10 +163,12 @@ def hidden_logits(gram: Spectrum, labels: Labels, penalty: float, folds: Sequenc
         In units of the mean squared row norm.
     folds : sequence of int ndarray
         Labels that are hidden together.
+    crossed : ndarray of shape (k, m), optional
+        Products of other rows with the labelled ones: they are predicted by all labels.
 
     Returns
     -------
-    ndarray of shape (m, c)
+    ndarray of shape (m, c) or (m + k, c)
         A label that is in no fold is the only one of its class, which nobody could know without it.
 
     Examples
@@ -133,16 +178,22 @@ def hidden_logits(gram: Spectrum, labels: Labels, penalty: float, folds: Sequenc
     >>> logits.argmax(axis=1).tolist()
     [0, 1, 1, 0]
     """
-    F, _ = _coordinates(gram, penalty)
+    F, basis = _coordinates(gram, penalty)
+    shown = np.ones((len(F), len(folds) + (crossed is not None)))
+    for k, hidden in enumerate(folds):
+        shown[hidden, k] = 0.0
+    W, b = solve_together(F, labels, penalty, shown, _COARSE)
     scores = -labels.Y
-    for hidden in folds:
-        seen = np.setdiff1d(np.arange(len(F)), hidden)
-        W, b = _solve(F[seen], labels.part(seen), penalty, _COARSE)
-        scores[hidden] = F[hidden] @ W + b
+    for k, hidden in enumerate(folds):
+        scores[hidden] = F[hidden] @ W[k] + b[k]
+    if crossed is not None:
+        scores = np.vstack([scores, crossed @ (basis @ W[-1]) + b[-1]])
     return np.asarray(log_softmax(scores, axis=1))
 
 
-def fit_logistic(U: np.ndarray, labels: Labels, penalty: float) -> tuple[np.ndarray, np.ndarray]:
+def fit_logistic(
+    U: np.ndarray, labels: Labels, penalty: float, gram: Spectrum | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     r"""Fit softmax regression to labelled rows, in the space that they span.
 
     Parameters
@@ -150,6 +201,8 @@ def fit_logistic(U: np.ndarray, labels: Labels, penalty: float) -> tuple[np.ndar
     U : ndarray of shape (m, d)
     labels : Labels
     penalty : float
+    gram : Spectrum, optional
+        Of these rows, if it is there.
 
     Returns
     -------
@@ -162,10 +215,9 @@ def fit_logistic(U: np.ndarray, labels: Labels, penalty: float) -> tuple[np.ndar
     >>> (np.eye(2) @ theta + b).argmax(axis=1).tolist()
     [0, 1]
     """
-    gram = spectrum_of_rows(U)
-    F, basis = _coordinates(gram, penalty)
-    W, b = _solve(F, labels, penalty, _FINE)
-    return U.T @ (basis @ W), b
+    F, basis = _coordinates(spectrum_of_rows(U) if gram is None else gram, penalty)
+    W, b = solve_together(F, labels, penalty, np.ones((len(F), 1)), _FINE)
+    return U.T @ (basis @ W[0]), b[0]
 
 
 def _coordinates(gram: Spectrum, penalty: float) -> tuple[np.ndarray, np.ndarray]:
@@ -174,9 +226,3 @@ def _coordinates(gram: Spectrum, penalty: float) -> tuple[np.ndarray, np.ndarray
     kept = gram.values > _NEGLIGIBLE * penalty * len(gram.vectors)
     roots, Q = np.sqrt(gram.values[kept]), gram.vectors[:, kept]
     return np.ascontiguousarray(Q * roots), Q / (roots * gram.scale)
-
-
-def _solve(F: np.ndarray, labels: Labels, penalty: float, tol: float) -> tuple[np.ndarray, np.ndarray]:
-    w = labels.weights[:, None] / labels.weights.sum()
-    W, b, _ = LogisticHead(penalty=penalty, tol=tol)._solve(F, labels.Y, w)
-    return W, b

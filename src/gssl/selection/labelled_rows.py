@@ -8,9 +8,19 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.methods import GGC
-from gssl.operators import Complement, complement_negatives, multiply
+from gssl.operators import Complement, Mixture, complement_negatives, multiply, multiply_transposed
 from gssl.selection.complement_rows import complement_rows
-from gssl.selection.filters import GGC_DEPTHS, GGCM_DEPTHS, SHORT, Block, Filter, operators, sharpening
+from gssl.selection.filters import (
+    GGC_DEPTHS,
+    GGCM_DEPTHS,
+    SHORT,
+    Block,
+    Filter,
+    add_powers,
+    operators,
+    sharpening,
+)
+from gssl.selection.label_space import label_space_pays
 
 # an operator and its power, or GGC or what GGCM sharpens and a depth
 Term: TypeAlias = tuple[str, int]
@@ -71,7 +81,6 @@ class LabelledRows:
     ) -> None:
         self.X, self.A, self.nodes, self.depth = X, A, nodes, depth
         self.operators = operators(A, X.dtype) if apply is None else apply
-        self._transposed = csr_array(X.T) if issparse(X) else X.T
         self.in_label_space = label_space_pays(X, A, len(nodes), depth)
         self._tables: dict[Term, np.ndarray] = {("smooth", 0): _dense(X[nodes])}
         # of each operator: the columns after the last hop, and how many hops that is
@@ -115,8 +124,11 @@ class LabelledRows:
         """Apply a filter of a single block to columns of all nodes."""
         (block,) = filter_.blocks
         apply = self.operators[block.operator]
-        out = block.powers[-1] * V
-        for power in block.powers[-2::-1]:
+        if block.operator == "smooth":
+            return add_powers(apply, block.powers, V)
+        powers = block.powers.tolist()
+        out = powers[-1] * V
+        for power in powers[-2::-1]:
             out = apply(out)
             if power:
                 out += power * V
@@ -128,15 +140,15 @@ class LabelledRows:
 
     def spread(self, V: np.ndarray) -> np.ndarray:
         """Give XᵀV."""
-        V = V.astype(self.X.dtype, copy=False)
-        return multiply(self._transposed, V) if issparse(self.X) else np.asarray(self._transposed @ V)
+        return multiply_transposed(self.X, V.astype(self.X.dtype, copy=False))
 
     def _block(self, block: Block, places: Any) -> np.ndarray:
         # one after the other: all powers at once would be a copy of the tables
-        total: Any = 0.0
+        total: Any = None
         for power in np.flatnonzero(block.powers).tolist():
-            table = self._table((block.operator if power else "smooth", power))
-            total = total + block.powers[power] * table[places].astype(np.float64)
+            table = self._table((block.operator if power else "smooth", power))[places]
+            term = np.multiply(table, block.powers[power], dtype=np.float64)
+            total = term if total is None else np.add(total, term, out=total)
         return np.asarray(total)
 
     def _table(self, term: Term) -> np.ndarray:
@@ -178,11 +190,17 @@ class LabelledRows:
     def _hop(self, operator: str, n_hops: int) -> None:
         """Give the rows of the first powers, going on from those that are there."""
         V, done = self._ends.get(operator, (None, 0))
-        V = _dense(self._start()) if V is None else V
+        V, spare = (_dense(self._start()) if V is None else V), None
         for k in range(done + 1, n_hops + 1):
             if operator == "smooth" and not self.in_label_space and self.depth >= GGCM_DEPTHS[0]:
                 self._sharpen_rows(V, k)
-            V = self.operators[operator](V)
+            after = (
+                self.operators[operator](V, out=spare)
+                if operator == "smooth"
+                else self.operators[operator](V)
+            )
+            # two arrays by turns: new ones cost about as much as the hop; the features stay
+            V, spare = after, V if k > 1 else None
             self._tables[operator, k] = self._seen(V)
         # nobody goes on from the last power
         self._ends[operator] = (V if n_hops < self.depth else None), n_hops
@@ -197,11 +215,12 @@ class LabelledRows:
         V = self.operators["sharp"](self._start())
         total = np.zeros_like(V)
         wanted = [k for k in GGCM_DEPTHS if k <= self.depth]
+        spare = np.empty_like(V)
         for t in range(1, wanted[-1] + 1):
-            total += sharpening(t) * V
+            gathered = Mixture(keep=sharpening(t))
+            V, spare = self.operators["smooth"](V, out=spare, gathered=gathered, total=total), V
             if t in wanted:
                 self._tables["sharp", t] = self._seen(total)
-            V = self.operators["smooth"](V)
 
     def _sharpen_rows(self, V: np.ndarray, t: int) -> None:
         """Go one step further in the same sums, at the nodes alone, on the way of the features' powers."""
@@ -224,22 +243,6 @@ class LabelledRows:
         for k, state in enumerate(embedder._scales(self.X, filters), start=1):
             if k in depths:
                 self._tables["GGC", k] = state.U[self.nodes]
-
-
-def label_space_pays(X: Any, A: csr_array, n_rows: int, depth: int) -> bool:
-    """Compare hops over one column per node that is needed, each seen by X, with hops over all features.
-
-    Examples
-    --------
-    >>> A = csr_array(np.ones((9, 9)))
-    >>> label_space_pays(np.ones((9, 100)), A, 2, depth=2), label_space_pays(np.ones((9, 2)), A, 100, depth=2)
-    (True, False)
-    """
-    n, d = X.shape
-    hop = A.nnz + n
-    size = X.nnz if issparse(X) else X.size
-    # columns that stay in the cache are read about twice as fast as those of all features
-    return bool((depth * hop + (depth + 1) * size) * n_rows < 2 * depth * (hop + n) * d)
 
 
 def _dense(V: Any) -> np.ndarray:

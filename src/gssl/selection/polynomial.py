@@ -87,7 +87,9 @@ def _terms_of(filter_: Filter, theta: np.ndarray) -> Iterator[tuple[tuple[str, i
             yield ("smooth" if power == 0 else block.operator, power), block.powers[power], part
 
 
-def polynomial_scores(M: np.ndarray, X: Any, A: csr_array, depth: int) -> np.ndarray:
+def polynomial_scores(
+    M: np.ndarray, X: Any, A: csr_array, depth: int, apply: dict[str, Any] | None = None
+) -> np.ndarray:
     r"""Score all nodes of a graph by Horner's rule: :math:`X M_0 + T (X M_1 + T (X M_2 + \dots))`.
 
     Parameters
@@ -96,6 +98,8 @@ def polynomial_scores(M: np.ndarray, X: Any, A: csr_array, depth: int) -> np.nda
     X : ndarray or csr_array of shape (n, d)
     A : csr_array of shape (n, n)
     depth : int
+    apply : dict, optional
+        The operators on A, if they are there.
 
     Returns
     -------
@@ -119,7 +123,7 @@ def polynomial_scores(M: np.ndarray, X: Any, A: csr_array, depth: int) -> np.nda
     parts = dict(zip(used.tolist(), np.hsplit(wide, len(used)), strict=True))
     named = terms(depth)
     by_power = {named[i]: np.ascontiguousarray(part) for i, part in parts.items()}
-    apply = operators(A, X.dtype)
+    apply = operators(A, X.dtype) if apply is None else apply
     for operator in ("smooth", "hop", "high"):
         highest = max((power for name, power in by_power if name == operator), default=-1)
         scores += _horner(apply[operator], [by_power.get((operator, k)) for k in range(highest + 1)], scores)

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import solve
 
-from gssl.selection.finalists import fit_logistic
+from gssl.selection.finalists import fit_logistic, row_spectrum
 from gssl.selection.labelled_rows import LabelledRows
+from gssl.selection.leave_one_out import dual_coefficients
 from gssl.selection.trial import Labels, Trial
 
 
@@ -43,13 +44,21 @@ def predictor(
     """
     U = rows.rows(trial.filter)
     if trial.head == "logistic":
-        found = [fit_logistic(U, labels, penalty) for penalty in penalties]
+        gram = row_spectrum(rows, trial, labels)
+        found = [fit_logistic(U, labels, penalty, gram) for penalty in penalties]
         return np.mean([theta for theta, _ in found], axis=0), np.mean([b for _, b in found], axis=0)
     none = np.zeros(labels.Y.shape[1])
-    if trial.gram is None:
-        return ridge(U, labels, penalties), none
     roots = np.sqrt(labels.weights)[:, None]
-    duals = roots * _shrunk(roots * trial.gram * roots.T, roots * labels.Y, penalties, len(U))
+    if trial.spectrum is not None:
+        duals = roots * np.mean(
+            [dual_coefficients(trial.spectrum, roots * labels.Y, penalty) for penalty in penalties], axis=0
+        )
+        if trial.gram is None:
+            return U.T @ duals, none
+    elif trial.gram is None:
+        return ridge(U, labels, penalties), none
+    else:
+        duals = roots * _shrunk(roots * trial.gram * roots.T, roots * labels.Y, penalties, len(U))
     # Θ = UᵀUU_Lᵀα, and U is the filter of X
     scores = rows.filtered(trial.filter, rows.gathered(U.T @ duals))
     return rows.spread(rows.filtered(trial.filter, scores)), none

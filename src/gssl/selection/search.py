@@ -1,16 +1,23 @@
 """Every filter with every penalty, judged by leave-one-out on the labels at hand."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
 from gssl.methods._base import iterate, watching
 from gssl.operators import small_algebra
-from gssl.selection.filters import Filter
+from gssl.selection.filters import MOST_BLOCKS, Filter
 from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.leave_one_out import Spectrum, leave_one_out, spectrum, spectrum_of_rows
-from gssl.selection.trial import PENALTIES, Labels, Trial, compared, stratified_part
+from gssl.selection.leave_one_out import (
+    Spectrum,
+    dual_coefficients,
+    leave_one_out,
+    spectrum,
+    spectrum_of_rows,
+)
+from gssl.selection.trial import PENALTIES, Labels, Trial, compared, stratified_part, teachers
 
 # above this many labels and features a decomposition is worth avoiding: so many labels screen the filters
 SCREEN = 250
@@ -18,6 +25,10 @@ FINALISTS = 8
 # how many filters are tried again in the metric of all nodes
 CLUSTERED = 6
 MOST_CLUSTERED = 1000
+# powers at the end whose weights are together less than this part tell no models apart
+_FAINT = 1e-4
+# decompositions of no more numbers than this are kept for what comes after
+_KEPT = 1_500_000
 
 
 def try_filter(rows: LabelledRows, filter_: Filter, labels: Labels, part: np.ndarray | None = None) -> Trial:
@@ -53,6 +64,43 @@ def try_filter(rows: LabelledRows, filter_: Filter, labels: Labels, part: np.nda
     return _judge(spectrum_of_rows(roots * U), filter_, labels, start)
 
 
+def try_taught(rows: LabelledRows, filter_: Filter, labels: Labels, part: np.ndarray) -> Trial:
+    r"""Judge a filter on all labels by what a part of them teaches: leave-one-out for those of the part.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    filter_ : Filter
+    labels : Labels
+    part : int ndarray
+        Positions among the labelled nodes.
+
+    Returns
+    -------
+    Trial
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> from gssl.selection.filters import candidate_filters
+    >>> X = np.repeat(np.eye(2), 4, axis=0)
+    >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
+    >>> try_taught(rows, candidate_filters(1)[0], labels, np.array([0, 1, 4, 5])).predicted[4, [0, 2], 0]
+    array([0.5       , 0.66666667])
+    """
+    start = perf_counter()
+    U, taught = rows.rows(filter_), labels.part(part)
+    V, roots = U[part], np.sqrt(taught.weights)[:, None]
+    gram, others = spectrum_of_rows(roots * V), np.setdiff1d(np.arange(len(U)), part)
+    predicted = np.empty((len(PENALTIES), *labels.Y.shape))
+    predicted[:, part] = leave_one_out(gram, roots * taught.Y, PENALTIES) / roots
+    duals = [roots * dual_coefficients(gram, roots * taught.Y, penalty) for penalty in PENALTIES]
+    # all penalties side by side: the rows are read once
+    said = U[others] @ (V.T @ np.hstack(duals))
+    predicted[:, others] = np.stack(np.hsplit(said, len(PENALTIES)))
+    return _compared(predicted, filter_, labels, start)
+
+
 def try_clustered(rows: LabelledRows, filter_: Filter, labels: Labels) -> Trial:
     r"""Judge a filter in the metric of all nodes, which stretches the directions in which they vary most.
 
@@ -84,10 +132,17 @@ def try_clustered(rows: LabelledRows, filter_: Filter, labels: Labels) -> Trial:
     """
     start = perf_counter()
     U = rows.rows(filter_)
-    G = rows.filtered(filter_, rows.gathered(U.T))
+    G = rows.filtered(_shortened(filter_), rows.gathered(U.T))
     roots = np.sqrt(labels.weights)
     K = (G.T @ G).astype(np.float64, copy=False)
     return _judge(spectrum(roots[:, None] * K * roots), filter_, labels, start, K)
+
+
+def _shortened(filter_: Filter) -> Filter:
+    """Leave out the last powers of a single block, if they hardly count."""
+    (block,) = filter_.blocks
+    rest = np.cumsum(np.abs(block.powers[::-1]))[::-1]
+    return replace(filter_, blocks=(replace(block, powers=block.powers[rest > _FAINT * rest[0]]),))
 
 
 def try_all(
@@ -128,7 +183,9 @@ def try_all(
             best = [t.filter for t in sorted(trials, key=lambda t: t.rank)[:FINALISTS]]
             # best first, for time may be up after it
             chosen = [*best, *([] if any(f is plain for f in best) else [plain])]
-            trials = list(_run(rows, [("plain", f) for f in chosen], labels, None, deadline))
+            part = teachers(labels.Y, MOST_BLOCKS * rows.X.shape[1])
+            metric = "plain" if part is None else "taught"
+            trials = list(_run(rows, [(metric, f) for f in chosen], labels, part, deadline))
         if len(labels.Y) <= min(rows.X.shape[1], MOST_CLUSTERED):
             ranked = sorted((t for t in trials if t.filter.is_polynomial), key=lambda t: t.rank)
             steps = [("clustered", t.filter) for t in ranked[:CLUSTERED]]
@@ -152,6 +209,8 @@ def _run(
         with watching(lambda done, total: None):
             if metric == "clustered":
                 return try_clustered(rows, filter_, labels)
+            if metric == "taught" and part is not None:
+                return try_taught(rows, filter_, labels, part)
             return try_filter(rows, filter_, labels, part)
 
     for trial in iterate(step, None, range(len(steps))):
@@ -165,6 +224,18 @@ def _judge(
 ) -> Trial:
     roots = np.sqrt(labels.weights)[:, None]
     predicted = leave_one_out(gram, roots * labels.Y, PENALTIES) / roots
+    kept = gram if gram.vectors.size <= _KEPT else None
+    return _compared(predicted, filter_, labels, start, K, kept)
+
+
+def _compared(
+    predicted: np.ndarray,
+    filter_: Filter,
+    labels: Labels,
+    start: float,
+    K: np.ndarray | None = None,
+    gram: Spectrum | None = None,
+) -> Trial:
     hits, errors = compared(predicted, "ridge", labels.Y)
     return Trial(
         filter_,
@@ -174,4 +245,5 @@ def _judge(
         perf_counter() - start,
         PENALTIES,
         gram=K,
+        spectrum=gram,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,11 @@ _COLUMNS = 32
 
 
 def judge_spreading(
-    alpha: float, hop: Hop, codes: np.ndarray, weigh: Callable[[np.ndarray], Labels]
+    alpha: float,
+    hop: Hop,
+    codes: np.ndarray,
+    weigh: Callable[[np.ndarray], Labels],
+    dtype: Any = np.float64,
 ) -> tuple[Entry, Hidden] | None:
     """Judge label spreading on hidden labels, if any class has two; None if not.
 
@@ -36,6 +40,8 @@ def judge_spreading(
     codes : int ndarray of shape (n,)
     weigh : callable
         From class codes to labels that know how much they count.
+    dtype : dtype, default=float64
+        The precision of the hops.
 
     Returns
     -------
@@ -52,23 +58,49 @@ def judge_spreading(
     start = perf_counter()
     if np.bincount(codes[codes != UNLABELLED]).max() < 2:
         return None
-    nodes, P = spread_hidden(hop, codes, alpha)
+    hidden = spread_hidden(hop, codes, alpha, dtype=dtype)
+    return hidden_entry("LabelSpreading", f"alpha={alpha}", hidden, codes, weigh, start), hidden
+
+
+def hidden_entry(
+    model: str,
+    settings: str,
+    hidden: Hidden,
+    codes: np.ndarray,
+    weigh: Callable[[np.ndarray], Labels],
+    start: float,
+) -> Entry:
+    """Enter what a model said about hidden labels into the table, with the seconds since it started.
+
+    Examples
+    --------
+    >>> hidden = np.arange(2), np.array([[1.0, 0.0], [0.5, 0.5]])
+    >>> weigh = lambda codes: Labels(one_hot(codes, 2, float), np.ones(len(codes)))
+    >>> entry = hidden_entry("OGC", "", hidden, np.array([0, 1]), weigh, perf_counter())
+    >>> entry.score, entry.squared_error
+    (0.5, 0.25)
+    """
+    nodes, P = hidden
     labels = weigh(codes[nodes])
     score = float(np.average(P.argmax(axis=1) == codes[nodes], weights=labels.weights))
-    entry = Entry(
-        model="LabelSpreading",
-        settings=f"alpha={alpha}",
+    return Entry(
+        model=model,
+        settings=settings,
         score=score,
         standard_error=score_error(score, labels),
         squared_error=float(np.average(np.square(P - labels.Y).sum(axis=1), weights=labels.weights)),
         seconds=perf_counter() - start,
         chosen=False,
     )
-    return entry, (nodes, P)
 
 
 def spread_hidden(
-    hop: Hop, codes: np.ndarray, alpha: float = 0.9, n_folds: int = 5, steps: int | None = None
+    hop: Hop,
+    codes: np.ndarray,
+    alpha: float = 0.9,
+    n_folds: int = 5,
+    steps: int | None = None,
+    dtype: Any = np.float64,
 ) -> Hidden:
     r"""Say what label spreading thinks of labels that were hidden from it, each of them once.
 
@@ -87,6 +119,7 @@ def spread_hidden(
     n_folds : int, default=5
     steps : int, optional
         So many that 1 % is missing if None, but 32 to 1000.
+    dtype : dtype, default=float64
 
     Returns
     -------
@@ -111,7 +144,7 @@ def spread_hidden(
     together = max(1, _COLUMNS // n_classes)
     for first in range(0, len(folds), together):
         group = folds[first : first + together]
-        Y = np.zeros((len(codes), len(group), n_classes))
+        Y = np.zeros((len(codes), len(group), n_classes), dtype)
         for k, hidden in enumerate(group):
             shown = np.setdiff1d(labelled, hidden)
             Y[shown, k] = (1.0 - alpha) * one_hot(codes[shown], n_classes, Y.dtype)
@@ -119,8 +152,14 @@ def spread_hidden(
         said += [F[hidden, k] for k, hidden in enumerate(group)]
     nodes = np.concatenate(folds)
     order = np.argsort(nodes)
-    return nodes[order], rows_to_distributions(np.concatenate(said)[order])
+    return nodes[order], rows_to_distributions(np.concatenate(said)[order].astype(np.float64))
 
 
 def _spread(hop: Hop, Y: np.ndarray, alpha: float, ks: range) -> np.ndarray:
-    return last(iterate(lambda F, k: alpha * hop(F) + Y, Y, ks))
+    def step(F: np.ndarray, _: int) -> np.ndarray:
+        F = hop(F)
+        F *= alpha
+        F += Y
+        return F
+
+    return last(iterate(step, Y, ks))

@@ -9,7 +9,7 @@ from scipy.special import softmax
 
 from gssl.methods._distributions import nearest_distribution
 from gssl.selection.filters import Filter
-from gssl.selection.leave_one_out import keep_class_mass
+from gssl.selection.leave_one_out import Spectrum, keep_class_mass
 
 # ridges count a penalty in units of a row's square, logistic heads in units of the mean over all rows
 PENALTIES = 10.0 ** np.arange(-2.0, 1.1, 0.5)
@@ -18,6 +18,8 @@ LOGISTIC_PENALTIES = np.array([1e-3, 1e-4, 1e-2])
 # what is averaged: at most so many, within so many standard errors of the best
 AVERAGED = 30
 NEAR = 1.0
+# where labels, and features of the widest filter, are half as many again, so many teach what is compared
+TAUGHT = 1000
 
 Head = Literal["ridge", "logistic"]
 
@@ -39,7 +41,8 @@ class Trial:
     """One filter, one head, all penalties: what it says about each label without having seen it.
 
     ``predicted`` is of shape (p, m, c): scores of a ridge, or logarithms of a logistic head's distributions.
-    ``scores`` and ``errors`` compare models. ``gram`` is there where the metric is that of all nodes.
+    ``scores`` and ``errors`` compare models. ``gram`` is there where the metric is that of all nodes,
+    ``spectrum`` where it is one of all labels and small.
     """
 
     filter: Filter
@@ -50,6 +53,7 @@ class Trial:
     penalties: np.ndarray
     head: Head = "ridge"
     gram: np.ndarray | None = None
+    spectrum: Spectrum | None = None
 
     @property
     def name(self) -> str:
@@ -222,3 +226,24 @@ def stratified_part(Y: np.ndarray, size: int) -> np.ndarray:
         kept = max(1, round(size * len(members) / len(codes)))
         chosen.append(members[np.arange(kept) * len(members) // kept])
     return np.sort(np.concatenate(chosen))
+
+
+def teachers(Y: np.ndarray, n_features: int) -> np.ndarray | None:
+    """Choose the labels that teach what is compared, where a decomposition of all of them would be dear.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (m, c)
+    n_features : int
+        Of the widest filter.
+
+    Returns
+    -------
+    int ndarray, or None for all of them
+
+    Examples
+    --------
+    >>> teachers(np.ones((2000, 1)), 500) is None, len(teachers(np.ones((2000, 1)), 3000))
+    (True, 1000)
+    """
+    return stratified_part(Y, TAUGHT) if min(len(Y), n_features) > 1.5 * TAUGHT else None

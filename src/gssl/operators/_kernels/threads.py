@@ -44,8 +44,13 @@ def get_threads() -> int:
     named = os.environ.get("GSSL_NUM_THREADS", "")
     if named and not named.isdecimal():
         raise ValueError(f"GSSL_NUM_THREADS is {named!r}: give a whole number of threads.")
-    # what this process may use, in a container too
-    return int(named or 0) or int(cpu_count())
+    return int(named or 0) or _cpus()
+
+
+@cache
+def _cpus() -> int:
+    """Count what this process may use, in a container too, which reads files that do not change."""
+    return int(cpu_count())
 
 
 def set_threads(n_threads: int | None) -> None:

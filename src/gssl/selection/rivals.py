@@ -1,0 +1,171 @@
+"""Models of their own, which predict instead of the average where they clearly beat it on hidden labels."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gssl.evaluation.graph_gain import GraphGain, compare_hits
+from gssl.evaluation.held_out import label_folds
+from gssl.graph import GraphWarning
+from gssl.methods import OGC, LabelSpreading
+from gssl.methods._classifier import GraphClassifier
+from gssl.methods._labels import UNLABELLED
+from gssl.selection.labelled_rows import LabelledRows
+from gssl.selection.leaderboard import Entry
+from gssl.selection.spreading import Hidden, hidden_entry, judge_spreading
+from gssl.selection.trial import Labels
+
+FOLDS = 5
+# so many standard errors are a clear difference
+_CLEAR = 2.0
+
+Weigh = Callable[[np.ndarray], Labels]
+
+
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """A model that is not fitted yet, its place in the table, and what it said about hidden labels."""
+
+    model: GraphClassifier
+    entry: Entry
+    hidden: Hidden
+
+    def gain(self, codes: np.ndarray, ours: np.ndarray) -> GraphGain:
+        """Compare it, on the labels that were hidden from it, with which of ours were right."""
+        nodes, P = self.hidden
+        return compare_hits(P.argmax(axis=1) == codes[nodes], ours[nodes])
+
+
+def judge_rivals(
+    rows: LabelledRows, X: Any, codes: np.ndarray, ours: np.ndarray, weigh: Weigh, deadline: float
+) -> list[Rival]:
+    """Judge label spreading on five folds of labels, and OGC on one of them, until time is up.
+
+    OGC is tried where it could win: where one without a mistake would clearly beat ours.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    X : ndarray or csr_array of shape (n, d), or None
+        Features as they are given; None leaves OGC out.
+    codes : int ndarray of shape (n,)
+    ours : bool ndarray of shape (n,)
+        Which labels the average said right without them.
+    weigh : callable
+        From class codes to labels that know how much they count.
+    deadline : float
+        As :func:`time.perf_counter` counts.
+
+    Returns
+    -------
+    list of Rival
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 0, 1, 1, 1])
+    >>> A = csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
+    >>> X = np.eye(2)[codes]
+    >>> rows = LabelledRows(X, A, np.arange(6), depth=1)
+    >>> weigh = lambda codes: Labels(np.eye(2)[codes], np.ones(len(codes)))
+    >>> found = judge_rivals(rows, X, codes, np.zeros(6, dtype=bool), weigh, np.inf)
+    >>> [(rival.entry.model, rival.entry.score) for rival in found]
+    [('LabelSpreading', 1.0), ('OGC', 1.0)]
+    """
+    found: list[Rival] = []
+    if not rows.A.nnz or np.bincount(codes[codes != UNLABELLED]).max() < 2:
+        return found
+    if perf_counter() <= deadline:
+        spreading = LabelSpreading()
+        judged = judge_spreading(spreading.alpha, rows.operators["hop"], codes, weigh, rows.X.dtype)
+        found += [Rival(spreading, *judged)] if judged is not None else []
+    fold = label_folds(codes, FOLDS, random_state=0)[0]
+    # on a few labels, or where few of ours are wrong, not even one without a mistake would be clearly better
+    could_win = _is_clear(compare_hits(np.ones(len(fold), dtype=bool), ours[fold]))
+    if X is not None and could_win and perf_counter() <= deadline:
+        found += _judge_ogc(X, rows.A, codes, fold, weigh)
+    return found
+
+
+def clear_winner(
+    rivals: Sequence[Rival], codes: np.ndarray, ours: np.ndarray
+) -> tuple[Rival, GraphGain] | None:
+    """Give the one that beats ours by two standard errors and most of all, if any does.
+
+    Parameters
+    ----------
+    rivals : sequence of Rival
+    codes : int ndarray of shape (n,)
+    ours : bool ndarray of shape (n,)
+
+    Returns
+    -------
+    (Rival, GraphGain) or None
+
+    Examples
+    --------
+    >>> codes, nodes = np.zeros(40, dtype=int), np.arange(40)
+    >>> entry = Entry("OGC", "", 1.0, 0.0, 0.0, 0.0, False)
+    >>> rival = Rival(OGC(), entry, (nodes, np.eye(2)[codes]))
+    >>> clear_winner([rival], codes, nodes < 20)[1].difference, clear_winner([rival], codes, nodes < 39)
+    (0.5, None)
+    """
+    gains = [(rival, rival.gain(codes, ours)) for rival in rivals]
+    clear = [(rival, gain) for rival, gain in gains if _is_clear(gain)]
+    return max(clear, key=lambda pair: pair[1].difference - _CLEAR * pair[1].standard_error, default=None)
+
+
+def hide_from_ogc(X: Any, A: csr_array, codes: np.ndarray, folds: Sequence[np.ndarray]) -> Hidden:
+    """Say what OGC thinks of labels that were hidden from it: one fit for each fold.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+    A : csr_array of shape (n, n)
+    codes : int ndarray of shape (n,)
+    folds : sequence of int ndarray
+        Nodes whose labels are hidden together.
+
+    Returns
+    -------
+    nodes : int ndarray of shape (m,)
+    distributions : ndarray of shape (m, c)
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 0, 1, 1, 1])
+    >>> A = csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
+    >>> nodes, P = hide_from_ogc(np.eye(2)[codes], A, codes, [np.array([0, 3])])
+    >>> nodes.tolist(), P.argmax(axis=1).tolist()
+    ([0, 3], [0, 1])
+    """
+    said = []
+    for fold in folds:
+        shown = codes.copy()
+        shown[fold] = UNLABELLED
+        with warnings.catch_warnings():
+            # what is odd about the graph is told by the fit that asks
+            warnings.simplefilter("ignore", GraphWarning)
+            fitted = OGC(random_state=0).fit(X, shown, adjacency=A)
+        said.append(fitted.label_distributions_[fold].astype(np.float64))
+    nodes = np.concatenate(folds)
+    order = np.argsort(nodes)
+    return nodes[order], np.concatenate(said)[order]
+
+
+def _judge_ogc(X: Any, A: csr_array, codes: np.ndarray, fold: np.ndarray, weigh: Weigh) -> list[Rival]:
+    start = perf_counter()
+    try:
+        hidden = hide_from_ogc(X, A, codes, [fold])
+    except ValueError:
+        # of a size whose squares leave the range of their type: an average may still predict
+        return []
+    return [Rival(OGC(random_state=0), hidden_entry("OGC", "", hidden, codes, weigh, start), hidden)]
+
+
+def _is_clear(gain: GraphGain) -> bool:
+    return gain.difference > _CLEAR * gain.standard_error
