@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import gssl.cli.bench_accuracy  # noqa: F401 - it brings the measures with it
+from gssl.cli import bench_selection
 from gssl.paper.measures import MEASURES
 
 
@@ -55,6 +57,51 @@ def test_selection_goes_on_where_it_stopped(run, tmp_path, counted):
     assert "holds: auto: on no graph is it more than 1.0 below graph-free ridge" in again.stdout
     # digits are a graph of neighbours that look alike
     assert "not run: auto: where edge homophily is below 0.5" in again.stdout
+
+
+def test_runs_that_failed_are_counted_and_compared_with_nothing(run, tmp_path, monkeypatch):
+    original = MEASURES["drawn"]
+
+    def failing(cell, seed):
+        if cell.settings["method"] == "LabelSpreading" and seed == 4:
+            raise MemoryError("no room")
+        return original(cell, seed)
+
+    monkeypatch.setitem(MEASURES, "drawn", failing)
+    selection(run, tmp_path, "--methods", "labelspreading,graph-free ridge", "--draws", "2", "--seed", "3")
+    page = (tmp_path / "r" / "selection.md").read_text(encoding="utf-8")
+    assert "seeds 3–4. Some runs failed" in page
+    (row,) = (line for line in page.splitlines() if line.startswith("| digits"))
+    assert row.count("(1 of 2 draws)") == 1
+    records = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    spread, ridge = (
+        next(r["values"]["accuracy"] for r in records if r["seed"] == 3 and r["settings"]["method"] == method)
+        for method in ("LabelSpreading", "EmbeddingClassifier")
+    )
+    assert f"| mean of 1 |  | {spread:.1f} | {ridge:.1f} |" in page
+
+
+def test_seeds_of_what_is_random_on_public_splits(run, tmp_path, monkeypatch):
+    ran = []
+
+    def scored(jobs, store, talk):
+        ran.extend((job.cell.settings["method"], job.seed) for job in jobs)
+        for job in jobs:
+            store.add(job.cell, job.seed, {"accuracy": 50.0 + job.seed}, 0.0)
+
+    monkeypatch.setattr(bench_selection, "run_missing", scored)
+    monkeypatch.setattr(bench_selection, "PUBLIC", ("digits",))
+    selection(run, tmp_path, "--methods", "ogc,labelspreading", "--draws", "2", "--seed", "3")
+    assert sorted(set(ran)) == [("LabelSpreading", 0), ("OGC", 3), ("OGC", 4)]
+    page = (tmp_path / "r" / "selection.md").read_text(encoding="utf-8")
+    assert "what is random: seeds 3–4." in page
+    assert "| train | OGC | 53.5 ± 0.5 |" in page
+
+
+@pytest.mark.parametrize("option", [("--methods", "ogc"), ("--records", "r.jsonl")])
+def test_suggest_refuses_what_it_has_no_use_for(run, option):
+    result = run("bench-accuracy", "suggest", "--graphs", "digits", *option, ok=False)
+    assert f"it has no use for {option[0]}" in result.stderr
 
 
 def test_selection_refuses_unknown_methods(run, tmp_path):

@@ -56,6 +56,19 @@ def test_a_saved_model_abstains_on_a_new_graph(graph, classify, run, method):
     assert ("is not calibrated" in result.stderr) == (method == "ogc")
 
 
+def test_a_saved_model_that_could_not_be_calibrated_says_so(graph, run):
+    text = Path("l.csv").read_text(encoding="utf-8")
+    head, *lines = text.splitlines()
+    first = {line.rsplit(",", 1)[1]: line for line in reversed(lines)}
+    Path("l.csv").write_text("\n".join([head, *first.values(), ""]), encoding="utf-8")
+    given = ["--edges", "e.csv", "--features", "f.csv"]
+    run("classify", *given, "--labels", "l.csv", "--method", "ggcm", "--out", "o.csv", "--save", "m.gssl")
+    assert type(gssl.load("m.gssl")).__name__ == "CalibratedClassifier"
+    result = run("predict", "--model", "m.gssl", *given, "--out", "some.csv", "--abstain", "0.5")
+    said = " ".join(result.stderr.split())
+    assert "is not calibrated: every class had one label only when it was fitted" in said
+
+
 @pytest.mark.parametrize(
     ("more", "kind"),
     [

@@ -334,7 +334,7 @@ def tensor(name, make):
         (lambda metadata, tensors: metadata["model"]["fitted"].pop("coef_"), "'coef_' of its OGC is missing"),
         (lambda metadata, tensors: metadata["model"]["fitted"].pop("n_features_in_"), "'n_features_in_'"),
         (lambda metadata, tensors: metadata.update(model=[]), "does not describe a model"),
-        (lambda metadata, tensors: metadata.update(version=99), "reads up to 1: update gssl"),
+        (lambda metadata, tensors: metadata.update(version=99), "reads up to 2: update gssl"),
         (lambda metadata, tensors: metadata.update(format="other"), "not a gssl model"),
     ],
 )
@@ -343,6 +343,53 @@ def test_a_lying_file_is_refused(saved, change, message):
         gssl.load(saved(change))
     assert "x.gssl" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def rewrite(path, change):
+    """Change the description of a saved model."""
+    with safe_open(path, framework="np") as stored:
+        metadata = json.loads(stored.metadata()[FORMAT])
+        tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
+    change(metadata)
+    safetensors.numpy.save_file(tensors, path, metadata={FORMAT: json.dumps(metadata)})
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (gssl.AutoClassifier(depth=2), "holds an AutoClassifier in format 1, written by gssl"),
+        (gssl.CalibratedClassifier(gssl.OGC(random_state=0), folds=2), "holds a CalibratedClassifier"),
+        (gssl.OGC(random_state=0), None),
+        (gssl.EmbeddingClassifier(gssl.SGC()), None),
+    ],
+)
+def test_files_of_the_first_format_are_read_unless_they_meant_something_else(tmp_path, graph, model, said):
+    path = tmp_path / "m.gssl"
+    model = fitted(model, graph)
+    gssl.save(model, path)
+    rewrite(path, lambda metadata: metadata.update(version=1))
+    if said is None:
+        np.testing.assert_array_equal(gssl.load(path).label_distributions_, model.label_distributions_)
+        return
+    with pytest.raises(ValueError, match=said) as caught:
+        gssl.load(path)
+    assert "fit the model again and save it." in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        (["_shares"], "'_shares' of its AutoClassifier is missing"),
+        (["_unit_rows"], "'_unit_rows' of its AutoClassifier is missing"),
+        (["coef_", "logistic_coef_"], "has nothing that predicts"),
+    ],
+)
+def test_an_average_that_could_not_predict_is_refused(tmp_path, graph, missing, said):
+    path = tmp_path / "m.gssl"
+    gssl.save(fitted(gssl.AutoClassifier(depth=2), graph), path)
+    rewrite(path, lambda metadata: [metadata["model"]["fitted"].pop(name, None) for name in missing])
+    with pytest.raises(ValueError, match=said):
+        gssl.load(path)
 
 
 def test_a_lying_head_is_refused(tmp_path, graph):

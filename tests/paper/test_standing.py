@@ -16,6 +16,7 @@ from gssl.paper.rivals import (
 from gssl.paper.sources import dataset_of
 from gssl.paper.spec import Cell
 from gssl.paper.standing import Score, rank_methods
+from gssl.report import standing_grid
 
 
 def scores(**by_method):
@@ -31,11 +32,35 @@ RIDGE = "graph_free__ridge"
 
 
 def test_means_are_over_draws_first_and_then_over_graphs():
-    found = scores(auto={"g": (80.0, 82.0), "h": (50.0,)}, OGC={"g": (70.0,), "h": (56.0, 60.0)})
+    found = scores(auto={"g": (80.0, 82.0), "h": (50.0,)}, OGC={"g": (66.0, 74.0), "h": (58.0,)})
     standing = rank_methods(found, [("g", 0.8), ("h", 0.9)])
     assert standing.means == (("auto", 65.5), ("OGC", 64.0))
     assert standing.averaged == ("g", "h")
-    assert [score.spread for score in standing.scores] == [1.0, 0.0, 0.0, 2.0]
+    assert [score.spread for score in standing.scores] == [1.0, 0.0, 4.0, 0.0]
+
+
+def test_methods_are_compared_on_the_draws_that_all_have():
+    """One that failed on the hardest draws is not the better for it."""
+    found = [
+        Score("g", "auto", (90.0, 80.0, 40.0), (3, 4, 5), 3),
+        Score("g", "OGC", (70.0, 84.0), (4, 3), 3),
+        Score("g", "graph-free ridge", (79.0, 41.5), (4, 5), 3),
+    ]
+    standing = rank_methods(found, [("g", 0.4)])
+    # draw 4 is the only one of all
+    assert standing.means == (("auto", 80.0), ("OGC", 70.0), ("graph-free ridge", 79.0))
+    assert [verdict.holds for verdict in standing.verdicts] == [True, True, True]
+    assert "(the worst: g, +1.0)" in standing.verdicts[1].text
+    page = standing_grid(standing, {"g": "folds"}, "seeds 3–5").markdown()
+    assert "| g | folds | 70.0 ± 21.6 | 77.0 ± 7.0 (2 of 3 draws) | 60.2 ± 18.8 (2 of 3 draws) |" in page
+    assert "compared on the draws of a graph that all of them have" in page
+
+
+def test_a_graph_without_a_common_draw_is_in_no_mean():
+    found = [Score("g", "auto", (90.0,), (0,), 2), Score("g", "OGC", (80.0,), (1,), 2)]
+    standing = rank_methods(found, [("g", 0.4)])
+    assert standing.means == standing.averaged == ()
+    assert [verdict.holds for verdict in standing.verdicts] == [None, None, None]
 
 
 def test_a_graph_that_one_method_lacks_is_in_no_mean():

@@ -87,6 +87,19 @@ def test_hidden_labels_of_a_label_space_fit(blocks):
 PRIORS = {"d": 7, "a": 1, "b": 1, "c": 1}
 
 
+def assert_same_correction(left, right):
+    """Compare all that makes an average of maps: losses, weights, temperatures and knots."""
+    assert left.kind == right.kind == "average"
+    assert left.log_loss == pytest.approx(right.log_loss, abs=1e-9)
+    assert [part.kind for _, part in left.parts] == ["temperature", "score", "isotonic"]
+    for (weight, one), (other_weight, other) in zip(left.parts, right.parts, strict=True):
+        assert one.kind == other.kind
+        assert weight == pytest.approx(other_weight, abs=1e-6)
+        assert one.temperature == pytest.approx(other.temperature, rel=1e-6)
+        if one.kind == "isotonic":
+            np.testing.assert_allclose(one.knots, other.knots, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["logistic", "ridge", "ogc", "auto"])
 def test_the_correction_comes_before_priors(blocks, name):
     """It is learnt from labels, which have the shares that they have, so priors have no part in it."""
@@ -97,8 +110,7 @@ def test_the_correction_comes_before_priors(blocks, name):
         for p in (None, PRIORS)
     )
     np.testing.assert_allclose(moved.held_out_distributions_, plain.held_out_distributions_, atol=1e-12)
-    assert moved.calibration_.kind == plain.calibration_.kind
-    assert moved.calibration_.temperature == plain.calibration_.temperature
+    assert_same_correction(moved.calibration_, plain.calibration_)
     # 12 labels of each class: shares are a quarter each
     ratio = np.array([0.1, 0.1, 0.1, 0.7]) / 0.25
 
@@ -150,6 +162,53 @@ def test_other_labels_give_what_a_fit_to_them_gives(blocks, name):
     np.testing.assert_array_equal(model.transduction_, fresh.transduction_)
     np.testing.assert_array_equal(model.held_out_codes_, y[y != -1])
     assert model.coverage_ is not before
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("ridge", {"classifier__embedder__depth": 6}),
+        ("ridge", {"classifier__head": "logistic"}),
+        ("logistic", {"classifier__priors": [0.7, 0.1, 0.1, 0.1]}),
+        ("auto", {"classifier__depth": 1}),
+        ("auto", {"classifier": gssl.OGC(random_state=0)}),
+    ],
+)
+def test_other_parameters_count_when_labels_are_updated(blocks, name, changes):
+    X, A, y, _ = blocks
+    fewer = y.copy()
+    fewer[np.flatnonzero(y != -1)[::3]] = -1
+    model = gssl.CalibratedClassifier(clone(CLASSIFIERS[name])).fit(X, fewer, adjacency=A)
+    model.set_params(**changes).update_labels(y)
+    fresh = clone(model).fit(X, y, adjacency=A)
+    np.testing.assert_allclose(model.label_distributions_, fresh.label_distributions_, atol=1e-9)
+    assert type(model.classifier_) is type(fresh.classifier_)
+
+
+def test_equal_parameters_are_not_fitted_again(blocks, monkeypatch):
+    """Arrays and estimators among them are compared by what they hold."""
+    X, A, y, _ = blocks
+    priors = np.array([0.7, 0.1, 0.1, 0.1])
+    model = gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC(), priors=priors))
+    model.fit(X, y, adjacency=A).set_params(classifier__priors=priors.copy(), classifier__embedder=gssl.SGC())
+
+    def refuse(*_, **__):
+        raise AssertionError("fitted again")
+
+    monkeypatch.setattr(gssl.EmbeddingClassifier, "fit", refuse)
+    model.update_labels(np.where(np.arange(len(y)) % 4, y, -1))
+    model.set_params(classifier__priors=priors[::-1].copy())
+    with pytest.raises(AssertionError, match="fitted again"):
+        model.update_labels(y)
+
+
+def test_bad_parameters_are_refused_before_labels_are_updated(blocks):
+    X, A, y, _ = blocks
+    model = gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())).fit(X, y, adjacency=A)
+    P = model.label_distributions_.copy()
+    with pytest.raises(ValueError, match="folds"):
+        model.set_params(folds=1).update_labels(y)
+    np.testing.assert_array_equal(model.label_distributions_, P)
 
 
 def test_refused_labels_leave_the_model_as_it_was(blocks):

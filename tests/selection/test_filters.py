@@ -11,6 +11,7 @@ from gssl.selection.filters import candidate_filters, operators
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leave_one_out import keep_class_mass
 from gssl.selection.polynomial import average, polynomial_scores
+from gssl.selection.predictor import ridge
 from gssl.selection.search import try_all, try_clustered
 from gssl.selection.trial import Labels, near_best
 
@@ -54,6 +55,37 @@ def dense_features(filter_, X, A):
         ]
         blocks[0] += weight * sum(sharp) @ X
     return np.hstack(blocks)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_no_filter_goes_beyond_the_depth(graph, depth):
+    """Its predictor would have powers that the average has no place for."""
+    X, A, nodes = graph
+    labels = Labels(np.eye(2)[np.arange(8) % 2], np.ones(8))
+    for filter_ in candidate_filters(depth):
+        trial = search.try_filter(LabelledRows(X, A, nodes, depth), filter_, labels)
+        M, _ = average(LabelledRows(X, A, nodes, depth), [(trial, 0)], labels, depth)
+        U = dense_features(filter_, X, A)
+        expected = U @ ridge(U[nodes], labels, [trial.penalties[0]])
+        np.testing.assert_allclose(polynomial_scores(M, X, A, depth), expected, atol=1e-9)
+
+
+def test_powers_go_on_from_those_that_are_there(rows, graph):
+    """Whatever depth was announced: rows of two hops are asked for where features are scaled, too."""
+    X, A, nodes = graph
+    short = LabelledRows(X, A, nodes, depth=1)
+    short.in_label_space = rows.in_label_space
+    filters = candidate_filters(2)[:3]
+    assert [f.settings for f in filters] == ["", "depth=1", "depth=2"]
+    for filter_ in filters:
+        np.testing.assert_allclose(short.rows(filter_), dense_features(filter_, X, A)[nodes], atol=1e-12)
+
+
+def test_no_columns_of_all_nodes_are_left_behind(rows):
+    for filter_ in candidate_filters(DEPTH):
+        rows.rows(filter_)
+    assert {name: hops for name, (_, hops) in rows._ends.items()} == {"smooth": DEPTH, "hop": 2, "high": 2}
+    assert [V for V, _ in rows._ends.values()] == [None] * 3
 
 
 @pytest.mark.parametrize("filter_", candidate_filters(DEPTH), ids=lambda f: f"{f.model} {f.settings}")

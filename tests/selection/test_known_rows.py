@@ -8,10 +8,12 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.operators import complement_negatives
-from gssl.selection import averaged, labelled_rows, search
+from gssl.selection import averaged, labelled_rows, scaling, search
 from gssl.selection.complement_rows import complement_rows
 from gssl.selection.filters import candidate_filters, operators
-from gssl.selection.labelled_rows import LabelledRows
+from gssl.selection.labelled_rows import KnownTables, LabelledRows
+from gssl.selection.scaling import choose_scaling, unit_rows
+from gssl.selection.trial import Labels
 
 DEPTH = 4
 
@@ -72,13 +74,37 @@ def test_only_the_columns_of_new_labels_are_propagated(graph, columns):
 
 def test_too_many_numbers_are_not_kept(graph, columns, monkeypatch):
     X, A, y, _ = graph
-    monkeypatch.setattr(averaged, "_MOST_NUMBERS", 24 * 60 * 9)
+    monkeypatch.setattr(averaged, "_MOST_KEPT", 24 * 60 * 9)
     model = gssl.AutoClassifier(depth=DEPTH).fit(X, y, adjacency=A)
-    assert model.n_iter_ == 2
+    # what is tried has a limit of its own
+    assert model.n_iter_ == DEPTH
     assert model._fit_inputs.known == {}
     n_hops = len(columns)
     model.update_labels(y)
     assert len(columns) == 2 * n_hops > 0
+
+
+def test_depth_is_less_where_rows_would_not_fit(graph, monkeypatch):
+    X, A, y, _ = graph
+    monkeypatch.setattr(averaged, "_MOST_NUMBERS", 24 * 60 * 9)
+    assert gssl.AutoClassifier(depth=DEPTH).fit(X, y, adjacency=A).n_iter_ == 2
+
+
+@pytest.mark.parametrize("wins", [True, False], ids=["unit rows", "as given"])
+def test_the_scaling_that_lost_leaves_its_tables_alone(graph, wins, monkeypatch):
+    """Neither its features nor columns of all nodes stay while models are tried."""
+    X, A, y, _ = graph
+    if not wins:
+        monkeypatch.setattr(scaling, "NEAR", -100.0)  # any difference is enough
+    labels = Labels(np.eye(3)[y[:24]], np.ones(24))
+    unit, _, lost = choose_scaling(X, A, np.arange(24), labels, DEPTH)
+    assert unit is wins
+    assert list(lost) == [not wins]
+    (tables,) = lost.values()
+    assert isinstance(tables, KnownTables)
+    other = X if wins else unit_rows(X)
+    assert set(tables.tables) == {("smooth", 0), ("smooth", 1), ("smooth", 2)}
+    np.testing.assert_array_equal(tables.tables["smooth", 0], other[:24])
 
 
 def test_a_pickled_model_leaves_them_behind(graph):

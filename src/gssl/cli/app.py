@@ -237,7 +237,9 @@ def demo(out: Path, draws: int, seed: int) -> None:
 @click.option("--quick", is_flag=True, help="Two draws only.")
 @click.option("--out", type=_Place(), help="A folder for a Markdown page.")
 @click.option(
-    "--records", type=_Place(), help="A .jsonl file of finished runs: what this version has run is kept."
+    "--records",
+    type=_Place(),
+    help="A .jsonl file of finished runs: what this version has run is kept; not for suggest.",
 )
 @_SEED
 def bench_accuracy(what: str, quick: bool, draws: int, **options: Any) -> None:

@@ -37,6 +37,12 @@ def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
         "suggest": (run_suggest, ("cora",)),
     }
     run, default = runs[what]
+    if what == "suggest":
+        for name in ("methods", "records"):
+            if options.get(name):
+                raise ValueError(
+                    f"suggest runs one method and keeps no runs, so it has no use for --{name}: leave it out."
+                )
     run(Bench(graphs or default, **options), Talk())
 
 

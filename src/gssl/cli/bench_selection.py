@@ -25,9 +25,15 @@ def run_selection(bench: Bench, talk: Talk) -> None:
             if graph in PUBLIC:
                 for budget in BUDGETS:
                     cells = [(name, public_cell(graph, name, budget)) for name in names]
-                    public[graph, budget] = [(m, c, list(c.seeds(bench.draws))) for m, c in cells]
+                    # one run is enough of what is not random
+                    public[graph, budget] = [
+                        (m, c, list(bench.seeds()) if c.random else [0]) for m, c in cells
+                    ]
             else:
                 seeds = draws_of(data, bench.seeds())
+                if not seeds:
+                    talk.say(f"skipped: {graph} has no fixed splits of {bench.said_seeds()}")
+                    continue
                 drawn += [(graph, name, drawn_cell(graph, name), seeds) for name in names]
         rows = [(cell, seeds) for cells in public.values() for _, cell, seeds in cells]
         rows += [(cell, seeds) for *_, cell, seeds in drawn]
@@ -38,7 +44,7 @@ def run_selection(bench: Bench, talk: Talk) -> None:
             for score in _scores(((graph, m, c, seeds) for m, c, seeds in cells), store)
         ]
         scores = _scores(drawn, store)
-    grids = [public_grid(by_budget)] if by_budget else []
+    grids = [public_grid(by_budget, bench.said_seeds())] if by_budget else []
     notes: list[str] = []
     if scores:
         graphs = [graph for graph in here if graph not in PUBLIC]
@@ -53,7 +59,7 @@ def _scores(rows: Iterable[tuple[str, str, Cell, list[int]]], store: Store) -> l
     """Read what has been run of each cell; a cell whose runs all failed has no score."""
     scores = []
     for graph, method, cell, seeds in rows:
-        found = [values["accuracy"] for seed in seeds if (values := store.values(cell, seed)) is not None]
+        found = {s: values["accuracy"] for s in seeds if (values := store.values(cell, s)) is not None}
         if found:
-            scores.append(Score(graph, method, tuple(found)))
+            scores.append(Score(graph, method, tuple(found.values()), tuple(found), len(seeds)))
     return scores

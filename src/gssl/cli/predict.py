@@ -59,6 +59,11 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, abstain: float | No
             talk.note(
                 f"the confidence of {model_path} is not calibrated: save it by gssl classify --calibrate"
             )
+        elif not len(model.held_out_codes_):
+            talk.note(
+                f"the confidence of {model_path} is not calibrated: every class had one label only when it "
+                "was fitted, so none could be hidden; label a second node of some class and fit it again"
+            )
     with talk.step("writing predictions"):
         notes = write_predictions(out, predictions)
     for note in notes:

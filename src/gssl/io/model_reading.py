@@ -8,8 +8,7 @@ import numpy as np
 
 from gssl.datasets.matrices import csr_from_parts
 from gssl.io.fitted_attributes import Fitted, fitted_attributes, storable
-from gssl.methods._classifier import GraphClassifier
-from gssl.methods._embedder import Embedder
+from gssl.io.model_checks import check_parts
 from gssl.selection import Entry, Leaderboard
 
 
@@ -55,7 +54,7 @@ def rebuild(description: Any, tensors: dict[str, np.ndarray]) -> Any:
     # after all others: what it has learned may tell whether it needs features
     if getattr(model, "_uses_features", True) and not hasattr(model, "n_features_in_"):
         raise ValueError(f"'n_features_in_' of its {name} is missing.")
-    _check_parts(model)
+    check_parts(model)
     return model
 
 
@@ -212,54 +211,3 @@ def _matrix(attribute: Fitted, value: Any, tensors: dict[str, np.ndarray], sizes
     except (KeyError, TypeError) as error:
         raise ValueError(f"the numbers of {attribute.name!r} are missing.") from error
     return csr_from_parts(data, indices, indptr, (shape[0], shape[1]))
-
-
-def _check_parts(model: Any) -> None:
-    """Check what one model says about another inside it, and about its own parameters."""
-    steps = getattr(model, "n_iter_", 0)
-    limit = getattr(model, "max_iter", getattr(model, "depth", steps))
-    if steps > max(limit, 1):
-        raise ValueError(f"it ran {steps} iterations where {limit} were allowed.")
-    # features may be missing where a method does not use them
-    d = getattr(model, "n_features_in_", 0)
-    widths = {"embedder_": d, "head_": d, "base_": d, "classifier_": d}
-    if hasattr(model, "embedder_"):
-        if not isinstance(model.embedder_, Embedder):
-            raise ValueError(f"its embedder is a {type(model.embedder_).__name__}.")
-        widths["head_"] = model.embedder_._width(d)
-    for name, width in widths.items():
-        if hasattr(model, name):
-            _check_width(name, getattr(getattr(model, name), "n_features_in_", 0), width)
-    if isinstance(model, Embedder) and "embedding_" in vars(model):
-        _check_width("embedding_", model.embedding_.shape[1], model._width(d))
-    if hasattr(model, "head_"):
-        _check_codes("head", model.head_, model, fewest=1)
-    if hasattr(model, "base_"):
-        # its distributions are taken as they are, so it must know every class
-        _check_codes("base", model.base_, model, fewest=len(model.classes_))
-    for role in ("classifier", "propagation"):
-        if hasattr(model, f"{role}_"):
-            _check_classifier(role, getattr(model, f"{role}_"), model)
-    if (getattr(model, "held_out_codes_", np.empty(0)) < 0).any():
-        raise ValueError("'held_out_codes_' names classes that are not there.")
-
-
-def _check_width(name: str, found: int, expected: int) -> None:
-    if found != expected:
-        raise ValueError(f"{name!r} has {found} features and the model {expected}.")
-
-
-def _check_codes(role: str, part: Any, model: Any, fewest: int) -> None:
-    codes = getattr(part, "classes_", np.array([], dtype=np.int64))
-    inside = codes.dtype.kind == "i" and fewest <= len(codes) <= len(model.classes_)
-    if not inside or codes.min() < 0 or codes.max() >= len(model.classes_):
-        raise ValueError(f"its {role} knows other classes than the model.")
-
-
-def _check_classifier(role: str, part: Any, model: Any) -> None:
-    if not isinstance(part, GraphClassifier):
-        raise ValueError(f"its {role} is a {type(part).__name__}.")
-    # labels were handed on as they are, or as codes
-    known = model.classes_ if role == "classifier" else np.arange(len(model.classes_))
-    if not np.array_equal(part.classes_, known):
-        raise ValueError(f"its {role} knows other classes than the model.")

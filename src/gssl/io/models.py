@@ -9,7 +9,7 @@ from gssl.io.atomic import whole_file
 from gssl.io.paths import find_files
 
 FORMAT = "gssl-model"
-VERSION = 1
+VERSION = 2
 
 
 def save(
@@ -81,9 +81,17 @@ def load(path: str | Path) -> Any:
     Traceback (most recent call last):
     ValueError: ...m.gssl is not a saved model, or not a whole one: save it again with gssl.save.
     """
+    from gssl.io.model_checks import outdated
     from gssl.io.model_reading import rebuild
 
     metadata, tensors = _checked(path)
+    old = outdated(metadata.get("model"), metadata["version"])
+    if old is not None:
+        raise ValueError(
+            f"{path} holds {'an' if old[0] == 'A' else 'a'} {old} in format {metadata['version']}, written "
+            f"by gssl {metadata.get('gssl')}, which this version would read otherwise than it was meant: fit "
+            "the model again and save it."
+        )
     try:
         return rebuild(metadata.get("model"), tensors)
     except ValueError as error:

@@ -13,11 +13,22 @@ MARGIN = 1.0
 
 @dataclass(frozen=True)
 class Score:
-    """One method on one graph over some draws: accuracies in percent, in the order of the draws."""
+    """One method on one graph over some draws: accuracies in percent, in the order of the draws.
+
+    ``draws`` are their numbers, those from zero on if none are given. ``wanted`` is how many were asked for,
+    where that may be more: a run may have failed.
+    """
 
     graph: str
     method: str
     accuracies: tuple[float, ...]
+    draws: tuple[int, ...] = ()
+    wanted: int = 0
+
+    @property
+    def by_draw(self) -> dict[int, float]:
+        """The accuracy of each draw."""
+        return dict(zip(self.draws or range(len(self.accuracies)), self.accuracies, strict=True))
 
     @property
     def mean(self) -> float:
@@ -53,10 +64,11 @@ def rank_methods(scores: Iterable[Score], homophily: Iterable[tuple[str, float]]
 
     .. math:: \bar a_m = \frac1{|G|} \sum_{g \in G} \frac1{D_g} \sum_d a_{mgd}
 
-    G are the graphs on which every method has a score. Three things are asked: that the mean of the choice
-    is at least that of the best fixed method; that on no graph it is more than a point below ridge
-    regression without a graph; and that where fewer than half of the links join nodes of one class it is
-    above every fixed method that takes means over links.
+    G are the graphs on which every method has a score, and :math:`D_g` counts the draws of a graph on which
+    all methods that were run there have one: methods are compared by nothing that one of them lacks. Three
+    things are asked: that the mean of the choice is at least that of the best fixed method; that on no graph
+    it is more than a point below ridge regression without a graph; and that where fewer than half of the
+    links join nodes of one class it is above every fixed method that takes means over links.
 
     Parameters
     ----------
@@ -70,15 +82,15 @@ def rank_methods(scores: Iterable[Score], homophily: Iterable[tuple[str, float]]
 
     Examples
     --------
-    >>> scores = [Score("g", "auto", (80.0, 82.0)), Score("g", "graph-free ridge", (70.0,))]
+    >>> scores = [Score("g", "auto", (80.0, 82.0)), Score("g", "graph-free ridge", (70.0,), draws=(1,))]
     >>> standing = rank_methods(scores, [("g", 0.9)])
     >>> standing.means
-    (('auto', 81.0), ('graph-free ridge', 70.0))
+    (('auto', 82.0), ('graph-free ridge', 70.0))
     >>> [verdict.holds for verdict in standing.verdicts]
     [True, True, None]
     """
     found = tuple(scores)
-    table = {(score.graph, score.method): score.mean for score in found}
+    table = _means_on_common_draws(found)
     graphs = list(dict.fromkeys(score.graph for score in found))
     methods = list(dict.fromkeys(score.method for score in found))
     shared = [graph for graph in graphs if all((graph, method) in table for method in methods)]
@@ -94,6 +106,17 @@ def rank_methods(scores: Iterable[Score], homophily: Iterable[tuple[str, float]]
             _above_smoothing(table, mixed, methods),
         ),
     )
+
+
+def _means_on_common_draws(scores: Sequence[Score]) -> dict[tuple[str, str], float]:
+    """Average each method over the draws of a graph that all its methods have; none, and it has no mean."""
+    table = {}
+    for graph in dict.fromkeys(score.graph for score in scores):
+        here = {score.method: score.by_draw for score in scores if score.graph == graph}
+        common = sorted(set.intersection(*(set(found) for found in here.values())))
+        if common:
+            table |= {(graph, m): float(np.mean([found[d] for d in common])) for m, found in here.items()}
+    return table
 
 
 def _beats_the_best(means: dict[str, float]) -> Verdict:

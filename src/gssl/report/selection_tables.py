@@ -8,12 +8,14 @@ from gssl.report.confidence_tables import Grid
 _NONE = "–"
 
 
-def public_grid(scores: Iterable[tuple[str, Score]]) -> Grid:
+def public_grid(scores: Iterable[tuple[str, Score]], seeds: str) -> Grid:
     """Put scores on public splits side by side, a row for each budget of labels and method.
 
     Parameters
     ----------
     scores : iterable of (budget, Score)
+    seeds : str
+        Of the methods that are random, in words.
 
     Returns
     -------
@@ -21,7 +23,9 @@ def public_grid(scores: Iterable[tuple[str, Score]]) -> Grid:
 
     Examples
     --------
-    >>> grid = public_grid([("train", Score("cora", "OGC", (81.0, 83.0)))])
+    >>> grid = public_grid([("train", Score("cora", "OGC", (81.0, 83.0)))], "seeds 0–1")
+    >>> grid.title.split("; ")[1]
+    'what is random: seeds 0–1.'
     >>> print(grid.markdown().splitlines()[-1])
     | train | OGC | 82.0 ± 1.0 |
     """
@@ -31,7 +35,8 @@ def public_grid(scores: Iterable[tuple[str, Score]]) -> Grid:
     methods = dict.fromkeys(method for _, method, _ in table)
     rows = [(budget, method) for budget in budgets for method in methods]
     return Grid(
-        "Accuracy % on the test nodes of the public splits, by the labels that were used.",
+        "Accuracy % on the test nodes of the public splits, by the labels that were used; what is random: "
+        f"{seeds}.",
         ("labels", "method", *graphs),
         tuple((*row, *(table.get((*row, graph), _NONE) for graph in graphs)) for row in rows),
     )
@@ -72,8 +77,11 @@ def standing_grid(standing: Standing, splits: Mapping[str, str], seeds: str) -> 
         rows.append(
             (f"mean of {len(standing.averaged)}", "", *(f"{means[method]:.1f}" for method in methods))
         )
+    title = f"Accuracy % on the test nodes, mean ± standard deviation between draws, {seeds}."
+    if any(len(score.accuracies) < score.wanted for score in standing.scores):
+        title += " Some runs failed: methods are compared on the draws of a graph that all of them have."
     return Grid(
-        f"Accuracy % on the test nodes, mean ± standard deviation between draws, {seeds}.",
+        title,
         ("graph", "labels", *methods),
         tuple(rows),
     )
@@ -101,6 +109,6 @@ def verdict_texts(standing: Standing) -> list[str]:
 
 
 def _text(score: Score) -> str:
-    if len(score.accuracies) == 1:
-        return f"{score.mean:.1f}"
-    return f"{score.mean:.1f} ± {score.spread:.1f}"
+    found = len(score.accuracies)
+    text = f"{score.mean:.1f}" if found == 1 else f"{score.mean:.1f} ± {score.spread:.1f}"
+    return text if found >= score.wanted else f"{text} ({found} of {score.wanted} draws)"

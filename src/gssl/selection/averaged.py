@@ -26,6 +26,8 @@ from gssl.selection.trial import PENALTIES, Chosen, Labels
 
 # the rows of all filters at the labelled nodes take no more numbers than this
 _MOST_NUMBERS = 500_000_000
+# and of those no more than this are kept for labels that may never come
+_MOST_KEPT = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,10 @@ class SelectionInputs(FitInputs):
 
     known: dict[bool, KnownTables]
 
-    def keep(self, found: dict[bool, LabelledRows]) -> None:
+    def keep(self, tables: dict[bool, KnownTables]) -> None:
         """Keep rows for the next labels, if they are not too many."""
         self.known.clear()
-        tables = {unit: rows.tables for unit, rows in found.items()}
-        if sum(known.size for known in tables.values()) <= _MOST_NUMBERS:
+        if sum(known.size for known in tables.values()) <= _MOST_KEPT:
             self.known.update(tables)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from gssl.methods._labels import UNLABELLED, decode_labels
 from gssl.operators import NormalizedAdjacency
 from gssl.selection.calibration import FITS, Calibration
 from gssl.selection.calibration_choice import CHOICES, calibrate
-from gssl.selection.held_out import held_out_distributions, hides_cheaply
+from gssl.selection.held_out import held_out_distributions, takes_other_labels
 from gssl.selection.set_predictor import SetPredictor
 
 
@@ -137,8 +137,8 @@ class CalibratedClassifier(SetPredictor):
         """Fit and calibrate to other labels of the same nodes: the result is that of a fit to them.
 
         ``EmbeddingClassifier`` and ``AutoClassifier`` take other labels as they are; a classifier whose
-        embeddings remember labels, such as ``OGC``, is fitted again. Features and graph are not checked
-        again, and a graph of nearest neighbours is not built again.
+        embeddings remember labels (``OGC``) or whose parameters have changed is fitted again. Features and
+        graph are not checked again, and a graph of nearest neighbours is not built again.
 
         Parameters
         ----------
@@ -161,6 +161,7 @@ class CalibratedClassifier(SetPredictor):
         >>> model.update_labels(y).held_out_codes_.size
         20
         """
+        self._check_parameters()
         with self._unless_refused():
             self._restart(y)
             # a copy, so that the one that is there stays as it is if the labels are refused
@@ -177,8 +178,7 @@ class CalibratedClassifier(SetPredictor):
         with warnings.catch_warnings():
             # what is odd about the graph is told at the end, once
             warnings.simplefilter("ignore", GraphWarning)
-            # what hides labels without a fit keeps no trace of those it had
-            if hides_cheaply(earlier) and hasattr(earlier, "update_labels"):
+            if takes_other_labels(earlier, self._unfitted()):
                 self.classifier_ = earlier.update_labels(y)
             else:
                 self.classifier_ = clone(self._unfitted()).fit(X, y, adjacency=A)

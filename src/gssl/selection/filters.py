@@ -63,6 +63,11 @@ class Filter:
         return self.embedder is not None or any(len(block.powers) > 1 for block in self.blocks)
 
     @property
+    def smooth_depth(self) -> int:
+        """The highest power of the smoothing operator in its blocks."""
+        return max((len(block.powers) - 1 for block in self.blocks if block.operator == "smooth"), default=0)
+
+    @property
     def is_polynomial(self) -> bool:
         """Whether it is a polynomial of one operator."""
         return len(self.blocks) == 1 and self.sharpened is None
@@ -137,7 +142,7 @@ def candidate_filters(depth: int) -> list[Filter]:
     found += [
         _smooth("SGC", f"depth={k}", np.eye(depth + 1)[k]) for k in _up_to(depth, 1, 2, 3, 4, 6, 8, 12, 16)
     ]
-    found += _side_by_side()
+    found += [f for f in _side_by_side() if f.smooth_depth <= depth]
     found += [
         _smooth("SSGC", f"depth={k}, alpha={alpha}", _ssgc(k, alpha))
         for k in _up_to(depth, 4, 8, 16)

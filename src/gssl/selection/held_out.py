@@ -99,6 +99,41 @@ def hides_cheaply(model: Any) -> bool:
     return type(model)._distributions_without is not GraphClassifier._distributions_without
 
 
+def takes_other_labels(fitted: Any, wanted: Any) -> bool:
+    """Tell whether a fitted classifier, given other labels, becomes what a fit of another one would be.
+
+    What hides labels without a fit keeps no trace of those it had; the parameters must be the same, too.
+
+    Parameters
+    ----------
+    fitted : classifier, or None
+    wanted : classifier
+        Not fitted.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from gssl import AutoClassifier
+    >>> [takes_other_labels(AutoClassifier(), wanted) for wanted in (AutoClassifier(), AutoClassifier(3))]
+    [True, False]
+    """
+    return hides_cheaply(fitted) and hasattr(fitted, "update_labels") and _same(fitted, wanted)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Compare estimators or parameters by what they hold."""
+    if type(one) is not type(other):
+        return False
+    if not hasattr(one, "get_params"):
+        # an array has no single answer, and one that is the same object needs none
+        return one is other or bool(np.array_equal(one, other))
+    ours, theirs = (model.get_params(deep=False) for model in (one, other))
+    return all(_same(value, theirs[name]) for name, value in ours.items())
+
+
 def _hidden_by_turns(
     model: Any, X: Any, adjacency: Any, n_folds: int, random_state: int
 ) -> HeldOutDistributions:

@@ -202,8 +202,9 @@ class LabelledRows:
             # two arrays by turns: new ones cost about as much as the hop; the features stay
             V, spare = after, V if k > 1 else None
             self._tables[operator, k] = self._seen(V)
-        # nobody goes on from the last power
-        self._ends[operator] = (V if n_hops < self.depth else None), n_hops
+        # nobody goes on from the last power, and columns of all nodes are too many to keep for nothing
+        last = max(self.depth, SHORT) if operator == "smooth" else SHORT
+        self._ends[operator] = (V if n_hops < last else None), n_hops
 
     def _seen(self, V: Any) -> np.ndarray:
         if self.in_label_space:

@@ -48,7 +48,7 @@ def choose_scaling(
     depth: int,
     known: Mapping[bool, KnownTables] = MappingProxyType({}),
     deadline: float = np.inf,
-) -> dict[bool, LabelledRows]:
+) -> tuple[bool, LabelledRows, dict[bool, KnownTables]]:
     """Take rows of length one, unless the rows as given do clearly better on the labels.
 
     Parameters
@@ -66,18 +66,24 @@ def choose_scaling(
 
     Returns
     -------
-    dict of LabelledRows
-        By whether rows were scaled; the better one comes first.
+    unit : bool
+        Whether rows have length one.
+    rows : LabelledRows
+    lost : dict of KnownTables
+        What the other one needed, and nothing else of it; empty where nothing was compared.
 
     Examples
     --------
     >>> X = np.repeat(np.eye(2), 4, axis=0)
-    >>> list(choose_scaling(X, csr_array((8, 8)), np.arange(8), Labels(X, np.ones(8)), depth=2))
-    [True, False]
+    >>> unit, rows, lost = choose_scaling(
+    ...     X, csr_array((8, 8)), np.arange(8), Labels(X, np.ones(8)), depth=2
+    ... )
+    >>> unit, list(lost)
+    (True, [False])
     """
     scaled = LabelledRows(unit_rows(X), A, nodes, depth, known=known.get(True))
     if perf_counter() > deadline:
-        return {True: scaled}
+        return True, scaled, {}
     given = LabelledRows(X, A, nodes, depth, scaled.operators, known.get(False))
     part = stratified_part(labels.Y, SCREEN)
     filters = candidate_filters(SCALING_DEPTH)[: SCALING_DEPTH + 1]
@@ -87,5 +93,5 @@ def choose_scaling(
             for rows in (scaled, given)
         ]
     if scores[1] <= scores[0] + NEAR * score_error(scores[0], labels):
-        return {True: scaled, False: given}
-    return {False: given, True: scaled}
+        return True, scaled, {False: given.tables}
+    return False, given, {True: scaled.tables}
