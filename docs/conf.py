@@ -26,7 +26,7 @@ extensions = [
     "api_pages",
     "sample_report",
 ]
-exclude_patterns = ["_build", "gallery/*.ipynb"]
+exclude_patterns = ["_build", "figures/README*"]
 # a reference that leads nowhere is a warning, and warnings are errors
 nitpicky = True
 default_role = "py:obj"
@@ -36,7 +36,7 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
-# README-like pages are also read as plain files, where links to code lead into the tree
+# conf.py holds a function, the scraper of charts
 suppress_warnings = ["config.cache"]
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -75,4 +75,4 @@ html_theme_options = {
     "pygments_dark_style": "github-dark",
 }
 copyright = author
-html_sidebars = {"index": [], "tour": [], "glossary": []}
+html_sidebars = {"index": [], "theory": []}
