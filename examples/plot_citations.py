@@ -35,8 +35,8 @@ for name, embedder in {
         rows.append({"method": name, "depth": depth, "accuracy": right})
 
 # %%
-# Without a hop there are only words. SGC rises and then forgets: Theorem 1 says that only degrees are left in the
-# end. S²GC and GGCM average over all depths so far, and keep what they had.
+# Without a hop there are only words. SGC rises and then forgets: Theorem 1 says that only degrees are left in
+# the end. S²GC and GGCM average over all depths so far, and keep more of what they had.
 for depth in (0, 2, 8, 32):
     print(depth, {row["method"]: round(row["accuracy"], 1) for row in rows if row["depth"] == depth})
 

@@ -7,8 +7,8 @@ rows help to see where one class ends and the next begins.
 """
 
 # %%
-# 1,797 images of handwritten digits, 64 grey values each. We label a few per class, drawn with five seeds, and
-# ask for all the others.
+# 1,797 images of handwritten digits, 64 grey values each. We label a few per class, drawn with seeds 0 to 4,
+# and ask for all the others.
 import altair as alt
 import numpy as np
 

@@ -2,9 +2,9 @@
 Pages that link to other kinds of pages
 =======================================
 
-Smoothing assumes that neighbours are alike. On the web they often are not: a shop links to payment services, a
-course page to a student's. This example draws graphs from "all links go to other kinds" to "all stay inside" and
-shows who copes.
+Smoothing assumes that neighbours are alike. On the web they often are not: a shop links to payment services,
+a course page to a student. This example draws graphs from "all links go elsewhere" to "most stay inside"
+and shows who copes.
 """
 
 # %%
@@ -34,7 +34,8 @@ for homophily in (0.0, 0.1, 0.2, 0.4, 0.6, 0.8):
 
 # %%
 # Where links stay inside, all filters win. Near chance and below, plain smoothing only blurs what words know.
-# Where links *avoid* the own kind they carry information again, but only for a filter that looks at differences.
+# Where links *avoid* the own kind they carry information again, but only for a filter that looks at
+# differences.
 chart = (
     alt.Chart(alt.InlineData(values=rows), width=480, height=280)
     .mark_line(point=True, strokeWidth=2)

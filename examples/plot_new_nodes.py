@@ -2,8 +2,8 @@
 Nodes that arrive later
 =======================
 
-A model is fitted today, and tomorrow there are new nodes. ``predict`` takes the grown graph. Where a filter looks
-only a few hops far, it computes on no more of the graph than the new nodes can see.
+A model is fitted today, and tomorrow there are new nodes. ``predict`` takes the grown graph. Where a filter
+looks only a few hops far, it computes on no more of the graph than the new nodes can see.
 """
 
 # %%
@@ -40,8 +40,8 @@ whole = later.predict(data.features, adjacency=data.adjacency)[new]
 print("the same as from the whole graph:", bool((found == whole).all()))
 
 # %%
-# How much does it cost not to have been there? The same model, fitted with the new papers in place (without their
-# labels), says:
+# How much does it cost not to have been there? The same model, fitted with the new papers in place (without
+# their labels), says:
 y_all = data.mask_labels("default", parts=("train",))
 there = gssl.EmbeddingClassifier(gssl.SGC(depth=2)).fit(data.features, y_all, adjacency=data.adjacency)
 alone = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(data.features[old], y).predict(data.features[new])

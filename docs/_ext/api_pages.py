@@ -115,9 +115,7 @@ def _entry(place: str) -> list[str]:
     return [f".. auto{'function' if isroutine(thing) else 'data'}:: {place}", ""]
 
 
-def keep_own_members(
-    app: Any, what: str, name: str, thing: Any, skip: bool, options: Any
-) -> bool | None:
+def keep_own_members(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what a class has from scikit-learn, tuples or dataclasses: its own words are enough."""
     source = getattr(thing, "fget", None) or getattr(thing, "func", None) or thing
     if not str(getattr(source, "__module__", "")).startswith("gssl"):

@@ -1,4 +1,4 @@
-"""Pages of the manual as sessions: Python after ``>>>`` and commands after ``$`` run in order, in one folder."""
+"""Pages of the manual as sessions: Python after ``>>>`` and commands after ``$`` run in order."""
 
 import doctest
 import os

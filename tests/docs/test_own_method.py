@@ -1,4 +1,4 @@
-"""The method that the manual adds: a filter that gets the right numbers and keeps the contract of all others."""
+"""The method that the manual adds gets the right numbers and keeps the contract of all others."""
 
 import importlib.util
 from pathlib import Path

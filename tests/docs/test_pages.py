@@ -24,7 +24,7 @@ def test_there_are_pages():
 )
 def test_page(page, tmp_path, monkeypatch):
     if page.stem == "coming":
-        pytest.importorskip("sknetwork", reason="scikit-network, with which a page compares, is not installed")
+        pytest.importorskip("sknetwork", reason="the page compares with scikit-network")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(DOCS)  # the page about adding a method imports the file that it shows
     results, said = run_page(page)

@@ -2,6 +2,7 @@
 
 import inspect
 from importlib import import_module
+from pathlib import Path
 
 import api_pages
 import pytest
@@ -38,7 +39,7 @@ def test_every_name_of_a_room_is_on_its_page(pages, room):
 
 
 def test_every_room_is_in_the_table_of_the_reference():
-    text = (api_pages.Path(__file__).parents[2] / "docs" / "reference.rst").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "reference.rst").read_text(encoding="utf-8")
     assert [room for room in gssl._ROOMS if f"api/names/gssl.{room}`" not in text] == []
 
 
