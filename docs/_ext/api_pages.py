@@ -28,14 +28,26 @@ def home(module: str, name: str) -> str:
     return f"gssl.{name}" if same else f"{module}.{name}"
 
 
+class Missing:
+    """Stands for a name that needs a package which is not installed here."""
+
+    def __init__(self, error: ImportError) -> None:
+        self.why = f"Not described here, for the manual was built without a package that it needs: {error}"
+
+
 def find(place: str) -> Any:
-    """Give what a public name stands for."""
+    """Give what a public name stands for, or why it cannot be had."""
     module, _, name = place.rpartition(".")
-    return getattr(import_module(module), name)
+    try:
+        return getattr(import_module(module), name)
+    except ImportError as error:
+        return Missing(error)
 
 
 def summary(thing: Any) -> str:
     """Give the first sentence of what is written about a name; constants have nothing but their value."""
+    if isinstance(thing, Missing):
+        return thing.why
     if not (isclass(thing) or isroutine(thing) or ismodule(thing)):
         return "A constant."
     text = (getdoc(thing) or "").split("\n\n")[0]
@@ -59,6 +71,7 @@ def write_pages(folder: Path) -> list[str]:
     pages = {"gssl": _package_page(names["gssl"])}
     pages |= {f"gssl.{name}": _own_page(f"gssl.{name}") for name in names["gssl"]}
     pages |= {module: _room_page(module, listed) for module, listed in names.items() if module != "gssl"}
+    _write(folder / "rooms.txt", "\n".join(_rooms_table()))
     for page, text in pages.items():
         _write(folder / f"{page}.rst", text)
     for old in folder.glob("*.rst"):
@@ -82,6 +95,14 @@ def _table(places: list[str]) -> list[str]:
     for place in places:
         rows += [f"   * - :obj:`~{place}`", f"     - {summary(find(place))}"]
     return [".. list-table::", "   :widths: 30 70", "   :class: names", "", *rows, ""]
+
+
+def _rooms_table() -> list[str]:
+    rows = ["   * - :doc:`gssl </api/names/gssl>`", "     - The estimators, and what is used most."]
+    for room in ROOMS:
+        page = f":doc:`gssl.{room} </api/names/gssl.{room}>`"
+        rows += [f"   * - {page}", f"     - {summary(import_module(f'gssl.{room}'))}"]
+    return [".. list-table::", "   :widths: 25 75", "   :class: names", "", *rows, ""]
 
 
 def _package_page(names: list[str]) -> str:
@@ -110,6 +131,8 @@ def _room_page(module: str, names: list[str]) -> str:
 
 def _entry(place: str) -> list[str]:
     thing = find(place)
+    if isinstance(thing, Missing):
+        return [f".. data:: {place}", "", f"   {thing.why}", ""]
     if isclass(thing):
         return [f".. autoclass:: {place}", "   :members:", "   :inherited-members:", ""]
     return [f".. auto{'function' if isroutine(thing) else 'data'}:: {place}", ""]
