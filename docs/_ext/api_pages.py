@@ -160,9 +160,21 @@ def find_at_home(app: Any, env: Any, node: Any, contnode: Any) -> Any:
     return env.get_domain("py").resolve_xref(env, node["refdoc"], *arguments)
 
 
+def check_all(app: Any, env: Any) -> None:
+    """Warn, which ends a build, where a public name is described nowhere."""
+    from sphinx.util.logging import getLogger  # the tests of this module do without Sphinx
+
+    described = env.get_domain("py").objects
+    for module, names in public_names().items():
+        for name in names:
+            if home(module, name) not in described:
+                getLogger(__name__).warning("the reference lacks %s.%s", module, name)
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Write the pages when a build begins."""
     app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "api" / "names"))
     app.connect("autodoc-skip-member", keep_own_members)
     app.connect("missing-reference", find_at_home)
+    app.connect("env-check-consistency", check_all)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

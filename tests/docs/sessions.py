@@ -13,7 +13,7 @@ _COMMAND = re.compile(
     r"^(?P<indent> +)\$ (?P<source>(?:.*\\\n)*.*)\n(?P<want>(?:(?P=indent)(?!\$ ).*\n)*)", re.MULTILINE
 )
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
-# another processor rounds otherwise, and a node or two may change sides
+# another processor rounds otherwise, and a node or two may change sides; 0 shows what to print on a new page
 _TOLERANCE = float(os.environ.get("PAGE_TOLERANCE", "0.01"))
 _BIN = Path(sys.executable).parent
 
