@@ -52,7 +52,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": "|".join([r"/(?!plot_)[^/]*\.py$", *(rf"/{name}\.py$" for name in absent)]),
+    "ignore_pattern": "|".join([r"^(?!plot_).*\.py$", *(rf"^{name}\.py$" for name in absent)]),
     "image_scrapers": (save_charts,),
     "reset_modules": (),
     "download_all_examples": False,

@@ -21,7 +21,7 @@ data = gssl.datasets.load("cora").normalized()
 split = {part: torch.tensor(nodes) for part, nodes in data.splits["default"].items()}
 X = torch.tensor(data.features.toarray(), dtype=torch.float32)
 y = torch.tensor(data.labels)
-edges = torch.tensor(np.vstack(data.adjacency.nonzero()))
+edges = torch.tensor(np.vstack(data.adjacency.nonzero()), dtype=torch.long)
 
 
 def train(network, epochs=60):
