@@ -102,7 +102,9 @@ def _rooms_table() -> list[str]:
     for room in ROOMS:
         page = f":doc:`gssl.{room} </api/names/gssl.{room}>`"
         rows += [f"   * - {page}", f"     - {summary(import_module(f'gssl.{room}'))}"]
-    return [".. list-table::", "   :widths: 25 75", "   :class: names", "", *rows, ""]
+    table = [".. list-table::", "   :widths: 25 75", "   :class: names", "", *rows, ""]
+    pages = [f"   /api/names/{page}" for page in ("gssl", *(f"gssl.{room}" for room in ROOMS))]
+    return [*table, ".. toctree::", "   :hidden:", "", *pages, ""]
 
 
 def _package_page(names: list[str]) -> str:
