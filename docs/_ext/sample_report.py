@@ -62,8 +62,9 @@ def draw_charts(report: Path, folder: Path) -> None:
         spec = json.loads(text) | {"width": width, "background": "transparent"}
         if name == "map":
             spec["height"] = round(0.56 * width)
-        ink = {"labelColor": _INK, "titleColor": _INK, "gridOpacity": 0.4, "domainColor": _INK, "labelLimit": 240}
-        spec["config"] = {"axis": ink, "view": {"stroke": "transparent"}}
+        ink = {"labelColor": _INK, "titleColor": _INK, "domainColor": _INK}
+        axis = {**ink, "gridOpacity": 0.4, "labelLimit": 240}
+        spec["config"] = {"axis": axis, "view": {"stroke": "transparent"}}
         (folder / f"{name}.svg").write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
 
 
