@@ -1,6 +1,6 @@
 """
-A deep network that does not forget
-===================================
+A deep network that forgets less
+================================
 
 Graph neural networks lose their grip when they get deep: after many layers all nodes look alike. The two
 operators of the paper can be plugged into a network that is there already, layer by layer. This example does
