@@ -33,6 +33,7 @@ nitpicky = True
 default_role = "py:obj"
 
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 myst_enable_extensions = ["dollarmath"]

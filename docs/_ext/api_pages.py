@@ -52,7 +52,7 @@ def summary(thing: Any) -> str:
         return "A constant."
     text = (getdoc(thing) or "").split("\n\n")[0]
     # the table is no place for links that are relative to the docstring
-    return re.sub(r":\w+:`~?([^`]+)`", r"``\1``", " ".join(text.split()))
+    return re.sub(r":(?!math)\w+:`~?([^`]+)`", r"``\1``", " ".join(text.split()))
 
 
 def kind(name: str, thing: Any) -> str:
