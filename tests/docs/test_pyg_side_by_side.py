@@ -20,11 +20,11 @@ def test_both_sides_agree():
     spec.loader.exec_module(module)
     cora = gssl.datasets.load("cora").normalized()
     train = torch.zeros(2708, dtype=torch.bool)
-    train[cora.splits["default"]["train"]] = True
+    train[cora.splits["default"]["train"].copy()] = True
     data = geometric.data.Data(
         x=torch.tensor(cora.features.toarray()),
         edge_index=torch.tensor(np.vstack(cora.adjacency.nonzero()), dtype=torch.long),
-        y=torch.tensor(cora.labels),
+        y=torch.tensor(cora.labels.copy()),
         train_mask=train,
     )
     torch.manual_seed(0)
