@@ -22,7 +22,13 @@ test-slow: .venv/dev ## the checks that take minutes
 bench: .venv/bench ## ratios against rivals and against the machine itself (about 20 minutes)
 	$(BIN)/python -m benchmarks
 
+docs: .venv/docs ## the manual, in docs/_build/html/index.html; its pages are run, warnings are errors (3 minutes)
+	$(BIN)/pytest -q tests/docs
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
+	@echo "The manual: docs/_build/html/index.html"
+
 clean: ## forget the environment and every cache
+	rm -rf docs/_build docs/_static/sample docs/api docs/gallery docs/sg_execution_times.rst
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 .venv/pip: pyproject.toml constraints.txt
@@ -43,4 +49,8 @@ clean: ## forget the environment and every cache
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[bench]'
 	touch $@
 
-.PHONY: help run test test-slow bench clean
+.venv/docs: .venv/pip
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[docs]'
+	touch $@
+
+.PHONY: help run test test-slow bench docs clean

@@ -48,7 +48,7 @@ def load(name: str | Path, *, data_dir: str | Path | None = None, download: bool
         ``"cora"``, ``"digits"`` and ``"karate"`` come with the package; ``"planetoid/cora"``,
         ``"planetoid/citeseer"``, ``"planetoid/pubmed"`` and ``"graphs/<name>"`` are files, looked for in
         ``GSSL_DATA_DIR``, ``../shared/data`` and the user's cache, and so are ``"reddit"`` and
-        ``"reddit-dgl"`` (:func:`gssl.datasets.reddit.load_reddit`). ``"synthetic/reddit"`` is drawn, a
+        ``"reddit-dgl"`` (two file forms, see ``gssl.datasets.reddit``). ``"synthetic/reddit"`` is drawn, a
         tenth of Reddit's size. A path to ``reddit.npz`` or ``reddit_data.npz`` needs the file of links
         beside it.
     data_dir : path, optional

@@ -25,7 +25,7 @@ def sample_negatives(
     *,
     kind: Literal["uniform", "regular"] = "uniform",
 ) -> csr_array:
-    """Draw a random graph of multiple·|E| edges between nodes that are not linked.
+    """Draw a random graph of so many times as many edges, between nodes that are not linked.
 
     Real edges and self-loops are never drawn; the scripts behind the paper's numbers may draw real edges.
 

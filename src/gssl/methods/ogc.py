@@ -153,7 +153,7 @@ class OGC(GraphClassifier):
         Whether a label is in the node's component.
     embedding_, coef_ : ndarray of shape (n, d), ndarray of shape (d, c)
         U and W after the last iteration.
-    history_ : dict of ndarray of shape (n_iter_,)
+    history_ : dict of ndarray
         ``classification_loss``, ``smoothing_loss`` and ``agreement`` after each iteration.
     n_iter_ : int
     classes_ : ndarray of shape (c,)

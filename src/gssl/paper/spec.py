@@ -21,7 +21,7 @@ class Cell:
     Parameters
     ----------
     measure : str
-        A name in :data:`gssl.paper.measures.MEASURES`.
+        A name in ``gssl.paper.measures.MEASURES``.
     dataset : str
         What :func:`gssl.datasets.load` calls it.
     settings : mapping

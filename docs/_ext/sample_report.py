@@ -1,0 +1,82 @@
+"""The report that the manual shows: made by `gssl classify` at each build, as any reader would make it."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+
+import gssl
+
+# what the page about reports shows of it, and how wide
+CHARTS = {"map": 700, "confidences": 330, "reliability": 330, "labels": 500}
+_INK = "#6b7280"  # reads on white and on near-black
+
+
+def write_tables(folder: Path) -> None:
+    """Write embedded Cora as three CSV files, with the 20 labels per class of its default split."""
+    data = gssl.datasets.load("cora")
+    train = set(data.splits["default"]["train"].tolist())
+    links = data.adjacency.tocoo()
+    ids = data.node_ids
+    pairs = [(ids[i], ids[j]) for i, j in zip(*links.coords, strict=True) if i < j]
+    _write(folder / "citations.csv", ["source", "target"], pairs)
+    words = data.features.tocoo()
+    triples = [(ids[i], f"word{j}", 1) for i, j in zip(*words.coords, strict=True)]
+    _write(folder / "words.csv", ["id", "feature", "value"], triples)
+    subjects = [(ids[i], data.class_names[data.labels[i]]) for i in sorted(train)]
+    _write(folder / "subjects.csv", ["id", "label"], subjects)
+
+
+def _write(path: Path, header: list[str], rows: list[Any]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])
+
+
+def make_report(folder: Path) -> Path:
+    """Run the command whose report is shown."""
+    folder.mkdir(parents=True, exist_ok=True)
+    report = folder / "report.html"
+    if not report.exists():
+        write_tables(folder)
+        tables = ["--edges", "citations.csv", "--labels", "subjects.csv", "--features", "words.csv"]
+        outputs = ["--out", "predictions.csv", "--report", report.name]
+        command = [sys.executable, "-c", "from gssl.cli import main; main()", "classify", *tables, *outputs]
+        subprocess.run([*command, "--quiet"], cwd=folder, check=True)
+    return report
+
+
+def draw_charts(report: Path, folder: Path) -> None:
+    """Draw charts of a report as pictures, by the specifications that it carries."""
+    html = report.read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="charts">(.*?)</script>', html, re.DOTALL)
+    assert found is not None, f"{report} carries no charts"
+    specs = json.loads(found[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, width in CHARTS.items():
+        text = json.dumps(specs[name]).replace("currentColor", _INK)
+        spec = json.loads(text) | {"width": width, "background": "transparent"}
+        if name == "map":
+            spec["height"] = round(0.56 * width)
+        ink = {"labelColor": _INK, "titleColor": _INK, "domainColor": _INK}
+        axis = {**ink, "gridOpacity": 0.4, "labelLimit": 240}
+        spec["config"] = {"axis": axis, "view": {"stroke": "transparent"}}
+        (folder / f"{name}.svg").write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+
+
+def make_samples(app: Any) -> None:
+    """Make the report and its pictures before pages that show them are read."""
+    work = Path(app.srcdir) / "_build" / "sample"
+    report = make_report(work)
+    draw_charts(report, Path(app.srcdir) / "_static" / "sample")
+    (Path(app.srcdir) / "_static" / "sample" / report.name).write_bytes(report.read_bytes())
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Make the samples when a build begins."""
+    app.connect("builder-inited", make_samples)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

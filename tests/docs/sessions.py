@@ -1,0 +1,74 @@
+"""Pages of the manual as sessions: Python after ``>>>`` and commands after ``$`` run in order."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+_OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+# a prompt, lines that continue it after a backslash, and what is printed up to the next prompt or blank line
+_COMMAND = re.compile(
+    r"^(?P<indent> +)\$ (?P<source>(?:.*\\\n)*.*)\n(?P<want>(?:(?P=indent)(?!\$ ).*\n)*)", re.MULTILINE
+)
+_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+# another processor rounds otherwise, and a node or two may change sides; 0 shows what to print on a new page
+_TOLERANCE = float(os.environ.get("PAGE_TOLERANCE", "0.01"))
+_BIN = Path(sys.executable).parent
+
+
+def run_command(command: str) -> None:
+    """Run a command as a shell would, and print all that it says."""
+    # wide enough that no table is wrapped; no colours
+    settings = {"COLUMNS": "88", "NO_COLOR": "1", "PATH": f"{_BIN}{os.pathsep}{os.environ['PATH']}"}
+    environment = {**os.environ, **settings}
+    done = subprocess.run(
+        ["bash", "-c", command], text=True, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    lines = done.stdout.splitlines(keepends=True)
+    # only the first run of all on a machine says this
+    sys.stdout.writelines(line for line in lines if not line.startswith("note: compiled "))
+
+
+class _About(doctest.OutputChecker):
+    """Compare numbers with a tolerance, which is none below a hundred for whole ones; other text as it is."""
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        if super().check_output(want, got, optionflags):
+            return True
+        ours, theirs = ([_read(number) for number in _NUMBER.findall(text)] for text in (want, got))
+        if len(ours) != len(theirs) or not all(_close(a, b) for a, b in zip(ours, theirs, strict=True)):
+            return False
+        return super().check_output(_NUMBER.sub("#", want), _NUMBER.sub("#", got), optionflags)
+
+
+def _read(number: str) -> float:
+    return float(number.replace(",", ""))
+
+
+def _close(a: float, b: float) -> bool:
+    return abs(a - b) <= _TOLERANCE * max(abs(a), abs(b), 0.2)
+
+
+class _Sessions(doctest.DocTestParser):
+    """Take commands for examples too, in the order in which they stand on the page."""
+
+    def get_examples(self, string: str, name: str = "<string>") -> list[doctest.Example]:
+        examples = super().get_examples(string, name)
+        for match in _COMMAND.finditer(string):
+            want = re.sub(rf"^{match['indent']}", "", match["want"], flags=re.MULTILINE)
+            source = f"run_command({match['source']!r})\n"
+            examples.append(doctest.Example(source, want, lineno=string.count("\n", 0, match.start())))
+        return sorted(examples, key=lambda example: example.lineno)
+
+
+def run_page(path: Path) -> tuple[doctest.TestResults, str]:
+    """Run a page in the current folder; give how many examples failed, and what was said about them."""
+    text = path.read_text(encoding="utf-8")
+    given = {"run_command": run_command, "__name__": "__main__"}
+    test = _Sessions().get_doctest(text, given, path.name, str(path), 0)
+    said: list[str] = []
+    runner = doctest.DocTestRunner(_About(), optionflags=_OPTIONS)
+    results = runner.run(test, out=said.append)
+    return results, "".join(said)

@@ -1,0 +1,70 @@
+"""The reference holds every public name, with words about it."""
+
+import inspect
+import sys
+from importlib import import_module
+
+import api_pages
+import pytest
+
+import gssl
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("names")
+    names = api_pages.write_pages(folder)
+    return {name: (folder / f"{name}.rst").read_text(encoding="utf-8") for name in names}
+
+
+def test_every_name_of_the_package_has_a_page(pages):
+    names = set(gssl.__all__) - set(gssl._ROOMS) - {"__version__"}
+    assert {"OGC", "GGCM", "AutoClassifier", "save"} <= names
+    for name in names:
+        assert f":: gssl.{name}\n" in pages[f"gssl.{name}"], name
+        assert f":obj:`~gssl.{name}`" in pages["gssl"], name
+
+
+@pytest.mark.parametrize("room", gssl._ROOMS)
+def test_every_name_of_a_room_is_on_its_page(pages, room):
+    module = import_module(f"gssl.{room}")
+    for name in getattr(module, "__all__", ["main"]):
+        own = f":obj:`~gssl.{room}.{name}`" in pages[f"gssl.{room}"]
+        shared = f":obj:`~gssl.{name}`" in pages[f"gssl.{room}"]
+        assert own != shared, name
+        if shared:
+            assert getattr(gssl, name) is getattr(module, name)
+        else:
+            assert f":: gssl.{room}.{name}\n" in pages[f"gssl.{room}"], name
+
+
+def test_every_room_is_in_the_table_of_the_reference(tmp_path):
+    api_pages.write_pages(tmp_path)
+    text = (tmp_path / "rooms.txt").read_text(encoding="utf-8")
+    assert "One equation of the paper, one pure function" in text
+    assert [room for room in gssl._ROOMS if f"`gssl.{room} </api/names/gssl.{room}>`" not in text] == []
+
+
+def test_a_name_that_needs_a_package_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    for name in ("charts", "document", "canvas"):
+        monkeypatch.delitem(sys.modules, f"gssl.report.{name}", raising=False)
+    thing = api_pages.find("gssl.report.charts.draw")
+    assert isinstance(thing, api_pages.Missing)
+    assert "altair" in api_pages.summary(thing)
+
+
+def test_every_name_is_said_something_about():
+    silent = [
+        f"{module}.{name}"
+        for module, names in api_pages.public_names().items()
+        for name in names
+        if not api_pages.summary(api_pages.find(f"{module}.{name}"))
+    ]
+    assert silent == []
+
+
+def test_names_that_two_rooms_have_are_kept_apart(pages):
+    assert "autofunction:: gssl.datasets.load\n" in pages["gssl.datasets"]
+    assert "autofunction:: gssl.load\n" in pages["gssl.load"]
+    assert inspect.getdoc(gssl.load) != inspect.getdoc(gssl.datasets.load)
