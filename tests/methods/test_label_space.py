@@ -112,14 +112,8 @@ def test_classifiers_predict_the_same_in_label_space(data, y, embedder, head, mo
 @pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
 def test_ogc_learns_the_same_in_label_space(data, y, loss, monkeypatch):
     models = []
-    for form in (_guided.LabelSpaceEmbedding, _guided.DirectEmbedding):
-        monkeypatch.setattr(
-            ogc.OGC,
-            "_embedding",
-            lambda self, X, A_hat, problem, form=form: form(
-                X, A_hat, self.beta, problem.labelled, problem.anchors
-            ),
-        )
+    for in_label_space in (True, False):
+        monkeypatch.setattr(ogc.OGC, "_label_space_pays", lambda *_, pays=in_label_space: pays)
         model = gssl.OGC(eta_sup=0.05, loss=loss, max_iter=30, tol=1.0, random_state=0)
         models.append(model.fit(data.features.astype(np.float64), y, adjacency=data.adjacency, anchors=0.5))
     there, here = models

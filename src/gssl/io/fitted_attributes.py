@@ -78,6 +78,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("coef_", "float", ("d", "c")),
         Fitted("_fit", "transient", optional=True),
         Fitted("_replayed", "transient", optional=True),
+        Fitted("_smoothing", "transient", optional=True),
     ),
     "ManifoldRegularization": (Fitted("coef_", "float", ("d", "c")),),
     "CorrectAndSmooth": (Fitted("base_", "model"),),

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from gssl.graph import nearest_rows, reached_nodes, surroundings
 from gssl.methods._balance import class_shares, read_priors
 from gssl.methods._distributions import decide, reweigh, unsure
+from gssl.methods._execution import Execution, InMemory
 from gssl.methods._inputs import N_NEIGHBORS, FitInputs, check_graph, check_optional_features
 from gssl.methods._labels import UNLABELLED, decode_labels, encode_labels
 from gssl.methods._selection import select_nodes
@@ -56,14 +57,16 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         """Count the numbers per node that a fit would carry over the graph, for an estimate of its memory."""
 
-    def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
+    def _start(
+        self, X: Any, y: Any, adjacency: Any, execution: Execution | None = None
+    ) -> tuple[Any, csr_array, np.ndarray]:
         """Check the inputs of fit; give features, graph and class codes."""
         X = check_optional_features(self, X, adjacency, reset=True)
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
         self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
         A = self._graph(adjacency, X)
-        self._fit_inputs = FitInputs(X, A)
+        self._fit_inputs = FitInputs(X, A, execution or InMemory())
         # before embeddings take their memory: finding components takes some, too
         self.reached_ = _reached(A, codes)
         return X, A, codes

@@ -1,7 +1,7 @@
 """Methods without labels; most are a linear filter on the graph, applied to any columns, or transposed."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,10 +9,9 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.methods._inputs import check_features, check_graph, check_number, check_optional_features, dense
-from gssl.operators import Filters, normalized_adjacency
-
-FiltersOf = Callable[[int], Filters]
+from gssl.methods._execution import Execution, FiltersOf, check_backend, choose_execution
+from gssl.methods._inputs import check_features, check_graph, check_number, check_optional_features
+from gssl.operators import Filters, dense, normalized_adjacency
 
 
 class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
@@ -42,8 +41,12 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         """Give what embedding asks of a graph, once for all passes, or say why that graph cannot be."""
 
     @abstractmethod
-    def _apply(self, X: Any, filters: Any) -> np.ndarray:
+    def _apply(self, X: Any, filters: Any) -> Any:
         """Embed the nodes of the graph that the filters were made for."""
+
+    def _embed(self, X: Any, filters: Any, execution: Execution) -> np.ndarray:
+        """Embed like ``_apply``, by an execution if the method can be run by another than its own."""
+        return np.asarray(self._apply(X, filters))
 
     def _reach(self) -> int | None:
         """Count the hops within which lies all that a node's embedding depends on; None: no number does."""
@@ -69,13 +72,14 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         self
         """
         self._check_parameters()
+        execution = choose_execution(self)
         X = check_optional_features(self, X, adjacency, reset=True)
         self._fitted_on_graph = adjacency is not None
         A = self._graph(adjacency, X)
         self._learn(A)
         filters = self._filters(A, X.dtype)
         del A  # the filters have what they need of it, and embeddings take much memory
-        self.embedding_ = self._apply(X, filters)
+        self.embedding_ = self._embed(X, filters, execution)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
@@ -94,7 +98,8 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
                 "rows of X, to transform."
             )
-        return self._apply(X, self._filters(self._graph(adjacency, X, allow_empty=True), X.dtype))
+        filters = self._filters(self._graph(adjacency, X, allow_empty=True), X.dtype)
+        return self._embed(X, filters, choose_execution(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -107,21 +112,30 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
 
     A subclass says how its filter is applied, transposed, and followed from one depth to the next; most are
     a :class:`gssl.methods._stepwise.StepwiseEmbedder`. Every filter is linear in X and treats columns alike,
-    so it serves features and scores of classes.
+    so it serves features and scores of classes. What it computes on are arrays of any kind (see
+    :mod:`gssl.operators.arrays`), so that an execution may run it elsewhere and some columns at a time.
     """
 
     depth: int
 
     @abstractmethod
-    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
+    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[Any]:
         """Yield the output of the filter after 1, 2, … ``depth`` iterations, each in an array of its own."""
 
     @abstractmethod
-    def _adjoint(self, E: csr_array, filters: FiltersOf) -> np.ndarray:
+    def _adjoint(self, E: Any, filters: FiltersOf) -> Any:
         """Apply the transposed filter to the columns of E."""
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=0, whole=True)
+        check_backend(self)
+
+    def _embed(self, X: Any, filters: FiltersOf, execution: Execution) -> np.ndarray:
+        return execution.run(lambda X, filters, columns: self._apply(X, filters), X, filters)
+
+    def _embed_adjoint(self, E: csr_array, filters: FiltersOf, execution: Execution) -> np.ndarray:
+        """Apply the transposed filter by an execution."""
+        return execution.run(lambda E, filters, columns: self._adjoint(E, filters), E, filters)
 
     def _width(self, n_features: int) -> int:
         return n_features
@@ -151,7 +165,8 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         X = check_features(self, X, reset=True)
         filters = self._filters(self._graph(adjacency, X), X.dtype)
         yield dense(X, copy=True)
-        yield from self._embeddings(X, filters)
+        execution = choose_execution(self)
+        yield from execution.each(lambda X, filters, columns: self._embeddings(X, filters), X, filters)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

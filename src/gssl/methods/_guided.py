@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import gammaln, xlog1py, xlogy
 
-from gssl.operators import Filters, Mixture, NormalizedAdjacency, mix, multiply
+from gssl.operators import Filters, Mixture, alike, fetch, mix, multiply
 
 # rows that are copied at a time
 _BLOCK = 4096
@@ -39,49 +39,59 @@ class GuidedEmbedding(Protocol):
         ``eta_w`` along what was pushed last.
         """
 
+    def rows(self, nodes: np.ndarray) -> np.ndarray:
+        """Give rows of U as it is now."""
+
 
 class DirectEmbedding:
-    """U itself, in two buffers that take turns."""
+    """U itself, in two buffers that take turns: arrays, or tensors if X is one."""
 
     def __init__(
-        self, X: Any, A_hat: NormalizedAdjacency, beta: float, labelled: np.ndarray, anchors: np.ndarray
+        self, X: Any, filters: Filters, beta: float, labelled: np.ndarray, anchors: np.ndarray
     ) -> None:
         self.U = X
-        self._spare: np.ndarray | None = None
-        self._scores = np.empty((0, 0), X.dtype)
+        self._spare: Any = None
+        self._scores = np.empty((0, 0))
         self._X = X
-        self._filters = Filters(A_hat)
+        self._filters = filters
         self._lazy = Mixture.lazy(beta)
         self._labelled = labelled
         self._anchors = anchors
 
     def start(self, W: np.ndarray) -> np.ndarray:
         """Give XW, in the array that will hold the scores of every later step."""
-        self._scores = multiply(self._X, W)
+        self._scores = fetch(multiply(self._X, W))
         return self._scores
 
     def pull_back(self, R: np.ndarray) -> np.ndarray:
         """Give U_Lᵀ R."""
         G = np.zeros((self.U.shape[1], R.shape[1]), R.dtype)
         for part in _parts(self._labelled):
-            G += self.U[self._labelled[part]].T @ R[part]
+            G += fetch(self.U[self._labelled[part]].T @ alike(R[part], self.U))
         return G
 
     def push(self, G: np.ndarray) -> np.ndarray:
         """Give U_L G."""
         scores = np.empty((len(self._labelled), G.shape[1]), G.dtype)
         for part in _parts(self._labelled):
-            scores[part] = self.U[self._labelled[part]] @ G
+            scores[part] = fetch(self.U[self._labelled[part]] @ alike(G, self.U))
         return scores
+
+    def rows(self, nodes: np.ndarray) -> np.ndarray:
+        """Give rows of U."""
+        return fetch(self.U[nodes])
 
     def advance(self, W: np.ndarray, eta_w: float, pull: np.ndarray) -> np.ndarray:
         """Move U and give UW."""
         U = mix(self._filters, self.U, self._lazy, out=self._spare)
         for part in _parts(self._anchors):
-            U[self._anchors[part]] -= pull[part] @ W.T
+            U[self._anchors[part]] -= alike(pull[part] @ W.T, U)
         self._spare = None if self.U is self._X else self.U
         self.U = U
-        return np.matmul(U, W, out=self._scores)
+        if isinstance(U, np.ndarray):
+            return np.matmul(U, W, out=self._scores)
+        self._scores = fetch(U @ alike(W, U))
+        return self._scores
 
 
 def _parts(nodes: np.ndarray) -> Iterator[slice]:
@@ -98,11 +108,11 @@ class LabelSpaceEmbedding:
     """
 
     def __init__(
-        self, X: Any, A_hat: NormalizedAdjacency, beta: float, labelled: np.ndarray, anchors: np.ndarray
+        self, X: Any, filters: Filters, beta: float, labelled: np.ndarray, anchors: np.ndarray
     ) -> None:
         self._X = X
         self._X_transposed = csr_array(X.T) if issparse(X) else X.T
-        self._filters = Filters(A_hat)
+        self._filters = filters
         self._beta = beta
         self._labelled = labelled
         self._anchors = anchors
@@ -159,7 +169,7 @@ class LabelSpaceEmbedding:
             seen = np.tensordot(weights[:-1], np.stack(at_anchors), axes=1)
             small = self._pulls.transpose(0, 2, 1) @ seen
             G -= self._predictors @ small.reshape(-1, R.shape[1])
-        return G
+        return np.asarray(G)
 
     def push(self, G: np.ndarray) -> np.ndarray:
         """Give U_L G, and keep UG for the step that follows."""
@@ -186,7 +196,7 @@ class LabelSpaceEmbedding:
     def advance(self, W: np.ndarray, eta_w: float, pull: np.ndarray) -> np.ndarray:
         """Note the pull and give UW, which follows from the scores before it by a single hop."""
         scores = self._scores - eta_w * self._pushed  # type: ignore[operator]
-        scores = mix(self._filters, scores, Mixture.lazy(self._beta))
+        scores = np.asarray(mix(self._filters, scores, Mixture.lazy(self._beta)))
         scores[self._anchors] -= pull @ (W.T @ W)
         self._pulls = np.concatenate([self._pulls.reshape(-1, *pull.shape), pull[None]])
         self._predictors = np.hstack([self._predictors, W])

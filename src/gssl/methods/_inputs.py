@@ -8,16 +8,21 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import validate_data
 
 from gssl.graph import check_adjacency, check_finite, knn_graph, refuse_mask
+from gssl.methods._execution import Execution
 
 N_NEIGHBORS = 10
 
 
 @dataclass(frozen=True)
 class FitInputs:
-    """What a fitted model keeps of what it was given, without copies; a saved model is without."""
+    """What a fitted model keeps of what it was given, without copies; a saved model is without.
+
+    ``execution`` is how the fit ran, and how what is computed later for its nodes runs.
+    """
 
     X: Any
     A: csr_array
+    execution: Execution
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -109,8 +114,3 @@ def generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(np.iinfo(np.int32).max)
     return np.random.default_rng(random_state)
-
-
-def dense(X: Any, *, copy: bool = False) -> np.ndarray:
-    """Give X as a dense array; one that is dense already is copied only if asked for."""
-    return np.array(X.toarray() if issparse(X) else X, copy=copy or None)

@@ -5,13 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-from scipy.sparse import csr_array
-
 from gssl.methods._base import iterate, last
-from gssl.methods._embedder import FiltersOf, GraphEmbedder
-from gssl.methods._inputs import check_number, dense
-from gssl.operators import Filters, Mixture, add_scaled, mix
+from gssl.methods._embedder import GraphEmbedder
+from gssl.methods._execution import FiltersOf
+from gssl.methods._inputs import check_number
+from gssl.operators import Filters, Mixture, add_scaled, dense, mix, zeros
 
 
 @dataclass(frozen=True)
@@ -19,8 +17,8 @@ class _Scales:
     """What is carried on, a buffer that is free, and the running total over scales."""
 
     U: Any
-    spare: np.ndarray | None
-    total: np.ndarray | None
+    spare: Any
+    total: Any
 
 
 class StepwiseEmbedder(GraphEmbedder):
@@ -46,7 +44,7 @@ class StepwiseEmbedder(GraphEmbedder):
 
     def _scales(self, X: Any, filters: FiltersOf) -> Iterator[_Scales]:
         """Run the iterations on the columns of X; two buffers take turns."""
-        total = np.zeros(X.shape, X.dtype) if self._multiscale else None
+        total = zeros(X) if self._multiscale else None
 
         def step(state: _Scales, k: int) -> _Scales:
             carried, gathered = self._mixtures(k)
@@ -56,19 +54,19 @@ class StepwiseEmbedder(GraphEmbedder):
 
         yield from iterate(step, _Scales(X, None, total), range(1, self.depth + 1))
 
-    def _apply(self, X: Any, filters: FiltersOf) -> np.ndarray:
+    def _apply(self, X: Any, filters: FiltersOf) -> Any:
         """Give the output of the whole filter, in the buffers of its iterations."""
         if not self.depth:
             return dense(X, copy=True)
         end = last(self._scales(X, filters))
         if end.total is None:
-            return np.asarray(end.U)
+            return end.U
         total = end.total
         total *= (1.0 - self.alpha) / self.depth
         add_scaled(total, self.alpha, X)
         return total
 
-    def _adjoint(self, E: csr_array, filters: FiltersOf) -> np.ndarray:
+    def _adjoint(self, E: Any, filters: FiltersOf) -> Any:
         r"""Apply the transposed filter to the columns of E.
 
         All matrices are symmetric, so it is the same steps in reverse order; over scales it is
@@ -77,7 +75,7 @@ class StepwiseEmbedder(GraphEmbedder):
         """
         steps = range(self.depth, 0, -1)
         restarts = any(mixture.restart for k in steps for mixture in self._mixtures(k))
-        restarted = np.zeros(E.shape, E.dtype) if restarts else None
+        restarted = zeros(E) if restarts else None
 
         products = _Products(E)
 
@@ -95,19 +93,19 @@ class StepwiseEmbedder(GraphEmbedder):
 
         if not self.depth:
             return dense(E)
-        V = last(iterate(step, np.zeros(E.shape, E.dtype) if self._multiscale else E, steps))
+        V = last(iterate(step, zeros(E) if self._multiscale else E, steps))
         if restarted is not None:
             V += restarted
         if self._multiscale:
             V *= (1.0 - self.alpha) / self.depth
             add_scaled(V, self.alpha, E)
-        return np.asarray(V)
+        return V
 
-    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
+    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[Any]:
         """Yield what each depth would give."""
         for k, state in enumerate(self._scales(X, filters), start=1):
             if state.total is None:
-                yield state.U.copy()
+                yield dense(state.U, copy=True)
                 continue
             U = state.total * ((1.0 - self.alpha) / k)
             add_scaled(U, self.alpha, X)
@@ -117,25 +115,23 @@ class StepwiseEmbedder(GraphEmbedder):
 class _Products:
     """ÂE and N̂E, which every step of a transposed filter over scales adds, computed once per graph."""
 
-    def __init__(self, E: csr_array) -> None:
+    def __init__(self, E: Any) -> None:
         self._E = E
         self._filters: Filters | None = None
-        self._parts: list[tuple[str, np.ndarray]] = []
-        self._before: np.ndarray | None = None
-        self._spare: np.ndarray | None = None
+        self._parts: list[tuple[str, Any]] = []
+        self._before: Any = None
 
-    def free(self, V: Any) -> np.ndarray | None:
+    def free(self, V: Any) -> Any:
         """Give the buffer that a step may write to: the V of the step before, which nobody reads again."""
-        free, self._before = self._before, V if isinstance(V, np.ndarray) else None
+        free, self._before = self._before, None if V is self._E else V
         return free
 
-    def add(self, filters: Filters, mixture: Mixture, V: np.ndarray) -> None:
+    def add(self, filters: Filters, mixture: Mixture, V: Any) -> None:
         """Add the mixture of E to V."""
         if filters is not self._filters:
             sharp = [] if filters.N_hat is None else [("sharp", mix(filters, self._E, Mixture(sharp=1.0)))]
             self._parts = [("smooth", mix(filters, self._E, Mixture(smooth=1.0))), *sharp]
             self._filters = filters
         for name, product in self._parts:
-            self._spare = np.multiply(product, getattr(mixture, name), out=self._spare)
-            V += self._spare
+            add_scaled(V, getattr(mixture, name), product)
         add_scaled(V, mixture.keep, self._E)

@@ -10,14 +10,15 @@ from sklearn.base import clone
 
 from gssl.methods._balance import class_places, class_weights
 from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
-from gssl.methods._embedder import Embedder, FiltersOf, GraphEmbedder
-from gssl.methods._inputs import FitInputs, check_graph, dense, generator
+from gssl.methods._embedder import Embedder, GraphEmbedder
+from gssl.methods._execution import Execution, FiltersOf, choose_execution
+from gssl.methods._inputs import FitInputs, check_graph, generator
 from gssl.methods._known_rows import KnownRows
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import select_labelled
 from gssl.methods.ggcm import GGCM
 from gssl.methods.heads import AdamHead, LinearHead, LogisticHead, RidgeHead
-from gssl.operators import Filters, NormalizedAdjacency, multiply
+from gssl.operators import Filters, NormalizedAdjacency, dense, multiply
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class EmbeddingClassifier(GraphClassifier):
         if not isinstance(self.embedder_, Embedder):
             raise ValueError(f"embedder must be an embedder of gssl, such as GGCM(), not {self.embedder!r}.")
         self.embedder_._check_parameters()
+        execution = choose_execution(self.embedder_)
         self._fix_randomness()
         self.head_ = self._make_head()
         self._rows(codes, validation)  # what cannot be done is said before the work begins
@@ -122,7 +124,7 @@ class EmbeddingClassifier(GraphClassifier):
         self.__dict__.pop("embedding_", None)  # of an earlier fit
         known = KnownRows(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
         # filters once for all passes: what a filter asks of its graph may cost more than the filter
-        self._fit_inputs = _EmbeddingInputs(X, A, self.embedder_._filters(A, X.dtype), known)
+        self._fit_inputs = _EmbeddingInputs(X, A, execution, self.embedder_._filters(A, X.dtype), known)
         return self._learn(codes, validation)
 
     def update_labels(self, y: Any, *, validation: Any = None) -> Self:
@@ -169,7 +171,8 @@ class EmbeddingClassifier(GraphClassifier):
             self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
         else:
             self.head_.fit(U_train, codes[training])
-        P = self._distributions(X, self._fit_filters(), self.__dict__.get("embedding_"))
+        execution, embedding = self._fit_inputs.execution, self.__dict__.get("embedding_")
+        P = self._distributions(X, self._fit_filters(), execution, embedding)
         return self._finish(P, self._informed(X, A), weights)
 
     def _fit_filters(self) -> FiltersOf:
@@ -191,7 +194,8 @@ class EmbeddingClassifier(GraphClassifier):
     @cached_property
     def embedding_(self) -> np.ndarray:
         """The embedding of every node, computed when it is first asked for if fit could do without."""
-        return self.embedder_._apply(self._kept_inputs().X, self._fit_filters())
+        fit = self._kept_inputs()
+        return self.embedder_._embed(fit.X, self._fit_filters(), fit.execution)
 
     @property
     def _uses_features(self) -> bool:
@@ -248,10 +252,10 @@ class EmbeddingClassifier(GraphClassifier):
         """Embed nodes by the transposed filter: (fᵀE)ᵀX with E the columns that pick them."""
         X = self._fit_inputs.X
         if self._rows_suffice():
-            return dense(X[nodes])
+            return np.asarray(dense(X[nodes]))
         ones = np.ones(len(nodes), X.dtype)
         E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
-        V = self.embedder_._adjoint(E, self._fit_filters())
+        V = self.embedder_._embed_adjoint(E, self._fit_filters(), self._fit_inputs.execution)
         return multiply(csr_array(X.T), V).T if issparse(X) else np.asarray(V.T @ X)
 
     def _rows(self, codes: np.ndarray, validation: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -303,28 +307,32 @@ class EmbeddingClassifier(GraphClassifier):
         labels = np.bincount(codes[codes != UNLABELLED], minlength=len(every))
         return np.asarray(weights * counts / labels)
 
-    def _distributions(self, X: Any, filters: FiltersOf, embedding: np.ndarray | None = None) -> np.ndarray:
+    def _distributions(
+        self, X: Any, filters: FiltersOf, execution: Execution, embedding: np.ndarray | None = None
+    ) -> np.ndarray:
         """Give the head's distributions over all classes, also those that only validation nodes have."""
         if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
             # the filter acts on rows and the head on columns: scores may be filtered instead of features
-            scores = self.embedder_._apply(multiply(X, self.head_.coef_.astype(X.dtype)), filters)
+            scores = multiply(X, self.head_.coef_.astype(X.dtype))
+            scores = self.embedder_._embed(scores, filters, execution)
             predicted = self.head_.distributions(scores + self.head_.intercept_)
         else:
-            U = self.embedder_._apply(X, filters) if embedding is None else embedding
+            U = self.embedder_._embed(X, filters, execution) if embedding is None else embedding
             predicted = self.head_.predict_proba(U)
         P = np.zeros((X.shape[0], len(self.classes_)), dtype=X.dtype)
         P[:, self.head_.classes_] = predicted
         return P
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        return self._distributions(X, self.embedder_._filters(A, X.dtype)), self._informed(X, A)
+        filters, execution = self.embedder_._filters(A, X.dtype), choose_execution(self.embedder_)
+        return self._distributions(X, filters, execution), self._informed(X, A)
 
     def _reach(self) -> int | None:
         return self.embedder_._reach()
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
         filters = Filters(A_hat)
-        return self._distributions(X, lambda k: filters)
+        return self._distributions(X, lambda k: filters, choose_execution(self.embedder_))
 
 
 def _class_weight_parameters(head: Any) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from gssl.methods._base import iterate, last
-from gssl.methods._embedder import FiltersOf, GraphEmbedder
-from gssl.methods._inputs import check_number, dense
-from gssl.operators import Mixture, add_scaled, mix
+from gssl.methods._embedder import GraphEmbedder
+from gssl.methods._execution import FiltersOf
+from gssl.methods._inputs import check_number
+from gssl.operators import Mixture, add_scaled, dense, mix
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,9 @@ class G2CN(GraphEmbedder):
         The centres, between 0 and 2.
     mix : float, default=0.5
         m, the part of the branch around ``b_high``.
+    backend : {"numba", "torch"}, default="numba"
+    device : str or torch.device, optional
+        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -78,6 +81,8 @@ class G2CN(GraphEmbedder):
         b_low: float = 0.0,
         b_high: float = 2.0,
         mix: float = 0.5,
+        backend: str = "numba",
+        device: Any = None,
     ) -> None:
         self.depth = depth
         self.step_low = step_low
@@ -85,6 +90,8 @@ class G2CN(GraphEmbedder):
         self.b_low = b_low
         self.b_high = b_high
         self.mix = mix
+        self.backend = backend
+        self.device = device
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -114,7 +121,7 @@ class G2CN(GraphEmbedder):
 
         yield from iterate(step, (X, None), range(1, self.depth + 1))
 
-    def _apply(self, X: Any, filters: FiltersOf) -> np.ndarray:
+    def _apply(self, X: Any, filters: FiltersOf) -> Any:
         if not self.depth:
             return dense(X, copy=True)
         total: Any = None
@@ -125,13 +132,13 @@ class G2CN(GraphEmbedder):
                 total *= branch.weight
             else:
                 add_scaled(total, branch.weight, U)
-        return np.asarray(total)
+        return total
 
-    def _adjoint(self, E: csr_array, filters: FiltersOf) -> np.ndarray:
+    def _adjoint(self, E: Any, filters: FiltersOf) -> Any:
         """Apply the filter itself: a polynomial of a symmetric matrix is symmetric."""
         return self._apply(E, filters)
 
-    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
+    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[Any]:
         branches = self._branches()
         runs = [self._run(branch, X, filters) for branch in branches]
         for states in zip(*runs, strict=True):

@@ -42,6 +42,9 @@ class GGC(StepwiseEmbedder):
         a sample never holds a real edge.
     random_state : int, Generator, RandomState or None, default=None
         Used only where negatives are sampled.
+    backend : {"numba", "torch"}, default="numba"
+    device : str or torch.device, optional
+        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -66,6 +69,8 @@ class GGC(StepwiseEmbedder):
         igc_decay: float = 0.5,
         negatives: Any = "complement",
         random_state: Any = None,
+        backend: str = "numba",
+        device: Any = None,
     ) -> None:
         self.depth = depth
         self.beta = beta
@@ -74,6 +79,8 @@ class GGC(StepwiseEmbedder):
         self.igc_decay = igc_decay
         self.negatives = negatives
         self.random_state = random_state
+        self.backend = backend
+        self.device = device
 
     def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
         half = (self._smooth(k) + self._sharp(k)) / 2.0

@@ -30,6 +30,9 @@ class GGCM(GGC):
         The part of the raw features.
     random_state : int, Generator, RandomState or None, default=None
         Used only where negatives are sampled.
+    backend : {"numba", "torch"}, default="numba"
+    device : str or torch.device, optional
+        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -58,8 +61,10 @@ class GGCM(GGC):
         negatives: Any = "complement",
         alpha: float = 0.15,
         random_state: Any = None,
+        backend: str = "numba",
+        device: Any = None,
     ) -> None:
-        super().__init__(depth, beta, decay, igc_beta, igc_decay, negatives, random_state)
+        super().__init__(depth, beta, decay, igc_beta, igc_decay, negatives, random_state, backend, device)
         self.alpha = alpha
 
     def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:

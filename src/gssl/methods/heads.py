@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from gssl.graph import warn_user
 from gssl.methods._balance import class_weights
 from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._inputs import check_features, check_number, dense, generator
+from gssl.methods._inputs import check_features, check_number, generator
 from gssl.methods._labels import UNLABELLED, encode_labels
-from gssl.operators import multiply, small_algebra, soft_labels
+from gssl.operators import dense, multiply, small_algebra, soft_labels
 
 
 class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):

@@ -8,10 +8,11 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from gssl.methods._base import iterate, last
-from gssl.methods._embedder import FiltersOf, GraphEmbedder
-from gssl.methods._inputs import check_number, dense
+from gssl.methods._embedder import GraphEmbedder
+from gssl.methods._execution import FiltersOf
+from gssl.methods._inputs import check_number
 from gssl.methods._local_depths import kept_local_depths
-from gssl.operators import Filters, Mixture, add_scaled, mix, normalized_adjacency
+from gssl.operators import Filters, Mixture, add_scaled, dense, mix, normalized_adjacency
 
 _SMOOTH = Mixture(smooth=1.0)
 
@@ -99,7 +100,7 @@ class NDLS(GraphEmbedder):
         yield _Sums(X, None, total)
         yield from iterate(step, _Sums(X, None, total), range(1, local.depths.max(initial=0) + 1))
 
-    def _apply(self, X: Any, filters: FiltersOf) -> np.ndarray:
+    def _apply(self, X: Any, filters: FiltersOf) -> Any:
         if not self.depth:
             return dense(X, copy=True)
         local: Any = filters(1)
@@ -133,7 +134,7 @@ class NDLS(GraphEmbedder):
         local: Any = filters(1)
         weights = self._weights(local.depths, E.dtype)
 
-        def step(V: np.ndarray, k: int) -> np.ndarray:
+        def step(V: Any, k: int) -> Any:
             add_scaled(V, 1.0, csr_array(diags_array(weights * (local.depths >= k)) @ E))
             return mix(local, V, _SMOOTH)
 
@@ -142,4 +143,4 @@ class NDLS(GraphEmbedder):
         if len(steps):
             V = last(iterate(step, V, steps))
         add_scaled(V, 1.0, csr_array(diags_array(weights + self.alpha) @ E))
-        return V
+        return np.asarray(V)

@@ -1,5 +1,6 @@
 """OGC: optimized graph convolution, guided by labels (Alg. 1)."""
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,8 @@ from gssl.graph import reached_nodes
 from gssl.methods._base import iterate, last
 from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._guided import DirectEmbedding, GuidedEmbedding, LabelSpaceEmbedding, lazy_powers
+from gssl.methods._execution import FiltersOf, check_backend, choose_execution
+from gssl.methods._guided import GuidedEmbedding, LabelSpaceEmbedding, lazy_powers
 from gssl.methods._inputs import check_number, generator
 from gssl.methods._known_rows import KnownRows
 from gssl.methods._labels import UNLABELLED
@@ -22,14 +24,15 @@ from gssl.operators import (
     Loss,
     Mixture,
     NormalizedAdjacency,
+    alike,
     classification_loss,
     mix,
     multiply,
     normalized_adjacency,
     residual,
     small_algebra,
-    smoothing_loss,
     soft_labels,
+    zeros,
 )
 
 # a step this often halved is no step
@@ -79,6 +82,24 @@ class _Fit:
     agreement: list[float]
     known: KnownRows
 
+    def replay(self, X: Any, filters: FiltersOf, columns: slice) -> Iterator[Any]:
+        """Yield some columns of the embeddings after each iteration."""
+
+        def step(U: Any, k: int) -> Any:
+            pull, W = self.pulls[k]
+            U = mix(filters(k), U, self.lazy)
+            U[self.anchors] -= alike(pull @ W[columns].T, U)
+            return U
+
+        return iterate(step, X, range(len(self.pulls)))
+
+    def smoothing_losses(self, X: Any, filters: FiltersOf, columns: slice) -> Any:
+        """Give tr(Uᵀ(I − Â)U) after each iteration, as one row, column by column."""
+        losses = zeros(X, n_rows=len(self.pulls))
+        for k, U in enumerate(self.replay(X, filters, columns)):
+            losses[k] = (U * mix(filters(k), U, Mixture(smooth=-1.0, keep=1.0))).sum(0)
+        return losses
+
 
 class OGC(GraphClassifier):
     r"""Smooth embeddings over the graph while labels guide them (Sect. 4.1, Alg. 1).
@@ -116,6 +137,11 @@ class OGC(GraphClassifier):
     priors : None, "labels", "uniform", dict or array-like of shape (c,), default=None
         The shares of the classes among the nodes that are predicted, if not those among the labels: the
         distributions, not the iteration, are corrected by the ratio of the two.
+    backend : {"numba", "torch"}, default="numba"
+        What passes over the graph; "torch" needs ``pip install gssl[torch]`` and gives the same numbers, up
+        to rounding.
+    device : str or torch.device, optional
+        Where torch computes; a GPU if there is one, else the CPU, if None.
 
     Attributes
     ----------
@@ -155,6 +181,8 @@ class OGC(GraphClassifier):
         patience: int = 2,
         random_state: Any = None,
         priors: Any = None,
+        backend: str = "numba",
+        device: Any = None,
     ) -> None:
         self.beta = beta
         self.eta_sup = eta_sup
@@ -166,6 +194,8 @@ class OGC(GraphClassifier):
         self.patience = patience
         self.random_state = random_state
         self.priors = priors
+        self.backend = backend
+        self.device = device
 
     def fit(self, X: Any, y: Any, *, adjacency: Any = None, anchors: Any = None) -> Self:
         """Learn embeddings and predictor together, and a distribution for every node.
@@ -187,7 +217,7 @@ class OGC(GraphClassifier):
         self
         """
         self._check_parameters()
-        X, A, codes = self._start(X, y, adjacency)
+        X, A, codes = self._start(X, y, adjacency, choose_execution(self))
         rng = generator(self.random_state)
         scale = _feature_scale(X)
         anchors_ = choose_anchors(anchors, codes, rng)
@@ -198,7 +228,8 @@ class OGC(GraphClassifier):
         A_hat = normalized_adjacency(A, X.dtype)
         bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
         W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
-        self.__dict__.pop("_replayed", None)  # of an earlier fit
+        for name in ("_replayed", "_smoothing"):
+            self.__dict__.pop(name, None)  # of an earlier fit
         known = KnownRows(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
         self._fit = _Fit(A_hat, Mixture.lazy(self.beta), anchors_, [], [], [], known)
         state = self._run(problem, W, self._gain() * self.eta_w / scale**2)
@@ -207,18 +238,22 @@ class OGC(GraphClassifier):
 
     def _run(self, problem: _Problem, W: np.ndarray, eta_w: float) -> _State:
         """Iterate from the predictor W on; the embeddings and their memory end with it."""
-        embedding = self._embedding(self._fit_inputs.X, self._fit.A_hat, problem)
+        X, A_hat, execution = self._fit_inputs.X, self._fit.A_hat, self._fit_inputs.execution
+        factored = self._label_space_pays(X, len(A_hat.indices), len(self.classes_))
+        filters = execution.filters(Filters(A_hat))
+        form: Any = LabelSpaceEmbedding if factored else execution.guided
+        embedding: GuidedEmbedding = form(X, filters, self.beta, problem.labelled, problem.anchors)
         scores = embedding.start(W)
         start = _State(W, eta_w, scores, scores.argmax(axis=1)[problem.watched])
         steps = iterate(lambda state, k: self._step(problem, embedding, state, k), start, self._ks())
-        with small_algebra() if isinstance(embedding, LabelSpaceEmbedding) else nullcontext():
+        with small_algebra() if factored else nullcontext():
             for state in steps:
                 self._fit.pulls.append((state.pull, state.W))
                 loss = classification_loss(state.scores[problem.labelled], problem.Y, self.loss)
                 self._fit.loss.append(loss)
                 self._fit.agreement.append(state.agreement)
-        if isinstance(embedding, DirectEmbedding) and len(problem.labelled) <= _KEPT * len(scores):
-            self._fit.known.of(problem.labelled, lambda nodes: embedding.U[nodes])
+        if not factored and len(problem.labelled) <= _KEPT * len(scores):
+            self._fit.known.of(problem.labelled, embedding.rows)
         return state
 
     def update_labels(self, y: Any) -> Self:
@@ -275,7 +310,8 @@ class OGC(GraphClassifier):
         """Give functions for rows of U and for UW: by its factors, unless U itself is there or cheaper."""
         X, fit = self._fit_inputs.X, self._fit
         # the embeddings are those of fit, whatever parameters have been set since
-        factors = LabelSpaceEmbedding(X, fit.A_hat, fit.lazy.smooth, fit.anchors, fit.anchors)
+        filters = self._fit_inputs.execution.filters(Filters(fit.A_hat))
+        factors = LabelSpaceEmbedding(X, filters, fit.lazy.smooth, fit.anchors, fit.anchors)
         factors.resume(fit.pulls)
         columns = n_rows + len(self.classes_)
         if "_replayed" in self.__dict__ or factors.n_hops * columns > self.n_iter_ * X.shape[1]:
@@ -285,36 +321,38 @@ class OGC(GraphClassifier):
     @property
     def embedding_(self) -> np.ndarray:
         """U after the last iteration."""
-        return self._replayed[0]
+        return np.asarray(self._replayed)
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
         """Losses and agreement after each iteration."""
-        _, smoothing = self._replayed
         return {
             "classification_loss": np.array(self._fit.loss),
-            "smoothing_loss": smoothing,
+            "smoothing_loss": self._smoothing,
             "agreement": np.array(self._fit.agreement),
         }
 
     @cached_property
-    def _replayed(self) -> tuple[np.ndarray, np.ndarray]:
-        """The embeddings and their smoothing loss, which predictions do not need and fit leaves out."""
-        X, fit = self._kept_inputs().X, self._fit
-        filters, losses = Filters(fit.A_hat), []
+    def _replayed(self) -> np.ndarray:
+        """The embeddings, which predictions do not need and fit leaves out."""
+        inputs, fit = self._kept_inputs(), self._fit
+        filters = Filters(fit.A_hat)
+        return inputs.execution.run(
+            lambda X, filters, columns: last(fit.replay(X, filters, columns)), inputs.X, lambda k: filters
+        )
 
-        def step(U: np.ndarray, k: int) -> np.ndarray:
-            pull, W = fit.pulls[k]
-            U = mix(filters, U, fit.lazy)
-            U[fit.anchors] -= pull @ W.T
-            losses.append(smoothing_loss(fit.A_hat, U))
-            return U
-
-        return last(iterate(step, X, range(self.n_iter_))), np.array(losses)
+    @cached_property
+    def _smoothing(self) -> np.ndarray:
+        """The smoothing loss of the embeddings after each iteration."""
+        inputs, fit = self._kept_inputs(), self._fit
+        filters = Filters(fit.A_hat)
+        by_column = inputs.execution.run(fit.smoothing_losses, inputs.X, lambda k: filters)
+        return np.asarray(by_column.sum(axis=1, dtype=np.float64))
 
     def _check_parameters(self) -> None:
         if self.loss not in ("squared", "cross_entropy"):
             raise ValueError(f'OGC: loss must be "squared" or "cross_entropy", not {self.loss!r}.')
+        check_backend(self)
         for name in ("beta", "decay", "tol"):
             check_number(self, name, low=0.0, high=1.0)
         for name in ("eta_sup", "eta_w"):
@@ -337,13 +375,6 @@ class OGC(GraphClassifier):
             watched=unlabelled if len(unlabelled) else labelled,
             eta_sup=self._gain() * self.eta_sup * scale**2,
         )
-
-    def _embedding(self, X: Any, A_hat: NormalizedAdjacency, problem: _Problem) -> Any:
-        """Choose the cheaper form of U."""
-        kind: Any = DirectEmbedding
-        if self._label_space_pays(X, len(A_hat.indices), len(self.classes_)):
-            kind = LabelSpaceEmbedding
-        return kind(X, A_hat, self.beta, problem.labelled, problem.anchors)
 
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         return n_classes if self._label_space_pays(X, A.nnz, n_classes) else int(X.shape[1])
@@ -401,7 +432,7 @@ class OGC(GraphClassifier):
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
         """Smooth the new graph as often as in fit; it has no labels that could guide the embeddings."""
-        filters, lazy = Filters(A_hat), Mixture.lazy(self.beta)
+        filters, lazy = choose_execution(self).filters(Filters(A_hat)), Mixture.lazy(self.beta)
         # smoothing acts on rows and W on columns: scores may be smoothed instead of embeddings
         scores = multiply(X, self.coef_.astype(X.dtype))
         scores = last(iterate(lambda Z, k: mix(filters, Z, lazy), scores, range(self.n_iter_)))

@@ -1,5 +1,7 @@
 """PPR: personalised PageRank of features, the propagation of APPNP (Gasteiger et al., 2019)."""
 
+from typing import Any
+
 from gssl.methods._inputs import check_number
 from gssl.methods._stepwise import StepwiseEmbedder
 from gssl.operators import Mixture
@@ -20,6 +22,9 @@ class PPR(StepwiseEmbedder):
         K, the number of steps.
     alpha : float, default=0.1
         The probability of coming back; 0 is plain convolution, :class:`gssl.SGC`.
+    backend : {"numba", "torch"}, default="numba"
+    device : str or torch.device, optional
+        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -35,9 +40,13 @@ class PPR(StepwiseEmbedder):
     (34, 34)
     """
 
-    def __init__(self, depth: int = 10, alpha: float = 0.1) -> None:
+    def __init__(
+        self, depth: int = 10, alpha: float = 0.1, backend: str = "numba", device: Any = None
+    ) -> None:
         self.depth = depth
         self.alpha = alpha
+        self.backend = backend
+        self.device = device
 
     def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
         step = Mixture.page_rank(self.alpha)

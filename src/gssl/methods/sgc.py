@@ -1,5 +1,7 @@
 """SGC: simple graph convolution (Wu et al., 2019)."""
 
+from typing import Any
+
 from gssl.methods._stepwise import StepwiseEmbedder
 from gssl.operators import Mixture
 
@@ -13,6 +15,9 @@ class SGC(StepwiseEmbedder):
     ----------
     depth : int, default=2
         K, the number of convolutions.
+    backend : {"numba", "torch"}, default="numba"
+    device : str or torch.device, optional
+        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -28,8 +33,10 @@ class SGC(StepwiseEmbedder):
     (34, 34)
     """
 
-    def __init__(self, depth: int = 2) -> None:
+    def __init__(self, depth: int = 2, backend: str = "numba", device: Any = None) -> None:
         self.depth = depth
+        self.backend = backend
+        self.device = device
 
     def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
         smooth = Mixture.lazy(1.0)

@@ -1,5 +1,7 @@
 """SSGC: simple spectral graph convolution, S²GC (Zhu and Koniusz, 2021)."""
 
+from typing import Any
+
 from gssl.methods.sgc import SGC
 
 
@@ -14,6 +16,9 @@ class SSGC(SGC):
         K, the number of convolutions.
     alpha : float, default=0.05
         The part of the raw features.
+    backend : {"numba", "torch"}, default="numba"
+    device : str or torch.device, optional
+        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -31,6 +36,8 @@ class SSGC(SGC):
 
     _multiscale = True
 
-    def __init__(self, depth: int = 16, alpha: float = 0.05) -> None:
-        super().__init__(depth)
+    def __init__(
+        self, depth: int = 16, alpha: float = 0.05, backend: str = "numba", device: Any = None
+    ) -> None:
+        super().__init__(depth, backend, device)
         self.alpha = alpha

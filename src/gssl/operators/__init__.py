@@ -1,6 +1,7 @@
 """One equation of the paper, one pure function: adjacency and embeddings in, embeddings out."""
 
 from gssl.operators._kernels.threads import get_threads, set_threads, small_algebra
+from gssl.operators.arrays import alike, dense, fetch, zeros
 from gssl.operators.convolution import NormalizedAdjacency, lazy_convolution, normalized_adjacency
 from gssl.operators.inverse import (
     Complement,
@@ -21,9 +22,12 @@ __all__ = [
     "NormalizedAdjacency",
     "Transitions",
     "add_scaled",
+    "alike",
     "classification_loss",
     "column_sums",
     "complement_negatives",
+    "dense",
+    "fetch",
     "get_threads",
     "inverse_convolution",
     "lazy_convolution",
@@ -41,4 +45,5 @@ __all__ = [
     "soft_labels",
     "supervised_embedding",
     "transitions",
+    "zeros",
 ]

@@ -60,7 +60,7 @@ class NormalizedAdjacency:
         return np.asarray(self.tocsr().toarray())
 
     def __matmul__(self, U: Any) -> np.ndarray:
-        return mix(Filters(self), U, Mixture(smooth=1.0))
+        return np.asarray(mix(Filters(self), U, Mixture(smooth=1.0)))
 
 
 def normalized_adjacency(

@@ -72,7 +72,7 @@ class Complement:
     def __matmul__(self, U: Any) -> np.ndarray:
         unweighted = np.empty(0, self.scale.dtype)
         A_hat = NormalizedAdjacency(self.indptr, self.indices, unweighted, self.scale)
-        return mix(Filters(A_hat, self), U, Mixture(sharp=1.0))
+        return np.asarray(mix(Filters(A_hat, self), U, Mixture(sharp=1.0)))
 
 
 def complement_negatives(A: csr_array, dtype: Any = None) -> Complement:

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.operators._kernels.threads import run_parts, split_rows
+from gssl.operators.arrays import alike
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,66 @@ class Filters:
 
     ``N_hat`` may be None where nothing is sharpened, a :class:`gssl.operators.Complement` of the same graph,
     which shares the pass over its edges, or a sampled CSR matrix, which needs a pass of its own; so does the
-    complement of a graph whose self-loops ``A_hat`` has and it has not.
+    complement of a graph whose self-loops ``A_hat`` has and it has not. A subclass may hold the same matrices
+    elsewhere and compute there: whoever mixes need not know.
     """
 
     A_hat: Any
     N_hat: Any = None
+
+    def mix(
+        self,
+        U: Any,
+        carried: Mixture,
+        *,
+        out: Any = None,
+        gathered: Mixture | None = None,
+        total: Any = None,
+        X: Any = None,
+    ) -> Any:
+        """Apply a mixture on all threads of this machine: see :func:`mix`."""
+        from gssl.operators._kernels import narrow, rows  # numba loads when something is computed
+
+        A_hat, N_hat = self.A_hat, self.N_hat
+        dtype = A_hat.scale.dtype
+        U = _readable(U, dtype)
+        sharpens = carried.sharp != 0.0 or (gathered is not None and gathered.sharp != 0.0)
+        # one graph with and without its self-loops: as many links, the same links
+        shared = sharpens and not issparse(N_hat) and len(N_hat.indices) == len(A_hat.indices)
+        out = np.empty(U.shape, dtype) if out is None else out
+        none = np.empty((0, 0), dtype)
+        t = N_hat.scale.astype(dtype, copy=False) if shared else none[0:0].reshape(0)
+        sums = column_sums(t, U).astype(dtype) if shared else t
+        graph = (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale, t, sums)
+        p, q = carried.coefficients, (gathered or Mixture()).coefficients
+        if issparse(U):
+            loop: Any = rows.mix_sparse(dtype.char)
+            given: Any = (
+                U.indptr.astype(np.int64, copy=False),
+                U.indices.astype(np.int32, copy=False),
+                U.data,
+            )
+            width = max(1, U.nnz // max(1, U.shape[0]))
+        else:
+            width = U.shape[1]
+            narrow_enough = 0 < width <= narrow.NARROW
+            loop = (
+                narrow.mix_narrow(dtype.char, width, shared) if narrow_enough else rows.mix_dense(dtype.char)
+            )
+            given = (U,)
+        bounds = A_hat.parts(width)
+        addition = none if total is None else total
+        run_parts(
+            lambda k: loop(bounds[k], bounds[k + 1], *graph, *given, p, q, out, addition), len(bounds) - 1
+        )
+        if sharpens and not shared:
+            _add_apart(N_hat, U, carried.sharp, out)
+            if gathered is not None and total is not None:
+                _add_apart(N_hat, U, gathered.sharp, total)
+        add_scaled(out, carried.restart, X)
+        if gathered is not None and total is not None:
+            add_scaled(total, gathered.restart, X)
+        return out
 
 
 def mix(
@@ -77,11 +133,11 @@ def mix(
     U: Any,
     carried: Mixture,
     *,
-    out: np.ndarray | None = None,
+    out: Any = None,
     gathered: Mixture | None = None,
-    total: np.ndarray | None = None,
+    total: Any = None,
     X: Any = None,
-) -> np.ndarray:
+) -> Any:
     r"""Apply a mixture to embeddings, and add another one to a running total, in one pass over the graph.
 
     .. math:: (c_1 \hat A + c_2 \hat N + c_3 I) U + c_4 X
@@ -114,43 +170,10 @@ def mix(
     array([[0.5],
            [0.5]])
     """
-    from gssl.operators._kernels import narrow, rows  # numba loads when something is computed
-
-    A_hat, N_hat = filters.A_hat, filters.N_hat
-    dtype = A_hat.scale.dtype
-    U = _readable(U, dtype)
-    sharpens = carried.sharp != 0.0 or (gathered is not None and gathered.sharp != 0.0)
-    # one graph with and without its self-loops: as many links, the same links
-    shared = sharpens and not issparse(N_hat) and len(N_hat.indices) == len(A_hat.indices)
-    out = np.empty(U.shape, dtype) if out is None else out
-    none = np.empty((0, 0), dtype)
-    t = N_hat.scale.astype(dtype, copy=False) if shared else none[0:0].reshape(0)
-    sums = column_sums(t, U).astype(dtype) if shared else t
-    graph = (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale, t, sums)
-    p, q = carried.coefficients, (gathered or Mixture()).coefficients
-    if issparse(U):
-        loop: Any = rows.mix_sparse(dtype.char)
-        given: Any = (U.indptr.astype(np.int64, copy=False), U.indices.astype(np.int32, copy=False), U.data)
-        width = max(1, U.nnz // max(1, U.shape[0]))
-    else:
-        width = U.shape[1]
-        narrow_enough = 0 < width <= narrow.NARROW
-        loop = narrow.mix_narrow(dtype.char, width, shared) if narrow_enough else rows.mix_dense(dtype.char)
-        given = (U,)
-    bounds = A_hat.parts(width)
-    addition = none if total is None else total
-    run_parts(lambda k: loop(bounds[k], bounds[k + 1], *graph, *given, p, q, out, addition), len(bounds) - 1)
-    if sharpens and not shared:
-        _add_apart(N_hat, U, carried.sharp, out)
-        if gathered is not None and total is not None:
-            _add_apart(N_hat, U, gathered.sharp, total)
-    add_scaled(out, carried.restart, X)
-    if gathered is not None and total is not None:
-        add_scaled(total, gathered.restart, X)
-    return out
+    return filters.mix(U, carried, out=out, gathered=gathered, total=total, X=X)
 
 
-def add_scaled(U: np.ndarray, weight: float, X: Any) -> None:
+def add_scaled(U: Any, weight: float, X: Any) -> None:
     r"""Add features to embeddings in place, :math:`U \leftarrow U + wX`, without a dense copy of X.
 
     Parameters
@@ -207,17 +230,17 @@ def column_sums(t: np.ndarray, U: Any) -> np.ndarray:
     return np.asarray(parts.sum(axis=0))
 
 
-def multiply(X: Any, V: np.ndarray) -> np.ndarray:
+def multiply(X: Any, V: np.ndarray) -> Any:
     """Multiply features with a narrow matrix, by rows on all threads where they are sparse.
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n, d)
+    X : ndarray, csr_array or tensor of shape (n, d)
     V : ndarray of shape (d, c)
 
     Returns
     -------
-    ndarray of shape (n, c)
+    ndarray or tensor of shape (n, c)
 
     Examples
     --------
@@ -225,7 +248,7 @@ def multiply(X: Any, V: np.ndarray) -> np.ndarray:
     array([[6.]])
     """
     if not issparse(X):
-        return np.asarray(X @ V)
+        return X @ alike(V, X)
     from gssl.operators._kernels import narrow, rows
 
     V = np.ascontiguousarray(V, dtype=X.dtype)

@@ -62,7 +62,7 @@ class LabelledRows:
 
     def gathered(self, V: np.ndarray) -> np.ndarray:
         """Give XV."""
-        return multiply(self.X, np.ascontiguousarray(V, dtype=self.X.dtype))
+        return np.asarray(multiply(self.X, np.ascontiguousarray(V, dtype=self.X.dtype)))
 
     def spread(self, V: np.ndarray) -> np.ndarray:
         """Give XᵀV."""

@@ -1,0 +1,141 @@
+"""How the passes of a method over its graph are executed: where, and how many columns at a time.
+
+A method writes its equations once, as loops over :func:`gssl.operators.mix` on arrays of any kind (see
+:mod:`gssl.operators.arrays`). An execution runs these loops: in memory on all threads (:class:`InMemory`), or
+in another room that is found by name when somebody asks for it, because methods import from no room below.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+
+from gssl.methods._guided import DirectEmbedding, GuidedEmbedding
+from gssl.operators import Filters
+
+FiltersOf = Callable[[int], Filters]
+# takes columns of X, the matrices of each iteration, and which columns of the whole X they are
+Task = Callable[[Any, FiltersOf, slice], Any]
+
+# an execution by name: the module that has a function ``execution(…) -> Execution``
+_MODULES = {
+    "torch": "gssl.torch.execution",
+    "slabs": "gssl.scale.local",
+    "dask": "gssl.scale.cluster",
+}
+# those that a method may be told to use by its parameter ``backend``
+BACKENDS = ("numba", "torch")
+
+
+class Execution(Protocol):
+    """What methods ask of whoever runs their loops.
+
+    It stays with what a fit leaves behind, for the embeddings that somebody asks for later, so it must
+    survive pickling.
+    """
+
+    def filters(self, filters: Filters) -> Filters:
+        """Give the same matrices where this execution computes.
+
+        With them ``mix`` still takes arrays and gives arrays, which is meant for narrow ones, such as scores.
+        """
+
+    def run(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
+        """Give ``task(X, filters, columns)``, all columns at once, or some at a time and then side by side.
+
+        A task treats columns independently and gives as many as it was given, with any number of rows.
+        """
+
+    def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
+        """Give everything that a task yields, which must be arrays of their own."""
+
+    def guided(
+        self, X: Any, filters: Filters, beta: float, labelled: np.ndarray, anchors: np.ndarray
+    ) -> GuidedEmbedding:
+        """Hold the embeddings of OGC, all d columns of them."""
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """The default: all columns at once, in memory, on all threads."""
+
+    def filters(self, filters: Filters) -> Filters:
+        """Give the matrices as they are."""
+        return filters
+
+    def run(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
+        """Run a task on all columns."""
+        return np.asarray(task(X, filters, slice(0, X.shape[1])))
+
+    def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
+        """Run a task that yields on all columns."""
+        yield from task(X, filters, slice(0, X.shape[1]))
+
+    def guided(
+        self, X: Any, filters: Filters, beta: float, labelled: np.ndarray, anchors: np.ndarray
+    ) -> GuidedEmbedding:
+        """Keep U itself."""
+        return DirectEmbedding(X, filters, beta, labelled, anchors)
+
+
+def choose_execution(estimator: Any, *, memory_budget: Any = None, client: Any = None) -> Execution:
+    """Choose how a method runs: as its parameters say, or as one fit asks for.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its ``backend`` and ``device`` count, if it has them.
+    memory_budget : optional
+        Of one fit: how much memory its columns may take.
+    client : optional
+        Of one fit: the cluster that it is to run on.
+
+    Returns
+    -------
+    Execution
+
+    Examples
+    --------
+    >>> import gssl
+    >>> choose_execution(gssl.SGC())
+    InMemory()
+    """
+    backend = getattr(estimator, "backend", "numba")
+    check_backend(estimator)
+    if backend != "numba" and not (memory_budget is None and client is None):
+        raise ValueError(
+            f'{type(estimator).__name__}: memory_budget and client are for backend="numba", not {backend!r}.'
+        )
+    if client is not None:
+        return _find("dask", client=client, memory_budget=memory_budget)
+    if memory_budget is not None:
+        return _find("slabs", memory_budget=memory_budget)
+    return InMemory() if backend == "numba" else _find(backend, device=estimator.device)
+
+
+def check_backend(estimator: Any) -> None:
+    """Refuse a backend that there is not, and a device without one.
+
+    Examples
+    --------
+    >>> import gssl
+    >>> check_backend(gssl.SGC(backend="abacus"))
+    Traceback (most recent call last):
+        ...
+    ValueError: SGC: backend must be "numba" or "torch", not 'abacus'.
+    """
+    backend, device = getattr(estimator, "backend", "numba"), getattr(estimator, "device", None)
+    if not isinstance(backend, str) or backend not in BACKENDS:
+        names = " or ".join(f'"{name}"' for name in BACKENDS)
+        raise ValueError(f"{type(estimator).__name__}: backend must be {names}, not {backend!r}.")
+    if device is not None and backend == "numba":
+        raise ValueError(
+            f'{type(estimator).__name__}: device={device!r} needs backend="torch"; "numba" runs on the CPU.'
+        )
+
+
+def _find(name: str, **options: Any) -> Execution:
+    made: Execution = import_module(_MODULES[name]).execution(**options)
+    return made
