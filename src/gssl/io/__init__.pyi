@@ -7,6 +7,10 @@ from .embeddings import write_embeddings as write_embeddings
 from .features import Features as Features
 from .features import read_features as read_features
 from .frames import from_frames as from_frames
+from .graph_building import build_graph_store as build_graph_store
+from .graph_store import GraphStore as GraphStore
+from .graph_store import is_graph_store as is_graph_store
+from .graph_store import open_graph_store as open_graph_store
 from .labels import Labels as Labels
 from .labels import read_labels as read_labels
 from .matrices import from_scipy as from_scipy

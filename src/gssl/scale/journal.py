@@ -66,7 +66,9 @@ class Journal:
                 facts = json.loads(opened.metadata()["facts"])
                 return FinishedStep(opened.get_tensor("pull"), opened.get_tensor("W"), facts)
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} is no finished step: remove {self.folder.path} and run again.") from error
+            raise ValueError(
+                f"{path} is no finished step: remove {self.folder.path} and run again."
+            ) from error
 
 
 class FinishedSlabs:
