@@ -12,6 +12,7 @@ from gssl.cli.options import Place as _Place
 from gssl.cli.options import options as _options
 from gssl.cli.options import set_threads as _set_threads
 from gssl.cli.paper_commands import paper
+from gssl.cli.scale_commands import graph, plan
 
 _EMBEDDERS = ("deepwalk", "g2cn", "ggc", "ggcm", "ndls", "node2vec", "nograph", "ppr", "sgc", "ssgc")
 _METHODS = (
@@ -28,6 +29,7 @@ _METHODS = (
 _EDGES = click.option(
     "--edges", metavar="TABLE", help="Two columns of ids, and a weight if there is a third."
 )
+_GRAPH = click.option("--graph", metavar="STORE", help="In place of --edges: made by gssl graph build.")
 _LABELS = click.option("--labels", metavar="TABLE", help="An id and a label; no label: unknown.")
 _FEATURES = click.option(
     "--features", metavar="TABLE", help="An id and numbers or categories; long, list, .npy and .npz too."
@@ -64,7 +66,7 @@ def _start(options: dict[str, Any]) -> tuple[Any, Any]:
 
     talk = Talk(options.pop("quiet"), options.pop("verbose"))
     _set_threads(options.pop("threads"))
-    names = ("edges", "features", "labels", "text", "id_column", "knn", "normalize")
+    names = ("edges", "graph", "features", "labels", "text", "id_column", "knn", "normalize")
     columns = tuple(part.strip() for part in options.pop("edge_columns").split(",") if part.strip())
     return Inputs(**{name: options.pop(name, None) for name in names}, edge_columns=columns), talk
 
@@ -85,7 +87,7 @@ def app() -> None:
 
 
 @app.command()
-@_options(_EDGES, _LABELS, _FEATURES, _TEXT, _KNN)
+@_options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
 @click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
 @click.option("--report", type=_Place(), help="An HTML page of the run (extra: report).")
@@ -133,7 +135,7 @@ def classify(
 
 
 @app.command()
-@_options(_EDGES, _LABELS, _FEATURES, _TEXT, _KNN)
+@_options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="How many nodes.")
 @click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
@@ -156,7 +158,7 @@ def suggest(method: str, n: int, out: Path, seed: int, **options: Any) -> None:
 
 @app.command()
 @click.option("--model", type=_Place(), required=True, help="From gssl classify --save.")
-@_options(_EDGES, _FEATURES, _TEXT, _KNN)
+@_options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
 @click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
 @_options(_NAMES, _TALK)
 def predict(model: Path, out: Path, **options: Any) -> None:
@@ -173,7 +175,7 @@ def predict(model: Path, out: Path, **options: Any) -> None:
 
 
 @app.command()
-@_options(_EDGES, _FEATURES, _TEXT, _KNN)
+@_options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_EMBEDDERS), default="ggcm", show_default=True)
 @click.option("--depth", type=click.IntRange(min=0), help="Iterations; the method's own if not given.")
 @click.option("--out", type=_Place(), required=True, help=".parquet, .csv, .npy or .npz")
@@ -192,7 +194,7 @@ def embed(method: str, depth: int | None, out: Path, seed: int, **options: Any) 
 
 
 @app.command()
-@_options(_EDGES, _LABELS, _FEATURES, _TEXT, _KNN, _NAMES, _TALK)
+@_options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN, _NAMES, _TALK)
 def check(**options: Any) -> None:
     """Tell whether a graph is in order, and whether it helps, before anything is run.
 
@@ -273,3 +275,5 @@ def fetch(name: str) -> None:
 
 
 app.add_command(paper)
+app.add_command(graph)
+app.add_command(plan)

@@ -90,7 +90,7 @@ def clean_adjacency(adjacency: Any) -> tuple[csr_array, CleaningReport]:
     >>> report
     CleaningReport(self_loops=1, duplicates=0, asymmetric=1, zeros=0)
     """
-    if _is_declared(adjacency):
+    if is_declared(adjacency):
         return adjacency, CleaningReport(0, 0, 0, 0)
     simple, self_loops, duplicates, zeros = simplify(adjacency)
     asymmetric = len(asymmetric_pairs(simple))
@@ -125,12 +125,19 @@ def declare_simple(A: csr_array) -> csr_array:
     True
     """
     A._declared_simple = True
-    if not _is_declared(A):
+    if not is_declared(A):
         raise ValueError("an adjacency can be vouched for only while its arrays are read-only.")
     return A
 
 
-def _is_declared(adjacency: Any) -> bool:
+def is_declared(adjacency: Any) -> bool:
+    """Tell whether somebody vouched for an adjacency: see :func:`declare_simple`.
+
+    Examples
+    --------
+    >>> is_declared(csr_array((2, 2)))
+    False
+    """
     return bool(
         isinstance(adjacency, csr_array)
         and getattr(adjacency, "_declared_simple", False)
@@ -154,7 +161,7 @@ def simplify(adjacency: Any) -> tuple[csr_array, int, int, int]:
     (array([[0., 2.],
            [0., 0.]]), 1)
     """
-    if _is_declared(adjacency):
+    if is_declared(adjacency):
         return adjacency, 0, 0, 0
     given = read_matrix(adjacency, "the adjacency")
     if given.shape[0] != given.shape[1]:

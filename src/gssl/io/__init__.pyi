@@ -4,6 +4,9 @@ from .edges import Edges as Edges
 from .edges import read_edges as read_edges
 from .embeddings import EMBEDDINGS as EMBEDDINGS
 from .embeddings import write_embeddings as write_embeddings
+from .feature_slabs import FeatureSlabs as FeatureSlabs
+from .feature_slabs import build_feature_slabs as build_feature_slabs
+from .feature_slabs import open_feature_slabs as open_feature_slabs
 from .features import Features as Features
 from .features import read_features as read_features
 from .frames import from_frames as from_frames
@@ -29,6 +32,7 @@ from .predictions import write_predictions as write_predictions
 from .problem import Problem as Problem
 from .problem import assemble as assemble
 from .source import open_table as open_table
+from .stored_problem import join_store as join_store
 from .table_files import TABLES as TABLES
 from .table_files import check_suffix as check_suffix
 from .table_files import write_columns as write_columns

@@ -113,11 +113,8 @@ class Filters:
                 narrow.mix_narrow(dtype.char, width, shared) if narrow_enough else rows.mix_dense(dtype.char)
             )
             given = (U,)
-        bounds = A_hat.parts(width)
         addition = none if total is None else total
-        run_parts(
-            lambda k: loop(bounds[k], bounds[k + 1], *graph, *given, p, q, out, addition), len(bounds) - 1
-        )
+        A_hat.each_part(lambda i, j: loop(i, j, *graph, *given, p, q, out, addition), width)
         if sharpens and not shared:
             _add_apart(N_hat, U, carried.sharp, out)
             if gathered is not None and total is not None:
