@@ -14,9 +14,8 @@ def test_a_graph_on_disk_gives_the_predictions_of_its_tables(graph, run, classif
     wanted = classify(features=features, more=more)
     result = run("graph", "build", "--edges", "e.csv", "--out", "web.graph", "--memory", "500MB")
     assert "30 nodes and 60 edges: web.graph" in result.output
-    assert (
-        classify(edges=None, features=features, out="q.csv", more=[*more, "--graph", "web.graph"]) == wanted
-    )
+    more += ["--graph", "web.graph"]
+    assert classify(edges=None, features=features, out="q.csv", more=more) == wanted
 
 
 def test_nodes_in_the_order_of_a_table(graph, run):
