@@ -103,6 +103,31 @@ def test_classifiers_predict_the_same_within_a_budget(blocks, embedder, labels):
     np.testing.assert_allclose(found.embedding_, plain.embedding_, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("method", [gssl.LabelPropagation(), gssl.LabelSpreading()], ids=_name)
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_labels_spread_the_same_however_classes_are_cut(blocks, method, width, monkeypatch):
+    _, y, A = blocks
+    plain = method.fit(None, y, adjacency=A)
+    distributions, n_iter = plain.label_distributions_, plain.n_iter_
+    for module in ("label_propagation", "label_spreading"):
+        monkeypatch.setattr(
+            f"gssl.methods.{module}.choose_execution",
+            lambda self, **_: LocalExecution("1GB", width=width),
+            raising=False,
+        )
+    found = method.fit(None, y, adjacency=A)
+    assert found.n_iter_ == n_iter
+    np.testing.assert_allclose(found.label_distributions_, distributions, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", [gssl.LabelPropagation(), gssl.LabelSpreading()], ids=_name)
+def test_labels_spread_the_same_within_a_budget(blocks, method):
+    _, y, A = blocks
+    distributions = method.fit(None, y, adjacency=A).label_distributions_
+    found = method.fit(None, y, adjacency=A, memory_budget="300kB")
+    np.testing.assert_allclose(found.label_distributions_, distributions, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("method", ["OGC", "GGCM", "EmbeddingClassifier"])
 def test_features_and_graph_may_stay_in_files(blocks, tmp_path, order, method):

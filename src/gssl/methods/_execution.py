@@ -117,6 +117,9 @@ class InMemory:
         return DirectEmbedding(X, filters, beta, labelled, anchors)
 
 
+IN_MEMORY = InMemory()
+
+
 def open_journal(execution: Execution, *inputs: Any) -> Journal:
     """Open what an execution has written down of an earlier run with the same inputs, if it writes anything.
 

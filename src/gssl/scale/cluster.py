@@ -28,7 +28,7 @@ class ClusterExecution(SlabExecution):
     Parameters
     ----------
     client : distributed.Client
-        Used as it is. It does not survive a pickle: an unpickled model computes on one machine.
+        Used as it is. It does not survive a pickle: an unpickled model computes on its own machine.
     memory_budget : number or str, optional
         For what each worker holds. Columns are shared out evenly if None.
     resume : path, optional
@@ -65,7 +65,8 @@ class ClusterExecution(SlabExecution):
 
     def run(self, task: Callable[..., Any], X: Any, filters: Any) -> np.ndarray:
         """Run a task on every slab, one at a time on each worker."""
-        if self._client is None:
+        if self._client is None or self._client.status != "running":
+            # what is asked for when the cluster has gone is computed here
             return LocalExecution(self.budget).run(task, X, filters)
         team = self.team()
         n, d = X.shape

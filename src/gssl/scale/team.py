@@ -119,8 +119,8 @@ class Team:
                 losses[s] += 1
                 if losses[s] > _LOSSES:
                     raise RuntimeError(
-                        f"slab {s} has lost its worker {losses[s]} times: look into the workers' logs, perhaps "
-                        f"a slab is too much for their memory, then run again{self._keep}."
+                        f"slab {s} has lost its worker {losses[s]} times: look into the workers' logs, for "
+                        f"it may be too much for their memory, then run again{self._keep}."
                     )
                 self.assign([s])
                 revive(s)
