@@ -104,6 +104,12 @@ def app() -> None:
     metavar="P",
     help="No label where the confidence is below P.",
 )
+@click.option("--memory", metavar="SIZE", help="Keep to so much memory, such as 4GB; the rest goes to disk.")
+@click.option(
+    "--dask", metavar="ADDRESS", help="Run on the workers of a Dask scheduler, such as tcp://host:8786."
+)
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Run in N processes here.")
+@click.option("--resume", type=_Place(), metavar="FOLDER", help="Keep finished work, and go on from it.")
 @_options(_NAMES, _SEED, _TALK)
 def classify(
     method: str,
@@ -114,6 +120,10 @@ def classify(
     calibrate: bool | None,
     abstain: float | None,
     seed: int,
+    memory: str | None,
+    dask: str | None,
+    workers: int | None,
+    resume: Path | None,
     **options: Any,
 ) -> None:
     """Give every node of a graph a label.
@@ -125,13 +135,18 @@ def classify(
       gssl classify --features docs.csv --text abstract --knn 10 --labels l.csv --out p.csv
       gssl classify --edges "SELECT a, b FROM 'links.parquet' WHERE year > 2020"
                     --labels l.csv --out p.csv --report r.html --save m.gssl
+      gssl classify --edges e.parquet --features x.npy --labels l.csv --out p.parquet
+                    --method ogc --memory 8GB --resume run/
     """
     from gssl.cli.classify import Choice, Outputs, run_classify
+    from gssl.cli.machines import Machines
 
     if options["labels"] is None:
         raise ValueError("there are no labels: give --labels, a table of an id and a label.")
     inputs, talk = _start(options)
-    run_classify(inputs, Outputs(out, report, save, truth), Choice(method, seed, calibrate, abstain), talk)
+    machines = Machines(memory, dask, workers, resume)
+    choice = Choice(method, seed, calibrate, abstain)
+    run_classify(inputs, Outputs(out, report, save, truth), choice, talk, machines)
 
 
 @app.command()

@@ -96,7 +96,7 @@ def blocks(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
     """
     n, d = X.shape
     root = _root(X)
-    if root is None:
+    if root is None or not X.size:
         yield slice(0, n), slice(0, d)
         return
     by_columns = X.flags.f_contiguous and not X.flags.c_contiguous

@@ -4,6 +4,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gssl.methods._guided import Pulls
+
 
 class Crew(Protocol):
     """Whoever holds the slabs of U and moves them: a disk's worth of them, or a cluster of workers."""
@@ -19,6 +21,9 @@ class Crew(Protocol):
 
     def rows(self, nodes: np.ndarray) -> np.ndarray:
         """Give rows of U."""
+
+    def resume(self, pulls: Pulls) -> None:
+        """Bring every slab to where steps have led that were taken before."""
 
 
 class SlabEmbedding:
@@ -58,3 +63,7 @@ class SlabEmbedding:
     def rows(self, nodes: np.ndarray) -> np.ndarray:
         """Give rows of U as it is now."""
         return self._crew.rows(nodes)
+
+    def resume(self, pulls: Pulls, scores: np.ndarray) -> None:
+        """Come to where steps have led that were taken before."""
+        self._crew.resume(pulls)

@@ -1,23 +1,14 @@
 """What a run has finished, in a folder that survives it: steps of OGC, and slabs of embeddings."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from gssl.methods._execution import FinishedStep
 from gssl.scale.files import RunFolder
-
-
-@dataclass(frozen=True)
-class FinishedStep:
-    """A step of OGC: its pull on the anchors, the predictor after it, and numbers to go on with."""
-
-    pull: np.ndarray
-    W: np.ndarray
-    facts: dict[str, float]
 
 
 class Journal:
@@ -66,9 +57,7 @@ class Journal:
                 facts = json.loads(opened.metadata()["facts"])
                 return FinishedStep(opened.get_tensor("pull"), opened.get_tensor("W"), facts)
         except (SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{path} is no finished step: remove {self.folder.path} and run again."
-            ) from error
+            raise ValueError(f"{path} is damaged: remove {self.folder.path} and run again.") from error
 
 
 class FinishedSlabs:
@@ -84,7 +73,7 @@ class FinishedSlabs:
     Examples
     --------
     >>> slabs = FinishedSlabs(RunFolder(), "abc", 4)
-    >>> slabs.finish(0, 10)
+    >>> slabs.finish(0, 10, "<f4")
     >>> again = FinishedSlabs(slabs.folder, "abc", 7)
     >>> again.width, again.done, again.n_rows
     (4, [0], 10)
@@ -93,15 +82,16 @@ class FinishedSlabs:
     def __init__(self, folder: RunFolder, identity: str, width: int) -> None:
         self.folder = folder
         self.width = int(claim(folder, {"identity": identity, "width": width})["width"])
-        found = folder.read_json("done.json") or {"slabs": [], "rows": 0}
+        found = folder.read_json("done.json") or {"slabs": [], "rows": 0, "dtype": "<f4"}
         self.done: list[int] = found["slabs"]
         self.n_rows: int = found["rows"]
+        self.dtype: str = found["dtype"]
 
-    def finish(self, slab: int, n_rows: int) -> None:
-        """Write down that a slab is done."""
+    def finish(self, slab: int, n_rows: int, dtype: str) -> None:
+        """Write down that a slab is done, and what the whole will look like."""
         self.done.append(slab)
-        self.n_rows = n_rows
-        self.folder.write_json("done.json", {"slabs": self.done, "rows": n_rows})
+        self.n_rows, self.dtype = n_rows, dtype
+        self.folder.write_json("done.json", {"slabs": self.done, "rows": n_rows, "dtype": dtype})
 
 
 def claim(folder: RunFolder, settings: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Where the slabs of a long run are between its steps: in memory where they fit, else in files."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,18 @@ class SlabsInMemory:
         self._spare = self._held.get(s)
         self._held[s] = U
 
-    def settle(self, step: int) -> None:
-        """Know that every slab has done a step."""
+    def settle(self) -> None:
+        """Know that every slab has done a step, and that it is written down."""
+
+    def recall(self, s: int, step: int, folder: RunFolder) -> None:
+        """Take a slab up from the file of a step."""
+        self._held[s] = folder.read_array(_name(s, step))
+
+    def snapshot(self, step: int, folder: RunFolder) -> None:
+        """Put all slabs into files."""
+        for s, U in self._held.items():
+            folder.write_array(_name(s, step), U)
+        forget_steps(folder, step)
 
 
 class SlabsOnDisk:
@@ -102,22 +113,55 @@ class SlabsOnDisk:
             return
         if s in self._files:
             self._old.append(self._files[s])
-        self._files[s] = self._folder.write_array(f"slab-{s:04}.{step:06}.npy", U)
+        self._files[s] = self._folder.write_array(_name(s, step), U)
 
-    def settle(self, step: int) -> None:
-        """Forget the files of the step before."""
+    def settle(self) -> None:
+        """Forget the files of the step before the last, which is written down."""
         for path in self._old:
             path.unlink(missing_ok=True)
         self._old = []
 
-    def recall(self, step: int) -> None:
-        """Take up the files of a step, and forget those of one that was not finished."""
-        for path in self._folder.path.glob("slab-*.npy"):
-            _, s, of = path.stem.replace(".", "-").split("-")
-            if int(of) == step:
-                self._files[int(s)] = path
-            else:
-                path.unlink(missing_ok=True)
+    def recall(self, s: int, step: int, folder: RunFolder) -> None:
+        """Take a slab up from the file of a step."""
+        self._files[s] = folder.path / _name(s, step)
+
+
+def last_whole_step(folder: RunFolder, n_slabs: int, at_most: int) -> int:
+    """Give the last step of which every slab has a file; 0 where there is none.
+
+    Examples
+    --------
+    >>> folder = RunFolder()
+    >>> _ = folder.write_array("slab-0000.000003.npy", np.eye(1))
+    >>> last_whole_step(folder, 1, at_most=5), last_whole_step(folder, 2, at_most=5)
+    (3, 0)
+    """
+    counts = Counter(_step(path) for path in folder.path.glob("slab-*.*.npy"))
+    return max((step for step, n in counts.items() if n == n_slabs and step <= at_most), default=0)
+
+
+def forget_steps(folder: RunFolder, but: int) -> None:
+    """Remove the files of all steps but one.
+
+    Examples
+    --------
+    >>> folder = RunFolder()
+    >>> _ = folder.write_array("slab-0000.000003.npy", np.eye(1))
+    >>> forget_steps(folder, but=4)
+    >>> list(folder.path.iterdir())
+    []
+    """
+    for path in folder.path.glob("slab-*.*.npy"):
+        if _step(path) != but:
+            path.unlink(missing_ok=True)
+
+
+def _name(s: int, step: int) -> str:
+    return f"slab-{s:04}.{step:06}.npy"
+
+
+def _step(path: Path) -> int:
+    return int(path.name.split(".")[1])
 
 
 def picked_rows(slabs: SlabsInMemory | SlabsOnDisk, s: int, nodes: np.ndarray) -> np.ndarray:

@@ -109,7 +109,7 @@ class CalibratedClassifier(GraphClassifier):
     def _unfitted(self) -> Any:
         return EmbeddingClassifier() if self.classifier is None else self.classifier
 
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, adjacency: Any = None, **options: Any) -> Self:
         """Fit the classifier to all labels, then again without some, and correct what it says.
 
         Parameters
@@ -120,6 +120,8 @@ class CalibratedClassifier(GraphClassifier):
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
+        **options
+            What else the classifier's fit takes, such as ``memory_budget``.
 
         Returns
         -------
@@ -135,9 +137,10 @@ class CalibratedClassifier(GraphClassifier):
             # what is odd about the graph is told at the end, once
             warnings.simplefilter("ignore", GraphWarning)
             self.classifier_ = clone(self._unfitted())
-            self.classifier_.fit(X, decode_labels(self.classes_, codes), adjacency=A)
+            self.classifier_.fit(X, decode_labels(self.classes_, codes), adjacency=A, **options)
         self.n_iter_ = self.classifier_.n_iter_
-        self._hide_labels(X, A)
+        # a fit without some labels is another one than that to be resumed
+        self._hide_labels(X, A, {name: value for name, value in options.items() if name != "resume"})
         P = self.calibration_(self.classifier_.label_distributions_)
         return self._finish(P, self.classifier_.informed_)
 
@@ -151,7 +154,7 @@ class CalibratedClassifier(GraphClassifier):
         check_number(self, "folds", low=2, whole=True)
         check_number(self, "random_state", low=0, whole=True)
 
-    def _hide_labels(self, X: Any, A: csr_array | None) -> None:
+    def _hide_labels(self, X: Any, A: csr_array | None, options: dict[str, Any]) -> None:
         if np.bincount(self._fit_codes[self._fit_codes != UNLABELLED]).max() < 2:
             warn_user(
                 "the confidence is not calibrated: every class has one label only, so none can be hidden; "
@@ -160,7 +163,7 @@ class CalibratedClassifier(GraphClassifier):
             self.held_out_distributions_ = np.empty((0, len(self.classes_)))
             self.held_out_codes_ = np.empty(0, dtype=np.int64)
             return
-        found = held_out_distributions(self.classifier_, X, A, self.folds, self.random_state)
+        found = held_out_distributions(self.classifier_, X, A, self.folds, self.random_state, **options)
         self.held_out_distributions_, self.held_out_codes_ = found.distributions, found.codes
 
     @cached_property

@@ -25,7 +25,7 @@ class HeldOutDistributions:
 
 
 def held_out_distributions(
-    model: Any, X: Any, adjacency: Any, n_folds: int = 5, random_state: int = 0
+    model: Any, X: Any, adjacency: Any, n_folds: int = 5, random_state: int = 0, **options: Any
 ) -> HeldOutDistributions:
     """Hide a part of the labels of a fitted classifier at a time and ask it about them; nodes and edges stay.
 
@@ -42,6 +42,8 @@ def held_out_distributions(
         Fewer are made where there are fewer labels to hide.
     random_state : int, default=0
         Draws the folds.
+    **options
+        Of each fit, where there are any.
 
     Returns
     -------
@@ -65,17 +67,18 @@ def held_out_distributions(
     folds = cheap if is_cheap else label_folds(codes, n_folds, random_state)
     for hidden in folds:
         said = model._distributions_without(hidden)
-        P[hidden] = _refitted(model, X, adjacency, hidden) if said is None else said
+        P[hidden] = _refitted(model, X, adjacency, hidden, options) if said is None else said
     nodes = np.sort(np.concatenate(folds))
     return HeldOutDistributions(nodes, codes[nodes], P[nodes])
 
 
-def _refitted(model: Any, X: Any, adjacency: Any, hidden: np.ndarray) -> np.ndarray:
+def _refitted(model: Any, X: Any, adjacency: Any, hidden: np.ndarray, options: dict[str, Any]) -> np.ndarray:
     masked = model._fit_codes.copy()
     masked[hidden] = UNLABELLED
     with warnings.catch_warnings():
         # what is odd about the graph was told when the model was fitted
         warnings.simplefilter("ignore", GraphWarning)
         # in the caller's own labels, by which weights and priors may be given
-        fitted = clone(model).fit(X, decode_labels(model.classes_, masked), adjacency=adjacency)
+        labels = decode_labels(model.classes_, masked)
+        fitted = clone(model).fit(X, labels, adjacency=adjacency, **options)
     return np.asarray(fitted.label_distributions_[hidden])
