@@ -52,7 +52,7 @@ PAPERS = ["plan", "--nodes", "111e6", "--edges", "1.6e9", "--features", "128", "
 
 def test_a_plan_is_told_in_plain_numbers(run):
     told = run(*PAPERS, "--memory", "64GB", "--bandwidth", "10GB").stdout
-    assert "memory per worker   43.2 GB" in told
+    assert "memory per worker   43.3 GB" in told
     assert "1 slab of 16 per worker" in told
     assert "16 over the graph by each worker" in told
     assert "at 10.0 GB/s per worker (given)" in told

@@ -267,3 +267,28 @@ def test_the_manifest_tells_what_is_there(write, tmp_path):
     assert (told["nodes"], told["edges"], told["weighted"]) == (2, 1, False)
     assert told["facts"]["self_loops"] == 1
     assert told["facts"]["two_way"] == 1
+
+
+BOUNDED = """
+import re, sys
+from pathlib import Path
+from gssl.io import build_graph_store
+build_graph_store(sys.argv[1], sys.argv[2], memory_budget="400MB", threads=2)
+print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+def test_millions_of_edges_are_built_within_the_budget(tmp_path):
+    import duckdb
+
+    file = tmp_path / "e.csv"
+    duckdb.execute(
+        "COPY (SELECT 'user-' || hash(i) % 500000 AS source, 'user-' || hash(7 * i + 3) % 500000 AS target, "
+        f"1 + i % 3 AS weight FROM range(4000000) AS t(i)) TO '{file}'"
+    )
+    command = [sys.executable, "-c", BOUNDED, str(file), str(tmp_path / "store")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert 1024 * int(done.stdout) < 400e6
+    same(open_graph_store(tmp_path / "store"), assemble(read_edges(file)))

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+import gssl.scale.estimate as estimate_module
 from gssl.scale.estimate import METHODS, PROCESS, Job, estimate, measure_bandwidth
 
 PAPERS = {"nodes": 111_000_000, "edges": 1_600_000_000, "features": 128, "depth": 16}
@@ -51,14 +52,20 @@ def test_links_stay_in_files_where_they_do_not_fit():
 
 
 def test_what_does_not_fit_says_what_would():
-    message = r"1\.0 GB per worker is too little for 111,000,000 nodes: 4\.1 GB would do"
+    message = r"1\.0 GB per worker is too little for 111,000,000 nodes: 4\.7 GB would do"
     with pytest.raises(ValueError, match=message) as told:
         estimate(Job(**PAPERS), workers=8, memory=10**9, bandwidth=1e10)
-    least = 4.15e9
-    assert "17.7 GB with the whole graph in memory" in str(told.value)
+    least = 4.7e9
+    assert "18.2 GB with the whole graph in memory" in str(told.value)
     assert estimate(Job(**PAPERS), 8, int(least), 1e10).in_files
     with pytest.raises(ValueError, match="no plan for 'gcn'"):
         estimate(Job(**PAPERS, method="gcn"), 8, 10**12, 1e10)
+
+
+def test_a_plan_keeps_as_much_room_as_a_run_does():
+    from gssl.scale import local
+
+    assert estimate_module.RESERVED == local._BUFFERS
 
 
 def test_the_bandwidth_is_that_of_some_machine():

@@ -33,7 +33,7 @@ def plan_lines(job: Job, found: Estimate, workers: int) -> list[str]:
     --------
     >>> job = Job(nodes=10**6, edges=10**7, features=128, depth=16, method="sgc")
     >>> print(plan_lines(job, estimate(job, 2, 2 * 10**9, 1e10), 2)[1])
-    memory per worker   1.1 GB
+    memory per worker   1.2 GB
     """
     one = "1 worker" if workers == 1 else f"{workers} workers"
     slabs = "1 slab" if found.n_slabs == 1 else f"{found.n_slabs} slabs, one after the other,"

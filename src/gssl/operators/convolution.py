@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,8 @@ class NormalizedAdjacency:
         # a part belongs to the block in which its first entry lies
         block = self.indptr[bounds[:-1]] * size // _BLOCK_BYTES
         for first, last in _runs(block):
-            run_parts(lambda k, first=first: task(bounds[first + k], bounds[first + k + 1]), last - first)
+            cuts = bounds[first : last + 1]
+            run_parts(partial(_run_part, task, cuts), last - first)
             for array in mapped:
                 forget_pages(array)
 
@@ -160,6 +162,10 @@ def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0) -> A
     return mix(Filters(A_hat), U, Mixture.lazy(beta))
 
 
+def _run_part(task: Callable[[int, int], Any], cuts: np.ndarray, k: int) -> None:
+    task(cuts[k], cuts[k + 1])
+
+
 def _is_unweighted(A: csr_array) -> bool:
     # a graph in files has one number that stands for all of its weights
     data = A.data[:1] if A.data.strides == (0,) else A.data
@@ -168,7 +174,7 @@ def _is_unweighted(A: csr_array) -> bool:
 
 def _degrees(A: csr_array) -> np.ndarray:
     if A.data.strides == (0,) and _is_unweighted(A):
-        return np.diff(A.indptr).astype(np.float64)
+        return np.asarray(np.diff(A.indptr), dtype=np.float64)
     return np.asarray(A.sum(axis=1, dtype=np.float64))
 
 

@@ -10,8 +10,10 @@ import numpy as np
 
 from gssl.scale.plan import Load, plan_slabs, write_size
 
-# Python with the libraries that a run has loaded
-PROCESS = 230 * 10**6
+# Python with the libraries that a run has loaded, and blocks on their way from files
+PROCESS = 300 * 10**6
+# arrays of a slab's size for which a run keeps room when it chooses the width, whatever the method
+RESERVED = 5
 # what a graph in files has in memory of its links
 _BLOCK = 1 << 26
 _SINGLE, _DOUBLE, _LINE = 4, 8, 64
@@ -68,6 +70,11 @@ class Job:
         if self.method not in METHODS:
             raise ValueError(f"there is no plan for {self.method!r}: choose one of {', '.join(METHODS)}.")
         return METHODS[self.method]
+
+    @property
+    def reserved(self) -> int:
+        """Arrays for which there must be room."""
+        return self.kind.buffers if self.kind.guided else RESERVED
 
     @property
     def column_bytes(self) -> int:
@@ -152,37 +159,42 @@ def estimate(job: Job, workers: int, memory: int, bandwidth: float, disk_bandwid
     (64, 1, 16, False)
     """
     share = -(-job.features // workers)
-    in_files = False
-    try:
-        width = _width(job, share, memory, job.link_bytes)
-    except ValueError:
-        in_files = True
+    found = []
+    for in_files in (False, True):
         try:
-            width = _width(job, share, memory, _BLOCK)
-        except ValueError as error:
-            raise ValueError(_does_not_fit(job, memory)) from error
+            width = _width(job, share, memory, _BLOCK if in_files else job.link_bytes)
+        except ValueError:
+            continue
+        found.append(_with_width(job, workers, width, in_files, (bandwidth, disk_bandwidth)))
+    if not found:
+        raise ValueError(_does_not_fit(job, memory))
+    # links in memory may leave room for so few columns that reading them from disk is quicker
+    return min(found, key=lambda plan: plan.seconds)
+
+
+def _with_width(job: Job, workers: int, width: int, in_files: bool, speeds: tuple[float, float]) -> Estimate:
+    share = -(-job.features // workers)
     n_slabs = -(-share // width)
     passes = job.depth * n_slabs
     held = (_BLOCK if in_files else job.link_bytes) + job.node_bytes
-    memory_used = PROCESS + held + job.kind.buffers * width * job.column_bytes
     one_pass = _pass_bytes(job, width)
     from_disk = passes * job.link_bytes if in_files else 0
     return Estimate(
         in_files=in_files,
         width=width,
         n_slabs=n_slabs,
-        memory=memory_used,
+        memory=PROCESS + held + job.kind.buffers * width * job.column_bytes,
         passes=passes,
         gathered=passes * one_pass,
         from_disk=from_disk,
         network=_network(job, workers),
         disk=_disk(job, n_slabs),
-        seconds=max(passes * one_pass / bandwidth, from_disk / disk_bandwidth),
+        seconds=max(passes * one_pass / speeds[0], from_disk / speeds[1]),
     )
 
 
 def _width(job: Job, share: int, memory: int, links: int) -> int:
-    load = Load(job.kind.buffers * job.column_bytes, PROCESS + links + job.node_bytes)
+    load = Load(job.reserved * job.column_bytes, PROCESS + links + job.node_bytes)
     return plan_slabs(share, load, memory).width
 
 
@@ -213,7 +225,7 @@ def _disk(job: Job, n_slabs: int) -> int:
 
 
 def _does_not_fit(job: Job, memory: int) -> str:
-    column = job.kind.buffers * job.column_bytes
+    column = job.reserved * job.column_bytes
     least = (PROCESS + _BLOCK + job.node_bytes + column) * 16 // 15
     whole = (PROCESS + job.link_bytes + job.node_bytes + column) * 16 // 15
     return (

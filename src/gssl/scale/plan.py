@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from gssl.graph import file_of
+
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {unit + "i": 1024**power for power, unit in enumerate("kmgt", start=1)}
 # columns that fill a cache line in single precision: wider slabs are cut at a multiple of it
 _LINE = 16
+# what is in memory at a time of an array of the graph that is a file
+_MAPPED = 1 << 26
 # blocks of rows in flight, and what Python itself takes while it works
 _REST = 1 << 26
 
@@ -128,7 +132,7 @@ def spread_slabs(n_columns: int, n_workers: int) -> SlabPlan:
 
 
 def graph_bytes(filters: Any) -> int:
-    """Count the bytes of the matrices of one iteration, arrays that they share once.
+    """Count the bytes of the matrices of one iteration, arrays that they share once, those in files hardly.
 
     Examples
     --------
@@ -142,7 +146,8 @@ def graph_bytes(filters: Any) -> int:
         for name in ("indptr", "indices", "weights", "scale", "data"):
             array = getattr(matrix, name, None)
             if isinstance(array, np.ndarray) and array.size:
-                arrays[array.__array_interface__["data"][0]] = array.nbytes
+                held = array.nbytes if file_of(array) is None else min(array.nbytes, _MAPPED)
+                arrays[array.__array_interface__["data"][0]] = held
     return sum(arrays.values())
 
 
