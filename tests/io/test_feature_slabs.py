@@ -6,6 +6,7 @@ import pytest
 
 from gssl.io import build_feature_slabs, build_graph_store, open_feature_slabs, read_features
 from gssl.io import feature_slabs as feature_slabs_module
+from gssl.scale.plan import SlabPlan
 
 
 @pytest.fixture
@@ -40,9 +41,7 @@ def test_the_numbers_in_the_order_of_the_store(store, frame, tmp_path, suffix, m
         np.save(file, frame.iloc[:, 1:].to_numpy())
         np.save(tmp_path / "f.ids.npy", frame["id"].to_numpy().astype(str))
     # three columns at a time
-    monkeypatch.setattr(
-        feature_slabs_module, "plan_slabs", lambda d, load, budget: feature_slabs_module.SlabPlan(d, 3)
-    )
+    monkeypatch.setattr(feature_slabs_module, "plan_slabs", lambda d, load, budget: SlabPlan(d, 3))
     slabs = build_feature_slabs(file, tmp_path / "x.npy", store)
     wanted = expected(file, store)
     assert slabs.matrix.tobytes("C") == wanted.tobytes("C")
