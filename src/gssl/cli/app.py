@@ -12,6 +12,7 @@ from gssl.cli.options import Place as _Place
 from gssl.cli.options import options as _options
 from gssl.cli.options import set_threads as _set_threads
 from gssl.cli.paper_commands import paper
+from gssl.cli.scale_commands import graph, plan
 
 _EMBEDDERS = ("deepwalk", "g2cn", "ggc", "ggcm", "ndls", "node2vec", "nograph", "ppr", "sgc", "ssgc")
 _METHODS = (
@@ -28,6 +29,7 @@ _METHODS = (
 _EDGES = click.option(
     "--edges", metavar="TABLE", help="Two columns of ids, and a weight if there is a third."
 )
+_GRAPH = click.option("--graph", metavar="STORE", help="In place of --edges: made by gssl graph build.")
 _LABELS = click.option("--labels", metavar="TABLE", help="An id and a label; no label: unknown.")
 _FEATURES = click.option(
     "--features", metavar="TABLE", help="An id and numbers or categories; long, list, .npy and .npz too."
@@ -70,7 +72,7 @@ def _start(options: dict[str, Any]) -> tuple[Any, Any]:
 
     talk = Talk(options.pop("quiet"), options.pop("verbose"))
     _set_threads(options.pop("threads"))
-    names = ("edges", "features", "labels", "text", "id_column", "knn", "normalize")
+    names = ("edges", "graph", "features", "labels", "text", "id_column", "knn", "normalize")
     columns = tuple(part.strip() for part in options.pop("edge_columns").split(",") if part.strip())
     return Inputs(**{name: options.pop(name, None) for name in names}, edge_columns=columns), talk
 
@@ -91,7 +93,7 @@ def app() -> None:
 
 
 @app.command()
-@_options(_EDGES, _LABELS, _FEATURES, _TEXT, _KNN)
+@_options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
 @click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
 @click.option("--report", type=_Place(), help="An HTML page of the run (extra: report).")
@@ -103,6 +105,12 @@ def app() -> None:
     help="Correct the confidence on hidden labels; by default where that is cheap, or with --abstain.",
 )
 @_ABSTAIN
+@click.option("--memory", metavar="SIZE", help="Keep to so much memory, such as 4GB; the rest goes to disk.")
+@click.option(
+    "--dask", metavar="ADDRESS", help="Run on the workers of a Dask scheduler, such as tcp://host:8786."
+)
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Run in N processes here.")
+@click.option("--resume", type=_Place(), metavar="FOLDER", help="Keep finished work, and go on from it.")
 @_options(_NAMES, _SEED, _TALK)
 def classify(
     method: str,
@@ -113,6 +121,10 @@ def classify(
     calibrate: bool | None,
     abstain: float | None,
     seed: int,
+    memory: str | None,
+    dask: str | None,
+    workers: int | None,
+    resume: Path | None,
     **options: Any,
 ) -> None:
     """Give every node of a graph a label.
@@ -124,17 +136,22 @@ def classify(
       gssl classify --features docs.csv --text abstract --knn 10 --labels l.csv --out p.csv
       gssl classify --edges "SELECT a, b FROM 'links.parquet' WHERE year > 2020"
                     --labels l.csv --out p.csv --report r.html --save m.gssl
+      gssl classify --edges e.parquet --features x.npy --labels l.csv --out p.parquet
+                    --method ogc --memory 8GB --resume run/
     """
     from gssl.cli.classify import Choice, Outputs, run_classify
+    from gssl.cli.machines import Machines
 
     if options["labels"] is None:
         raise ValueError("there are no labels: give --labels, a table of an id and a label.")
     inputs, talk = _start(options)
-    run_classify(inputs, Outputs(out, report, save, truth), Choice(method, seed, calibrate, abstain), talk)
+    machines = Machines(memory, dask, workers, resume)
+    choice = Choice(method, seed, calibrate, abstain)
+    run_classify(inputs, Outputs(out, report, save, truth), choice, talk, machines)
 
 
 @app.command()
-@_options(_EDGES, _LABELS, _FEATURES, _TEXT, _KNN)
+@_options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="How many nodes.")
 @click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
@@ -157,7 +174,7 @@ def suggest(method: str, n: int, out: Path, seed: int, **options: Any) -> None:
 
 @app.command()
 @click.option("--model", type=_Place(), required=True, help="From gssl classify --save.")
-@_options(_EDGES, _FEATURES, _TEXT, _KNN)
+@_options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
 @click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
 @_options(_ABSTAIN, _NAMES, _TALK)
 def predict(model: Path, out: Path, abstain: float | None, **options: Any) -> None:
@@ -175,7 +192,7 @@ def predict(model: Path, out: Path, abstain: float | None, **options: Any) -> No
 
 
 @app.command()
-@_options(_EDGES, _FEATURES, _TEXT, _KNN)
+@_options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_EMBEDDERS), default="ggcm", show_default=True)
 @click.option("--depth", type=click.IntRange(min=0), help="Iterations; the method's own if not given.")
 @click.option("--out", type=_Place(), required=True, help=".parquet, .csv, .npy or .npz")
@@ -194,7 +211,7 @@ def embed(method: str, depth: int | None, out: Path, seed: int, **options: Any) 
 
 
 @app.command()
-@_options(_EDGES, _LABELS, _FEATURES, _TEXT, _KNN, _NAMES, _TALK)
+@_options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN, _NAMES, _TALK)
 def check(**options: Any) -> None:
     """Tell whether a graph is in order, and whether it helps, before anything is run.
 
@@ -287,3 +304,5 @@ def fetch(name: str) -> None:
 
 
 app.add_command(paper)
+app.add_command(graph)
+app.add_command(plan)

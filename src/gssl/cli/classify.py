@@ -11,6 +11,7 @@ from typing import Any
 from gssl.cli.choice import calibrated, choose_classifier
 from gssl.cli.console import Talk
 from gssl.cli.inputs import Inputs, check_outputs, read_problem, refuse_if_too_large, scaling
+from gssl.cli.machines import Machines
 from gssl.cli.page import judging_nodes, write_run_page
 from gssl.io import (
     TABLES,
@@ -61,9 +62,13 @@ class Choice:
         )
 
 
-def run_classify(inputs: Inputs, outputs: Outputs, choice: Choice, talk: Talk) -> None:
+def run_classify(
+    inputs: Inputs, outputs: Outputs, choice: Choice, talk: Talk, machines: Machines | None = None
+) -> None:
     """Read, fit, write, and show what came out."""
     start = perf_counter()
+    machines = machines or Machines()
+    machines.check()
     outputs.check(inputs)
     model = choice.model(inputs.features is not None)
     problem = read_problem(inputs, talk)
@@ -71,9 +76,12 @@ def run_classify(inputs: Inputs, outputs: Outputs, choice: Choice, talk: Talk) -
     truth = None if outputs.truth is None else read_labels(outputs.truth)
     if truth is not None:
         judging_nodes(truth, problem.node_ids, problem.given)
-    refuse_if_too_large(problem, model)
-    with talk.step(f"fitting {type(getattr(model, 'classifier', model)).__name__}"):
-        model.fit(problem.features, problem.y, adjacency=problem.adjacency)
+    if not machines.named:
+        refuse_if_too_large(problem, model)
+    plain = getattr(model, "classifier", model)
+    fitting = talk.step(f"fitting {type(plain).__name__}")
+    with machines.options(choice.method, plain.fit) as options, fitting:
+        model.fit(problem.features, problem.y, adjacency=problem.adjacency, **options)
     predictions = list_predictions(model, problem.node_ids, problem.given)
     if choice.abstain is not None:
         predictions = withhold(predictions, choice.abstain, model.informed_)

@@ -1,6 +1,5 @@
 """From the files named on the command line to a problem that fits in memory."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,11 +11,15 @@ from sklearn.preprocessing import normalize
 
 from gssl.cli.console import Talk
 from gssl.graph import knn_graph
+from gssl.graph.pages import file_of
 from gssl.io import (
     Features,
+    GraphStore,
     Problem,
     assemble,
     check_place,
+    join_store,
+    open_graph_store,
     read_edges,
     read_features,
     read_labels,
@@ -24,6 +27,7 @@ from gssl.io import (
 )
 from gssl.methods._classifier import GraphClassifier
 from gssl.methods._embedder import Embedder
+from gssl.scale.memory import available_memory
 
 # of all absolute values: a feature with so great a part decides alone
 _DROWNING = 0.95
@@ -41,13 +45,15 @@ class Inputs:
     id_column: str | None = None
     knn: int | None = None
     normalize: str = "auto"
+    graph: str | None = None
 
     def sources(self) -> list[str | None]:
         """List the tables that are read."""
         beside = None
         if self.features is not None and self.features.lower().endswith(".npy"):
             beside = str(Path(self.features).with_suffix(".ids.npy"))
-        return [self.edges, self.features, beside, self.labels]
+        stored = None if self.graph is None else str(Path(self.graph) / "*")
+        return [self.edges, self.features, beside, self.labels, stored]
 
 
 def check_outputs(targets: Sequence[Path | None], sources: Sequence[str | None]) -> None:
@@ -67,7 +73,8 @@ def read_problem(
     inputs: Inputs, talk: Talk, prepare: Callable[[Features], Features] | None = None
 ) -> Problem:
     """Read tables, join them by id, scale features (prepared, if asked for), and say what is odd."""
-    if inputs.edges is None and inputs.knn is None:
+    store = None if inputs.graph is None else _open_store(inputs)
+    if store is None and inputs.edges is None and inputs.knn is None:
         raise ValueError("there is no graph: give --edges, or --knn with --features to build one.")
     if inputs.features is None and (inputs.knn is not None or inputs.text is not None):
         option = "--knn" if inputs.knn is not None else "--text"
@@ -88,13 +95,22 @@ def read_problem(
         for note in [] if part is None else part.notes:
             talk.note(note)
     with talk.step("joining tables"):
-        problem = assemble(edges, scaled(features, inputs.normalize), labels)
+        features = scaled(features, inputs.normalize)
+        problem = assemble(edges, features, labels) if store is None else join_store(store, features, labels)
     if inputs.knn is not None:
         with talk.step("finding neighbours"):
             problem = _with_neighbours(problem, inputs.knn)
     for note in [*problem.notes, *_drowned(problem)]:
         talk.note(note)
     return problem
+
+
+def _open_store(inputs: Inputs) -> GraphStore:
+    """Open the graph of ``--graph``, which takes the place of every other."""
+    for option, value in (("--edges", inputs.edges), ("--knn", inputs.knn)):
+        if value is not None:
+            raise ValueError(f"--graph is a graph already: leave out {option}.")
+    return open_graph_store(str(inputs.graph))
 
 
 def scaled(features: Features | None, how: str) -> Features | None:
@@ -153,7 +169,9 @@ def refuse_if_too_large(problem: Problem, model: Any) -> None:
         columns = model._columns(X, problem.adjacency, int(problem.given.sum()), n_classes)
     elif isinstance(model, Embedder):
         columns = model._width(columns)
-    needed = 3 * n * columns * (8 if X is None else X.dtype.itemsize) + 2 * problem.adjacency.nnz * 8
+    # a graph in files is not copied
+    links = 0 if file_of(problem.adjacency.indices) is not None else 2 * problem.adjacency.nnz * 8
+    needed = 3 * n * columns * (8 if X is None else X.dtype.itemsize) + links
     free = available_memory()
     if needed > free:
         advice = (
@@ -177,26 +195,3 @@ def _size(count: int) -> str:
     """
     unit, name = next(((u, s) for u, s in ((10**9, "GB"), (10**6, "MB")) if count >= u), (10**3, "kB"))
     return f"{count / unit:.1f} {name}"
-
-
-def available_memory() -> int:
-    """Tell how many bytes may be used; ``GSSL_MEMORY`` overrules what the machine says.
-
-    Examples
-    --------
-    >>> available_memory() > 0
-    True
-    """
-    told = os.environ.get("GSSL_MEMORY")
-    if told:
-        try:
-            return int(float(told))
-        except (ValueError, OverflowError) as error:
-            raise ValueError(
-                f"GSSL_MEMORY is {told!r}, not a number of bytes: give one, like 4e9."
-            ) from error
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))

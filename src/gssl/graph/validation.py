@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.graph.cleaning import asymmetric_pairs, clean_adjacency, simplify
+from gssl.graph.pages import blocks
 from gssl.graph.structure import read_matrix
 from gssl.graph.warning import warn_user
 
@@ -81,10 +82,9 @@ def check_finite(X: Any, name: str = "X") -> None:
     ValueError: X contains NaN at row 1, column 0: remove the row or fill in the value.
     """
     matrix = read_matrix(X, name)
-    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
     with np.errstate(over="ignore", invalid="ignore"):
         # one bad value spoils the sum; a sum may also overflow, so only this direction is a proof
-        if np.isfinite(values.sum()):
+        if np.isfinite(_sum(matrix)):
             return
     if isinstance(matrix, np.ndarray):
         rows, columns = np.nonzero(~np.isfinite(matrix))
@@ -100,6 +100,12 @@ def check_finite(X: Any, name: str = "X") -> None:
             f"{name} contains {what} at row {rows[0]}, column {columns[0]}: "
             "remove the row or fill in the value."
         )
+
+
+def _sum(matrix: Any) -> float:
+    if not isinstance(matrix, np.ndarray):
+        return float(matrix.data.sum())
+    return float(sum(matrix[rows, columns].sum() for rows, columns in blocks(matrix)))
 
 
 def _refuse_direction(adjacency: Any, n_pairs: int) -> None:

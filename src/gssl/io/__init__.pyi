@@ -4,9 +4,16 @@ from .edges import Edges as Edges
 from .edges import read_edges as read_edges
 from .embeddings import EMBEDDINGS as EMBEDDINGS
 from .embeddings import write_embeddings as write_embeddings
+from .feature_slabs import FeatureSlabs as FeatureSlabs
+from .feature_slabs import build_feature_slabs as build_feature_slabs
+from .feature_slabs import open_feature_slabs as open_feature_slabs
 from .features import Features as Features
 from .features import read_features as read_features
 from .frames import from_frames as from_frames
+from .graph_building import build_graph_store as build_graph_store
+from .graph_store import GraphStore as GraphStore
+from .graph_store import is_graph_store as is_graph_store
+from .graph_store import open_graph_store as open_graph_store
 from .labels import Labels as Labels
 from .labels import read_labels as read_labels
 from .matrices import from_scipy as from_scipy
@@ -25,6 +32,7 @@ from .predictions import write_predictions as write_predictions
 from .problem import Problem as Problem
 from .problem import assemble as assemble
 from .source import open_table as open_table
+from .stored_problem import join_store as join_store
 from .table_files import TABLES as TABLES
 from .table_files import check_suffix as check_suffix
 from .table_files import write_columns as write_columns

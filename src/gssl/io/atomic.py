@@ -1,6 +1,7 @@
-"""Files that appear whole or not at all."""
+"""Files and folders that appear whole or not at all."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,78 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: str | Path, mark: str) -> Iterator[Path]:
+    """Give a folder beside ``path`` that takes its place when the block ends without an error.
+
+    After an error, or Ctrl-C, nothing is left behind. After the end of the whole process, which nothing can
+    clean up, the folder waits: the next one who builds at this place is given it again if the mark is the
+    same, so that work can go on from there, and an empty one if it is not.
+
+    Parameters
+    ----------
+    path : path
+        Where the folder shall appear; nothing may be there yet.
+    mark : str
+        What the folder is made of, and how.
+
+    Yields
+    ------
+    Path
+
+    Examples
+    --------
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with whole_folder(folder / "store", "made of nothing") as part:
+    ...     _ = (part / "a.txt").write_text("all of it")
+    >>> [file.name for file in folder.rglob("*")]
+    ['store', 'a.txt']
+    """
+    path = Path(path)
+    if path.exists():
+        raise FileExistsError(f"{path} is there already: remove it or choose another name.")
+    check_place(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    lock = path.with_name(f".{path.name}.lock")
+    with _alone(lock, path):
+        try:
+            told = part / "mark"
+            if not told.is_file() or told.read_text(encoding="utf-8") != mark:
+                shutil.rmtree(part, ignore_errors=True)
+                part.mkdir()
+                told.write_text(mark, encoding="utf-8")
+            yield part
+            told.unlink()
+            part.rename(path)
+        except OSError as error:
+            if error.errno is None:
+                raise
+            why = os.strerror(error.errno).lower()
+            raise OSError(f"{path} cannot be written: {why}; make room or choose another place.") from error
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+@contextmanager
+def _alone(lock: Path, path: Path) -> Iterator[None]:
+    """Keep others from building at the same place; the system lifts the lock when a process ends."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, where nobody else can rename a folder that is open
+        yield
+        return
+    with lock.open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise OSError(f"{path} is being built by another process: wait for it.") from error
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
 
 
 def check_place(path: str | Path) -> None:

@@ -13,6 +13,8 @@ _PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("he
 _WEIGHTS = ("weight", "w", "edge_weight")
 # a third column of numbers with such a name says when, not how much
 _NOT_WEIGHTS = ("time", "timestamp", "date", "year", "day", "id", "type", "label")
+# what no weight may be, in SQL
+BAD_WEIGHT = "weight IS NULL OR NOT isfinite(weight) OR weight < 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,7 @@ def read_edges(source: Any, columns: Sequence[str] | None = None) -> Edges:
     (['007'], ['8'], [0.5])
     """
     table = open_table(source)
-    ends, weight = _choose(table, columns)
+    ends, weight = choose_columns(table, columns)
     a, b = (text_of(table, end) for end in ends)
     value = "" if weight is None else f", {number_of(table.columns[weight])} AS weight"
     table.run(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
@@ -73,7 +75,14 @@ def read_edges(source: Any, columns: Sequence[str] | None = None) -> Edges:
     return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
 
 
-def _choose(table: Table, columns: Sequence[str] | None) -> tuple[tuple[str, str], str | None]:
+def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[str, str], str | None]:
+    """Tell which columns hold the two ends of an edge, and which its weight, if any.
+
+    Examples
+    --------
+    >>> choose_columns(open_table("SELECT 1.5 AS w, 'a' AS dst, 'b' AS src"), None)
+    (('src', 'dst'), 'w')
+    """
     if columns is not None:
         if isinstance(columns, str) or len(columns) not in (2, 3):
             raise ValueError(f"edges need two column names, or three with the weight, not {columns!r}.")
@@ -115,19 +124,38 @@ def _check_ends(table: Table, ends: tuple[str, str]) -> None:
         raise ValueError(f"{table.name} has no edges: give at least one row.")
     if row is not None:
         first = table.run(f"SELECT a IS NULL FROM edges WHERE rowid = {row}").fetchone()[0]
-        column = ends[0] if first else ends[1]
-        raise ValueError(f"{table.row(row)}: column {column!r} has no id; remove the row or fill it in.")
+        raise missing_end(table, ends[0] if first else ends[1], row)
 
 
 def _check_weights(table: Table, name: str) -> None:
-    bad = "weight IS NULL OR NOT isfinite(weight) OR weight < 0"
-    row = table.run(f"SELECT min(rowid) FROM edges WHERE {bad}").fetchone()[0]
-    if row is None:
-        return
+    row = table.run(f"SELECT min(rowid) FROM edges WHERE {BAD_WEIGHT}").fetchone()[0]
+    if row is not None:
+        raise bad_weight(table, name, row)
+
+
+def missing_end(table: Table, name: str, row: int) -> ValueError:
+    """Give the error about a row that names no node in a column.
+
+    Examples
+    --------
+    >>> missing_end(open_table("SELECT NULL AS a, 'x' AS b"), "a", 0)
+    ValueError("the query, row 1: column 'a' has no id; remove the row or fill it in.")
+    """
+    return ValueError(f"{table.row(row)}: column {name!r} has no id; remove the row or fill it in.")
+
+
+def bad_weight(table: Table, name: str, row: int) -> ValueError:
+    """Give the error about a row whose weight is none.
+
+    Examples
+    --------
+    >>> str(bad_weight(open_table("SELECT 'x' AS a, 'y' AS b, -1 AS w"), "w", 0))[:36]
+    "the query, row 1: column 'w' is -1, "
+    """
     value = table.run(
         f"SELECT {table.columns[name].sql} FROM {table.relation} LIMIT 1 OFFSET {row}"
     ).fetchone()
-    raise ValueError(
+    return ValueError(
         f"{table.row(row)}: column {name!r} is {value[0] if value else None!r}, and a weight is a finite "
         "number from 0 on; repair it or name another column."
     )

@@ -7,6 +7,7 @@ from scipy.sparse import coo_array, csr_array
 
 from gssl.graph.cleaning import simplify
 from gssl.io.columns import listed
+from gssl.io.edge_facts import count_facts, counted
 from gssl.io.edges import Edges
 from gssl.io.features import Features
 from gssl.io.labels import Labels
@@ -116,7 +117,7 @@ def _adjacency(edges: Edges | None, places: dict[str, int], notes: list[str]) ->
     unknown = [node for node in edges.ids if node not in places]
     if unknown:
         raise ValueError(
-            f"{edges.name} names {_count(len(unknown), 'id')} that the features do not have: "
+            f"{edges.name} names {counted(len(unknown), 'id')} that the features do not have: "
             f"{listed(unknown)}{_hint(unknown, places)}; add their features or remove their edges."
         )
     where = np.array([places[node] for node in edges.ids], dtype=np.int64)
@@ -129,41 +130,8 @@ def _adjacency(edges: Edges | None, places: dict[str, int], notes: list[str]) ->
     simple, self_loops, duplicates, zeros = simplify(coo_array((weights, (u, v)), shape=(n, n)))
     mirrored = simple.T.tocsr()
     adjacency = simple.maximum(mirrored)
-    notes += _edge_notes(edges, simple, mirrored, (self_loops, duplicates, zeros))
-    isolated = int(np.count_nonzero(np.diff(adjacency.indptr) == 0))
-    if isolated:
-        notes.append(f"{_count(isolated, 'node')} without any edge.")
+    notes += count_facts(simple, mirrored, (self_loops, duplicates, zeros)).notes(edges.name)
     return csr_array(adjacency)
-
-
-def _edge_notes(
-    edges: Edges, simple: csr_array, mirrored: csr_array, counts: tuple[int, int, int]
-) -> list[str]:
-    self_loops, duplicates, zeros = counts
-    notes = []
-    if self_loops:
-        notes.append(f"{edges.name}: removed {_count(self_loops, 'self-loop')}.")
-    if duplicates:
-        what = "stays one" if bool((simple.data == 1).all()) else "has the sum of their weights"
-        notes.append(
-            f"{edges.name}: merged {_count(duplicates, 'repeated edge')}; an edge listed twice {what}."
-        )
-    if zeros:
-        notes.append(f"{edges.name}: removed {_count(zeros, 'edge')} of weight 0.")
-    both = (simple != 0).multiply(mirrored != 0)
-    two_way = int(both.nnz) // 2
-    one_way = int(simple.nnz) - 2 * two_way
-    if two_way and one_way:
-        notes.append(
-            f"{edges.name}: {_count(two_way, 'edge')} listed in both directions and {one_way:,} in one; "
-            "directions are ignored."
-        )
-    differ = int((simple.multiply(both) != mirrored.multiply(both)).nnz) // 2 if two_way else 0
-    if differ:
-        notes.append(
-            f"{edges.name}: {_count(differ, 'edge')} of two weights, one per direction; the larger counts."
-        )
-    return notes
 
 
 def _place_labels(y: np.ndarray, labels: Labels, places: dict[str, int], notes: list[str]) -> None:
@@ -177,12 +145,12 @@ def _place_labels(y: np.ndarray, labels: Labels, places: dict[str, int], notes: 
             unknown.append(node)
     if unknown:
         raise ValueError(
-            f"{labels.name} has labels for {_count(len(unknown), 'id')} that the graph does not have: "
+            f"{labels.name} has labels for {counted(len(unknown), 'id')} that the graph does not have: "
             f"{listed(unknown)}{_hint(unknown, places)}; remove them or add the nodes."
         )
     if unlabelled:
         notes.append(
-            f"{labels.name}: {_count(unlabelled, 'id')} without a label that the graph does not have."
+            f"{labels.name}: {counted(unlabelled, 'id')} without a label that the graph does not have."
         )
 
 
@@ -196,7 +164,3 @@ def _hint(unknown: list[str], places: dict[str, int]) -> str:
     if node.lstrip("0") in places or any(node.zfill(width) in places for width in range(2, 12)):
         return f" ({node!r} differs there in leading zeros)"
     return ""
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.graph import nearest_rows, reached_nodes, surroundings
+from gssl.graph import has_any, nearest_rows, reached_nodes, surroundings
 from gssl.methods._balance import class_shares, read_priors
 from gssl.methods._distributions import decide, reweigh, unsure
 from gssl.methods._execution import Execution, InMemory
@@ -317,5 +317,4 @@ def has_features(X: Any) -> np.ndarray:
     >>> has_features(np.array([[0.0, 1.0], [0.0, 0.0]]))
     array([ True, False])
     """
-    # a stored zero is no feature; the absolute values of a dense X would be a second X
-    return np.asarray(abs(X).sum(axis=1) > 0 if issparse(X) else X.any(axis=1))
+    return has_any(X)

@@ -1,7 +1,7 @@
 """Conjugate gradients for a symmetric positive system, all right-hand sides side by side."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,17 +51,29 @@ def conjugate_gradients(
     goal = np.square(tol) * size
 
     def step(state: Descent, k: int) -> Descent:
-        moved = image(state.direction)
-        length = _divide(state.size, (state.direction * moved).sum(axis=0))
-        R = state.residual - length * moved
-        size = np.square(R).sum(axis=0)
-        direction = R + _divide(size, state.size) * state.direction
-        solution = state.solution + length * state.direction
-        return Descent(solution, R, direction, size, settled=bool((size <= goal).all()))
+        moved = descend(image, state)
+        return replace(moved, settled=bool((moved.size <= goal).all()))
 
     start = Descent(np.zeros_like(B), B, B, size)
     n_iter, end = last(enumerate(iterate(step, start, range(max_iter)), start=1))
     return end.solution, n_iter, end.settled
+
+
+def descend(image: Callable[[np.ndarray], np.ndarray], state: Descent) -> Descent:
+    """Take one step.
+
+    Examples
+    --------
+    >>> B = np.array([[4.0]])
+    >>> descend(lambda V: 2 * V, Descent(np.zeros((1, 1)), B, B, np.array([16.0]))).solution
+    array([[2.]])
+    """
+    moved = image(state.direction)
+    length = _divide(state.size, (state.direction * moved).sum(axis=0))
+    R = state.residual - length * moved
+    size = np.square(R).sum(axis=0)
+    direction = R + _divide(size, state.size) * state.direction
+    return Descent(state.solution + length * state.direction, R, direction, size)
 
 
 def _divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:

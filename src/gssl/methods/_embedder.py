@@ -21,6 +21,8 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     _uses_features: ClassVar[bool] = True
     # False: a row's embedding depends on that row alone
     _uses_graph: ClassVar[bool] = True
+    # True: a column of the embedding depends on that column of X alone, so slabs of them can run apart
+    _columns_apart: ClassVar[bool] = False
     # packages of an extra without which it cannot be fitted
     _packages: ClassVar[tuple[str, ...]] = ()
 
@@ -56,7 +58,16 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         """Check a graph over the rows of X, or make what stands for it where there is none."""
         return check_graph(adjacency, X, allow_empty=allow_empty)
 
-    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        adjacency: Any = None,
+        memory_budget: Any = None,
+        client: Any = None,
+        resume: Any = None,
+    ) -> Self:
         """Compute the embedding of every node.
 
         Parameters
@@ -66,13 +77,20 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         y : ignored
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
+        memory_budget : number or str, optional
+            How much memory the fit may take beside what is there already, such as ``"4GB"``: columns pass
+            through it in slabs, and what does not fit stays on disk (see docs/scale.md).
+        client : dask.distributed.Client, optional
+            A cluster whose workers share the columns.
+        resume : path, optional
+            A folder that keeps finished work, so that a run that was stopped goes on where it was.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        execution = choose_execution(self)
+        execution = choose_execution(self, memory_budget=memory_budget, client=client, resume=resume)
         X = check_optional_features(self, X, adjacency, reset=True)
         self._fitted_on_graph = adjacency is not None
         A = self._graph(adjacency, X)
@@ -82,9 +100,9 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         self.embedding_ = self._embed(X, filters, execution)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
-        """Fit and give the embedding of every node: see :meth:`fit`."""
-        return self.fit(X, y, adjacency=adjacency).embedding_
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> np.ndarray:
+        """Fit and give the embedding of every node: see :meth:`fit`, whose options it takes."""
+        return self.fit(X, y, **options).embedding_
 
     def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
         """Embed the nodes of another graph that has the same features, if the method can.
@@ -117,6 +135,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     """
 
     depth: int
+    _columns_apart = True
 
     @abstractmethod
     def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[Any]:

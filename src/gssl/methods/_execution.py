@@ -5,7 +5,7 @@ A method writes its equations once, as loops over :func:`gssl.operators.mix` on 
 in another room that is found by name when somebody asks for it, because methods import from no room below.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
@@ -27,6 +27,43 @@ _MODULES = {
 }
 # those that a method may be told to use by its parameter ``backend``
 BACKENDS = ("numba", "torch")
+
+
+class Journal(Protocol):
+    """What a run writes down of its steps, to go on after the last if it is stopped."""
+
+    @property
+    def past(self) -> Sequence["FinishedStep"]:
+        """The steps that are finished."""
+
+    def scores(self) -> np.ndarray:
+        """Give the scores of all nodes after the last of them."""
+
+    def finish(self, step: "FinishedStep", scores: np.ndarray) -> None:
+        """Write down a step and the scores after it."""
+
+
+@dataclass(frozen=True)
+class FinishedStep:
+    """A step of OGC: its pull on the anchors, the predictor after it, and numbers to go on with."""
+
+    pull: np.ndarray
+    W: np.ndarray
+    facts: dict[str, float]
+
+
+@dataclass(frozen=True)
+class NoJournal:
+    """Nothing is written down, so every run is a new one."""
+
+    past: tuple[FinishedStep, ...] = ()
+
+    def scores(self) -> np.ndarray:
+        """There are none."""
+        raise ValueError("a run without a journal has no past: begin at the first step.")
+
+    def finish(self, step: FinishedStep, scores: np.ndarray) -> None:
+        """Let a step go by."""
 
 
 class Execution(Protocol):
@@ -80,7 +117,24 @@ class InMemory:
         return DirectEmbedding(X, filters, beta, labelled, anchors)
 
 
-def choose_execution(estimator: Any, *, memory_budget: Any = None, client: Any = None) -> Execution:
+IN_MEMORY = InMemory()
+
+
+def open_journal(execution: Execution, *inputs: Any) -> Journal:
+    """Open what an execution has written down of an earlier run with the same inputs, if it writes anything.
+
+    Examples
+    --------
+    >>> open_journal(InMemory()).past
+    ()
+    """
+    kept = getattr(execution, "journal", None)
+    return NoJournal() if kept is None else kept(*inputs)
+
+
+def choose_execution(
+    estimator: Any, *, memory_budget: Any = None, client: Any = None, resume: Any = None
+) -> Execution:
     """Choose how a method runs: as its parameters say, or as one fit asks for.
 
     Parameters
@@ -91,6 +145,8 @@ def choose_execution(estimator: Any, *, memory_budget: Any = None, client: Any =
         Of one fit: how much memory its columns may take.
     client : optional
         Of one fit: the cluster that it is to run on.
+    resume : path, optional
+        Of one fit: a folder that keeps finished work.
 
     Returns
     -------
@@ -104,15 +160,17 @@ def choose_execution(estimator: Any, *, memory_budget: Any = None, client: Any =
     """
     backend = getattr(estimator, "backend", "numba")
     check_backend(estimator)
-    if backend != "numba" and not (memory_budget is None and client is None):
-        raise ValueError(
-            f'{type(estimator).__name__}: memory_budget and client are for backend="numba", not {backend!r}.'
-        )
+    if memory_budget is None and client is None and resume is None:
+        return InMemory() if backend == "numba" else _find(backend, device=estimator.device)
+    name = type(estimator).__name__
+    if backend != "numba":
+        raise ValueError(f'{name}: memory_budget, client and resume need backend="numba", not {backend!r}.')
+    if not getattr(estimator, "_columns_apart", True):
+        raise ValueError(f"{name} cannot take columns apart: leave out memory_budget, client and resume.")
+    options = {"memory_budget": memory_budget, "resume": resume, "description": repr(estimator)}
     if client is not None:
-        return _find("dask", client=client, memory_budget=memory_budget)
-    if memory_budget is not None:
-        return _find("slabs", memory_budget=memory_budget)
-    return InMemory() if backend == "numba" else _find(backend, device=estimator.device)
+        return _find("dask", client=client, **options)
+    return _find("slabs", **options)
 
 
 def check_backend(estimator: Any) -> None:

@@ -5,7 +5,7 @@ a step along it changes, and the scores UW of all nodes after U has moved. So U 
 (:class:`DirectEmbedding`), or stay in factors (:class:`LabelSpaceEmbedding`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +18,9 @@ from gssl.operators import Filters, Mixture, alike, fetch, mix, multiply
 _BLOCK = 4096
 # nodes whose rows are found at a time, each with a column of its own
 _COLUMNS = 64
+
+
+Pulls = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 class GuidedEmbedding(Protocol):
@@ -41,6 +44,9 @@ class GuidedEmbedding(Protocol):
 
     def rows(self, nodes: np.ndarray) -> np.ndarray:
         """Give rows of U as it is now."""
+
+    def resume(self, pulls: Pulls, scores: np.ndarray) -> None:
+        """Come to where steps have led that were taken elsewhere, by their pulls, predictors and scores."""
 
 
 class DirectEmbedding:
@@ -80,6 +86,11 @@ class DirectEmbedding:
     def rows(self, nodes: np.ndarray) -> np.ndarray:
         """Give rows of U."""
         return fetch(self.U[nodes])
+
+    def resume(self, pulls: Pulls, scores: np.ndarray) -> None:
+        """Take the same steps again."""
+        for pull, W in pulls:
+            self.advance(W, 0.0, pull)
 
     def advance(self, W: np.ndarray, eta_w: float, pull: np.ndarray) -> np.ndarray:
         """Move U and give UW."""
@@ -128,8 +139,9 @@ class LabelSpaceEmbedding:
         self._scores = multiply(self._X, W)
         return self._scores
 
-    def resume(self, pulls: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        """Come to where steps have led that were taken elsewhere, by their pulls and predictors."""
+    def resume(self, pulls: Pulls, scores: np.ndarray | None = None) -> None:
+        """Come to where steps have led that were taken elsewhere; without scores, only to look."""
+        self._scores = scores
         self._pulls = np.stack([pull for pull, _ in pulls])
         self._predictors = np.hstack([W for _, W in pulls])
         self._weights = self._powers()

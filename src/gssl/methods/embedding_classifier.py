@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
+from gssl.graph import file_of
 from gssl.methods._balance import class_places, class_weights
 from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
 from gssl.methods._embedder import Embedder, GraphEmbedder
@@ -88,7 +89,17 @@ class EmbeddingClassifier(GraphClassifier):
         self.random_state = random_state
         self.priors = priors
 
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None, validation: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        adjacency: Any = None,
+        validation: Any = None,
+        memory_budget: Any = None,
+        client: Any = None,
+        resume: Any = None,
+    ) -> Self:
         """Embed every node and fit the head.
 
         Parameters
@@ -101,6 +112,13 @@ class EmbeddingClassifier(GraphClassifier):
             Built from the nearest neighbours in X if None.
         validation : bool mask of shape (n,) or indices, optional
             Labelled nodes that only choose the epoch of the ``adam`` head and train nothing.
+        memory_budget : number or str, optional
+            How much memory the fit may take beside what is there already, such as ``"4GB"``: columns pass
+            through it in slabs, and what does not fit stays on disk (see docs/scale.md).
+        client : dask.distributed.Client, optional
+            A cluster whose workers share the columns.
+        resume : path, optional
+            A folder that keeps finished work, so that a run that was stopped goes on where it was.
 
         Returns
         -------
@@ -111,8 +129,10 @@ class EmbeddingClassifier(GraphClassifier):
         if not isinstance(self.embedder_, Embedder):
             raise ValueError(f"embedder must be an embedder of gssl, such as GGCM(), not {self.embedder!r}.")
         self.embedder_._check_parameters()
-        execution = choose_execution(self.embedder_)
         self._fix_randomness()
+        execution = choose_execution(
+            self.embedder_, memory_budget=memory_budget, client=client, resume=resume
+        )
         self.head_ = self._make_head()
         self._rows(codes, validation)  # what cannot be done is said before the work begins
         self.embedder_._learn(A, X)
@@ -256,7 +276,9 @@ class EmbeddingClassifier(GraphClassifier):
         ones = np.ones(len(nodes), X.dtype)
         E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
         V = self.embedder_._embed_adjoint(E, self._fit_filters(), self._fit_inputs.execution)
-        return multiply(csr_array(X.T), V).T if issparse(X) else np.asarray(V.T @ X)
+        if issparse(X) or file_of(X) is not None:
+            return np.asarray(multiply(csr_array(X.T) if issparse(X) else X.T, V).T)
+        return np.asarray(V.T @ X)
 
     def _rows(self, codes: np.ndarray, validation: Any) -> tuple[np.ndarray, np.ndarray]:
         """Give the nodes to train on, and those that only choose the epoch."""

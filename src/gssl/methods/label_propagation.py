@@ -8,10 +8,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gssl.graph import reached_nodes, warn_user
 from gssl.methods._classifier import GraphClassifier
-from gssl.methods._descent import conjugate_gradients
+from gssl.methods._descent import Descent, conjugate_gradients, descend
 from gssl.methods._distributions import one_hot, rows_to_distributions
+from gssl.methods._execution import IN_MEMORY, Execution, InMemory, choose_execution
 from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED
+from gssl.methods._together import settle_together
 
 
 class LabelPropagation(GraphClassifier):
@@ -65,7 +67,9 @@ class LabelPropagation(GraphClassifier):
         self.tol = tol
         self.class_mass = class_mass
 
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, adjacency: Any = None, memory_budget: Any = None, client: Any = None
+    ) -> Self:
         """Propagate the labels over the graph.
 
         Parameters
@@ -76,6 +80,11 @@ class LabelPropagation(GraphClassifier):
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
+        memory_budget : number or str, optional
+            How much memory the fit may take beside what is there already, such as ``"4GB"``: classes pass
+            through it in slabs of columns.
+        client : dask.distributed.Client, optional
+            A cluster whose workers share the columns.
 
         Returns
         -------
@@ -83,8 +92,9 @@ class LabelPropagation(GraphClassifier):
         """
         check_number(self, "max_iter", low=1, whole=True)
         check_number(self, "tol", low=0.0)
-        X, A, codes = self._start(X, y, adjacency)
-        F, self.n_iter_ = self._fixed_point(A.astype(np.float64), codes)
+        execution = choose_execution(self, memory_budget=memory_budget, client=client)
+        X, A, codes = self._start(X, y, adjacency, execution)
+        F, self.n_iter_ = self._fixed_point(A.astype(np.float64, copy=False), codes, execution)
         return self._finish(*self._distributions(F, X.dtype))
 
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
@@ -94,7 +104,9 @@ class LabelPropagation(GraphClassifier):
         """Give distributions, and at which nodes a label has arrived."""
         return rows_to_distributions(F).astype(dtype), np.asarray(F.any(axis=1))
 
-    def _fixed_point(self, A: csr_array, codes: np.ndarray) -> tuple[np.ndarray, int]:
+    def _fixed_point(
+        self, A: csr_array, codes: np.ndarray, execution: Execution = IN_MEMORY
+    ) -> tuple[np.ndarray, int]:
         """Give F in double precision, for labels that come from far away, and the number of iterations."""
         labelled = codes != UNLABELLED
         F = np.zeros((len(codes), len(self.classes_)))
@@ -105,16 +117,22 @@ class LabelPropagation(GraphClassifier):
         # symmetric scaling by D^-½ keeps the system symmetric and is Jacobi's preconditioner
         scale = 1.0 / np.sqrt(A.sum(axis=1)[free])[:, None]
         S = diags_array(scale[:, 0]) @ A[free][:, free] @ diags_array(scale[:, 0])
-        G, n_iter = self._solve(csr_array(S), scale * (A[free] @ F))
+        G, n_iter = self._solve(csr_array(S), scale * (A[free] @ F), execution)
         # rounding may leave the simplex by a hair
         F[free] = np.maximum(scale * G, 0.0)
         if self.class_mass:
             F[free] = normalize_class_mass(F[free], F[labelled].mean(axis=0))
         return F, n_iter
 
-    def _solve(self, S: csr_array, B: np.ndarray) -> tuple[np.ndarray, int]:
+    def _solve(self, S: csr_array, B: np.ndarray, execution: Execution) -> tuple[np.ndarray, int]:
         """Solve (I − S) G = B, all columns side by side."""
-        G, n_iter, settled = conjugate_gradients(lambda V: V - S @ V, B, self.tol, self.max_iter)
+        if isinstance(execution, InMemory):
+            G, n_iter, settled = conjugate_gradients(lambda V: V - S @ V, B, self.tol, self.max_iter)
+        else:
+            size = np.square(B).sum(axis=0)
+            begin = np.zeros_like(B), B, B, size[None], np.square(self.tol) * size[None]
+            arrays, n_iter, settled = settle_together(_descend, begin, S, execution, self.max_iter)
+            G = arrays[0]
         self._warn_unless(settled)
         return G, n_iter
 
@@ -129,6 +147,14 @@ class LabelPropagation(GraphClassifier):
         """Propagate the labels of fit over a graph that has grown: its first nodes are those of fit."""
         F, _ = self._fixed_point(A.astype(np.float64), self._grown_codes(A.shape[0]))
         return self._distributions(F, X.dtype)
+
+
+def _descend(S: csr_array, arrays: tuple[np.ndarray, ...]) -> tuple[tuple[np.ndarray, ...], bool]:
+    """Take a step of conjugate gradients on (I − S) G = B."""
+    solution, residual, direction, size, goal = arrays
+    state = descend(lambda V: V - S @ V, Descent(solution, residual, direction, size[0]))
+    moved = state.solution, state.residual, state.direction, state.size[None], goal
+    return moved, bool((state.size <= goal[0]).all())
 
 
 def normalize_class_mass(F: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -8,8 +8,10 @@ from scipy.sparse import csr_array, diags_array
 
 from gssl.methods._base import iterate, last
 from gssl.methods._distributions import one_hot
+from gssl.methods._execution import IN_MEMORY, Execution, InMemory
 from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED
+from gssl.methods._together import settle_together
 from gssl.methods.label_propagation import LabelPropagation
 
 
@@ -62,12 +64,16 @@ class LabelSpreading(LabelPropagation):
         self.tol = tol
         self.alpha = alpha
 
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, *, adjacency: Any = None, memory_budget: Any = None, client: Any = None
+    ) -> Self:
         """Spread the labels over the graph: see :meth:`gssl.LabelPropagation.fit`."""
         check_number(self, "alpha", low=0.0, high=1.0, open_ends=True)
-        return super().fit(X, y, adjacency=adjacency)
+        return super().fit(X, y, adjacency=adjacency, memory_budget=memory_budget, client=client)
 
-    def _fixed_point(self, A: csr_array, codes: np.ndarray) -> tuple[np.ndarray, int]:
+    def _fixed_point(
+        self, A: csr_array, codes: np.ndarray, execution: Execution = IN_MEMORY
+    ) -> tuple[np.ndarray, int]:
         degree = A.sum(axis=1)
         scale = diags_array(np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0))
         S = csr_array(scale @ A @ scale)
@@ -75,10 +81,20 @@ class LabelSpreading(LabelPropagation):
         Y = np.zeros((len(codes), len(self.classes_)))
         Y[labelled] = (1.0 - self.alpha) * one_hot(codes[labelled], len(self.classes_), Y.dtype)
 
-        def step(state: _Spread, k: int) -> _Spread:
+        def move(S: csr_array, arrays: tuple[np.ndarray, ...]) -> tuple[tuple[np.ndarray, ...], bool]:
             # from (1 − α)Y on, every entry only grows: its growth bounds what is still to come
-            F = self.alpha * (S @ state.F) + Y
-            return _Spread(F, settled=bool((self.tol * F >= F - state.F).all()))
+            before, given = arrays
+            F = self.alpha * (S @ before) + given
+            return (F, given), bool((self.tol * F >= F - before).all())
+
+        if not isinstance(execution, InMemory):
+            (F, _), n_iter, settled = settle_together(move, (Y, Y), S, execution, self.max_iter)
+            self._warn_unless(settled)
+            return F, n_iter
+
+        def step(state: _Spread, k: int) -> _Spread:
+            (F, _), still = move(S, (state.F, Y))
+            return _Spread(F, settled=still)
 
         n_iter, end = last(enumerate(iterate(step, _Spread(Y), range(self.max_iter)), start=1))
         self._warn_unless(end.settled)

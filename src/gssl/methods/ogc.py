@@ -9,11 +9,18 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl.graph import reached_nodes
+from gssl.graph import blocks, reached_nodes
 from gssl.methods._base import iterate, last
 from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._execution import FiltersOf, check_backend, choose_execution
+from gssl.methods._execution import (
+    FiltersOf,
+    FinishedStep,
+    Journal,
+    check_backend,
+    choose_execution,
+    open_journal,
+)
 from gssl.methods._guided import GuidedEmbedding, LabelSpaceEmbedding, lazy_powers
 from gssl.methods._inputs import check_number, generator
 from gssl.methods._known_rows import KnownRows
@@ -197,7 +204,17 @@ class OGC(GraphClassifier):
         self.backend = backend
         self.device = device
 
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None, anchors: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        adjacency: Any = None,
+        anchors: Any = None,
+        memory_budget: Any = None,
+        client: Any = None,
+        resume: Any = None,
+    ) -> Self:
         """Learn embeddings and predictor together, and a distribution for every node.
 
         Parameters
@@ -211,13 +228,21 @@ class OGC(GraphClassifier):
         anchors : None, float, bool mask or indices, optional
             The labelled nodes whose embeddings the labels may move ("less is more", Sect. 5.1): all of
             them, a random fraction of each class, or the ones named. W is fitted on all labels anyway.
+        memory_budget : number or str, optional
+            How much memory the fit may take beside what is there already, such as ``"4GB"``: columns pass
+            through it in slabs, and what does not fit stays on disk (see docs/scale.md).
+        client : dask.distributed.Client, optional
+            A cluster whose workers share the columns.
+        resume : path, optional
+            A folder that keeps finished work, so that a run that was stopped goes on where it was.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        X, A, codes = self._start(X, y, adjacency, choose_execution(self))
+        execution = choose_execution(self, memory_budget=memory_budget, client=client, resume=resume)
+        X, A, codes = self._start(X, y, adjacency, execution)
         rng = generator(self.random_state)
         scale = _feature_scale(X)
         anchors_ = choose_anchors(anchors, codes, rng)
@@ -243,18 +268,43 @@ class OGC(GraphClassifier):
         filters = execution.filters(Filters(A_hat))
         form: Any = LabelSpaceEmbedding if factored else execution.guided
         embedding: GuidedEmbedding = form(X, filters, self.beta, problem.labelled, problem.anchors)
-        scores = embedding.start(W)
-        start = _State(W, eta_w, scores, scores.argmax(axis=1)[problem.watched])
-        steps = iterate(lambda state, k: self._step(problem, embedding, state, k), start, self._ks())
+        journal = open_journal(execution, X, A_hat, problem.labelled, problem.Y, problem.anchors)
+        state = self._first(problem, embedding, journal, W, eta_w)
+        ks = [] if state.settled else self._ks()[len(journal.past) :]
+        steps = iterate(lambda state, k: self._step(problem, embedding, state, k), state, ks)
         with small_algebra() if factored else nullcontext():
             for state in steps:
-                self._fit.pulls.append((state.pull, state.W))
                 loss = classification_loss(state.scores[problem.labelled], problem.Y, self.loss)
-                self._fit.loss.append(loss)
-                self._fit.agreement.append(state.agreement)
-        if not factored and len(problem.labelled) <= _KEPT * len(scores):
+                facts = {"eta_w": state.eta_w, "agreement": state.agreement, "loss": loss}
+                step = FinishedStep(state.pull, state.W, facts)
+                self._note(step)
+                journal.finish(step, state.scores)
+        if not factored and len(problem.labelled) <= _KEPT * len(state.scores):
             self._fit.known.of(problem.labelled, embedding.rows)
         return state
+
+    def _first(
+        self, problem: _Problem, embedding: GuidedEmbedding, journal: Journal, W: np.ndarray, eta_w: float
+    ) -> _State:
+        """Give the state to go on from: that of X, or the last one that an earlier run has written down."""
+        scores = embedding.start(W)
+        past = journal.past
+        for step in past:
+            self._note(step)
+        if past:
+            scores = journal.scores()
+            embedding.resume(self._fit.pulls, scores)
+            W, eta_w = past[-1].W, past[-1].facts["eta_w"]
+        agreements = [step.facts["agreement"] for step in past]
+        calm = sum(agreement > self.tol for agreement in agreements)
+        chosen = scores.argmax(axis=1)[problem.watched]
+        return _State(W, eta_w, scores, chosen, calm=calm, settled=calm > self.patience)
+
+    def _note(self, step: FinishedStep) -> None:
+        """Remember what the embeddings can be computed from again, and the history."""
+        self._fit.pulls.append((step.pull, step.W))
+        self._fit.loss.append(step.facts["loss"])
+        self._fit.agreement.append(step.facts["agreement"])
 
     def update_labels(self, y: Any) -> Self:
         r"""Fit the predictor to other labels of the same nodes, on the embeddings as they are.
@@ -442,8 +492,11 @@ class OGC(GraphClassifier):
 def _feature_scale(X: Any) -> float:
     """Give the mean absolute row sum of the rows that have any feature."""
     # by blocks, for the absolute values of a dense X would be a second X
-    blocks = [abs(X[start : start + 1024]).sum(axis=1) for start in range(0, X.shape[0], 1024)]
-    sums = np.concatenate(blocks)
+    sums = np.zeros(X.shape[0], X.dtype)
+    for rows, columns in blocks(X):
+        for start in range(rows.start, rows.stop, 1024):
+            part = slice(start, min(start + 1024, rows.stop))
+            sums[part] += abs(X[part, columns] if columns.stop < X.shape[1] else X[part]).sum(axis=1)
     if not sums.any():
         return 1.0
     scale = float(sums[sums > 0].mean(dtype=np.float64))

@@ -1,20 +1,30 @@
 """Graph convolution (Eq. 2) and its lazy form (Sect. 3.1)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from gssl.operators._kernels.threads import split_rows
+from gssl.graph.pages import file_of, forget_pages
+from gssl.operators._kernels.threads import run_parts, split_rows
 from gssl.operators.mixture import Filters, Mixture, mix
+
+# of a graph in files: what is in memory at a time
+_BLOCK_BYTES = 1 << 26
+# entries that are weighted at a time
+_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True)
 class NormalizedAdjacency:
     r"""The matrix :math:`\hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}`, without values where A has none.
 
-    Made by :func:`normalized_adjacency`; ``A_hat @ U`` applies it.
+    Made by :func:`normalized_adjacency`; ``A_hat @ U`` applies it. Arrays that are memory-mapped files are
+    passed over in blocks of rows and let go of block by block, so that a graph larger than memory can be
+    applied; the result is the same to the bit, for every row is computed by itself.
 
     Attributes
     ----------
@@ -42,6 +52,19 @@ class NormalizedAdjacency:
         if width not in self._parts:
             self._parts[width] = split_rows(self.indptr, width)
         return self._parts[width]
+
+    def each_part(self, task: Callable[[int, int], Any], width: int) -> None:
+        """Run ``task(start, stop)`` over all rows on the threads, a block of a graph in files at a time."""
+        bounds = self.parts(width)
+        mapped = [array for array in (self.indices, self.weights) if file_of(array) is not None]
+        size = sum(array.itemsize for array in mapped)
+        # a part belongs to the block in which its first entry lies
+        block = self.indptr[bounds[:-1]] * size // _BLOCK_BYTES
+        for first, last in _runs(block):
+            cuts = bounds[first : last + 1]
+            run_parts(partial(_run_part, task, cuts), last - first)
+            for array in mapped:
+                forget_pages(array)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -98,12 +121,11 @@ def normalized_adjacency(
     dtype = np.result_type(A.dtype, np.float32) if dtype is None else dtype
     indptr = A.indptr.astype(np.int64, copy=False)
     # in double precision until all values are at most one
-    degrees = A.sum(axis=1, dtype=np.float64) if degrees is None else degrees
+    degrees = _degrees(A) if degrees is None else degrees
     scale = 1.0 / np.sqrt(degrees + 1.0)
     weights = np.empty(0, dtype)
-    if A.nnz and not A.data.min() == 1 == A.data.max():
-        rows = np.repeat(scale, np.diff(indptr))
-        weights = (rows * A.data * scale[A.indices]).astype(dtype)
+    if len(A.indices) and not _is_unweighted(A):
+        weights = _scaled(A, indptr, scale, dtype)
     indices = A.indices.astype(np.int32, copy=False)
     return NormalizedAdjacency(indptr, indices, weights, scale.astype(dtype))
 
@@ -138,3 +160,35 @@ def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0) -> A
            [0.25]])
     """
     return mix(Filters(A_hat), U, Mixture.lazy(beta))
+
+
+def _run_part(task: Callable[[int, int], Any], cuts: np.ndarray, k: int) -> None:
+    task(cuts[k], cuts[k + 1])
+
+
+def _is_unweighted(A: csr_array) -> bool:
+    # a graph in files has one number that stands for all of its weights
+    data = A.data[:1] if A.data.strides == (0,) else A.data
+    return bool(data.min() == 1 == data.max())
+
+
+def _degrees(A: csr_array) -> np.ndarray:
+    if A.data.strides == (0,) and _is_unweighted(A):
+        return np.asarray(np.diff(A.indptr), dtype=np.float64)
+    return np.asarray(A.sum(axis=1, dtype=np.float64))
+
+
+def _scaled(A: csr_array, indptr: np.ndarray, scale: np.ndarray, dtype: Any) -> np.ndarray:
+    """Weigh entries by the scales of both ends, some at a time: in double precision all were much memory."""
+    weights = np.empty(len(A.indices), dtype)
+    for start in range(0, len(weights), _ENTRIES):
+        part = slice(start, min(start + _ENTRIES, len(weights)))
+        rows = np.searchsorted(indptr, np.arange(part.start, part.stop), side="right") - 1
+        weights[part] = scale[rows] * A.data[part] * scale[A.indices[part]]
+    return weights
+
+
+def _runs(values: np.ndarray) -> list[tuple[int, int]]:
+    """Give where runs of the same value begin and end."""
+    starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]]) if len(values) else np.empty(0, int)
+    return list(zip(starts.tolist(), [*starts[1:].tolist(), len(values)], strict=True)) if len(starts) else []

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from gssl.graph import blocks, file_of, forget_pages
 from gssl.operators._kernels.threads import run_parts, split_rows
 from gssl.operators.arrays import alike
 
@@ -113,11 +114,8 @@ class Filters:
                 narrow.mix_narrow(dtype.char, width, shared) if narrow_enough else rows.mix_dense(dtype.char)
             )
             given = (U,)
-        bounds = A_hat.parts(width)
         addition = none if total is None else total
-        run_parts(
-            lambda k: loop(bounds[k], bounds[k + 1], *graph, *given, p, q, out, addition), len(bounds) - 1
-        )
+        A_hat.each_part(lambda i, j: loop(i, j, *graph, *given, p, q, out, addition), width)
         if sharpens and not shared:
             _add_apart(N_hat, U, carried.sharp, out)
             if gathered is not None and total is not None:
@@ -248,7 +246,7 @@ def multiply(X: Any, V: np.ndarray) -> Any:
     array([[6.]])
     """
     if not issparse(X):
-        return X @ alike(V, X)
+        return X @ alike(V, X) if file_of(X) is None else _multiply_file(X, V)
     from gssl.operators._kernels import narrow, rows
 
     V = np.ascontiguousarray(V, dtype=X.dtype)
@@ -259,6 +257,15 @@ def multiply(X: Any, V: np.ndarray) -> Any:
     narrow_enough = 0 < width <= narrow.NARROW
     loop = narrow.multiply_narrow(X.dtype.char, width) if narrow_enough else rows.multiply_rows(X.dtype.char)
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], indptr, indices, X.data, V, out), len(bounds) - 1)
+    return out
+
+
+def _multiply_file(X: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Multiply a memory-mapped X by blocks, none of which stays in memory."""
+    out = np.zeros((X.shape[0], V.shape[1]), np.result_type(X, V))
+    for rows, columns in blocks(X):
+        out[rows] += X[rows, columns] @ V[columns]
+        forget_pages(V)
     return out
 
 

@@ -112,7 +112,7 @@ class CalibratedClassifier(SetPredictor):
     def _unfitted(self) -> Any:
         return EmbeddingClassifier() if self.classifier is None else self.classifier
 
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, *, adjacency: Any = None, **options: Any) -> Self:
         """Fit the classifier to all labels, then again without some, and correct what it says.
 
         Parameters
@@ -123,6 +123,8 @@ class CalibratedClassifier(SetPredictor):
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
+        **options
+            What else the classifier's fit takes, such as ``memory_budget``.
 
         Returns
         -------
@@ -131,7 +133,9 @@ class CalibratedClassifier(SetPredictor):
         self._check_parameters()
         self.__dict__.pop("classifier_", None)  # of an earlier fit
         self._start(X, y, adjacency)
-        return self._learn(None)
+        # what other labels of the same nodes need again; a cluster may be gone by then
+        self._fit_budget = {name: options[name] for name in ("memory_budget",) if name in options}
+        return self._learn(None, options)
 
     def update_labels(self, y: Any) -> Self:
         """Fit and calibrate to other labels of the same nodes: the result is that of a fit to them.
@@ -165,9 +169,9 @@ class CalibratedClassifier(SetPredictor):
         with self._unless_refused():
             self._restart(y)
             # a copy, so that the one that is there stays as it is if the labels are refused
-            return self._learn(copy(self.classifier_))
+            return self._learn(copy(self.classifier_), self._fit_budget)
 
-    def _learn(self, earlier: Any) -> Self:
+    def _learn(self, earlier: Any, options: dict[str, Any]) -> Self:
         """Fit the classifier to the inputs and labels that are kept, from an earlier one where it can."""
         X, A = self._fit_inputs.X, self._fit_inputs.A
         X = X if X.shape[1] else None
@@ -181,9 +185,10 @@ class CalibratedClassifier(SetPredictor):
             if takes_other_labels(earlier, self._unfitted()):
                 self.classifier_ = earlier.update_labels(y)
             else:
-                self.classifier_ = clone(self._unfitted()).fit(X, y, adjacency=A)
+                self.classifier_ = clone(self._unfitted()).fit(X, y, adjacency=A, **options)
         self.n_iter_ = self.classifier_.n_iter_
-        self._hide_labels(X, A)
+        # a fit without some labels is another one than that to be resumed
+        self._hide_labels(X, A, {name: value for name, value in options.items() if name != "resume"})
         return self._finish(self.calibration_(self.classifier_._before_priors()), self.classifier_.informed_)
 
     def _read_priors(self, class_weight: Any) -> np.ndarray | None:
@@ -201,7 +206,7 @@ class CalibratedClassifier(SetPredictor):
         check_number(self, "folds", low=2, whole=True)
         check_number(self, "random_state", low=0, whole=True)
 
-    def _hide_labels(self, X: Any, A: csr_array | None) -> None:
+    def _hide_labels(self, X: Any, A: csr_array | None, options: dict[str, Any]) -> None:
         if np.bincount(self._fit_codes[self._fit_codes != UNLABELLED]).max() < 2:
             warn_user(
                 "the confidence is not calibrated: every class has one label only, so none can be hidden; "
@@ -211,7 +216,7 @@ class CalibratedClassifier(SetPredictor):
             self.held_out_codes_ = np.empty(0, dtype=np.int64)
             return
         drawn = {"n_folds": self.folds, "random_state": self.random_state}
-        found = held_out_distributions(self.classifier_, X, A, **drawn, with_priors=False)
+        found = held_out_distributions(self.classifier_, X, A, **drawn, with_priors=False, **options)
         self.held_out_distributions_, self.held_out_codes_ = found.distributions, found.codes
 
     @cached_property

@@ -33,6 +33,7 @@ def held_out_distributions(
     random_state: int = 0,
     *,
     with_priors: bool = True,
+    **options: Any,
 ) -> HeldOutDistributions:
     """Hide a part of the labels of a fitted classifier at a time and ask it about them; nodes and edges stay.
 
@@ -51,6 +52,8 @@ def held_out_distributions(
         Draws the folds.
     with_priors : bool, default=True
         Whether the ``priors`` of the model are applied; without, what is said is what labels taught.
+    **options
+        Of each fit, where there are any.
 
     Returns
     -------
@@ -68,11 +71,11 @@ def held_out_distributions(
     True
     """
     if with_priors or model._priors is None:
-        return _hidden_by_turns(model, X, adjacency, n_folds, random_state)
+        return _hidden_by_turns(model, X, adjacency, n_folds, random_state, options)
     given = model.priors, model._priors
     model.priors = model._priors = None
     try:
-        return _hidden_by_turns(model, X, adjacency, n_folds, random_state)
+        return _hidden_by_turns(model, X, adjacency, n_folds, random_state, options)
     finally:
         model.priors, model._priors = given
 
@@ -135,7 +138,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _hidden_by_turns(
-    model: Any, X: Any, adjacency: Any, n_folds: int, random_state: int
+    model: Any, X: Any, adjacency: Any, n_folds: int, random_state: int, options: dict[str, Any]
 ) -> HeldOutDistributions:
     codes = model._fit_codes
     P = np.zeros((len(codes), len(model.classes_)))
@@ -144,17 +147,18 @@ def _hidden_by_turns(
     folds = cheap if is_cheap else label_folds(codes, n_folds, random_state)
     for hidden in folds:
         said = model._distributions_without(hidden)
-        P[hidden] = _refitted(model, X, adjacency, hidden) if said is None else said
+        P[hidden] = _refitted(model, X, adjacency, hidden, options) if said is None else said
     nodes = np.sort(np.concatenate(folds))
     return HeldOutDistributions(nodes, codes[nodes], P[nodes])
 
 
-def _refitted(model: Any, X: Any, adjacency: Any, hidden: np.ndarray) -> np.ndarray:
+def _refitted(model: Any, X: Any, adjacency: Any, hidden: np.ndarray, options: dict[str, Any]) -> np.ndarray:
     masked = model._fit_codes.copy()
     masked[hidden] = UNLABELLED
     with warnings.catch_warnings():
         # what is odd about the graph was told when the model was fitted
         warnings.simplefilter("ignore", GraphWarning)
         # in the caller's own labels, by which weights and priors may be given
-        fitted = clone(model).fit(X, decode_labels(model.classes_, masked), adjacency=adjacency)
+        labels = decode_labels(model.classes_, masked)
+        fitted = clone(model).fit(X, labels, adjacency=adjacency, **options)
     return np.asarray(fitted.label_distributions_[hidden])

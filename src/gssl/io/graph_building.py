@@ -1,0 +1,283 @@
+"""A graph store from edge tables of any size, within a memory budget: DuckDB sorts, with files to help it."""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gssl.io.atomic import whole_folder
+from gssl.io.columns import IDS, listed, number_of, pick, text_of
+from gssl.io.database import quoted
+from gssl.io.edge_facts import EdgeFacts, counted
+from gssl.io.edges import BAD_WEIGHT, bad_weight, choose_columns, missing_end
+from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
+from gssl.io.pair_merging import PairMerging, Pairs
+from gssl.io.paths import find_files, is_query
+from gssl.io.source import Table, open_table
+from gssl.scale.plan import read_size, write_size
+
+# node numbers are 32 bits long with a sign
+_MOST_NODES = 2**31 - 1
+# what Python, its libraries and DuckDB itself take before there is any data
+_BASE = 160 * 10**6
+_LEAST = 400 * 10**6
+# of what is left: DuckDB's buffers; it goes beyond them while it reads and writes files
+_DATABASE_SHARE = 0.6
+# bytes per row of a sorted part while it is merged
+_MERGING = 120
+
+
+def build_graph_store(
+    edges: Any,
+    directory: str | Path,
+    *,
+    nodes: Any = None,
+    columns: Sequence[str] | None = None,
+    memory_budget: Any = "2GB",
+    threads: int | None = None,
+) -> GraphStore:
+    """Turn edge tables into a graph on disk that need not fit in memory.
+
+    The graph is the one that :func:`gssl.io.assemble` makes in memory: ids stay the text they are, numbered
+    in text order; self-loops and weights of 0 are left out; weights of repeated rows add up, unless every
+    weight is 1; of two directions the larger weight counts. What was odd is told in the same words.
+
+    Parameters
+    ----------
+    edges : path, glob, SQL or data frame
+        See :func:`gssl.io.read_edges`.
+    directory : path
+        Where the store appears, whole or not at all. If the process is killed meanwhile, the same call goes
+        on where it was.
+    nodes : path, glob, SQL or data frame, optional
+        A table whose ``id`` column names the nodes, in their order; those without edges too. An edge of
+        another id is an error.
+    columns : two or three names, optional
+        Of the ends and the weight; guessed if None.
+    memory_budget : number of bytes or str, default="2GB"
+        For this whole process, as far as it can be told beforehand; at least 400 MB. Beside it, the disk
+        that holds ``directory`` lends some 50 bytes per row for the time of the build.
+    threads : int, optional
+        All CPUs if None; each takes a part of the budget.
+
+    Returns
+    -------
+    GraphStore
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "store"
+    >>> store = build_graph_store("SELECT '007' AS src, '8' AS dst UNION ALL SELECT '8', '9'", place)
+    >>> store
+    GraphStore('store', nodes=3, edges=2)
+    >>> store.adjacency.toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    budget = read_size(memory_budget)
+    if budget < _LEAST:
+        raise ValueError(f"a memory budget of {write_size(budget)} is too small: give at least 400 MB.")
+    place = Path(directory).expanduser()
+    mark = _mark(edges, nodes, columns)
+    with whole_folder(place, mark) as folder:
+        table = open_table(edges)
+        work = _Build(table, folder, budget, *choose_columns(table, columns))
+        work.limit(threads)
+        work.number_nodes(nodes)
+        work.code_edges()
+        facts = work.merge()
+        work.finish(facts)
+    return open_graph_store(place)
+
+
+def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None) -> str:
+    """Describe what a store is made of; what is not made of files is never the same again."""
+    told: list[Any] = [1, list(columns or ())]
+    for source in (edges, nodes):
+        if source is None:
+            told.append(None)
+        elif isinstance(source, str | Path) and not is_query(source):
+            files = [(file, file.stat()) for file in find_files(source)]
+            told.append([(str(file.resolve()), stat.st_size, stat.st_mtime_ns) for file, stat in files])
+        else:
+            told.append(os.urandom(16).hex())
+    return json.dumps(told)
+
+
+@dataclass
+class _Build:
+    """One build: its stages are tables of a database beside the store, and a table that is there is done."""
+
+    table: Table
+    folder: Path
+    budget: int
+    ends: tuple[str, str]
+    weight: str | None
+    n_nodes: int = 0
+
+    def limit(self, threads: int | None) -> None:
+        """Keep DuckDB to its part of the budget; what is more goes to files beside the store."""
+        run = self.table.run
+        room = self.budget - _BASE
+        run(f"SET memory_limit = '{int(room * _DATABASE_SHARE) // 1000}kB'")
+        run(f"SET temp_directory = {quoted(str(self.folder / 'spilled'))}")
+        if threads is not None:
+            run(f"SET threads = {int(threads)}")
+        run(f"ATTACH {quoted(str(self.folder / 'build.duckdb'))} AS build")
+
+    def number_nodes(self, nodes: Any) -> None:
+        """Store the ids, so that the number of a row is the number of the node."""
+        if not self._has("ids"):
+            if nodes is None:
+                a, b = (text_of(self.table, end) for end in self.ends)
+                ids = f"SELECT DISTINCT unnest([{a}, {b}]) AS id FROM {self.table.relation}"
+                self._store("ids", f"SELECT id FROM ({ids}) WHERE id IS NOT NULL ORDER BY id")
+            else:
+                self._copy_nodes(nodes)
+        self.n_nodes = self._one("SELECT count(*) FROM build.ids")[0]
+        if self.n_nodes > _MOST_NODES:
+            raise ValueError(
+                f"{self.table.name} names {self.n_nodes:,} nodes, and a graph store holds fewer than 2³¹: "
+                "split the graph."
+            )
+
+    def _copy_nodes(self, nodes: Any) -> None:
+        listing = open_table(nodes)
+        name = pick(listing, None, IDS, 0)
+        text = text_of(listing, name)
+        path = self.folder / "nodes.parquet"
+        listing.run(f"COPY (SELECT {text} AS id FROM {listing.relation}) TO {quoted(str(path))}")
+        read = f"read_parquet({quoted(str(path))}, file_row_number = true)"
+        row = self._one(f"SELECT min(file_row_number) FROM {read} WHERE id IS NULL")[0]
+        if row is not None:
+            raise missing_end(listing, name, row)
+        twice = self.table.run(
+            f"SELECT id FROM {read} GROUP BY id HAVING count(*) > 1 ORDER BY min(file_row_number) LIMIT 1"
+        ).fetchone()
+        if twice is not None:
+            raise ValueError(f"{listing.name} has more than one row for {twice[0]!r}; keep one.")
+        self._store("ids", f"SELECT id FROM {read} ORDER BY file_row_number")
+        path.unlink()
+
+    def code_edges(self) -> None:
+        """Store the edges as pairs of node numbers, sorted, each under both of its ends."""
+        if self._has("sorted"):
+            return
+        if not self._has("coded"):
+            a, b = (text_of(self.table, end) for end in self.ends)
+            named = "" if self.weight is None else ", weight"
+            number = "NULL" if self.weight is None else number_of(self.table.columns[self.weight])
+            self._store(
+                "coded",
+                f"SELECT k.rowid::INTEGER AS u, l.rowid::INTEGER AS v{named} "
+                f"FROM (SELECT {a} AS a, {b} AS b, {number} AS weight FROM {self.table.relation}) "
+                "LEFT JOIN build.ids AS k ON a = k.id LEFT JOIN build.ids AS l ON b = l.id",
+            )
+        self._check()
+        self._count()
+        keep = "" if self.weight is None else " AND weight <> 0"
+        weight = ", weight" if self._weighted else ""
+        self._store(
+            "sorted",
+            f"SELECT u AS i, v AS j, 0::UTINYINT AS d{weight} FROM build.coded WHERE u <> v{keep} UNION ALL "
+            f"SELECT v, u, 1{weight} FROM build.coded WHERE u <> v{keep} ORDER BY i, j, d{weight}",
+        )
+        self.table.run("DROP TABLE build.coded")
+
+    def _check(self) -> None:
+        weight = "0" if self.weight is None else f"count(*) FILTER ({BAD_WEIGHT})"
+        count, nowhere, bad = self._one(
+            f"SELECT count(*), count(*) FILTER (u IS NULL OR v IS NULL), {weight} FROM build.coded"
+        )
+        if not count:
+            raise ValueError(f"{self.table.name} has no edges: give at least one row.")
+        if nowhere:
+            self._refuse_ends()
+        if bad and self.weight is not None:
+            number = number_of(self.table.columns[self.weight])
+            rows = f"SELECT row_number() OVER () - 1 AS r, {number} AS weight FROM {self.table.relation}"
+            raise bad_weight(
+                self.table, self.weight, self._one(f"SELECT min(r) FROM ({rows}) WHERE {BAD_WEIGHT}")[0]
+            )
+
+    def _refuse_ends(self) -> None:
+        a, b = (text_of(self.table, end) for end in self.ends)
+        rows = f"SELECT row_number() OVER () - 1 AS r, {a} AS a, {b} AS b FROM {self.table.relation}"
+        found = self.table.run(
+            f"SELECT r, a IS NULL FROM ({rows}) WHERE a IS NULL OR b IS NULL ORDER BY r LIMIT 1"
+        ).fetchone()
+        if found is not None:
+            raise missing_end(self.table, self.ends[0] if found[1] else self.ends[1], found[0])
+        unknown = self.table.run(
+            f"SELECT DISTINCT id FROM (SELECT unnest([a, b]) AS id FROM ({rows})) "
+            "ANTI JOIN build.ids USING (id) ORDER BY id"
+        ).fetchmany(10**6)
+        names = [row[0] for row in unknown]
+        raise ValueError(
+            f"{self.table.name} names {counted(len(names), 'id')} that the table of nodes does not have: "
+            f"{listed(names)}; add them or remove their edges."
+        )
+
+    def _count(self) -> None:
+        """Store what only the unsorted rows can tell."""
+        if self._has("facts"):
+            return
+        weight = "1.0" if self.weight is None else "weight"
+        self._store(
+            "facts",
+            f"SELECT count(*) FILTER (u = v AND {weight} <> 0) AS self_loops, "
+            f"count(*) FILTER ({weight} = 0) AS zeros, "
+            f"NOT bool_and({weight} IN (0, 1)) OR max({weight}) <> 1 AS weighted FROM build.coded",
+        )
+
+    @property
+    def _weighted(self) -> bool:
+        return bool(self._one("SELECT weighted FROM build.facts")[0])
+
+    def merge(self) -> EdgeFacts:
+        """Write the arrays of the graph."""
+        merged = PairMerging(self.folder, self.n_nodes, self._weighted).run(self._parts())
+        self_loops, zeros = self._one("SELECT self_loops, zeros FROM build.facts")
+        return replace(merged, self_loops=self_loops, zeros=zeros)
+
+    def _parts(self) -> Iterator[Pairs]:
+        count = self._one("SELECT count(*) FROM build.sorted")[0]
+        step = max(10**5, int((self.budget - _BASE) * (1 - _DATABASE_SHARE)) // (2 * _MERGING))
+        names = ["i", "j", "d", *(["weight"] if self._weighted else [])]
+        for start in range(0, count, step):
+            found = self.table.fetch(
+                f"SELECT {', '.join(names)} FROM build.sorted "
+                f"WHERE rowid >= {start} AND rowid < {start + step} ORDER BY rowid"
+            )
+            yield Pairs(*(found[name] for name in names))
+
+    def finish(self, facts: EdgeFacts) -> None:
+        """Write the ids and the manifest, and remove what only served the build."""
+        path = quoted(str(self.folder / "ids.parquet"))
+        self.table.run(
+            f"COPY (SELECT id FROM build.ids ORDER BY rowid) TO {path} (FORMAT parquet, COMPRESSION zstd)"
+        )
+        self.table.run("DETACH build")
+        self.table.connection.close()
+        for file in self.folder.glob("build.duckdb*"):
+            file.unlink()
+        notes = [*self.table.notes, *facts.notes(self.table.name)]
+        write_manifest(self.folder, self.table.name, facts, notes)
+
+    def _has(self, name: str) -> bool:
+        return bool(
+            self._one(
+                "SELECT count(*) FROM duckdb_tables() "
+                f"WHERE database_name = 'build' AND table_name = {quoted(name)}"
+            )[0]
+        )
+
+    def _store(self, name: str, query: str) -> None:
+        self.table.run(f"CREATE TABLE build.{name} AS {query}")
+
+    def _one(self, query: str) -> Any:
+        return self.table.run(query).fetchone()

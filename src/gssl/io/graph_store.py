@@ -1,0 +1,233 @@
+"""A graph on disk, opened without being read: its arrays are mapped, its ids looked up."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gssl.graph.cleaning import declare_simple
+from gssl.io.database import connect, quoted
+from gssl.io.edge_facts import EdgeFacts, counted
+from gssl.io.source import Table
+
+_FORMAT = "gssl graph store"
+_VERSION = 1
+_MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GraphStore:
+    """A graph whose arrays stay in files, made by :func:`build_graph_store`.
+
+    Attributes
+    ----------
+    directory : Path
+    n_nodes, n_edges : int
+    weighted : bool
+    notes : list of str
+        What was odd about the tables it was made of.
+    facts : EdgeFacts
+        The same, counted.
+    """
+
+    directory: Path
+    n_nodes: int
+    n_edges: int
+    weighted: bool
+    notes: list[str] = field(default_factory=list)
+    facts: EdgeFacts = field(default_factory=EdgeFacts)
+
+    @cached_property
+    def adjacency(self) -> csr_array:
+        """The graph, symmetric and without self-loops; its arrays are read-only maps of the files.
+
+        ``indptr`` is int64 and ``indices`` int32, whatever SciPy would choose, and the weights of an
+        unweighted graph are a single number seen as many: nothing here takes memory. What SciPy computes with
+        it may take copies.
+        """
+        indptr, indices = self._map("indptr"), self._map("indices")
+        _check_arrays(indptr, indices, self)
+        A = csr_array((self.n_nodes, self.n_nodes), dtype=np.float64)
+        A.indptr, A.indices = indptr, indices
+        A.data = self._map("weights") if self.weighted else np.broadcast_to(np.float64(1.0), len(indices))
+        # sorted and merged by the build
+        A.has_canonical_format = True
+        return declare_simple(A)
+
+    @cached_property
+    def node_ids(self) -> np.ndarray:
+        """All ids as text, in the order of the nodes, in memory."""
+        return self._ids().fetch(f"SELECT id FROM {self._relation} ORDER BY file_row_number")["id"]
+
+    def ids(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Look up the ids of some nodes.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from gssl.io import build_graph_store
+        >>> store = build_graph_store("SELECT 'a' AS src, 'b' AS dst", Path(tempfile.mkdtemp()) / "s")
+        >>> store.ids([1, 0, 1]).tolist()
+        ['b', 'a', 'b']
+        """
+        wanted, places = np.unique(np.asarray(nodes, dtype=np.int64), return_inverse=True)
+        if wanted.size and not 0 <= wanted[0] <= wanted[-1] < self.n_nodes:
+            raise ValueError(f"node {wanted[-1]} is not one of 0 … {self.n_nodes - 1} of {self.directory}.")
+        table = self._ids()
+        table.connection.register("wanted", {"node": wanted})
+        found = table.fetch(
+            f"SELECT id FROM wanted JOIN {self._relation} ON node = file_row_number ORDER BY node"
+        )["id"]
+        return np.asarray(found[places])
+
+    def nodes(self, ids: Sequence[str] | np.ndarray) -> np.ndarray:
+        """Look up the numbers of some ids; −1 where the graph has none such.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from gssl.io import build_graph_store
+        >>> store = build_graph_store("SELECT '007' AS src, '8' AS dst", Path(tempfile.mkdtemp()) / "s")
+        >>> store.nodes(["8", "7", "007"])
+        array([ 1, -1,  0])
+        """
+        texts = np.empty(len(ids), dtype=object)
+        texts[:] = [str(text) for text in ids]
+        table = self._ids()
+        table.connection.register("wanted", {"place": np.arange(len(texts)), "id": texts})
+        found = table.fetch(
+            f"SELECT place, file_row_number AS node FROM wanted JOIN {self._relation} USING (id)"
+        )
+        numbers = np.full(len(texts), -1, dtype=np.int64)
+        numbers[found["place"]] = found["node"]
+        return numbers
+
+    def __repr__(self) -> str:
+        weighted = ", weighted" if self.weighted else ""
+        return f"GraphStore({self.directory.name!r}, nodes={self.n_nodes}, edges={self.n_edges}{weighted})"
+
+    @property
+    def _relation(self) -> str:
+        return f"read_parquet({quoted(str(self.directory / 'ids.parquet'))}, file_row_number = true)"
+
+    def _ids(self) -> Table:
+        return Table(str(self.directory / "ids.parquet"), {}, self._relation, connect())
+
+    def _map(self, name: str) -> np.ndarray:
+        path = self.directory / f"{name}.npy"
+        try:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            # an empty file cannot be mapped, and a graph may be without edges
+            raise ValueError(f"{path} is not a whole NumPy file: build the store again.") from error
+        return np.asarray(array)
+
+
+def open_graph_store(directory: str | Path) -> GraphStore:
+    """Open a graph that :func:`build_graph_store` made.
+
+    Parameters
+    ----------
+    directory : path
+
+    Returns
+    -------
+    GraphStore
+
+    Examples
+    --------
+    >>> open_graph_store("nowhere")
+    Traceback (most recent call last):
+    FileNotFoundError: nowhere is no graph store: make one with gssl graph build.
+    """
+    place = Path(directory).expanduser()
+    manifest = place / _MANIFEST
+    if not manifest.is_file():
+        raise FileNotFoundError(f"{directory} is no graph store: make one with gssl graph build.")
+    try:
+        told = json.loads(manifest.read_text(encoding="utf-8"))
+        known = told["format"] == _FORMAT
+        version = int(told["version"])
+        store = GraphStore(
+            place,
+            int(told["nodes"]),
+            int(told["edges"]),
+            bool(told["weighted"]),
+            [str(note) for note in told["notes"]],
+            EdgeFacts(**told["facts"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{manifest} is no manifest of a graph store: build the store again.") from error
+    if not known or version > _VERSION:
+        raise ValueError(f"{directory} was made by a newer gssl: update gssl or build the store again.")
+    return store
+
+
+def is_graph_store(directory: Any) -> bool:
+    """Tell whether a place holds a graph store.
+
+    Examples
+    --------
+    >>> is_graph_store("nowhere")
+    False
+    """
+    return isinstance(directory, str | Path) and (Path(directory).expanduser() / _MANIFEST).is_file()
+
+
+def write_manifest(folder: Path, name: str, facts: EdgeFacts, notes: list[str]) -> None:
+    """Describe a store whose arrays are written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> np.save(folder / "indptr.npy", np.array([0, 1, 2]))
+    >>> write_manifest(folder, "e.csv", EdgeFacts(one_way=1), [])
+    >>> open_graph_store(folder).n_edges
+    1
+    """
+    indptr = np.load(folder / "indptr.npy", mmap_mode="r")
+    told = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "source": name,
+        "nodes": len(indptr) - 1,
+        "edges": int(indptr[-1]) // 2,
+        "weighted": (folder / "weights.npy").exists(),
+        "facts": facts.as_dict(),
+        "notes": notes,
+    }
+    text = json.dumps(told, indent=2, ensure_ascii=False)
+    (folder / _MANIFEST).write_text(text, encoding="utf-8")
+
+
+def _check_arrays(indptr: np.ndarray, indices: np.ndarray, store: GraphStore) -> None:
+    """Refuse arrays that do not belong together: the kernels would follow them out of bounds."""
+    right = (
+        indptr.dtype == np.int64
+        and indices.dtype == np.int32
+        and indptr.shape == (store.n_nodes + 1,)
+        and indices.shape == (2 * store.n_edges,)
+        and indptr[0] == 0
+        and indptr[-1] == len(indices)
+        and all(bool((np.diff(part) >= 0).all()) for part in _parts(indptr, overlap=1))
+        and all(part.min() >= 0 and part.max() < store.n_nodes for part in _parts(indices))
+    )
+    if not right:
+        raise ValueError(
+            f"the arrays of {store.directory} are not those of {counted(store.n_nodes, 'node')} and "
+            f"{counted(store.n_edges, 'edge')}: build the store again."
+        )
+
+
+def _parts(array: np.ndarray, overlap: int = 0, length: int = 1 << 22) -> Any:
+    from gssl.graph.pages import forget_pages
+
+    for start in range(0, len(array), length):
+        yield array[start : start + length + overlap]
+        forget_pages(array)

@@ -1,0 +1,112 @@
+"""Some columns of features that may be larger than memory, and products with all of them."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from gssl.graph.pages import FileArray, file_of, forget_pages
+
+# bytes that are read at a time
+_BLOCK_BYTES = 1 << 23
+
+
+def read_columns(X: Any, columns: slice) -> Any:
+    """Give columns of X in row order, in memory of their own unless they are all of X.
+
+    A memory-mapped X is read by blocks, so that no more than a block of it is in memory beside the result.
+
+    Parameters
+    ----------
+    X : ndarray, memmap or csr_array of shape (n, d)
+    columns : slice
+
+    Returns
+    -------
+    ndarray or csr_array of shape (n, w)
+
+    Examples
+    --------
+    >>> read_columns(np.arange(6.0).reshape(2, 3), slice(1, 3))
+    array([[1., 2.],
+           [4., 5.]])
+    """
+    if issparse(X):
+        return X if columns == slice(0, X.shape[1]) else X[:, columns]
+    file = file_of(X)
+    if file is None:
+        wanted = np.ascontiguousarray(X[:, columns])
+        forget_pages(X)
+        return wanted
+    wanted = np.empty((X.shape[0], columns.stop - columns.start), X.dtype)
+    with file.path.open("rb", buffering=0) as opened:
+        (_read_rows if file.order == "C" else _read_whole_columns)(opened.fileno(), file, columns, wanted)
+    return wanted
+
+
+def read_file(path: Path, into: np.ndarray) -> None:
+    """Read an ``.npy`` file into an array of the same shape.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path, into = Path(tempfile.mkdtemp()) / "x.npy", np.empty(2)
+    >>> np.save(path, np.array([1.0, 2.0]))
+    >>> read_file(path, into)
+    >>> into
+    array([1., 2.])
+    """
+    file = file_of(np.load(path, mmap_mode="r", allow_pickle=False))
+    if file is None or (file.shape, file.dtype) != (into.shape, into.dtype):
+        raise ValueError(f"{path} is not the array that this run has written: remove it and run again.")
+    with path.open("rb", buffering=0) as opened:
+        _read(opened.fileno(), file.offset, into)
+
+
+def _read_rows(handle: int, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
+    n, d = file.shape
+    if columns == slice(0, d):
+        _read(handle, file.offset, wanted)
+        return
+    step = max(1, _BLOCK_BYTES // (d * file.dtype.itemsize))
+    block = np.empty((min(step, n), d), file.dtype)
+    for start in range(0, n, step):
+        rows = block[: min(step, n - start)]
+        _read(handle, file.offset + start * d * file.dtype.itemsize, rows)
+        wanted[start : start + len(rows)] = rows[:, columns]
+
+
+def _read_whole_columns(handle: int, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
+    n = file.shape[0]
+    column = n * file.dtype.itemsize
+    # so many columns that a row of them fills a cache line or more
+    step = max(16, _BLOCK_BYTES // max(1, column))
+    block = np.empty((min(step, wanted.shape[1]), n), file.dtype)
+    for start in range(0, wanted.shape[1], step):
+        part = block[: min(step, wanted.shape[1] - start)]
+        _read(handle, file.offset + (columns.start + start) * column, part)
+        wanted[:, start : start + len(part)] = part.T
+
+
+def raw_bytes(array: np.ndarray) -> memoryview:
+    """Give the bytes of an array without gaps, to be read or written.
+
+    Examples
+    --------
+    >>> len(raw_bytes(np.zeros(3)))
+    24
+    """
+    flat: Any = array.reshape(-1).view(np.uint8)
+    return memoryview(flat) if array.size else memoryview(b"")
+
+
+def _read(handle: int, offset: int, into: np.ndarray) -> None:
+    """Fill an array from a file: the system may give less at a time than it is asked for."""
+    view = raw_bytes(into)
+    while len(view):
+        got = os.preadv(handle, [view], offset)
+        if not got:
+            raise OSError("a file of features became shorter while it was read: write it again.")
+        view, offset = view[got:], offset + got

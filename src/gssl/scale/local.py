@@ -1,0 +1,184 @@
+"""Slabs through a memory budget on one machine: numba threads on one slab at a time, the rest in files."""
+
+from collections.abc import Callable, Iterator
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from gssl.methods._base import iterate
+from gssl.methods._guided import Pulls
+from gssl.operators import Filters
+from gssl.scale.columns import read_columns
+from gssl.scale.execution import SlabExecution
+from gssl.scale.files import RunFolder
+from gssl.scale.guided import SlabEmbedding
+from gssl.scale.guided_slab import GuidedSlab
+from gssl.scale.journal import claim
+from gssl.scale.plan import Load, SlabPlan, graph_bytes
+from gssl.scale.precise import add_product
+from gssl.scale.states import SlabsInMemory, SlabsOnDisk, forget_steps, last_whole_step, picked_rows
+
+# arrays of a slab's size that a task may hold at once: its input, two that take turns, a running total, and
+# one that is on its way to the file
+_BUFFERS = 5
+# slabs in memory go to the folder of a run no more often than this
+_SNAPSHOT_SECONDS = 30.0
+
+
+class LocalExecution(SlabExecution):
+    """Run tasks on slabs of columns, one after the other, so that they keep to a memory budget.
+
+    Parameters
+    ----------
+    memory_budget : number or str, optional
+        For what a run holds beside the features and the process as it was: graph, slabs, scores. Half of the
+        memory that is free if None.
+    resume : path, optional
+        A folder that keeps finished work, for a run that was stopped to go on from.
+    description : str, default=""
+        What runs, to tell one run in that folder from another.
+    width : int, optional
+        Columns of a slab, in place of as many as the budget has room for.
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> model = gssl.SGC()
+    >>> filters = model._filters(data.adjacency, data.features.dtype)
+    >>> slabs = LocalExecution("1MB", width=5)
+    >>> U = slabs.run(lambda X, filters, columns: model._apply(X, filters), data.features, filters)
+    >>> bool(np.allclose(U, model._apply(data.features, filters)))
+    True
+    """
+
+    def run(self, task: Callable[..., Any], X: Any, filters: Any) -> np.ndarray:
+        """Run a task slab by slab; a result larger than a quarter of the budget is a file that is mapped."""
+        n, d = X.shape
+        load = Load(_BUFFERS * n * X.dtype.itemsize, graph_bytes(filters(1)))
+        results = self.results(self.plan(d, load), X, filters)
+
+        def step(_: None, s: int) -> None:
+            columns = results.plan.slabs[s]
+            results.put(s, np.asarray(task(read_columns(X, columns), filters, columns)))
+
+        for _ in iterate(step, None, results.todo):
+            pass
+        return results.give() if d else np.empty((n, 0), X.dtype)
+
+    def each(self, task: Callable[..., Any], X: Any, filters: Any) -> Iterator[np.ndarray]:
+        """Run a task that yields on all columns at once: what it yields are whole embeddings anyway."""
+        yield from task(X, filters, slice(0, X.shape[1]))
+
+    def guided(
+        self, X: Any, filters: Filters, beta: float, labelled: np.ndarray, anchors: np.ndarray
+    ) -> SlabEmbedding:
+        """Hold the embeddings of OGC in slabs."""
+        return SlabEmbedding(LocalCrew(self, X, GuidedSlab(filters, beta, labelled, anchors)), X.dtype)
+
+
+class LocalCrew:
+    """One machine that moves the slabs of U one after the other."""
+
+    def __init__(self, execution: LocalExecution, X: Any, work: GuidedSlab) -> None:
+        self._execution, self._X, self._work = execution, X, work
+        self._folder = RunFolder() if execution.resume is None else RunFolder(execution.resume / "slabs")
+        self._plan = SlabPlan(X.shape[1], max(1, X.shape[1]))
+        self._slabs: Any = None
+        self._labelled: dict[int, np.ndarray] = {}
+        self._step, self._saved = 0, monotonic()
+
+    def start(self, W: np.ndarray) -> np.ndarray:
+        """Plan for so many classes, and give XW."""
+        self._plan, in_memory = self._plan_for(W.shape[1])
+        if self._folder.durable:
+            # an earlier run may have had room for wider slabs; the numbers are the same
+            settings = claim(self._folder, {"identity": "slabs", "width": self._plan.width})
+            self._plan = SlabPlan(self._plan.n_columns, int(settings["width"]))
+        if in_memory:
+            self._slabs = SlabsInMemory(self._X, self._plan)
+        else:
+            self._slabs = SlabsOnDisk(self._X, self._plan, self._folder)
+        return self._sum(W, self._slabs.load)
+
+    def gradient(self, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Give U_Lᵀ R and U_L of it, from the labelled rows alone."""
+        pushed = np.zeros(R.shape)
+        parts = []
+        for s in range(len(self._plan.slabs)):
+            G, part = self._work.gradient(self._labelled[s], R)
+            parts.append(G)
+            pushed += part
+        return np.concatenate(parts), pushed
+
+    def advance(self, W: np.ndarray, pull: np.ndarray) -> np.ndarray:
+        """Move every slab and give UW; whoever asks for a step has written down the one before."""
+        self._save()
+        self._step += 1
+        return self._sum(W, lambda s: self._moved(s, W, pull))
+
+    def rows(self, nodes: np.ndarray) -> np.ndarray:
+        """Give rows of U."""
+        parts = [picked_rows(self._slabs, s, nodes) for s in range(len(self._plan.slabs))]
+        return np.concatenate(parts, axis=1)
+
+    def resume(self, pulls: Pulls) -> None:
+        """Take the slabs up from their files, and take the steps again that those have not seen."""
+        n_slabs = len(self._plan.slabs)
+        first = last_whole_step(self._folder, n_slabs, len(pulls))
+        forget_steps(self._folder, first)
+        for s in range(n_slabs):
+            if first:
+                self._slabs.recall(s, first, self._folder)
+            for self._step in range(first + 1, len(pulls) + 1):
+                pull, W = pulls[self._step - 1]
+                self._moved(s, W, pull)
+        for s in range(n_slabs):
+            self._labelled[s] = picked_rows(self._slabs, s, self._work.labelled)
+        self._step = len(pulls)
+
+    def _moved(self, s: int, W: np.ndarray, pull: np.ndarray) -> np.ndarray:
+        out = self._slabs.free(s)
+        U = self._work.advance(self._slabs.load(s), W[self._plan.slabs[s]], pull, out)
+        self._slabs.keep(s, self._step, U)
+        return U
+
+    def _save(self) -> None:
+        """Let go of files that are no longer needed; put slabs that are in memory into files now and then."""
+        self._slabs.settle()
+        in_memory = isinstance(self._slabs, SlabsInMemory)
+        if in_memory and self._folder.durable and monotonic() - self._saved > _SNAPSHOT_SECONDS:
+            self._slabs.snapshot(self._step, self._folder)
+            self._saved = monotonic()
+
+    def _sum(self, W: np.ndarray, slab: Callable[[int], Any]) -> np.ndarray:
+        """Add up U_s W_s in the order of the slabs, and remember the labelled rows of each."""
+        total = np.zeros((self._X.shape[0], W.shape[1]))
+        for s, columns in enumerate(self._plan.slabs):
+            U = slab(s)
+            add_product(total, U, W[columns])
+            self._labelled[s] = self._work.pick(U)
+        return total
+
+    def _plan_for(self, n_classes: int) -> tuple[SlabPlan, bool]:
+        """Hold all slabs in memory and one to write to if the budget has room, else two in all."""
+        n, d = self._X.shape
+        column = n * self._X.dtype.itemsize
+        # scores in double precision, those of two steps in single, and the labelled rows
+        fixed = self._work.n_bytes + n * n_classes * (8 + 2 * self._X.dtype.itemsize)
+        fixed += len(self._work.labelled) * d * self._X.dtype.itemsize
+        if fixed + (d + min(d, 16)) * column < self._execution.budget * 15 // 16:
+            return self._execution.plan(d, Load(column, fixed + d * column)), True
+        return self._execution.plan(d, Load(2 * column, fixed)), False
+
+
+def execution(**options: Any) -> LocalExecution:
+    """Make the execution that methods find by the name ``slabs``.
+
+    Examples
+    --------
+    >>> execution(memory_budget="4GB").budget
+    4000000000
+    """
+    return LocalExecution(**options)

@@ -1,0 +1,110 @@
+"""What a task gives for each slab, put side by side: in memory, in a file, or in a folder to resume from."""
+
+from typing import Any
+
+import numpy as np
+
+from gssl.scale.files import ColumnFile, RunFolder
+from gssl.scale.journal import FinishedSlabs
+from gssl.scale.plan import SlabPlan
+
+
+class Results:
+    """The columns of a result, which has as many as the input and any number of rows.
+
+    Parameters
+    ----------
+    plan : SlabPlan
+    dtype : float type
+        Of a result without columns.
+    most : int
+        Bytes that may be held in memory; a larger result is a file that is mapped.
+
+    Examples
+    --------
+    >>> results = Results(SlabPlan(2, 1), np.float64, most=100)
+    >>> results.put(1, np.array([[5.0]]))
+    >>> results.put(0, np.array([[4.0]]))
+    >>> results.give()
+    array([[4., 5.]])
+    """
+
+    def __init__(self, plan: SlabPlan, dtype: Any, most: int) -> None:
+        self.plan = plan
+        self.todo = list(range(len(plan.slabs)))
+        self._dtype, self._most = dtype, most
+        self._kept: Any = None
+
+    def put(self, s: int, part: np.ndarray) -> None:
+        """Keep what a task gave for a slab."""
+        if len(self.plan.slabs) == 1:
+            self._kept = part
+            return
+        shape = len(part), self.plan.n_columns
+        if self._kept is None:
+            small = shape[0] * shape[1] * part.itemsize <= self._most
+            self._kept = (
+                np.empty(shape, part.dtype)
+                if small
+                else ColumnFile(RunFolder(), "embedding.npy", shape, part.dtype)
+            )
+        if isinstance(self._kept, ColumnFile):
+            self._kept.write(self.plan.slabs[s], part)
+        else:
+            self._kept[:, self.plan.slabs[s]] = part
+
+    def give(self) -> np.ndarray:
+        """Give the whole result."""
+        if self._kept is None:  # there are no columns
+            return np.empty((0, 0), self._dtype)
+        return self._kept.open() if isinstance(self._kept, ColumnFile) else np.asarray(self._kept)
+
+
+class LastingResults:
+    """The same in a folder to resume from: a slab counts when it is on the disk.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    identity : str
+        Of the inputs.
+    plan : SlabPlan
+        Where an earlier run has begun with another, that one counts.
+    most : int
+        Bytes of a result that is read into memory at the end.
+
+    Examples
+    --------
+    >>> folder = RunFolder()
+    >>> results = LastingResults(folder, "abc", SlabPlan(2, 1), most=100)
+    >>> results.put(1, np.array([[5.0]]))
+    >>> again = LastingResults(folder, "abc", SlabPlan(2, 2), most=100)
+    >>> again.todo
+    [0]
+    >>> again.put(0, np.array([[4.0]]))
+    >>> again.give()
+    array([[4., 5.]])
+    """
+
+    def __init__(self, folder: RunFolder, identity: str, plan: SlabPlan, most: int) -> None:
+        self._folder, self._most = folder, most
+        self._finished = FinishedSlabs(folder, identity, plan.width)
+        self.plan = SlabPlan(plan.n_columns, self._finished.width)
+        self.todo = [s for s in range(len(self.plan.slabs)) if s not in self._finished.done]
+        self._file: ColumnFile | None = None
+
+    def put(self, s: int, part: np.ndarray) -> None:
+        """Write what a task gave for a slab, then that it is done."""
+        self._open(len(part), part.dtype).write(self.plan.slabs[s], part)
+        self._finished.finish(s, len(part), part.dtype.str)
+
+    def give(self) -> np.ndarray:
+        """Give the whole result."""
+        file = self._open(self._finished.n_rows, self._finished.dtype)
+        whole = file.open()
+        return np.array(whole) if whole.nbytes <= self._most else whole
+
+    def _open(self, n_rows: int, dtype: Any) -> ColumnFile:
+        if self._file is None:
+            self._file = ColumnFile(self._folder, "embedding.npy", (n_rows, self.plan.n_columns), dtype)
+        return self._file

@@ -1,0 +1,166 @@
+"""The workers of a Dask cluster: who does what, and what happens when one of them is gone."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from time import monotonic
+from typing import Any
+
+from distributed import Client, fire_and_forget, wait
+from distributed.comm import CommClosedError
+from distributed.scheduler import KilledWorker
+
+from gssl.graph import FileArray, file_of
+from gssl.scale import worker
+from gssl.scale.shared import sees
+
+# seconds between two looks at who is still there
+_LOOK = 0.5
+# seconds to wait for a worker to come where there is none
+_PATIENCE = 60.0
+# times that one slab may lose its worker
+_LOSSES = 5
+_LOST = (worker.SlabLostError, KilledWorker, CancelledError, CommClosedError)
+
+# gives the function that a worker runs for a slab, and its arguments
+Ask = Callable[[int], tuple[Callable[..., Any], tuple[Any, ...]]]
+
+
+class Team:
+    """Workers that own slabs; a slab whose worker is gone gets another one.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Used as it is, with the security settings that it was made with.
+    keep : str
+        What to say about finished work if the scheduler is gone.
+    """
+
+    def __init__(self, client: Client, keep: str = "") -> None:
+        self._client, self._keep = client, keep
+        self.owners: dict[int, str] = {}
+        self._ready: set[str] = set()
+
+    def workers(self) -> list[str]:
+        """Give the addresses of the workers, in one order; wait for one where there is none."""
+        deadline = monotonic() + _PATIENCE
+        while True:
+            found = self._listed()
+            if found:
+                for address in sorted(set(found) - self._ready):
+                    fire_and_forget(self._submit(address, worker.use_threads, (os.getpid(), found[address])))
+                    self._ready.add(address)
+                return sorted(found)
+            if monotonic() > deadline:
+                raise ConnectionError(
+                    f"the Dask cluster has no workers: start some, then run again{self._keep}."
+                )
+            try:
+                self._client.wait_for_workers(1, timeout=_LOOK)
+            except TimeoutError:
+                continue
+
+    def assign(self, slabs: Sequence[int]) -> None:
+        """Give slabs to the workers that have fewest."""
+        alive = self.workers()
+        for s in slabs:
+            counts = dict.fromkeys(alive, 0)
+            for owner in self.owners.values():
+                if owner in counts:
+                    counts[owner] += 1
+            self.owners[s] = min(alive, key=lambda address: (counts[address], address))
+
+    def send(self, array: Any, to: str | None = None) -> Any:
+        """Put data on one worker, or on all of them, once; give what stands for it in a task."""
+        if to is None:
+            return self._try(lambda: self._client.scatter([array], broadcast=True, hash=False)[0])
+        return self._try(lambda: self._client.scatter([array], workers=[to], hash=False)[0])
+
+    def sees(self, array: Any) -> FileArray | None:
+        """Tell where an array lies if it is in a file that every worker sees as this process does."""
+        file = file_of(array)
+        if file is None:
+            return None
+        found = file.path.stat()
+        answers = self._try(lambda: self._client.run(sees, file, found.st_size, found.st_mtime_ns))
+        return file if answers and all(answers.values()) else None
+
+    def collect(self, slabs: Sequence[int], ask: Ask, revive: Callable[[int], None]) -> dict[int, Any]:
+        """Ask the owner of each slab; one that is gone has its slabs revived elsewhere, and those are asked.
+
+        Parameters
+        ----------
+        slabs : sequence of int
+        ask : callable
+        revive : callable
+            Brings a slab to where it was, on the owner that it has by then.
+
+        Returns
+        -------
+        dict
+            The answers by slab.
+        """
+        pending = {s: self._ask(s, ask) for s in slabs}
+        answers: dict[int, Any] = {}
+        losses = dict.fromkeys(slabs, 0)
+        while pending:
+            lost = []
+            for s in self._done(pending):
+                try:
+                    answers[s] = pending.pop(s).result()
+                except _LOST:
+                    lost.append(s)
+            alive = self._listed()
+            for s in [s for s in pending if self.owners[s] not in alive]:
+                pending.pop(s).cancel()
+                lost.append(s)
+            for s in lost:
+                losses[s] += 1
+                if losses[s] > _LOSSES:
+                    raise RuntimeError(
+                        f"slab {s} has lost its worker {losses[s]} times: look into the workers' logs, for "
+                        f"it may be too much for their memory, then run again{self._keep}."
+                    )
+                self.assign([s])
+                revive(s)
+                pending[s] = self._ask(s, ask)
+        return answers
+
+    def release(self, run: str) -> None:
+        """Let the workers forget a run; one that is gone has."""
+        for address in set(self.owners.values()):
+            if self._client.status == "running":
+                fire_and_forget(self._submit(address, worker.end, (run,)))
+
+    def _ask(self, s: int, ask: Ask) -> Any:
+        function, arguments = ask(s)
+        return self._submit(self.owners[s], function, arguments)
+
+    def _submit(self, address: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        return self._try(lambda: self._client.submit(function, *arguments, workers=[address], pure=False))
+
+    def _done(self, pending: dict[int, Any]) -> list[int]:
+        try:
+            finished = wait(list(pending.values()), timeout=_LOOK, return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            return []
+        except CancelledError:
+            finished = {future for future in pending.values() if future.done()}
+        return [s for s, future in pending.items() if future in finished]
+
+    def _listed(self) -> dict[str, int]:
+        return dict(self._try(self._client.nthreads))
+
+    def _try(self, call: Callable[[], Any]) -> Any:
+        """Call the scheduler, and say in one sentence that it is gone."""
+        try:
+            if self._client.status not in ("running", "connecting"):
+                raise CommClosedError(self._client.status)
+            return call()
+        except (CommClosedError, OSError, TimeoutError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise ConnectionError(
+                f"the Dask scheduler cannot be reached any more: start it and run again{self._keep}."
+            ) from error

@@ -1,0 +1,102 @@
+"""A graph in files is passed over block by block: the same bits, and no more than a block in memory."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+
+import gssl.graph.components as components
+import gssl.operators.convolution as convolution
+from gssl.graph import clean_adjacency, reached_nodes
+from gssl.graph.cleaning import declare_simple
+from gssl.operators import Filters, Mixture, complement_negatives, mix, normalized_adjacency
+
+
+def in_files(A, folder):
+    """Give the same graph as maps of files."""
+    mapped = csr_array(A.shape)
+    for name in ("indptr", "indices", "data"):
+        array = getattr(A, name).astype({"indptr": np.int64, "indices": np.int32}.get(name, A.dtype))
+        np.save(folder / f"{name}.npy", array)
+        setattr(mapped, name, np.load(folder / f"{name}.npy", mmap_mode="r"))
+    return declare_simple(mapped)
+
+
+@pytest.fixture(params=["weighted", "unweighted"])
+def graphs(request, tmp_path):
+    A = random_array((900, 900), density=0.001, rng=np.random.default_rng(0), format="csr")
+    if request.param == "unweighted":
+        A.data[:] = 1
+    A = clean_adjacency(A.maximum(A.T))[0]
+    return A, in_files(A, tmp_path)
+
+
+@pytest.mark.parametrize("width", [1, 5, 64])
+def test_the_same_bits(graphs, width, monkeypatch):
+    monkeypatch.setattr(convolution, "_BLOCK_BYTES", 300)
+    monkeypatch.setattr(convolution, "_ENTRIES", 100)
+    monkeypatch.setattr("gssl.operators._kernels.threads._WORK_PER_PART", 300)
+    forgotten = []
+    monkeypatch.setattr(convolution, "forget_pages", lambda array: forgotten.append(len(array)))
+    A, B = graphs
+    U = np.random.default_rng(1).random((900, width)).astype(np.float32)
+    results = []
+    for graph in (A, B):
+        filters = Filters(normalized_adjacency(graph, np.float32), complement_negatives(graph, np.float32))
+        results.append(mix(filters, U, Mixture(0.5, 0.3, 0.2)).tobytes())
+    assert results[0] == results[1]
+    assert len(forgotten) > 5
+
+
+def test_labels_spread_through_files_as_in_memory(graphs, monkeypatch):
+    monkeypatch.setattr(components, "_LINKS", 7)
+    A, B = graphs
+    for seed in range(5):
+        labelled = np.random.default_rng(seed).choice(900, 2)
+        assert reached_nodes(B, labelled).tolist() == reached_nodes(A, labelled).tolist()
+    lonely = np.flatnonzero(np.diff(B.indptr) == 0)
+    assert reached_nodes(B, lonely[:1]).sum() == 1
+
+
+PEAK = """
+import re, sys
+from pathlib import Path
+import numpy as np
+import gssl.operators.convolution as convolution
+from gssl.operators import Filters, Mixture, NormalizedAdjacency, mix
+
+def peak():
+    return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
+folder, block = Path(sys.argv[1]), int(sys.argv[2])
+convolution._BLOCK_BYTES = block
+indptr, indices = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("indptr", "indices"))
+scale = np.ones(len(indptr) - 1, np.float32)
+filters = Filters(NormalizedAdjacency(indptr, indices, np.empty(0, np.float32), scale))
+U = np.ones((len(scale), 1), np.float32)
+tiny = NormalizedAdjacency(np.array([0, 1]), np.array([0], np.int32), scale[:0], scale[:1])
+mix(Filters(tiny), U[:1], Mixture(1.0))  # loads the loop
+out = np.ones_like(U)
+before = peak()
+for _ in range(2):
+    mix(filters, U, Mixture(smooth=1.0), out=out)
+print(peak() - before, float(out.sum()))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+def test_no_more_than_a_block_is_in_memory(tmp_path):
+    n, degree = 20_000, 1000
+    np.save(tmp_path / "indptr.npy", np.arange(n + 1) * degree)
+    np.save(tmp_path / "indices.npy", np.random.default_rng(0).integers(n, size=n * degree, dtype=np.int32))
+    peaks = {}
+    for block in (1 << 22, 1 << 30):
+        command = [sys.executable, "-c", PEAK, str(tmp_path), str(block)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        peak, total = done.stdout.split()
+        assert float(total) == n * (degree + 1)
+        peaks[block] = int(peak)
+    assert peaks[1 << 30] > 70e6  # 80 MB of links
+    assert peaks[1 << 22] < 20e6

@@ -1,0 +1,186 @@
+"""A run that was stopped goes on where it was, and comes to the same bytes."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import gssl
+from gssl.scale import journal, local
+
+# each fit writes its results when it is done; a pause after every file gives time to be killed in
+_CHILD = """
+import sys, time
+import numpy as np
+import gssl
+from gssl.scale import files
+from gssl.scale.local import LocalExecution
+
+method, folder, out, pause = sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])
+write = files.RunFolder.write
+def slowly(self, *arguments):
+    time.sleep(pause)
+    path = write(self, *arguments)
+    time.sleep(pause)
+    return path
+files.RunFolder.write = slowly
+data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features="dense", random_state=3)
+X, y = np.array(data.features, dtype=np.float32), data.mask_labels("default")
+if method == "GGCM":
+    model = gssl.GGCM(depth=3).fit(X, adjacency=data.adjacency, memory_budget="100kB", resume=folder)
+    np.save(out, np.asarray(model.embedding_))
+else:
+    if method == "OGC":
+        gssl.OGC._label_space_pays = lambda *_: False
+    model = gssl.OGC(random_state=0, max_iter=8)
+    model.fit(X, y, adjacency=data.adjacency, memory_budget="90kB", resume=folder)
+    np.save(out, np.hstack([model.label_distributions_, [model.history_["agreement"]] * len(X)]))
+"""
+
+
+def _start(method, folder, out, pause=0.0):
+    return subprocess.Popen([sys.executable, "-c", _CHILD, method, str(folder), str(out), str(pause)])
+
+
+@pytest.mark.parametrize("method", ["GGCM", "OGC", "OGC in label space"])
+def test_a_run_killed_again_and_again_ends_with_the_same_bytes(tmp_path, method):
+    plain, killed = tmp_path / "plain.npy", tmp_path / "killed.npy"
+    assert _start(method, tmp_path / "a", plain).wait() == 0
+    folder = tmp_path / "b"
+    rng = np.random.default_rng(len(method))
+    kills = 0
+    while kills < (4 if method == "OGC" else 3):
+        child = _start(method, folder, killed, pause=0.03)
+        # the first file shows that inputs are read and work begins
+        before = _stamp(folder)
+        while child.poll() is None and _stamp(folder) == before:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0.0, 0.4))
+        child.send_signal(signal.SIGKILL)
+        kills += child.wait() == -signal.SIGKILL
+        if killed.exists():
+            break
+    assert kills > 0
+    assert _start(method, folder, killed).wait() == 0
+    assert killed.read_bytes() == plain.read_bytes()
+
+
+def _stamp(folder):
+    return sorted((path.name, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file())
+
+
+class _StoppedError(Exception):
+    pass
+
+
+@pytest.fixture
+def stopping(monkeypatch):
+    """Stop a fit after so many files that it has written."""
+    write = local.RunFolder.write
+
+    def stop_after(count):
+        left = [count]
+
+        def write_until(self, *arguments):
+            left[0] -= 1
+            if left[0] < 0:
+                raise _StoppedError
+            return write(self, *arguments)
+
+        monkeypatch.setattr(local.RunFolder, "write", write_until)
+
+    return stop_after
+
+
+@pytest.mark.parametrize("stop", range(0, 26, 2))
+def test_ogc_goes_on_after_any_file(blocks, tmp_path, stopping, monkeypatch, stop):
+    monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
+    X, y, A = blocks
+    settings = {"adjacency": A, "memory_budget": "90kB"}
+    model = gssl.OGC(random_state=0, max_iter=6)
+    expected = model.fit(X, y, **settings).label_distributions_
+    stopping(stop)
+    with pytest.raises(_StoppedError):
+        model.fit(X, y, resume=tmp_path, **settings)
+    stopping(10**9)
+    again = model.fit(X, y, resume=tmp_path, **settings)
+    assert np.array_equal(again.label_distributions_, expected)
+    assert len(again.history_["agreement"]) == again.n_iter_ == 6
+
+
+def test_slabs_in_memory_are_saved_now_and_then(blocks, tmp_path, stopping, monkeypatch):
+    monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
+    monkeypatch.setattr(local, "_SNAPSHOT_SECONDS", 0.0)
+    X, y, A = blocks
+    model = gssl.OGC(random_state=0, max_iter=6)
+    expected = model.fit(X, y, adjacency=A, memory_budget="1GB").label_distributions_
+    stopping(12)
+    with pytest.raises(_StoppedError):
+        model.fit(X, y, adjacency=A, memory_budget="1GB", resume=tmp_path)
+    assert list((tmp_path / "slabs").glob("slab-*.npy"))
+    stopping(10**9)
+    again = model.fit(X, y, adjacency=A, memory_budget="1GB", resume=tmp_path)
+    assert np.array_equal(again.label_distributions_, expected)
+
+
+def test_a_finished_run_is_not_done_again(blocks, tmp_path, monkeypatch):
+    X, _, A = blocks
+    settings = {"adjacency": A, "memory_budget": "100kB", "resume": tmp_path}
+    first = gssl.GGCM(depth=3).fit(X, **settings).embedding_
+    monkeypatch.setattr(gssl.GGCM, "_apply", None)
+    assert np.array_equal(gssl.GGCM(depth=3).fit(X, **settings).embedding_, first)
+
+
+def test_other_inputs_are_refused(blocks, tmp_path):
+    X, y, A = blocks
+    gssl.SGC().fit(X, adjacency=A, memory_budget="100kB", resume=tmp_path / "sgc")
+    gssl.OGC(random_state=0).fit(X, y, adjacency=A, memory_budget="100kB", resume=tmp_path / "ogc")
+    changed = X.copy()
+    changed[17, 3] += 1.0
+    with pytest.raises(ValueError, match="other features, graph, labels or parameters"):
+        gssl.SGC().fit(changed, adjacency=A, memory_budget="100kB", resume=tmp_path / "sgc")
+    with pytest.raises(ValueError, match="other features, graph, labels or parameters"):
+        gssl.SGC(depth=3).fit(X, adjacency=A, memory_budget="100kB", resume=tmp_path / "sgc")
+    with pytest.raises(ValueError, match="other features, graph, labels or parameters"):
+        gssl.OGC(beta=0.2, random_state=0).fit(X, y, adjacency=A, resume=tmp_path / "ogc")
+    relabelled = np.array(y)
+    relabelled[np.flatnonzero(relabelled == -1)[0]] = 0
+    with pytest.raises(ValueError, match="other features, graph, labels or parameters"):
+        gssl.OGC(random_state=0).fit(X, relabelled, adjacency=A, resume=tmp_path / "ogc")
+
+
+def test_a_full_disk_is_one_sentence_and_the_checkpoint_stays(tmp_path):
+    code = (
+        "import resource, sys, numpy as np, gssl\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "gssl.OGC._label_space_pays = lambda *_: False\n"
+        "data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features='dense', random_state=3)\n"
+        "X = np.array(data.features, dtype=np.float32)\n"
+        "try:\n"
+        "    gssl.SGC().fit(X, adjacency=data.adjacency, memory_budget='100kB', resume=sys.argv[1])\n"
+        "except OSError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "r")], capture_output=True, text=True, check=True
+    )
+    assert "cannot be written: file too large; make room or choose another place" in done.stdout
+    assert "run again with the same resume=" in done.stdout
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "r" / "run-1" / "run.json").exists()
+
+
+def test_a_damaged_step_is_refused_and_nothing_is_unpickled(tmp_path):
+    folder = local.RunFolder(tmp_path)
+    log = journal.Journal(folder, "a")
+    log.finish(journal.FinishedStep(np.zeros((1, 2)), np.zeros((3, 2)), {"eta_w": 1.0}), np.eye(2))
+    (tmp_path / "step-000001.safetensors").write_bytes(b"\x80\x04N.")
+    with pytest.raises(ValueError, match="is damaged: remove"):
+        journal.Journal(folder, "a")
+    np.save(tmp_path / "scores-000000.npy", np.array([print], dtype=object), allow_pickle=True)
+    (tmp_path / "step-000001.safetensors").unlink()
+    with pytest.raises(ValueError, match="allow_pickle"):
+        journal.Journal(folder, "a").scores()
