@@ -11,6 +11,7 @@ from benchmarks.rows import (
     negatives,
     ogc,
     order,
+    slabs,
     spreading,
     tables,
     unseen,
@@ -29,6 +30,7 @@ _PARTS = (
     spreading,
     tables,
     order,
+    slabs,
 )
 
 
