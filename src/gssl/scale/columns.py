@@ -1,6 +1,7 @@
 """Some columns of features that may be larger than memory, and products with all of them."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from scipy.sparse import issparse
 from gssl.graph.pages import FileArray, file_of, forget_pages
 
 # bytes that are read at a time
-_BLOCK_BYTES = 1 << 23
+_BLOCK_BYTES = 1 << 25
 
 
 def read_columns(X: Any, columns: slice) -> Any:
@@ -65,17 +66,42 @@ def read_file(path: Path, into: np.ndarray) -> None:
         _read(opened.fileno(), file.offset, into)
 
 
-def _read_rows(handle: int, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
+def read_rows(X: np.ndarray) -> Iterator[np.ndarray]:
+    """Read a file of rows block by block; a block is written over when the next is asked for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "x.npy"
+    >>> np.save(path, np.eye(2))
+    >>> [block.tolist() for block in read_rows(np.load(path, mmap_mode="r"))]
+    [[[1.0, 0.0], [0.0, 1.0]]]
+    """
+    file = file_of(X)
+    if file is None or file.order != "C":
+        raise ValueError("X is not in a file by rows: read its columns.")
+    with file.path.open("rb", buffering=0) as opened:
+        yield from _row_blocks(opened.fileno(), file)
+
+
+def _row_blocks(handle: int, file: FileArray) -> Iterator[np.ndarray]:
     n, d = file.shape
-    if columns == slice(0, d):
-        _read(handle, file.offset, wanted)
-        return
     step = max(1, _BLOCK_BYTES // (d * file.dtype.itemsize))
     block = np.empty((min(step, n), d), file.dtype)
     for start in range(0, n, step):
         rows = block[: min(step, n - start)]
         _read(handle, file.offset + start * d * file.dtype.itemsize, rows)
-        wanted[start : start + len(rows)] = rows[:, columns]
+        yield rows
+
+
+def _read_rows(handle: int, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
+    if columns == slice(0, file.shape[1]):
+        _read(handle, file.offset, wanted)
+        return
+    done = 0
+    for rows in _row_blocks(handle, file):
+        wanted[done : done + len(rows)] = rows[:, columns]
+        done += len(rows)
 
 
 def _read_whole_columns(handle: int, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
