@@ -17,8 +17,8 @@ from gssl.datasets import make_block_graph
 from gssl.operators import set_threads
 
 # nodes, edges, features, and a budget of a quarter of the features; and a small one of the same kind
-_LARGE = (1_000_000, 20_000_000, 1500, 15 * 10**8)
-_SMALL = (100_000, 1_000_000, 200, 20 * 10**6)
+_LARGE = (3_000_000, 21_000_000, 500, 15 * 10**8)
+_SMALL = (200_000, 1_400_000, 400, 80 * 10**6)
 
 
 def entries(*, quick: bool) -> list[Figure]:
@@ -66,19 +66,30 @@ def _peak(method: str, shape: tuple[int, int, int, int]) -> Reading:
 
 
 def write_problem(folder: Path, n_nodes: int, n_edges: int, n_features: int) -> None:
-    """Write a graph, features and labels as arrays, features a block at a time."""
-    data = make_block_graph(n_nodes, n_edges, 2, 10, features="dense", random_state=0)
-    A = data.adjacency
-    arrays = {"indptr": A.indptr, "indices": A.indices, "data": A.data.astype(np.float32)}
-    for name, array in {**arrays, "y": data.mask_labels("default")}.items():
-        np.save(folder / f"{name}.npy", array)
+    """Write a graph, features and labels as arrays that are mapped, with little memory and time.
+
+    Every node has the same neighbours as seen from itself, at random distances around a ring.
+    """
     rng = np.random.default_rng(0)
+    distances = rng.choice(np.arange(1, n_nodes // 2), n_edges // n_nodes, replace=False)
+    around = np.concatenate([distances, -distances])
+    degree = len(around)
+    arrays = {
+        "indptr": np.arange(0, n_nodes * degree + 1, degree, dtype=np.int32),
+        "data": np.ones(n_nodes * degree, dtype=np.float32),
+        "y": np.where(np.arange(n_nodes) % 10_000 == 0, np.arange(n_nodes) // 10_000 % 4, -1),
+    }
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    del arrays
+    neighbours = (np.arange(n_nodes, dtype=np.int64)[:, None] + around) % n_nodes
+    np.save(folder / "indices.npy", np.sort(neighbours.astype(np.int32), axis=1).ravel())
+    block = rng.random((10_000, n_features), dtype=np.float32)
     with (folder / "X.npy").open("wb") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": (n_nodes, n_features)}
         np.lib.format.write_array_header_1_0(file, header)
-        for start in range(0, n_nodes, 10_000):
-            rows = min(10_000, n_nodes - start)
-            rng.random((rows, n_features), dtype=np.float32).tofile(file)
+        for start in range(0, n_nodes, len(block)):
+            np.roll(block, start // len(block), axis=1)[: n_nodes - start].tofile(file)
 
 
 def _child(folder: str, method: str, budget: str) -> tuple[int, float]:

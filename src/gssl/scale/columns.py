@@ -1,6 +1,5 @@
 """Some columns of features that may be larger than memory, and products with all of them."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,7 +42,7 @@ def read_columns(X: Any, columns: slice) -> Any:
         return wanted
     wanted = np.empty((X.shape[0], columns.stop - columns.start), X.dtype)
     with file.path.open("rb", buffering=0) as opened:
-        (_read_rows if file.order == "C" else _read_whole_columns)(opened.fileno(), file, columns, wanted)
+        (_read_rows if file.order == "C" else _read_whole_columns)(opened, file, columns, wanted)
     return wanted
 
 
@@ -63,7 +62,7 @@ def read_file(path: Path, into: np.ndarray) -> None:
     if file is None or (file.shape, file.dtype) != (into.shape, into.dtype):
         raise ValueError(f"{path} is not the array that this run has written: remove it and run again.")
     with path.open("rb", buffering=0) as opened:
-        _read(opened.fileno(), file.offset, into)
+        _read(opened, file.offset, into)
 
 
 def read_rows(X: np.ndarray) -> Iterator[np.ndarray]:
@@ -81,30 +80,30 @@ def read_rows(X: np.ndarray) -> Iterator[np.ndarray]:
     if file is None or file.order != "C":
         raise ValueError("X is not in a file by rows: read its columns.")
     with file.path.open("rb", buffering=0) as opened:
-        yield from _row_blocks(opened.fileno(), file)
+        yield from _row_blocks(opened, file)
 
 
-def _row_blocks(handle: int, file: FileArray) -> Iterator[np.ndarray]:
+def _row_blocks(opened: Any, file: FileArray) -> Iterator[np.ndarray]:
     n, d = file.shape
     step = max(1, _BLOCK_BYTES // (d * file.dtype.itemsize))
     block = np.empty((min(step, n), d), file.dtype)
     for start in range(0, n, step):
         rows = block[: min(step, n - start)]
-        _read(handle, file.offset + start * d * file.dtype.itemsize, rows)
+        _read(opened, file.offset + start * d * file.dtype.itemsize, rows)
         yield rows
 
 
-def _read_rows(handle: int, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
+def _read_rows(opened: Any, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
     if columns == slice(0, file.shape[1]):
-        _read(handle, file.offset, wanted)
+        _read(opened, file.offset, wanted)
         return
     done = 0
-    for rows in _row_blocks(handle, file):
+    for rows in _row_blocks(opened, file):
         wanted[done : done + len(rows)] = rows[:, columns]
         done += len(rows)
 
 
-def _read_whole_columns(handle: int, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
+def _read_whole_columns(opened: Any, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
     n = file.shape[0]
     column = n * file.dtype.itemsize
     # so many columns that a row of them fills a cache line or more
@@ -112,7 +111,7 @@ def _read_whole_columns(handle: int, file: FileArray, columns: slice, wanted: np
     block = np.empty((min(step, wanted.shape[1]), n), file.dtype)
     for start in range(0, wanted.shape[1], step):
         part = block[: min(step, wanted.shape[1] - start)]
-        _read(handle, file.offset + (columns.start + start) * column, part)
+        _read(opened, file.offset + (columns.start + start) * column, part)
         wanted[:, start : start + len(part)] = part.T
 
 
@@ -128,11 +127,12 @@ def raw_bytes(array: np.ndarray) -> memoryview:
     return memoryview(flat) if array.size else memoryview(b"")
 
 
-def _read(handle: int, offset: int, into: np.ndarray) -> None:
+def _read(opened: Any, offset: int, into: np.ndarray) -> None:
     """Fill an array from a file: the system may give less at a time than it is asked for."""
     view = raw_bytes(into)
+    opened.seek(offset)
     while len(view):
-        got = os.preadv(handle, [view], offset)
+        got = opened.readinto(view)
         if not got:
             raise OSError("a file of features became shorter while it was read: write it again.")
-        view, offset = view[got:], offset + got
+        view = view[got:]
