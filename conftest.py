@@ -2,11 +2,15 @@
 
 from importlib.util import find_spec
 
-_WITHOUT_TORCH = find_spec("torch") is None
+_NEEDS = {
+    "torch": ["src/gssl/torch/*.py"],
+    "distributed": ["src/gssl/scale/team.py", "src/gssl/scale/cluster.py"],
+}
+_WITHOUT = [package for package in _NEEDS if find_spec(package) is None]
 
-collect_ignore_glob = ["src/gssl/torch/*.py"] if _WITHOUT_TORCH else []
+collect_ignore_glob = [pattern for package in _WITHOUT for pattern in _NEEDS[package]]
 
 
 def pytest_report_header() -> list[str]:
     """Say which doctests do not run."""
-    return ["gssl.torch: not tested, for torch is not installed"] if _WITHOUT_TORCH else []
+    return [f"{package} is not installed: {', '.join(_NEEDS[package])} not tested" for package in _WITHOUT]

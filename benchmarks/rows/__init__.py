@@ -12,6 +12,7 @@ from benchmarks.rows import (
     ogc,
     order,
     selection,
+    slabs,
     spreading,
     tables,
     unseen,
@@ -31,6 +32,7 @@ _PARTS = (
     selection,
     tables,
     order,
+    slabs,
 )
 
 

@@ -101,6 +101,21 @@ def test_a_killed_worker_costs_its_slabs_but_not_the_run(blocks, client, monkeyp
     assert np.array_equal(found.label_distributions_, plain.label_distributions_)
 
 
+def test_a_worker_that_dies_in_the_middle_of_a_slab_is_replaced(blocks, client, tmp_path):
+    X, _, A = blocks
+    died = tmp_path / "died"
+
+    def double_or_die(X, filters, columns):
+        if columns.start == 0 and not died.exists():
+            died.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 2 * X
+
+    found = ClusterExecution(client, width=8).run(double_or_die, X, gssl.SGC()._filters(A, X.dtype))
+    assert died.exists()
+    assert np.array_equal(found, 2 * X)
+
+
 def test_a_lost_scheduler_is_one_sentence_and_the_run_goes_on_elsewhere(blocks, tmp_path, monkeypatch):
     monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
     X, y, A = blocks

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.methods._execution import InMemory
+from gssl.scale import source
 from gssl.scale.local import LocalExecution
 
 EMBEDDERS = [
@@ -157,6 +158,30 @@ def test_a_large_embedding_is_a_file_that_goes_with_its_last_user(blocks):
     np.testing.assert_allclose(column, gssl.SGC().fit(X, adjacency=A).embedding_[:, 3], rtol=1e-6)
     del column
     assert not os.path.exists(path)  # noqa: PTH110
+
+
+@pytest.mark.parametrize("method", ["SGC", "OGC"])
+def test_a_fit_within_a_budget_is_saved_like_any_other(blocks, tmp_path, method):
+    X, y, A = blocks
+    model = getattr(gssl, method)().fit(X, y, adjacency=A, memory_budget="120kB")
+    gssl.save(model, tmp_path / "m.gssl")
+    loaded = gssl.load(tmp_path / "m.gssl")
+    if method == "SGC":
+        assert np.array_equal(loaded.transform(X, adjacency=A), gssl.SGC().fit_transform(X, adjacency=A))
+    else:
+        assert np.array_equal(loaded.predict(X, adjacency=A), model.predict(X, adjacency=A))
+
+
+def test_a_file_of_rows_is_sorted_into_slabs_once(blocks, tmp_path, monkeypatch):
+    X, _, A = blocks
+    np.save(tmp_path / "x.npy", X)
+    passes = []
+    read = source.read_rows
+    monkeypatch.setattr(source, "read_rows", lambda X: passes.append(1) or read(X))
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    found = gssl.SGC().fit(mapped, adjacency=A, memory_budget="45kB").embedding_
+    assert np.array_equal(found, gssl.SGC().fit(X, adjacency=A).embedding_)
+    assert passes == [1]
 
 
 def test_a_budget_that_nothing_fits_in_is_refused_with_what_would_do(blocks):

@@ -1,6 +1,6 @@
 """Some columns of features that may be larger than memory, and products with all of them."""
 
-import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from gssl.graph.pages import FileArray, file_of, forget_pages
 
 # bytes that are read at a time
-_BLOCK_BYTES = 1 << 23
+_BLOCK_BYTES = 1 << 25
 
 
 def read_columns(X: Any, columns: slice) -> Any:
@@ -42,7 +42,7 @@ def read_columns(X: Any, columns: slice) -> Any:
         return wanted
     wanted = np.empty((X.shape[0], columns.stop - columns.start), X.dtype)
     with file.path.open("rb", buffering=0) as opened:
-        (_read_rows if file.order == "C" else _read_whole_columns)(opened.fileno(), file, columns, wanted)
+        (_read_rows if file.order == "C" else _read_whole_columns)(opened, file, columns, wanted)
     return wanted
 
 
@@ -62,23 +62,48 @@ def read_file(path: Path, into: np.ndarray) -> None:
     if file is None or (file.shape, file.dtype) != (into.shape, into.dtype):
         raise ValueError(f"{path} is not the array that this run has written: remove it and run again.")
     with path.open("rb", buffering=0) as opened:
-        _read(opened.fileno(), file.offset, into)
+        _read(opened, file.offset, into)
 
 
-def _read_rows(handle: int, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
+def read_rows(X: np.ndarray) -> Iterator[np.ndarray]:
+    """Read a file of rows block by block; a block is written over when the next is asked for.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "x.npy"
+    >>> np.save(path, np.eye(2))
+    >>> [block.tolist() for block in read_rows(np.load(path, mmap_mode="r"))]
+    [[[1.0, 0.0], [0.0, 1.0]]]
+    """
+    file = file_of(X)
+    if file is None or file.order != "C":
+        raise ValueError("X is not in a file by rows: read its columns.")
+    with file.path.open("rb", buffering=0) as opened:
+        yield from _row_blocks(opened, file)
+
+
+def _row_blocks(opened: Any, file: FileArray) -> Iterator[np.ndarray]:
     n, d = file.shape
-    if columns == slice(0, d):
-        _read(handle, file.offset, wanted)
-        return
     step = max(1, _BLOCK_BYTES // (d * file.dtype.itemsize))
     block = np.empty((min(step, n), d), file.dtype)
     for start in range(0, n, step):
         rows = block[: min(step, n - start)]
-        _read(handle, file.offset + start * d * file.dtype.itemsize, rows)
-        wanted[start : start + len(rows)] = rows[:, columns]
+        _read(opened, file.offset + start * d * file.dtype.itemsize, rows)
+        yield rows
 
 
-def _read_whole_columns(handle: int, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
+def _read_rows(opened: Any, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
+    if columns == slice(0, file.shape[1]):
+        _read(opened, file.offset, wanted)
+        return
+    done = 0
+    for rows in _row_blocks(opened, file):
+        wanted[done : done + len(rows)] = rows[:, columns]
+        done += len(rows)
+
+
+def _read_whole_columns(opened: Any, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
     n = file.shape[0]
     column = n * file.dtype.itemsize
     # so many columns that a row of them fills a cache line or more
@@ -86,7 +111,7 @@ def _read_whole_columns(handle: int, file: FileArray, columns: slice, wanted: np
     block = np.empty((min(step, wanted.shape[1]), n), file.dtype)
     for start in range(0, wanted.shape[1], step):
         part = block[: min(step, wanted.shape[1] - start)]
-        _read(handle, file.offset + (columns.start + start) * column, part)
+        _read(opened, file.offset + (columns.start + start) * column, part)
         wanted[:, start : start + len(part)] = part.T
 
 
@@ -102,11 +127,12 @@ def raw_bytes(array: np.ndarray) -> memoryview:
     return memoryview(flat) if array.size else memoryview(b"")
 
 
-def _read(handle: int, offset: int, into: np.ndarray) -> None:
+def _read(opened: Any, offset: int, into: np.ndarray) -> None:
     """Fill an array from a file: the system may give less at a time than it is asked for."""
     view = raw_bytes(into)
+    opened.seek(offset)
     while len(view):
-        got = os.preadv(handle, [view], offset)
+        got = opened.readinto(view)
         if not got:
             raise OSError("a file of features became shorter while it was read: write it again.")
-        view, offset = view[got:], offset + got
+        view = view[got:]

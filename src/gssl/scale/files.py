@@ -148,8 +148,10 @@ class ColumnFile:
             n_bytes = self._begin + shape[0] * shape[1] * self.dtype.itemsize
             opened.flush()
             if os.fstat(opened.fileno()).st_size != n_bytes:
-                # room for all of it, or a word before the work begins
-                os.posix_fallocate(opened.fileno(), 0, n_bytes)
+                # room for all of it, or a word before the work begins, where the system can
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(opened.fileno(), 0, n_bytes)
+                opened.truncate(n_bytes)
 
     def write(self, columns: slice, U: np.ndarray) -> None:
         """Write columns of the matrix."""

@@ -9,7 +9,6 @@ import numpy as np
 from gssl.methods._base import iterate
 from gssl.methods._guided import Pulls
 from gssl.operators import Filters
-from gssl.scale.columns import read_columns
 from gssl.scale.execution import SlabExecution
 from gssl.scale.files import RunFolder
 from gssl.scale.guided import SlabEmbedding
@@ -17,6 +16,7 @@ from gssl.scale.guided_slab import GuidedSlab
 from gssl.scale.journal import claim
 from gssl.scale.plan import Load, SlabPlan, graph_bytes
 from gssl.scale.precise import add_product
+from gssl.scale.source import ColumnSource
 from gssl.scale.states import SlabsInMemory, SlabsOnDisk, forget_steps, last_whole_step, picked_rows
 
 # arrays of a slab's size that a task may hold at once: its input, two that take turns, a running total, and
@@ -59,9 +59,10 @@ class LocalExecution(SlabExecution):
         load = Load(_BUFFERS * n * X.dtype.itemsize, graph_bytes(filters(1)))
         results = self.results(self.plan(d, load), X, filters)
 
+        source = ColumnSource(X, results.plan)
+
         def step(_: None, s: int) -> None:
-            columns = results.plan.slabs[s]
-            results.put(s, np.asarray(task(read_columns(X, columns), filters, columns)))
+            results.put(s, np.asarray(task(source.read(s), filters, results.plan.slabs[s])))
 
         for _ in iterate(step, None, results.todo):
             pass

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gssl.scale.columns import read_columns, read_file
+from gssl.scale.columns import read_file
 from gssl.scale.files import RunFolder
 from gssl.scale.plan import SlabPlan
+from gssl.scale.source import ColumnSource
 
 
 class SlabsInMemory:
@@ -30,12 +31,13 @@ class SlabsInMemory:
 
     def __init__(self, X: Any, plan: SlabPlan) -> None:
         self._X, self._slabs = X, plan.slabs
+        self._source = ColumnSource(X, plan)
         self._held: dict[int, np.ndarray] = {}
         self._spare: np.ndarray | None = None
 
     def load(self, s: int) -> Any:
         """Give a slab as it is now."""
-        return self._held[s] if s in self._held else read_columns(self._X, self._slabs[s])
+        return self._held[s] if s in self._held else self._source.read(s)
 
     def free(self, s: int) -> np.ndarray:
         """Give an array that the next state of a slab may be written to."""
@@ -84,6 +86,7 @@ class SlabsOnDisk:
 
     def __init__(self, X: Any, plan: SlabPlan, folder: RunFolder) -> None:
         self._X, self._slabs, self._folder = X, plan.slabs, folder
+        self._source = ColumnSource(X, plan)
         self._files: dict[int, Path] = {}
         self._old: list[Path] = []
         self._read: np.ndarray | None = None
@@ -92,7 +95,7 @@ class SlabsOnDisk:
     def load(self, s: int) -> Any:
         """Read a slab as it is now."""
         if s not in self._files:
-            return read_columns(self._X, self._slabs[s])
+            return self._source.read(s)
         columns = self._slabs[s]
         shape = self._X.shape[0], columns.stop - columns.start
         self._read = _shaped(self._read, shape, self._X.dtype)

@@ -1,0 +1,80 @@
+"""In memory, within a budget and on a cluster: the same predictions on graphs that people know."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import gssl
+
+distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
+
+METHODS = {
+    "OGC": lambda: gssl.OGC(random_state=0),
+    "OGC, all columns": lambda: gssl.OGC(random_state=0, max_iter=12),
+    "GGCM": lambda: gssl.EmbeddingClassifier(gssl.GGCM()),
+    "LabelSpreading": lambda: gssl.LabelSpreading(),
+}
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers, each a process with one thread."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def _load(name):
+    if name == "cora":
+        return gssl.datasets.load("cora").normalized()
+    if name == "synthetic":
+        return gssl.datasets.make_block_graph(200_000, 2_000_000, 64, 8, features="dense", random_state=0)
+    try:
+        return gssl.datasets.load(name).normalized()
+    except Exception as error:
+        pytest.skip(f"{name} is not here: {str(error).splitlines()[0]}")
+
+
+def _labels(data):
+    split = "public" if "public" in data.splits else "default"
+    if split in data.splits:
+        return data.mask_labels(split)
+    chosen = gssl.datasets.draw_split(data.labels, per_class=20, n_val=500, random_state=0)["train"]
+    y = np.full(len(data.labels), -1)
+    y[chosen] = data.labels[chosen]
+    return y
+
+
+def _same(name, method, client, monkeypatch):
+    if method == "OGC, all columns":
+        monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
+    data = _load(name)
+    y = _labels(data)
+    n, d = data.features.shape
+    # a quarter of the embeddings, on top of the graph and the scores
+    budget = int(n * d * data.features.dtype.itemsize / 4 + data.adjacency.nnz * 16 + n * 40 * len(set(y)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = METHODS[method]().fit(data.features, y, adjacency=data.adjacency)
+        for settings in ({"memory_budget": budget}, {"client": client}):
+            found = METHODS[method]().fit(data.features, y, adjacency=data.adjacency, **settings)
+            assert (found.transduction_ == plain.transduction_).all()
+            np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=1e-4)
+            assert found.n_iter_ == plain.n_iter_
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_cora(client, method, monkeypatch):
+    _same("cora", method, client, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["planetoid/pubmed", "graphs/coauthor_cs", "synthetic"])
+def test_larger_graphs(client, name, method, monkeypatch):
+    _same(name, method, client, monkeypatch)
