@@ -127,7 +127,7 @@ def test_what_was_found_is_said(graph, run, more):
     arguments = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
     result = run("classify", *arguments, *more)
     said = " ".join(result.stdout.split())
-    assert "each left out in turn" in said
+    assert "each hidden when it was asked for" in said
     assert " predicts (" in said
 
 

@@ -241,6 +241,11 @@ def test_other_labels_give_what_a_fit_to_them_gives(friendly, features):
         np.testing.assert_allclose(model.label_distributions_, fresh.label_distributions_, atol=1e-5)
         np.testing.assert_allclose(model._leave_one_out, fresh._leave_one_out, atol=5e-3)
         assert model.explain_ == fresh.explain_
+        # the same models were tried and chosen, with the same settings and scores
+        tables = ([(e.model, e.settings, e.chosen) for e in m.leaderboard_] for m in (model, fresh))
+        assert next(tables) == next(tables)
+        scores = ([e.score for e in m.leaderboard_] for m in (model, fresh))
+        np.testing.assert_allclose(next(scores), next(scores), atol=1e-12)
 
 
 def test_without_a_graph_updated_labels_still_serve_new_rows(friendly):

@@ -15,6 +15,7 @@ from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.polynomial import polynomial_scores
 from gssl.selection.scaling import unit_rows
 from gssl.selection.search import try_all
+from gssl.selection.side_by_side import even_folds
 from gssl.selection.trial import Labels, near_best
 
 
@@ -49,6 +50,39 @@ def test_hidden_labels_are_those_of_a_head_that_has_not_seen_them(clouds):
         scale = np.square(U).sum(axis=1).mean() / np.square(U[seen]).sum(axis=1).mean()
         head = gssl.LogisticHead(penalty=1e-2 * scale).fit(U[seen], codes[seen])
         np.testing.assert_allclose(np.exp(said[fold]), head.predict_proba(U[fold]), atol=2e-2)
+
+
+@pytest.mark.parametrize("per_class", [2, 3, 20])
+@pytest.mark.parametrize("mean", [0.0, 1.0], ids=["centred", "common mean"])
+def test_on_noise_both_heads_are_right_by_chance(per_class, mean):
+    """Neither leans away from a class because labels of it were hidden: one label in five is right."""
+    found = {"ridge": [], "logistic": []}
+    for seed in range(120 // per_class):
+        rng = np.random.default_rng(seed)
+        Y = np.eye(5).repeat(per_class, axis=0)
+        labels = Labels(Y, np.ones(len(Y)))
+        X = rng.normal(size=(len(Y), 30)) + mean
+        rows = LabelledRows(X, csr_array((len(Y), len(Y))), np.arange(len(Y)), depth=1)
+        ridges = try_all(rows, candidate_filters(1)[:1], labels)
+        for trial in (*ridges, *try_logistic(rows, ridges, labels)):
+            found[trial.head].append(trial.scores[0])
+    assert 0.14 < np.mean(found["logistic"]) < 0.26
+    assert 0.14 < np.mean(found["ridge"]) < 0.3
+
+
+def test_seen_labels_count_for_hidden_ones_of_their_class():
+    """Without features, what is said is how often each class was seen: all labels, as if none was hidden."""
+    Y = np.eye(2)[[0, 0, 0, 0, 1, 1]]
+    said = hidden_logits(spectrum_of_rows(np.zeros((6, 1))), Labels(Y, np.ones(6)), 1e-2, [np.array([0, 4])])
+    np.testing.assert_allclose(np.exp(said[[0, 4]]), [[4 / 6, 2 / 6]] * 2, atol=1e-3)
+
+
+def test_folds_that_hide_of_every_class_alike_weigh_nothing():
+    """Twenty labels of each class are hidden by fours: all seen ones count the same."""
+    codes = np.repeat(np.arange(3), 20)
+    folds = label_folds(codes, even_folds(codes, 5), random_state=0)
+    assert len(folds) == 5
+    assert all(np.bincount(codes[fold]).tolist() == [4, 4, 4] for fold in folds)
 
 
 def outliers(m=200):

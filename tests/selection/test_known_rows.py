@@ -70,6 +70,8 @@ def test_only_the_columns_of_new_labels_are_propagated(graph, columns):
     np.testing.assert_allclose(model.label_distributions_, fresh.label_distributions_, atol=1e-5)
     np.testing.assert_allclose(model._leave_one_out, fresh._leave_one_out, atol=5e-3)
     assert model.explain_ == fresh.explain_
+    chosen = ({(e.model, e.settings) for e in m.leaderboard_ if e.chosen} for m in (model, fresh))
+    assert next(chosen) == next(chosen)
 
 
 def test_too_many_numbers_are_not_kept(graph, columns, monkeypatch):

@@ -117,6 +117,17 @@ def test_folds_come_together_in_order(problem):
     np.testing.assert_array_equal(P[np.searchsorted(nodes, one)], said)
 
 
+def test_any_other_fault_of_it_is_told(problem, monkeypatch):
+    X, A, y, _ = problem
+
+    def broken(*_):
+        raise ValueError("a fault of its own")
+
+    monkeypatch.setattr(rivals, "hide_from_ogc", broken)
+    with pytest.raises(ValueError, match="a fault of its own"):
+        gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
+
+
 def test_features_out_of_its_range_leave_it_out(problem):
     X, A, y, _ = problem
     model = gssl.AutoClassifier(depth=2).fit(X.astype(np.float32) * np.float32(1e19), y, adjacency=A)

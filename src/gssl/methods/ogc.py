@@ -489,6 +489,10 @@ class OGC(GraphClassifier):
         return self._distributions(scores)
 
 
+class FeatureSizeError(ValueError):
+    """Features are so large or small that their squares leave the range of their type."""
+
+
 def _feature_scale(X: Any) -> float:
     """Give the mean absolute row sum of the rows that have any feature."""
     # by blocks, for the absolute values of a dense X would be a second X
@@ -502,7 +506,7 @@ def _feature_scale(X: Any) -> float:
     scale = float(sums[sums > 0].mean(dtype=np.float64))
     limits = np.finfo(X.dtype)
     if not np.sqrt(limits.tiny * X.shape[1]) < scale < np.sqrt(limits.max / X.shape[0]):
-        raise ValueError(
+        raise FeatureSizeError(
             f"OGC: features of the size {scale:.1e} leave the range of {X.dtype} when squared: scale X, for "
             "instance to rows that sum to one."
         )

@@ -110,7 +110,7 @@ def rank_methods(scores: Iterable[Score], homophily: Iterable[tuple[str, float]]
 
 def _means_on_common_draws(scores: Sequence[Score]) -> dict[tuple[str, str], float]:
     """Average each method over the draws of a graph that all its methods have; none, and it has no mean."""
-    table = {}
+    table: dict[tuple[str, str], float] = {}
     for graph in dict.fromkeys(score.graph for score in scores):
         here = {score.method: score.by_draw for score in scores if score.graph == graph}
         common = sorted(set.intersection(*(set(found) for found in here.values())))

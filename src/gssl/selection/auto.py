@@ -133,7 +133,7 @@ class AutoClassifier(AveragedClassifier):
         return self._choose()
 
     def update_labels(self, y: Any) -> Self:
-        """Choose anew by other labels of the same nodes: the result is that of a fit to them.
+        """Choose anew by other labels of the same nodes: but for rounding, the result is that of a fit.
 
         Features and graph are not checked again and a graph of nearest neighbours is not built again. What
         the filters give to a node does not depend on labels, so nothing is propagated but one column for each

@@ -87,8 +87,8 @@ def explain(trials: Sequence[Trial], chosen: Chosen, predicted: np.ndarray, labe
             does = "adds" if gain.difference > 0 else "costs"
             said.append(f"the graph {does} {points} over features alone")
         said.append(
-            f"of {len(hits):,} labels, each left out in turn, {100 * hits.mean():.1f} % are right with it "
-            f"and {100 * without.mean():.1f} % without"
+            f"of {len(hits):,} labels, each hidden when it was asked for, {100 * hits.mean():.1f} % are "
+            f"right with it and {100 * without.mean():.1f} % without"
         )
     names = dict.fromkeys(trial.name for trial, _ in chosen)
     models = (

@@ -13,7 +13,7 @@ from gssl.operators import small_algebra
 from gssl.selection.filters import MOST_BLOCKS
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leave_one_out import Spectrum, spectrum_of_rows
-from gssl.selection.side_by_side import solve_together
+from gssl.selection.side_by_side import even_folds, solve_together
 from gssl.selection.trial import (
     LOGISTIC_PENALTIES,
     Labels,
@@ -73,7 +73,7 @@ def try_logistic(
     codes = labels.Y.argmax(axis=1) if part is None else labels.Y[part].argmax(axis=1)
     if np.bincount(codes).max() < 2:
         return []
-    judge = _Judge(rows, labels, label_folds(codes, FOLDS, random_state=0), part)
+    judge = _Judge(rows, labels, label_folds(codes, even_folds(codes, FOLDS), random_state=0), part)
     best = best_of_models([trial for trial in trials if trial.gram is None])[:FILTERS]
     found: list[Trial] = []
     with small_algebra():
@@ -152,7 +152,16 @@ def hidden_logits(
     folds: Sequence[np.ndarray],
     crossed: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Give the logarithms of the distributions that a logistic head gives to labels it has not seen.
+    r"""Give the logarithms of the distributions that a logistic head gives to labels it has not seen.
+
+    The labels that it sees count for those of their class that it does not,
+
+    .. math:: w_i \mapsto \frac{n_c}{n_c - h_c} w_i \quad\text{where } c \text{ is the class of } i
+              \text{ and } h_c \text{ labels of it are hidden,}
+
+    so that every class weighs what it will when all labels are seen. Where a class has few labels, a fold
+    hides a larger part of some classes than of others, and the intercept would lean away from the very
+    classes that would be right; see :func:`~gssl.selection.leave_one_out.keep_class_mass` for ridges.
 
     Parameters
     ----------
@@ -182,6 +191,9 @@ def hidden_logits(
     shown = np.ones((len(F), len(folds) + (crossed is not None)))
     for k, hidden in enumerate(folds):
         shown[hidden, k] = 0.0
+        # no fold holds all labels of a class; a class without labels has none to count
+        counts = labels.Y.sum(axis=0)
+        shown[:, k] *= labels.Y @ (counts / np.maximum(counts - labels.Y[hidden].sum(axis=0), 1.0))
     W, b = solve_together(F, labels, penalty, shown, _COARSE)
     scores = -labels.Y
     for k, hidden in enumerate(folds):

@@ -1,4 +1,4 @@
-"""What an average of chosen models says about labels that neither fitted nor chose it."""
+"""What an average says about labels that it was not fitted to, by models that other labels have ranked."""
 
 from collections.abc import Sequence
 
@@ -20,6 +20,11 @@ def nested_average(trials: Sequence[Trial], labels: Labels, n_folds: int = FOLDS
               C_F = \text{near-best on } \{1, \dots, m\} \setminus F
 
     with the average of :func:`~gssl.selection.trial.average_distributions`.
+
+    Only the ranking is nested. Which trials there are was decided by all labels, those inside included: how
+    features are scaled, which filters are left of a screening, which are tried in the metric of all nodes,
+    which get a logistic head and which of those all penalties. What is said about hidden labels may be a
+    little too good for that.
 
     Parameters
     ----------

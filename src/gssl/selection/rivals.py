@@ -15,6 +15,7 @@ from gssl.graph import GraphWarning
 from gssl.methods import OGC, LabelSpreading
 from gssl.methods._classifier import GraphClassifier
 from gssl.methods._labels import UNLABELLED
+from gssl.methods.ogc import FeatureSizeError
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leaderboard import Entry
 from gssl.selection.spreading import Hidden, hidden_entry, judge_spreading
@@ -161,8 +162,8 @@ def _judge_ogc(X: Any, A: csr_array, codes: np.ndarray, fold: np.ndarray, weigh:
     start = perf_counter()
     try:
         hidden = hide_from_ogc(X, A, codes, [fold])
-    except ValueError:
-        # of a size whose squares leave the range of their type: an average may still predict
+    except FeatureSizeError:
+        # an average may still predict
         return []
     return [Rival(OGC(random_state=0), hidden_entry("OGC", "", hidden, codes, weigh, start), hidden)]
 

@@ -79,7 +79,8 @@ def compared(predicted: np.ndarray, head: Head, Y: np.ndarray) -> tuple[np.ndarr
     """Give which predictions are right, and their squared errors, so that models can be compared by them.
 
     What leaving a label out takes from its class in a ridge is given back, which is why this looks at the
-    labels that were left out. A logistic head has an intercept and lost labels of every class alike.
+    labels that were left out. A logistic head has had it back: where labels are hidden from it, others of
+    their class count for them (:func:`~gssl.selection.finalists.hidden_logits`).
 
     Parameters
     ----------
