@@ -74,7 +74,7 @@ def test_the_leaderboard_is_in_order_and_converts(fitted):
 def test_what_is_kept_is_what_the_explanation_counts(friendly, fitted):
     _, _, y, _ = friendly
     hits = (fitted._leave_one_out.argmax(axis=1) == y[:24]).mean()
-    assert hits == pytest.approx(float(fitted.explain_.split("turn, ")[1].split(" %")[0]) / 100, abs=1e-3)
+    assert hits == pytest.approx(float(fitted.explain_.split("for, ")[1].split(" %")[0]) / 100, abs=1e-3)
     assert not np.allclose(fitted._leave_one_out, fitted.label_distributions_[:24], atol=1e-2)
 
 
