@@ -97,10 +97,11 @@ def test_an_execution_is_found_by_what_a_fit_asks_for(monkeypatch):
     choose_execution(gssl.SGC(backend="torch", device="cpu"))
     choose_execution(gssl.OGC(), memory_budget="2 GB")
     choose_execution(gssl.OGC(), client="here", memory_budget=5)
+    run = {"resume": None, "description": "OGC()"}
     assert asked == [
         ("torch", {"device": "cpu"}),
-        ("slabs", {"memory_budget": "2 GB"}),
-        ("dask", {"client": "here", "memory_budget": 5}),
+        ("slabs", {"memory_budget": "2 GB", **run}),
+        ("dask", {"client": "here", "memory_budget": 5, **run}),
     ]
     with pytest.raises(ValueError, match='memory_budget and client are for backend="numba"'):
         choose_execution(gssl.OGC(backend="torch"), memory_budget=5)

@@ -95,6 +95,8 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         # they follow from what hidden labels said
         Fitted("calibration_", "transient", optional=True),
         Fitted("coverage_", "transient", optional=True),
+        # of no use without the inputs of fit
+        Fitted("_fit_budget", "transient", optional=True),
     ),
     "AutoClassifier": (
         Fitted("coef_", "float", ("t", "d", "c"), optional=True),

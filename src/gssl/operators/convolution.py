@@ -169,7 +169,7 @@ def _run_part(task: Callable[[int, int], Any], cuts: np.ndarray, k: int) -> None
 def _is_unweighted(A: csr_array) -> bool:
     # a graph in files has one number that stands for all of its weights
     data = A.data[:1] if A.data.strides == (0,) else A.data
-    return bool(data.min() == 1 == data.max())
+    return not data.size or bool(data.min() == 1 == data.max())
 
 
 def _degrees(A: csr_array) -> np.ndarray:
