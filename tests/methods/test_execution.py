@@ -103,5 +103,5 @@ def test_an_execution_is_found_by_what_a_fit_asks_for(monkeypatch):
         ("slabs", {"memory_budget": "2 GB", **run}),
         ("dask", {"client": "here", "memory_budget": 5, **run}),
     ]
-    with pytest.raises(ValueError, match='memory_budget and client are for backend="numba"'):
+    with pytest.raises(ValueError, match='client and resume need backend="numba"'):
         choose_execution(gssl.OGC(backend="torch"), memory_budget=5)
