@@ -14,7 +14,8 @@ from gssl.report.canvas import PALETTE, Spec
 def paper_chart(result: Result) -> Spec:
     """Draw an artefact's numbers over its columns, one panel for each group.
 
-    Published numbers of methods that gssl does not have are left to the table.
+    Published numbers of methods that gssl does not have are left to the table, and so are numbers that are
+    written in powers of ten.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def draw_svg(result: Result) -> bytes:
 def _rows(result: Result) -> list[Spec]:
     rows = []
     for line in result.lines:
-        if not line.entry.cells:
+        if not line.entry.cells or line.entry.digits < 0:
             continue
         group, row, column = line.entry.place
         for source, value in (("ours", line.ours), ("published", line.entry.published)):
