@@ -1,7 +1,10 @@
 """Deep baselines: their published settings, dataset by dataset, and the cells they make.
 
-They are those of the publications and of their authors' scripts. Validation nodes train nothing and choose
-the epoch. Epochs are fewer where a publication lets a network run until nothing happens any more.
+They are those of the publications and of their authors' scripts, but for those of Eigen-GCN, GraphSAGE and
+FastGCN, which are this package's defaults, for GNN-LF and GNN-HF, whose authors' script has one setting that
+serves all graphs here, and for GCN with DropEdge on Pubmed, whose rate is Cora's. Validation nodes train
+nothing and choose the epoch. Epochs are fewer where a publication lets a network run until
+nothing happens any more.
 """
 
 from typing import Any

@@ -131,6 +131,7 @@ def _entries() -> Iterator[Entry]:
                         value=value,
                         budget="train",
                         digits=1 if value == "accuracy" else -1,
+                        drawn=value == "accuracy",
                     )
 
 
@@ -158,18 +159,18 @@ PLUGINS = Artefact(
     entries=tuple(_entries()),
     unit="accuracy %; energy and distance from 0",
     note="The paper says that SEB and IGC are plug-ins that keep networks from over-smoothing, and has no "
-    "table of it; published numbers are those of the plain networks of Table 5, which had other settings, so "
-    "nothing is judged. Public split; training labels alone train, and move embeddings in SEB; validation "
-    "nodes choose the epoch. GCN and JKNet have 16 columns, no dropout, 60 epochs, and the learning rate 0.01 "
-    "below 8 layers and 0.002 from there on, whatever is plugged in. With plug-ins their layers start as the "
-    "identity; so that the gain of that start is not taken for that of the plug-ins, there is a row with it "
-    "and without plug-ins. Two layers leave nothing to start as the identity and nothing to average with, so "
-    "that some of their numbers are the same by construction. GCNII and APPNP have their published settings "
-    "and starts, with 100 and 200 epochs. In JKNet, W of SEB is the part of the last layer that sees this "
-    "one; in APPNP, whose layers are scores of classes, it is the identity, and the last hidden layer is what "
-    "the last product gives. Energy is tr(Uᵀ(I − Â)U) / ‖U‖², distance is ‖U − U∞‖ / ‖U‖: both 0 where "
-    "Theorem 1 holds. Networks need gssl[baselines]; a quick run has GCN of 2 and 64 layers alone, plain and "
-    "with both.",
+    "table of it; published numbers are those of the plain networks of Table 5, which had other settings,"
+    " so nothing is judged. Public split; training labels alone train, and move embeddings in SEB; "
+    "validation nodes choose the epoch. GCN and JKNet have 16 columns, no dropout, 60 epochs, and the "
+    "learning rate 0.01 below 8 layers and 0.002 from there on, whatever is plugged in. With plug-ins "
+    "their layers start as the identity; so that the gain of that start is not taken for that of the "
+    "plug-ins, there is a row with it and without plug-ins. Two layers leave nothing to start as the "
+    "identity and nothing to average with, so that some of their numbers are the same by construction. "
+    "GCNII and APPNP have their published settings and starts, with 100 and 200 epochs. In JKNet, W of "
+    "SEB is the part of the last layer that sees this one; in APPNP, whose layers are scores of classes, "
+    "it is the identity, and the last hidden layer is what the last product gives. Energy is tr(Uᵀ(I − "
+    "Â)U) / ‖U‖², distance is ‖U − U∞‖ / ‖U‖: both 0 where Theorem 1 holds. Networks need "
+    "gssl[baselines]; a quick run has GCN of 2 and 64 layers alone, plain and with both.",
     claims=tuple(_claims()),
     x_title="layers",
 )

@@ -118,9 +118,9 @@ TABLE_1 = Artefact(
     "accuracies of some candidates had been seen. The settings of GGC were never published: its decays and "
     "the weight of its sharpening were settled with the published numbers in view, its depth and weight "
     "decay on validation nodes. Deep rows (GCN to GRAND) are computed where gssl[baselines] is "
-    "installed, with the settings that their authors published; validation nodes choose the epoch. Incep has "
-    "four layers on every graph; GNN-LF/HF is GNN-LF. A quick run has only GCN and GraphSAGE of them. VERSE, "
-    "GAE, DGI and BGRL need gssl[baselines], too; validation nodes choose the penalty of the logistic head "
-    "on them. DGI has its authors' settings, GAE has them with sampled negatives; VERSE and BGRL take fewer "
-    "and larger steps than theirs, for a CPU.",
+    "installed, mostly with settings that their authors published (see gssl.paper.networks); validation "
+    "nodes choose the epoch. Incep has four layers on every graph; GNN-LF/HF is GNN-LF. A quick run has only "
+    "GCN and GraphSAGE of them. VERSE, GAE, DGI and BGRL need gssl[baselines], too; validation nodes choose "
+    "the penalty of the logistic head on them. DGI has its authors' settings, GAE has them with sampled "
+    "negatives; VERSE and BGRL take fewer and larger steps than theirs, for a CPU.",
 )
