@@ -65,7 +65,7 @@ class Clock:
 
     def train(self, model: Any, *inputs: Any, **settings: Any) -> float:
         """Fit a network until it is good enough or has done; give the seconds that CPUs worked on it."""
-        loss, heard = model._loss, []
+        loss, heard = model._loss, list[Any]()
 
         def listening(network: Any, *rest: Any) -> Any:
             if not heard:

@@ -111,8 +111,10 @@ class Guide(torch.nn.Module):
     def weight(self, k: int = 1) -> torch.Tensor:
         """Give W of shape (d, c) for layer k, as it stands."""
         head = self._head[0]
-        W: torch.Tensor = head.weight.T if isinstance(head, torch.nn.Module) else head(k)
-        return W.detach()
+        if not isinstance(head, torch.nn.Module):
+            return head(k).detach()  # type: ignore[no-any-return]
+        W: torch.Tensor = head.weight  # type: ignore[assignment]
+        return W.detach().T
 
     def hide(self, part: float) -> torch.Tensor:
         """Leave a random part of the nodes without their labels, until the next call, and give these nodes.

@@ -266,12 +266,16 @@ class PluggedClassifier(DeepClassifier):
     def fit(self, X: Any, y: Any, *, adjacency: Any = None, validation: Any = None) -> Self:
         """Train the network on the labelled nodes and predict all: see :meth:`gssl.torch.GCN.fit`."""
         super().fit(X, y, adjacency=adjacency, validation=validation)
-        self.hidden_embedding_ = self.network_.steps.last.cpu().numpy()
+        self.hidden_embedding_ = self._steps.last.cpu().numpy()
         return self
 
+    @property
+    def _steps(self) -> Any:
+        return self.network_.steps
+
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        guide, self.network_.steps.guide = self.network_.steps.guide, None
+        guide, self._steps.guide = self._steps.guide, None
         try:
             return super()._score_graph(X, A)
         finally:
-            self.network_.steps.guide = guide
+            self._steps.guide = guide
