@@ -63,10 +63,7 @@ CELLS: dict[str, Callable[[str, str], Cell]] = {
     "C&S": lambda dataset, budget: classifier("CorrectAndSmooth", dataset, budget),
     "OGC": ogc,
 }
-CELLS |= {
-    row: lambda dataset, budget, name=name, head=head: with_head(name, head, dataset, budget)
-    for row, (name, head) in _HEADS.items()
-}
+CELLS |= {row: partial(with_head, name, head) for row, (name, head) in _HEADS.items()}
 CELLS |= {row: partial(_network, name) for row, name in _NETWORKS.items()}
 
 

@@ -91,7 +91,7 @@ class UniformGCN(BaseEstimator):
         from gssl.torch._graph import Graph
         from gssl.torch.gcn import ConvolutionNetwork
 
-        network = ConvolutionNetwork([X.shape[1]] * (self.depth + 1), dropout=0.0).double().eval()
+        network: Any = ConvolutionNetwork([X.shape[1]] * (self.depth + 1), dropout=0.0).double().eval()
         source = torch.Generator().manual_seed(self.random_state or 0)
         with torch.no_grad():
             for layer in network.layers:
