@@ -114,7 +114,7 @@ def dirichlet_energy(U: Any, adjacency: Any) -> float:
 
     Examples
     --------
-    >>> dirichlet_energy([[1.0], [0.0]], [[0, 1], [1, 0]])
+    >>> round(dirichlet_energy([[1.0], [0.0]], [[0, 1], [1, 0]]), 6)
     0.5
     """
     rows = np.asarray(U, dtype=np.float64)
