@@ -153,7 +153,9 @@ def _claims() -> Iterator[Claim]:
         def holds(means: Mapping[Place, float], method: str = method, base: str = base) -> bool:
             return _gains(means, method, base)
 
-        yield Claim(f"SEB, IGC and both make a {method} of 64 layers better than it is{start} without", holds)
+        yield Claim(
+            f"{method} of 64 layers is better with SEB, with IGC and with both than{start} without", holds
+        )
 
 
 PLUGINS = Artefact(
