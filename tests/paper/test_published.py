@@ -10,6 +10,7 @@ from gssl.paper import ARTEFACTS
 from gssl.paper.budget import PUBLISHED as BUDGETS
 from gssl.paper.depth import PUBLISHED as DEPTHS
 from gssl.paper.karate import PUBLISHED as SMOOTHED
+from gssl.paper.karate import PUBLISHED_GCN as SMOOTHED_GCN
 from gssl.paper.lim import ACCURACY, TRAINING_MSE
 from gssl.paper.measures import MEASURES
 from gssl.paper.reconstruction import PUBLISHED as RECONSTRUCTED
@@ -58,7 +59,7 @@ def clean(field):
 
 
 def number(field):
-    match = re.match(r"[-+]?\d+(\.\d+)?(e-\d+)?", field)
+    match = re.match(r"[-+]?(\d+(\.\d+)?|\.\d+)(e-\d+)?", field)
     return float(match.group()) if match else None
 
 
@@ -79,6 +80,9 @@ def test_table_4(tables):
     rows = [row for row in tables("GCN (k=1024)") if len(row) == 4][1:]
     read = {int(row[0].split()[0]): float(row[1][1:6]) for row in rows if "cdots" not in row[0]}
     assert read == SMOOTHED
+    for place, depth in ((2, 64), (3, 1024)):
+        read = {int(row[0].split()[0]): number(row[place][1:]) for row in rows if "cdots" not in row[0]}
+        assert read == SMOOTHED_GCN[depth]
 
 
 def test_table_3(tables):
@@ -132,7 +136,10 @@ def test_budget_claims():
     entries = ARTEFACTS["budget"].entries
     means = {e.place: e.published for e in entries if e.column == "change" and e.published is not None}
     heads = {e.place: 1.0 for e in entries if e.row.endswith((" + ridge", " + logistic"))}
-    claims = ARTEFACTS["budget"].claims
+    claims, networks = ARTEFACTS["budget"].claims[:6], ARTEFACTS["budget"].claims[6:]
+    assert [claim.holds(means) for claim in networks] == [True] * 6
+    better = means | {("Cora", "GCN", "change"): 0.1}
+    assert [claim.holds(better) for claim in networks] == [False] + [True] * 5
     assert [claim.holds(means) for claim in claims[::2]] == [True, True, True]
     assert [claim.holds(means | heads) for claim in claims[1::2]] == [True, True, True]
     lost = means | heads | {("Cora", "LP", "change"): -0.1, ("Pubmed", "SGC + ridge", "change"): 0.0}

@@ -20,6 +20,8 @@ from gssl.evaluation.inductive import inductive_accuracy
 from gssl.evaluation.least_certain import least_certain
 from gssl.evaluation.node_map import node_map
 from gssl.evaluation.oversmoothing import (
+    dirichlet_energy,
+    limit_distance,
     limit_ratios,
     oversmoothing_gap,
     principal_plane,
@@ -44,6 +46,7 @@ __all__ = [
     "confidence_histogram",
     "confusion_matrix",
     "convolution_curve",
+    "dirichlet_energy",
     "expected_calibration_error",
     "filter_reconstruction_accuracy",
     "filter_response",
@@ -57,6 +60,7 @@ __all__ = [
     "label_curve",
     "labels_needed",
     "least_certain",
+    "limit_distance",
     "limit_ratios",
     "node_map",
     "oversmoothing_gap",

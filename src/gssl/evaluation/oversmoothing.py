@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from gssl.graph import check_adjacency, connected_components
+from gssl.operators import normalized_adjacency, smoothing_loss
 
 
 def smoothing_limit(X: Any, adjacency: Any) -> np.ndarray:
@@ -66,6 +67,60 @@ def oversmoothing_gap(U: Any, adjacency: Any) -> float:
     # rows of zeros are as smooth as can be
     relative = np.divide(gaps, sizes, out=np.where(gaps > 0, np.inf, 0.0), where=sizes > 0)
     return float(relative.max(initial=0.0))
+
+
+def limit_distance(U: Any, adjacency: Any) -> float:
+    r"""Give how much of embeddings is not the limit of smoothing, from 0 to 1.
+
+    .. math:: \frac{\|U - U^{(\infty)}\|_F}{\|U\|_F}
+
+    with the limit of U itself, :func:`smoothing_limit`: what is left of the rows without what their component
+    has in common. 0 exactly where Theorem 1 holds.
+
+    Parameters
+    ----------
+    U : array-like of shape (n, d)
+    adjacency : sparse matrix or array-like of shape (n, n)
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(limit_distance([[1.0], [0.0]], [[0, 1], [1, 0]]), 4)
+    0.7071
+    """
+    rows = np.asarray(U, dtype=np.float64)
+    size = float(np.linalg.norm(rows))
+    # rows of zeros are as smooth as can be
+    return float(np.linalg.norm(rows - smoothing_limit(rows, adjacency))) / size if size else 0.0
+
+
+def dirichlet_energy(U: Any, adjacency: Any) -> float:
+    r"""Give how much linked embeddings differ, whatever their size: Q_smo of rows of unit length in all.
+
+    .. math:: \frac{\mathrm{tr}\left(U^\top (I - \hat A) U\right)}{\|U\|_F^2}
+
+    Parameters
+    ----------
+    U : array-like of shape (n, d)
+    adjacency : sparse matrix or array-like of shape (n, n)
+
+    Returns
+    -------
+    float
+        From 0, where smoothing would change nothing, to below 2.
+
+    Examples
+    --------
+    >>> round(dirichlet_energy([[1.0], [0.0]], [[0, 1], [1, 0]]), 6)
+    0.5
+    """
+    rows = np.asarray(U, dtype=np.float64)
+    size = float(np.vdot(rows, rows))
+    A_hat = normalized_adjacency(check_adjacency(adjacency, n_nodes=len(rows), allow_empty=True))
+    return smoothing_loss(A_hat, rows) / size if size else 0.0
 
 
 def limit_ratios(U: Any, adjacency: Any, reference: int) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ from gssl.paper.filters import FILTERS
 from gssl.paper.karate import KARATE
 from gssl.paper.lim import LIM
 from gssl.paper.negatives import NEGATIVES
+from gssl.paper.plugins import PLUGINS
 from gssl.paper.reconstruction import RECONSTRUCTION
 from gssl.paper.reddit import REDDIT
 from gssl.paper.running_time import TIME
@@ -25,6 +26,7 @@ _ALL = (
     LIM,
     ABLATION,
     NEGATIVES,
+    PLUGINS,
     FILTERS,
     KARATE,
     TIME,

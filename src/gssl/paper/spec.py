@@ -134,6 +134,8 @@ class Entry:
         How many digits to show after the point; −1: two digits and a power of ten.
     both_ways : bool
         More than the published number is a miss, too: it is a difference, or a time, not an accuracy.
+    drawn : bool
+        Whether a chart shows it.
     """
 
     row: str
@@ -147,6 +149,7 @@ class Entry:
     budget: str | None = None
     digits: int = 1
     both_ways: bool = False
+    drawn: bool = True
 
     @property
     def place(self) -> Place:

@@ -14,7 +14,8 @@ from gssl.report.canvas import PALETTE, Spec
 def paper_chart(result: Result) -> Spec:
     """Draw an artefact's numbers over its columns, one panel for each group.
 
-    Published numbers of methods that gssl does not have are left to the table.
+    Published numbers of methods that gssl does not have are left to the table, and so is what is no number of
+    the chart's unit.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ def paper_chart(result: Result) -> Spec:
     """
     rows = _rows(result)
     names = list(dict.fromkeys(row["method"] for row in rows))
-    columns = list(dict.fromkeys(line.entry.column for line in result.lines))
+    columns = list(dict.fromkeys(line.entry.column for line in result.lines if line.entry.drawn))
     base = (
         alt.Chart(alt.NamedData(name="rows"))
         .mark_line(strokeWidth=2, point={"filled": True, "size": 30})
@@ -106,7 +107,7 @@ def draw_svg(result: Result) -> bytes:
 def _rows(result: Result) -> list[Spec]:
     rows = []
     for line in result.lines:
-        if not line.entry.cells:
+        if not line.entry.cells or not line.entry.drawn:
             continue
         group, row, column = line.entry.place
         for source, value in (("ours", line.ours), ("published", line.entry.published)):

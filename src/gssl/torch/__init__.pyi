@@ -21,6 +21,7 @@ from .incep import Incep as Incep
 from .inverse import InverseGraphConv as InverseGraphConv
 from .inverse import inverse_convolution as inverse_convolution
 from .jknet import JKNet as JKNet
+from .plugged import PluggedClassifier as PluggedClassifier
 from .plugins import Sharpened as Sharpened
 from .plugins import sharpen as sharpen
 from .plugins import start_from_identity as start_from_identity

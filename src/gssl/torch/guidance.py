@@ -1,5 +1,6 @@
 """SEB as a plug-in: layers of a network after which known labels move the embeddings of their nodes."""
 
+from collections.abc import Callable
 from typing import Any
 
 from gssl.torch._packages import torch
@@ -72,8 +73,9 @@ class Guide(torch.nn.Module):
 
     Parameters
     ----------
-    head : Module
-        A linear layer that gives the classes, or a convolution that has one; its first counts.
+    head : Module or callable
+        A linear layer that gives the classes, or a convolution that has one; its first counts. Or what gives
+        W of shape (d, c) for the number of a layer, where layers do not share one.
     labels : long tensor of shape (m,)
         The classes of these nodes; no others are kept.
     nodes : long tensor of shape (m,)
@@ -88,7 +90,12 @@ class Guide(torch.nn.Module):
     labels: torch.Tensor
     nodes: torch.Tensor
 
-    def __init__(self, head: torch.nn.Module, labels: torch.Tensor, nodes: torch.Tensor) -> None:
+    def __init__(
+        self,
+        head: torch.nn.Module | Callable[[int], torch.Tensor],
+        labels: torch.Tensor,
+        nodes: torch.Tensor,
+    ) -> None:
         super().__init__()
         if labels.shape != nodes.shape or nodes.dim() != 1:
             raise ValueError(
@@ -96,14 +103,17 @@ class Guide(torch.nn.Module):
                 f"{tuple(nodes.shape)}: give one label for each of these nodes, such as y[train] and train."
             )
         # in a tuple, for the network has this layer already, and would list its weights twice
-        self._head = (linear_part(head),)
+        self._head: tuple[Any] = (linear_part(head) if isinstance(head, torch.nn.Module) else head,)
         self._all = (labels.clone(), nodes.clone())
         self.register_buffer("labels", labels.clone(), persistent=False)
         self.register_buffer("nodes", nodes.clone(), persistent=False)
 
-    def weight(self) -> torch.Tensor:
-        """Give W of shape (d, c), as it stands."""
-        W: torch.Tensor = self._head[0].weight
+    def weight(self, k: int = 1) -> torch.Tensor:
+        """Give W of shape (d, c) for layer k, as it stands."""
+        head = self._head[0]
+        if not isinstance(head, torch.nn.Module):
+            return head(k).detach()  # type: ignore[no-any-return]
+        W: torch.Tensor = head.weight  # type: ignore[assignment]
         return W.detach().T
 
     def hide(self, part: float) -> torch.Tensor:
