@@ -24,9 +24,9 @@ arguments = parser.parse_args()
 
 data = gssl.datasets.load(arguments.data)
 split = next(iter(data.splits.values()))
-train, validation, test = (
-    torch.tensor(split.get(part, split["train"]), dtype=torch.long) for part in ("train", "val", "test")
-)
+# without validation nodes the training nodes choose the epoch
+parts = (split["train"], split["val"] if len(split["val"]) else split["train"], split["test"])
+train, validation, test = (torch.tensor(part, dtype=torch.long) for part in parts)
 X = torch.tensor(data.features.toarray(), dtype=torch.float32)
 y = torch.tensor(data.labels, dtype=torch.long)
 edge_index = torch.tensor(np.vstack(data.adjacency.nonzero()), dtype=torch.long)
