@@ -34,7 +34,7 @@ def _name(estimator):
 def test_embeddings_are_the_same_at_any_width(blocks, embedder, width):
     X, _, A = blocks
     filters = embedder._filters(gssl.graph.check_adjacency(A), X.dtype)
-    embedder._learn(A)
+    embedder._learn(A, X)
     expected = embedder._embed(X, filters, InMemory())
     found = embedder._embed(X, filters, LocalExecution("1GB", width=width))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
