@@ -1,6 +1,5 @@
 """From the files named on the command line to a problem that fits in memory."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from scipy.sparse import issparse
 from sklearn.preprocessing import normalize
 
 from gssl.cli.console import Talk
+from gssl.cli.memory import available_memory
 from gssl.graph import knn_graph
 from gssl.io import (
     Features,
@@ -177,26 +177,3 @@ def _size(count: int) -> str:
     """
     unit, name = next(((u, s) for u, s in ((10**9, "GB"), (10**6, "MB")) if count >= u), (10**3, "kB"))
     return f"{count / unit:.1f} {name}"
-
-
-def available_memory() -> int:
-    """Tell how many bytes may be used; ``GSSL_MEMORY`` overrules what the machine says.
-
-    Examples
-    --------
-    >>> available_memory() > 0
-    True
-    """
-    told = os.environ.get("GSSL_MEMORY")
-    if told:
-        try:
-            return int(float(told))
-        except (ValueError, OverflowError) as error:
-            raise ValueError(
-                f"GSSL_MEMORY is {told!r}, not a number of bytes: give one, like 4e9."
-            ) from error
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration):
-        return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
