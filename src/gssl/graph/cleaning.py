@@ -172,7 +172,7 @@ def _same_entries(A: csr_array, B: csr_array) -> bool:
 
 def _alike(a: np.ndarray, b: np.ndarray) -> npt.NDArray[np.bool_]:
     """Tell which weights are the same but for rounding."""
-    return np.isclose(a, b, rtol=8 * np.finfo(a.dtype).eps, atol=0.0)
+    return np.asarray(np.isclose(a, b, rtol=8 * np.finfo(a.dtype).eps, atol=0.0))
 
 
 def _check_weights(given: Any) -> tuple[float, float]:
