@@ -159,7 +159,7 @@ MUTANTS = [
         "methods/label_propagation.py",
         "self.tol, self.max_iter, complete)",
         "self.tol, self.max_iter)",
-        ("tests/properties/test_any_graph.py::test_behind_a_weak_bridge_labels_are_those_before_it",),
+        ("tests/properties/test_any_graph.py::test_behind_weak_bridges_labels_mix_as_before_them",),
     ),
     Mutant(
         "hidden labels seen by the fit that is judged",

@@ -65,7 +65,7 @@ def random_problems():
     return problems
 
 
-@pytest.fixture(params=[4, pytest.param(100, marks=pytest.mark.slow)], ids=["quick", "long"])
+@pytest.fixture(params=[3, pytest.param(100, marks=pytest.mark.slow)], ids=["quick", "long"])
 def for_all(request):
     """Try a property on a few problems that stay the same, or on many that do not."""
     profile = settings(

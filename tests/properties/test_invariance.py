@@ -140,12 +140,11 @@ def test_transposed_filters_are_transposed(for_all, random_problems, name):
 
 
 @pytest.mark.parametrize("name", [*UNITLESS, "auto"])
-@pytest.mark.parametrize("power", [-17, 12])
-def test_the_unit_of_features_changes_no_bit(for_all, random_problems, name, power):
+def test_the_unit_of_features_changes_no_bit(for_all, random_problems, name):
     """Powers of two are exact, so nothing but a constant with a unit could make a difference."""
 
     def check(problem):
-        scaled = fit(name, problem.of(X=2.0**power * problem.X))
+        scaled = fit(name, problem.of(X=2.0**-17 * problem.X))
         assert scaled.label_distributions_.tobytes() == fit(name, problem).label_distributions_.tobytes()
 
     for_all(random_problems(), check)
