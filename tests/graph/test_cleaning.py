@@ -120,3 +120,11 @@ def test_read_only_arrays_are_enough():
         part.flags.writeable = False
     cleaned, _ = clean_adjacency(graph)
     np.testing.assert_array_equal(cleaned.toarray(), [[0, 2], [2, 0]])
+
+
+def test_rounding_is_not_counted_among_directions():
+    """One pair has a direction; another differs in its last bit, which says nothing."""
+    A = np.array([[0, 1.0, 0, 2], [np.nextafter(1, 2), 0, 3, 0], [0, 3, 0, 5], [2, 0, 4, 0]])
+    cleaned, report = clean_adjacency(A)
+    assert report == CleaningReport(self_loops=0, duplicates=0, asymmetric=1, zeros=0)
+    np.testing.assert_array_equal(cleaned.toarray(), np.maximum(A, A.T))

@@ -205,18 +205,24 @@ def asymmetric_pairs(simple: csr_array) -> npt.NDArray[np.int64]:
     if np.array_equal(simple.indptr, transposed.indptr) and _same_entries(simple, transposed):
         return np.empty((0, 2), dtype=np.int64)
     differing = triu(simple != transposed, k=1, format="csr").tocoo()
-    return np.column_stack([differing.row, differing.col]).astype(np.int64)
+    u, v = differing.row, differing.col
+    apart = ~_alike(np.asarray(simple[u, v]), np.asarray(transposed[u, v]))
+    return np.column_stack([u[apart], v[apart]]).astype(np.int64)
 
 
 def _same_entries(A: csr_array, B: csr_array) -> bool:
     """Compare indices and, but for rounding, weights: in blocks, for each comparison makes another array."""
-    rounding = 8 * np.finfo(A.dtype).eps
     blocks = (slice(start, start + _BLOCK) for start in range(0, A.nnz, _BLOCK))
     return all(
         np.array_equal(A.indices[block], B.indices[block])
-        and np.allclose(A.data[block], B.data[block], rtol=rounding, atol=0.0)
+        and bool(_alike(A.data[block], B.data[block]).all())
         for block in blocks
     )
+
+
+def _alike(a: np.ndarray, b: np.ndarray) -> npt.NDArray[np.bool_]:
+    """Tell which weights are the same but for rounding."""
+    return np.asarray(np.isclose(a, b, rtol=8 * np.finfo(a.dtype).eps, atol=0.0))
 
 
 def _check_weights(given: Any) -> tuple[float, float]:

@@ -20,7 +20,11 @@ class Descent:
 
 
 def conjugate_gradients(
-    image: Callable[[np.ndarray], np.ndarray], B: np.ndarray, tol: float, max_iter: int
+    image: Callable[[np.ndarray], np.ndarray],
+    B: np.ndarray,
+    tol: float,
+    max_iter: int,
+    accept: Callable[[np.ndarray], bool] = lambda solution: True,
 ) -> tuple[np.ndarray, int, bool]:
     """Solve M G = B for a symmetric positive M that is only known by its products.
 
@@ -32,13 +36,16 @@ def conjugate_gradients(
     tol : float
         A column is solved when its residual has fallen to this part of its start.
     max_iter : int
+    accept : callable, optional
+        Looks at a solution whose residual is small and tells whether it may stay: where M is nearly singular
+        a small residual does not say that the solution is near.
 
     Returns
     -------
     solution : ndarray of shape (n, c)
     n_iter : int
     settled : bool
-        Whether every column is solved.
+        Whether every column is solved, and the solution accepted.
 
     Examples
     --------
@@ -52,7 +59,8 @@ def conjugate_gradients(
 
     def step(state: Descent, k: int) -> Descent:
         moved = descend(image, state)
-        return replace(moved, settled=bool((moved.size <= goal).all()))
+        small = bool((moved.size <= goal).all())
+        return replace(moved, settled=small and accept(moved.solution))
 
     start = Descent(np.zeros_like(B), B, B, size)
     n_iter, end = last(enumerate(iterate(step, start, range(max_iter)), start=1))

@@ -29,7 +29,8 @@ class LabelPropagation(GraphClassifier):
     ----------
     max_iter : int, default=10000
     tol : float, default=1e-6
-        The iteration stops when the residual has fallen to this part of its start.
+        The iteration stops when the residual has fallen to this part of its start, and the distributions sum
+        to one but for its square root.
     class_mass : bool, default=False
         Whether to scale classes so that each has as much of the unlabelled nodes as it has of the labels
         (class mass normalisation, Sect. 4 of the same paper):
@@ -117,22 +118,46 @@ class LabelPropagation(GraphClassifier):
         # symmetric scaling by D^-½ keeps the system symmetric and is Jacobi's preconditioner
         scale = 1.0 / np.sqrt(A.sum(axis=1)[free])[:, None]
         S = diags_array(scale[:, 0]) @ A[free][:, free] @ diags_array(scale[:, 0])
-        G, n_iter = self._solve(csr_array(S), scale * (A[free] @ F), execution)
+        G, n_iter = self._solve(csr_array(S), scale * (A[free] @ F), scale, execution)
         # rounding may leave the simplex by a hair
         F[free] = np.maximum(scale * G, 0.0)
         if self.class_mass:
             F[free] = normalize_class_mass(F[free], F[labelled].mean(axis=0))
         return F, n_iter
 
-    def _solve(self, S: csr_array, B: np.ndarray, execution: Execution) -> tuple[np.ndarray, int]:
-        """Solve (I − S) G = B, all columns side by side."""
+    def _solve(
+        self, S: csr_array, B: np.ndarray, scale: np.ndarray, execution: Execution
+    ) -> tuple[np.ndarray, int]:
+        """Solve (I − S) G = B, all columns side by side.
+
+        Behind weak links, or among weights far smaller than others, a residual is small from the start. But
+        the rows of a harmonic function sum to one, which tells for every node how much is still to come.
+        """
+        near = np.sqrt(max(self.tol, np.finfo(np.float64).eps))
+
+        def complete(G: np.ndarray) -> bool:
+            return bool(np.abs(scale[:, 0] * G.sum(axis=1) - 1.0).max() <= near)
+
         if isinstance(execution, InMemory):
-            G, n_iter, settled = conjugate_gradients(lambda V: V - S @ V, B, self.tol, self.max_iter)
+            G, n_iter, settled = conjugate_gradients(
+                lambda V: V - S @ V, B, self.tol, self.max_iter, complete
+            )
         else:
             size = np.square(B).sum(axis=0)
-            begin = np.zeros_like(B), B, B, size[None], np.square(self.tol) * size[None]
-            arrays, n_iter, settled = settle_together(_descend, begin, S, execution, self.max_iter)
+            arrays: tuple[np.ndarray, ...] = (
+                np.zeros_like(B),
+                B,
+                B,
+                size[None],
+                np.square(self.tol) * size[None],
+            )
+            arrays, n_iter, settled = settle_together(_descend, arrays, S, execution, self.max_iter)
+            while not (settled and complete(arrays[0])) and n_iter < self.max_iter:
+                # no slab can tell whether all of them together are complete
+                arrays, _, settled = settle_together(_descend, arrays, S, execution, 1)
+                n_iter += 1
             G = arrays[0]
+            settled = settled and complete(G)
         self._warn_unless(settled)
         return G, n_iter
 

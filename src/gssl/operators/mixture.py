@@ -192,6 +192,9 @@ def add_scaled(U: Any, weight: float, X: Any) -> None:
     if not weight:
         return
     if issparse(X):
+        if not X.has_canonical_format:  # an entry that is named twice would be added once
+            X = X.copy()
+            X.sum_duplicates()
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         U[rows, X.indices] += weight * X.data
         return

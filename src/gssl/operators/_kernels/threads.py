@@ -125,11 +125,18 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
             task(part)
         return
     todo = count()
+    failed = False
 
     def work() -> None:
-        # next() on a counter is atomic under the GIL
-        while (part := next(todo)) < n_parts:
-            task(part)
+        nonlocal failed
+        try:
+            # next() on a counter is atomic under the GIL
+            while not failed and (part := next(todo)) < n_parts:
+                task(part)
+        except BaseException:
+            # also Ctrl-C: nobody begins another part of what is given up
+            failed = True
+            raise
 
     pool = _get_pool()
     others = [pool.submit(work) for _ in range(n_threads - 1)]

@@ -1,0 +1,282 @@
+"""Break the code on purpose, one place at a time, and see whether the tests notice.
+
+Every mutant is a copy of ``src`` in which one line says something wrong, and the few tests that should fail
+then. The script prints a table and exits with 1 if a mutant survives, if the tests fail without one, or if a
+line to be broken is no longer there. A whole run takes a few minutes::
+
+    python scripts/mutate.py            # all
+    python scripts/mutate.py restart    # those whose name has this word
+"""
+
+import multiprocessing
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+ROOT = Path(__file__).resolve().parents[1]
+# loaded once, before any mutant: each process of a mutant begins as a copy of one that has them
+LOADED = ["numpy", "scipy.sparse.csgraph", "scipy.optimize", "sklearn.base", "numba", "pytest"]
+DENSE, LABEL_SPACE = "tests/methods/test_against_dense.py", "tests/methods/test_label_space.py"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """What is broken, where (the text occurs once), how, and the tests that should notice."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+MUTANTS = [
+    Mutant(
+        "sign of the supervised embedding",
+        "operators/supervision.py",
+        "return -eta_sup * (",
+        "return eta_sup * (",
+        ("tests/operators/test_supervision.py",),
+    ),
+    Mutant(
+        "factor 2 of the squared loss",
+        "methods/ogc.py",
+        'return 2.0 if self.loss == "squared" else 1.0',
+        "return 1.0",
+        (f"{DENSE}::test_ogc",),
+    ),
+    Mutant(
+        "order of the two steps: SEB by the old predictor",
+        "methods/ogc.py",
+        "scores = embedding.advance(W, eta_w, pull)",
+        "scores = embedding.advance(state.W, eta_w, pull)",
+        (f"{DENSE}::test_ogc",),
+    ),
+    Mutant(
+        "no self-loop in the degree",
+        "operators/convolution.py",
+        "1.0 / np.sqrt(degrees + 1.0)",
+        "1.0 / np.sqrt(np.maximum(degrees, 1.0))",
+        ("tests/operators/test_convolution.py",),
+    ),
+    Mutant(
+        "normalised on one side only",
+        "operators/convolution.py",
+        "rows * A.data * scale[A.indices]",
+        "rows * A.data * rows",
+        ("tests/operators/test_convolution.py",),
+    ),
+    Mutant(
+        "off by one in OGC's decay",
+        "methods/ogc.py",
+        "self.decay ** (k - 1)",
+        "self.decay**k",
+        (f"{DENSE}::test_ogc",),
+    ),
+    Mutant(
+        "off by one in GGC's decay",
+        "methods/ggc.py",
+        "self.igc_beta * self.igc_decay ** (k - 1)",
+        "self.igc_beta * self.igc_decay**k",
+        (f"{DENSE}::test_ggc_and_ggcm",),
+    ),
+    Mutant(
+        "dropped restart",
+        "operators/mixture.py",
+        "smooth=1.0 - alpha, restart=alpha",
+        "smooth=1.0 - alpha, restart=0.0",
+        (f"{DENSE}::test_ppr",),
+    ),
+    Mutant(
+        "restart lost in the transposed filter",
+        "methods/_stepwise.py",
+        "            V += restarted\n",
+        "            pass\n",
+        (f"{LABEL_SPACE}::test_transposed_filter_embeds_single_rows",),
+    ),
+    Mutant(
+        "mean over scales divided by one too many",
+        "methods/_stepwise.py",
+        "total *= (1.0 - self.alpha) / self.depth",
+        "total *= (1.0 - self.alpha) / (self.depth + 1)",
+        (f"{DENSE}::test_ssgc",),
+    ),
+    Mutant(
+        "leave-one-out without the correction",
+        "selection/leave_one_out.py",
+        "Y - residual / rest[:, None]",
+        "Y - residual",
+        ("tests/selection/test_leave_one_out.py",),
+    ),
+    Mutant(
+        "class mass the wrong way round",
+        "selection/leave_one_out.py",
+        "np.divide(counts, counts - 1.0,",
+        "np.divide(counts - 1.0, counts,",
+        ("tests/selection/test_leave_one_out.py",),
+    ),
+    Mutant(
+        "unscaled column sum in the complement",
+        "operators/mixture.py",
+        "sums = column_sums(t, U)",
+        "sums = column_sums(np.ones_like(t), U)",
+        ("tests/operators/test_inverse.py",),
+    ),
+    Mutant(
+        "unscaled column sum in rows of the complement",
+        "selection/complement_rows.py",
+        "- scale @ V",
+        "- V.sum(axis=0)",
+        ("tests/selection/test_filters.py",),
+    ),
+    Mutant(
+        "anchors left unsorted",
+        "methods/_selection.py",
+        "return np.unique(chosen)",
+        "return chosen",
+        ("tests/methods/test_anchors.py",),
+    ),
+    Mutant(
+        "labels swapped between rows",
+        "methods/_distributions.py",
+        "rows[np.arange(len(codes)), codes] = 1",
+        "rows[np.arange(len(codes)), codes[::-1]] = 1",
+        ("tests/methods/test_heads.py",),
+    ),
+    Mutant(
+        "spreading normalised by D instead of its root",
+        "methods/label_spreading.py",
+        "np.divide(1.0, np.sqrt(degree),",
+        "np.divide(1.0, degree,",
+        (f"{DENSE}::test_label_spreading",),
+    ),
+    Mutant(
+        "propagation content with a small residual",
+        "methods/label_propagation.py",
+        "self.tol, self.max_iter, complete)",
+        "self.tol, self.max_iter)",
+        ("tests/properties/test_any_graph.py::test_behind_weak_bridges_labels_mix_as_before_them",),
+    ),
+    Mutant(
+        "hidden labels seen by the fit that is judged",
+        "evaluation/held_out.py",
+        "        masked[hidden] = UNLABELLED\n",
+        "",
+        ("tests/evaluation/test_held_out.py",),
+    ),
+    Mutant(
+        "labels of every part shown",
+        "datasets/dataset.py",
+        "            nodes = there[part]\n",
+        "            nodes = np.concatenate(list(there.values()))\n",
+        ("tests/datasets/test_dataset.py::test_mask_labels_shows_the_asked_parts_only",),
+    ),
+    Mutant(
+        "validation labels train the head",
+        "methods/embedding_classifier.py",
+        "np.setdiff1d(np.flatnonzero(codes != UNLABELLED), held_out)\n        if",
+        "np.flatnonzero(codes != UNLABELLED)\n        if",
+        ("tests/methods/test_heads.py",),
+    ),
+    Mutant(
+        "negative weights pass",
+        "graph/cleaning.py",
+        "if low >= 0 and high < np.inf:",
+        "if high < np.inf:",
+        ("tests/graph/test_validation.py",),
+    ),
+    Mutant(
+        "directions kept",
+        "graph/cleaning.py",
+        "simple = simple.maximum(simple.T.tocsr())",
+        "pass",
+        ("tests/graph/test_cleaning.py",),
+    ),
+    Mutant(
+        "reached are the labelled nodes only",
+        "graph/components.py",
+        "return has_label[component]",
+        "return np.isin(np.arange(n), nodes)",
+        ("tests/graph/test_components.py",),
+    ),
+    Mutant(
+        "an interrupted pass goes on",
+        "operators/_kernels/threads.py",
+        "while not failed and",
+        "while",
+        ("tests/operators/test_threads.py",),
+    ),
+]
+
+
+def judge(source: str, tests: tuple[str, ...]) -> None:
+    """Run tests on the code in a folder, and exit with pytest's own code."""
+    import pytest
+
+    sys.dont_write_bytecode = True  # it is known by seconds and size, which two mutants may share
+    sys.path.insert(0, source)
+    os.environ["PYTHONPATH"] = source
+    os.chdir(ROOT)
+    null = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(null, stream)
+    options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", f"--rootdir={ROOT}"]
+    code = int(pytest.main([*options, *tests]))
+    import gssl
+
+    # the wrong code under test would make every result worthless
+    os._exit(code if Path(gssl.__file__).is_relative_to(source) else 99)
+
+
+def run(source: Path, tests: tuple[str, ...]) -> int:
+    """Judge in a process of its own, which knows no other mutant."""
+    child = multiprocessing.get_context("forkserver").Process(target=judge, args=(str(source), tests))
+    child.start()
+    child.join()
+    return int(child.exitcode or 0)
+
+
+def break_and_judge(mutant: Mutant, source: Path) -> str:
+    """Tell what became of a mutant: caught, MISSED, or why that cannot be said."""
+    path = source / "gssl" / mutant.file
+    text, stamp = path.read_text(encoding="utf-8"), path.stat()
+    if text.count(mutant.old) != 1:
+        return f"STALE: its text occurs {text.count(mutant.old)} times in {mutant.file}"
+    path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+    try:
+        code = run(source, mutant.tests)
+    finally:
+        path.write_text(text, encoding="utf-8")
+        # compiled loops are kept by the date of their source
+        os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    return {0: "MISSED", 1: "caught"}.get(code, f"ERROR: pytest ended with {code}")
+
+
+def main(words: list[str]) -> int:
+    """Judge all mutants, or those whose name has one of the words."""
+    mutants = [m for m in MUTANTS if not words or any(word in m.name for word in words)]
+    multiprocessing.set_forkserver_preload(LOADED)
+    with tempfile.TemporaryDirectory(prefix="gssl-mutants-") as folder:
+        source = Path(folder) / "src"
+        # with the compiled loops beside it, which the dates of the files let numba know again
+        shutil.copytree(ROOT / "src", source, copy_function=shutil.copy2)
+        whole = run(source, tuple(dict.fromkeys(test for m in mutants for test in m.tests)))
+        if whole:
+            print(f"the tests fail (pytest ended with {whole}) before anything is broken.")  # noqa: T201
+            return 1
+        survivors = 0
+        for mutant in mutants:
+            start = perf_counter()
+            verdict = break_and_judge(mutant, source)
+            survivors += verdict != "caught"
+            print(f"{verdict:8}{perf_counter() - start:6.1f} s  {mutant.name}", flush=True)  # noqa: T201
+    print(f"{len(mutants) - survivors} of {len(mutants)} mutants caught.")  # noqa: T201
+    return int(survivors > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
