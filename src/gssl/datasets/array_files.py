@@ -151,13 +151,14 @@ def _header(stream: IO[bytes], n_bytes: int) -> tuple[tuple[int, ...], bool, np.
 def _read(stream: IO[bytes], n_bytes: int) -> NDArray[Any]:
     shape, column_order, dtype = _header(stream, n_bytes)
     array = np.empty(math.prod(shape), dtype)
-    left = memoryview(array.view(np.uint8)) if array.nbytes else memoryview(b"")
-    while left:
-        piece = stream.read(min(len(left), _AT_ONCE))
+    raw = array.view(np.uint8) if array.nbytes else np.empty(0, np.uint8)
+    at = 0
+    while at < raw.size:
+        piece = stream.read(min(raw.size - at, _AT_ONCE))
         if not piece:
             raise EOFError("the file breaks off")
-        left[: len(piece)] = piece
-        left = left[len(piece) :]
+        raw[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+        at += len(piece)
     # the check sum of an archive is compared at the end only
     if stream.read(1):
         raise ValueError("the file goes on behind its array")
