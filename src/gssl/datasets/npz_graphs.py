@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from gssl.datasets.array_files import read_npz
 from gssl.datasets.dataset import PARTS, Dataset, default_names
 from gssl.datasets.matrices import adjacency_from_edges, csr_from_parts, identity_features
 
@@ -38,19 +39,17 @@ def load_npz(path: str | Path, name: str | None = None) -> Dataset:
     try:
         return _build(arrays, name or path.stem)
     except ValueError as error:
-        raise ValueError(f"{path}: {str(error).rstrip('.')}; correct the file.") from error
+        told = " ".join(str(error).split()).rstrip(".")
+        raise ValueError(f"{path}: {told}; correct the file.") from error
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}; check the path.")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            known = {*_REQUIRED, *_FEATURES, *_MASKS, "class_names"}
-            return {key: archive[key] for key in archive.files if key in known}
-    except Exception as error:  # a damaged archive can raise anything
-        reason = str(error) or type(error).__name__
-        raise ValueError(f"{path} is not a readable .npz file of plain arrays ({reason}).") from error
+        return read_npz(path, {*_REQUIRED, *_FEATURES, *_MASKS, "class_names"})
+    except ValueError as error:
+        raise ValueError(f"{path} is not a readable .npz file of plain arrays ({error}).") from error
 
 
 def _build(arrays: dict[str, NDArray[Any]], name: str) -> Dataset:
@@ -60,8 +59,10 @@ def _build(arrays: dict[str, NDArray[Any]], name: str) -> Dataset:
     labels = arrays["labels"]
     if labels.ndim != 1 or labels.dtype.kind not in "iu":
         raise ValueError(f"labels are {labels.dtype} of shape {labels.shape}, not one whole number per node")
-    if arrays["num_nodes"].size != 1 or arrays["num_nodes"].item() != labels.size:
-        raise ValueError(f"num_nodes is {arrays['num_nodes']} but there are {labels.size} labels")
+    stated = arrays["num_nodes"]
+    if stated.size != 1 or stated.item() != labels.size:
+        told = str(stated.item())[:80] if stated.size == 1 else f"a list of {stated.size}"
+        raise ValueError(f"num_nodes is {told} but there are {labels.size} labels")
     n_nodes = labels.size
     return Dataset(
         name=name,
@@ -82,7 +83,7 @@ def _features(arrays: dict[str, NDArray[Any]], n_nodes: int) -> csr_array:
         raise ValueError(f"the array {missing[0]!r} is missing though other feature arrays are there")
     shape = arrays["feat_shape"]
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape[0] != n_nodes or shape[1] < 0:
-        raise ValueError(f"feat_shape is {shape.tolist()} but there are {n_nodes} nodes")
+        raise ValueError(f"feat_shape is {shape.ravel()[:4].tolist()} but there are {n_nodes} nodes")
     data, indices, indptr = (arrays[key] for key in _FEATURES[:3])
     return csr_from_parts(data, indices, indptr, (n_nodes, int(shape[1])))
 
@@ -109,5 +110,6 @@ def _folds(arrays: dict[str, NDArray[Any]], n_nodes: int) -> dict[str, dict[str,
             )
     return {
         f"fold{fold}": {part: np.flatnonzero(mask[fold]) for part, mask in masks.items()}
-        for fold in range(max(n_folds, default=0))
+        # a graph without nodes may claim as many empty folds as it likes
+        for fold in range(max(n_folds, default=0) if n_nodes else 0)
     }

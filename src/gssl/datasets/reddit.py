@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from gssl.datasets.array_files import npz_shapes, read_npz
 from gssl.datasets.dataset import PARTS, Dataset, default_names
 from gssl.datasets.download import find_or_fetch
 from gssl.datasets.matrices import csr_from_parts
@@ -20,6 +21,7 @@ Made = TypeVar("Made")
 FORMS = {"reddit": ("reddit.npz", "reddit_adj.npz"), "reddit-dgl": ("reddit_data.npz", "reddit_graph.npz")}
 _NODE_TYPES = {"train": 1, "val": 2, "test": 3}
 _DGL = ("feature", "label", "node_types")
+_LINKS = ("shape", "data", "row", "col", "indices", "indptr")
 _INDEXED = ("feats", *(f"y_{part}" for part in PARTS), *(f"{part}_index" for part in PARTS))
 
 
@@ -78,7 +80,10 @@ def read_reddit(nodes: Path, links: Path, name: str = "reddit") -> Dataset:
     ...     read_reddit(data, graph)
     Dataset('reddit', nodes=3, edges=1, features=3, classes=2, splits=public)
     """
-    adjacency = _in_file(links, _adjacency, _read_arrays(links, None))
+    parts = _read_arrays(links, {*_LINKS})
+    # before any matrix is made, for one without links could claim any number of nodes
+    _check_rows(nodes, _in_file(links, _size, parts))
+    adjacency = _in_file(links, _adjacency, parts)
     arrays = _read_arrays(nodes, {*_DGL, *_INDEXED})
     form = _typed_nodes if "node_types" in arrays else _indexed_nodes
     n_nodes = adjacency.shape[0]
@@ -102,16 +107,30 @@ def _in_file(path: Path, make: Callable[..., Made], *args: Any, **fields: Any) -
     try:
         return make(*args, **fields)
     except ValueError as error:
-        raise ValueError(f"{path}: {str(error).rstrip('.')}; get the file again.") from error
+        told = " ".join(str(error).split()).rstrip(".")
+        raise ValueError(f"{path}: {told}; get the file again.") from error
 
 
-def _read_arrays(path: Path, names: set[str] | None) -> dict[str, NDArray[Any]]:
+def _read_arrays(path: Path, names: set[str]) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files if names is None or key in names}
-    except Exception as error:  # a damaged archive can raise anything
-        reason = str(error) or type(error).__name__
-        raise ValueError(f"{path} is not a readable .npz file of plain arrays ({reason}).") from error
+        return read_npz(path, names)
+    except ValueError as error:
+        raise ValueError(f"{path} is not a readable .npz file of plain arrays ({error}).") from error
+
+
+def _check_rows(path: Path, n_nodes: int) -> None:
+    """Compare the rows of features with the nodes that the links have, without reading them."""
+    try:
+        shapes = npz_shapes(path)
+    except ValueError as error:
+        raise ValueError(f"{path} is not a readable .npz file of plain arrays ({error}).") from error
+    key = "feature" if "node_types" in shapes else "feats"
+    if not shapes.get(key):
+        raise ValueError(f"{path}: the array {key!r} is missing; get the file again.")
+    if shapes[key][0] != n_nodes:
+        raise ValueError(
+            f"{path}: {key} has {shapes[key][0]} rows but there are {n_nodes} nodes; get the file again."
+        )
 
 
 def _required(arrays: dict[str, NDArray[Any]], key: str, kinds: str, n_dims: int) -> NDArray[Any]:
@@ -123,12 +142,16 @@ def _required(arrays: dict[str, NDArray[Any]], key: str, kinds: str, n_dims: int
     return array
 
 
-def _adjacency(arrays: dict[str, NDArray[Any]]) -> csr_array:
-    """Make the 0/1 pattern of max(A, Aᵀ) off the diagonal from the parts of a scipy CSR or COO file."""
+def _size(arrays: dict[str, NDArray[Any]]) -> int:
     shape = _required(arrays, "shape", "iu", 1)
     if shape.size != 2 or shape[0] != shape[1] or shape[0] < 0:
-        raise ValueError(f"the matrix of links has shape {tuple(shape.tolist())}, which is not square")
-    n = int(shape[0])
+        raise ValueError(f"the matrix of links has shape {tuple(shape[:4].tolist())}, which is not square")
+    return int(shape[0])
+
+
+def _adjacency(arrays: dict[str, NDArray[Any]]) -> csr_array:
+    """Make the 0/1 pattern of max(A, Aᵀ) off the diagonal from the parts of a scipy CSR or COO file."""
+    n = _size(arrays)
     data = _required(arrays, "data", "biuf", 1)
     if "row" in arrays:
         row, col = _required(arrays, "row", "iu", 1), _required(arrays, "col", "iu", 1)

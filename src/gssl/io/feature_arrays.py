@@ -1,15 +1,18 @@
 """Feature matrices in NumPy's own files, read without pickle."""
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gssl.datasets.array_files import read_npy, read_npz
 from gssl.datasets.matrices import csr_from_parts
 from gssl.io.paths import find_files
 
 _PARTS = ("data", "indices", "indptr", "shape")
+_KNOWN = {*_PARTS, "format", "features", "ids", "names"}
+# a column needs a name, and a shape may claim any number of columns
+_MOST_COLUMNS = 1 << 24
 
 
 def read_arrays(path: Path, ids: Any = None) -> tuple[np.ndarray, Any, tuple[str, ...], str]:
@@ -63,18 +66,13 @@ def read_arrays(path: Path, ids: Any = None) -> tuple[np.ndarray, Any, tuple[str
 
 def _load(path: Path) -> Any:
     try:
-        found = np.load(path, allow_pickle=False)
-        if isinstance(found, np.ndarray):
-            return found
-        with found:
-            return {key: found[key] for key in found.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, KeyError) as error:
-        # NumPy takes whatever it does not know for a pickle
+        return read_npy(path) if path.suffix.lower() == ".npy" else read_npz(path, _KNOWN)
+    except ValueError as error:
         if "Object arrays" in str(error):
             raise ValueError(
                 f"{path} holds Python objects, which may run code: store numbers and text."
             ) from error
-        raise ValueError(f"{path} is not a whole NumPy file: write it again.") from error
+        raise ValueError(f"{path} is not a whole NumPy file ({error}): write it again.") from error
 
 
 def _matrix(arrays: dict[str, np.ndarray], path: Path) -> Any:
@@ -88,13 +86,14 @@ def _matrix(arrays: dict[str, np.ndarray], path: Path) -> Any:
     shape = arrays["shape"]
     # scipy.sparse.save_npz names the format
     layout = arrays.get("format")
-    if (
-        layout is not None
-        and str(np.asarray(layout).item().decode() if layout.dtype.kind == "S" else layout) != "csr"
-    ):
+    if layout is not None and (layout.size != 1 or layout.item() not in (b"csr", "csr")):
         raise ValueError(f"{path} holds a sparse matrix that is not CSR: convert it with .tocsr().")
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any():
         raise ValueError(f"{path}: shape is {shape.tolist()}, not two whole numbers.")
+    if shape[1] > _MOST_COLUMNS:
+        raise ValueError(
+            f"{path} claims {shape[1]:,} columns, and {_MOST_COLUMNS:,} can be read: leave empty ones out."
+        )
     try:
         data, indices, indptr = (arrays[part] for part in _PARTS[:3])
         matrix = csr_from_parts(data, indices, indptr, (int(shape[0]), int(shape[1])))

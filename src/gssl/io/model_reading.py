@@ -1,6 +1,7 @@
 """From a description and arrays that nobody has checked yet to a fitted model."""
 
 import inspect
+import math
 import typing
 from typing import Any
 
@@ -92,7 +93,8 @@ def _param(value: Any) -> Any:
 def _fits(value: Any, hint: Any) -> bool:
     if hint is float or hint is int:
         number = isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
-        return number and bool(np.isfinite(value))
+        # NumPy takes no whole number beyond 64 bits, and nobody needs one
+        return number and (math.isfinite(value) if isinstance(value, float) else -(2**63) <= value < 2**63)
     if typing.get_origin(hint) is typing.Literal:
         return value in typing.get_args(hint)
     if isinstance(value, list):
@@ -104,6 +106,9 @@ def _classes(stored: Any) -> np.ndarray:
     try:
         dtype = np.dtype(stored["dtype"])
         if dtype.kind not in "Uiufb":
+            raise TypeError(dtype)
+        # a type may claim texts of any length, and every class would take their room
+        if dtype.kind == "U" and dtype.itemsize > 4 * max(1024, *map(len, stored["values"])):
             raise TypeError(dtype)
         classes = np.array(stored["values"], dtype=dtype)
         same = classes.tolist() == stored["values"]

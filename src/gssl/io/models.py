@@ -96,6 +96,8 @@ def load(path: str | Path) -> Any:
         return rebuild(metadata.get("model"), tensors)
     except ValueError as error:
         raise ValueError(f"{path} is damaged: {error}") from error
+    except (RecursionError, OverflowError, MemoryError) as error:
+        raise ValueError(f"{path} is damaged: its numbers or its nesting have no bounds.") from error
 
 
 def read_settings(path: str | Path) -> dict[str, str]:
@@ -149,7 +151,7 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
                 return {}, {}
             # the numbers only of a file that says it is a model
             tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise ValueError(
             f"{file} is not a saved model, or not a whole one: save it again with gssl.save."
         ) from error

@@ -1,0 +1,170 @@
+"""NumPy's own files, whose word is checked before any memory is reserved on it.
+
+``np.load`` believes a header: one that claims 10¹² numbers reserves their memory before the file turns out
+to be short. Here the sizes in the header, in the directory of the archive and of the file itself must agree
+first. Nothing is unpickled and nothing is unpacked to disk, so that names in an archive lead nowhere.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Collection
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+# deflate cannot shrink more than that, so a larger promise is a lie
+_MOST_SHRUNK = 1032
+# what unpacks to more than a gigabyte must not do so from nearly nothing
+_LARGE = 1 << 30
+_BOMB = 200
+_AT_ONCE = 1 << 20
+# an empty table may still have so many rows or columns
+_LONGEST_EMPTY = 1 << 31
+
+
+def read_npy(path: Path) -> NDArray[Any]:
+    """Read one array without pickle.
+
+    Raises
+    ------
+    ValueError
+        With the reason, but not the path, if the file is not a whole array of plain numbers or texts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "x.npy"
+    >>> np.save(path, [1.5, 2.5])
+    >>> read_npy(path)
+    array([1.5, 2.5])
+    """
+    try:
+        with path.open("rb") as stream:
+            return _read(stream, path.stat().st_size)
+    except Exception as error:  # a damaged file can raise anything
+        raise ValueError(_reason(error)) from error
+
+
+def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Tell the arrays in an .npz file and their shapes, without reading them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "x.npz"
+    >>> np.savez(path, a=[1, 2], b=3)
+    >>> npz_shapes(path)
+    {'a': (2,), 'b': ()}
+    """
+    try:
+        shapes = {}
+        with zipfile.ZipFile(path) as archive:
+            for name, member in _members(archive).items():
+                with archive.open(member) as stream:
+                    shapes[name] = _header(stream, member.file_size)[0]
+        return shapes
+    except Exception as error:  # a damaged archive can raise anything
+        raise ValueError(_reason(error)) from error
+
+
+def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
+    """Read arrays of an .npz file without pickle; those of other names are not looked at.
+
+    Raises
+    ------
+    ValueError
+        As :func:`read_npy`; also for an archive that unpacks to far more than it holds.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "x.npz"
+    >>> np.savez(path, a=[1, 2], b=3)
+    >>> read_npz(path, {"a"})
+    {'a': array([1, 2])}
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = _members(archive)
+            wanted = {name: member for name, member in members.items() if names is None or name in names}
+            _refuse_bombs(list(wanted.values()), path.stat().st_size)
+            arrays = {}
+            for name, member in wanted.items():
+                with archive.open(member) as stream:
+                    arrays[name] = _read(stream, member.file_size)
+            return arrays
+    except Exception as error:  # a damaged archive can raise anything
+        raise ValueError(_reason(error)) from error
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Give the arrays by name; other things in the archive are left alone."""
+    members: dict[str, zipfile.ZipInfo] = {}
+    for member in archive.infolist():
+        if not member.filename.endswith(".npy"):
+            continue
+        name = member.filename.removesuffix(".npy")
+        if name in members:
+            raise ValueError(f"the array {name[:80]!r} is there twice")
+        members[name] = member
+    return members
+
+
+def _refuse_bombs(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
+    unpacked = sum(member.file_size for member in members)
+    if unpacked > _MOST_SHRUNK * n_bytes + _AT_ONCE:
+        raise ValueError(f"it promises {unpacked:,} bytes, which its {n_bytes:,} cannot hold")
+    if unpacked > _LARGE and unpacked > _BOMB * n_bytes:
+        raise ValueError(
+            f"it unpacks from {n_bytes:,} bytes to {unpacked:,}, as files do that are to fill the memory; "
+            "if it is your own, write it with np.savez, which does not pack"
+        )
+
+
+def _header(stream: IO[bytes], n_bytes: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read what a file says about its array, and hold it against the bytes that are there."""
+    version = npy.read_magic(stream)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"version {version} of the format is none for plain numbers and texts")
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, column_order, dtype = read(stream)
+    if dtype.hasobject:
+        raise ValueError("Object arrays, which may run code, are not read")
+    if any(type(size) is not int or size < 0 for size in shape):
+        raise ValueError("a size in its shape is no whole number from 0 on")
+    count = math.prod(shape)
+    if stream.tell() + count * dtype.itemsize != n_bytes:
+        raise ValueError("its header declares another size than the file has")
+    # numbers of no bytes, or rows of no columns, could be as many as a header likes
+    if (count and not dtype.itemsize) or math.prod(size for size in shape if size) > max(
+        count, _LONGEST_EMPTY
+    ):
+        raise ValueError("its header declares more entries than the file has bytes")
+    return shape, column_order, dtype
+
+
+def _read(stream: IO[bytes], n_bytes: int) -> NDArray[Any]:
+    shape, column_order, dtype = _header(stream, n_bytes)
+    array = np.empty(math.prod(shape), dtype)
+    raw = array.view(np.uint8) if array.nbytes else np.empty(0, np.uint8)
+    at = 0
+    while at < raw.size:
+        piece = stream.read(min(raw.size - at, _AT_ONCE))
+        if not piece:
+            raise EOFError("the file breaks off")
+        raw[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+        at += len(piece)
+    # the check sum of an archive is compared at the end only
+    if stream.read(1):
+        raise ValueError("the file goes on behind its array")
+    return array.reshape(shape, order="F" if column_order else "C")
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text[:300] or type(error).__name__

@@ -1,0 +1,165 @@
+"""Damage for whole files, a limit on the time of each try, and what every reader must answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+SECONDS = 20
+KINDS = ("flip", "cut", "drop", "splice", "grow", "lie")
+# what a size in a header may claim
+LIES = [
+    value.to_bytes(8, "little") for value in (0, 1, 2**16, 2**31, 2**32 - 1, 10**12, 2**63 - 1, 2**64 - 1)
+]
+
+
+@contextmanager
+def time_limit(seconds: int = SECONDS) -> Iterator[None]:
+    """End what works for longer, by the processor's time, or waits for much longer, by the clock's."""
+
+    def give_up(*_: Any) -> None:
+        raise TimeoutError(f"still reading after {seconds} seconds")
+
+    timers = {
+        signal.SIGPROF: (signal.ITIMER_PROF, seconds),
+        signal.SIGALRM: (signal.ITIMER_REAL, 30 * seconds),
+    }
+    before = {kind: signal.signal(kind, give_up) for kind in timers}
+    for timer, length in timers.values():
+        signal.setitimer(timer, length)
+    try:
+        yield
+    finally:
+        for timer, _ in timers.values():
+            signal.setitimer(timer, 0)
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+
+def edits() -> st.SearchStrategy[Any]:
+    place = st.integers(0, 2**20)
+    return st.lists(st.tuples(st.sampled_from(KINDS), place, place, st.binary(max_size=12)), max_size=5)
+
+
+def damaged(content: bytes, steps: list[tuple[str, int, int, bytes]]) -> bytes:
+    """Change a whole file step by step: the first places of a file, its headers, as often as all others."""
+    for kind, first, second, piece in steps:
+        size = max(len(content), 1)
+        # odd places count within the first 200 bytes
+        a, b = (place % (min(size, 200) if place % 2 else size) for place in (first, second))
+        a, b = min(a, b), max(a, b)
+        if kind == "flip" and content:
+            content = content[:a] + bytes([content[a] ^ (1 << second % 8)]) + content[a + 1 :]
+        elif kind == "cut":
+            content = content[:b]
+        elif kind == "drop":
+            content = content[:a] + content[b:]
+        elif kind == "splice":
+            content = content[:a] + content[b : b + 64] + content[a + 64 :]
+        elif kind == "grow":
+            content = content[:a] + piece + content[a:]
+        elif kind == "lie":
+            lie = LIES[second % len(LIES)][: (2, 4, 8)[first % 3]]
+            content = content[:a] + lie + content[a + len(lie) :]
+    return content
+
+
+@pytest.fixture(scope="session")
+def fuzz() -> Callable[..., None]:
+    """Read a file in many damaged states: each is read, or refused in one sentence that names it."""
+
+    def fuzz(read: Callable[[Path], Any], path: Path, examples: int) -> None:
+        whole = path.read_bytes()
+        read(path)
+
+        @settings(
+            max_examples=examples,
+            # our own limit is of work, not of waiting for a busy machine
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(st.one_of(edits().map(lambda steps: damaged(whole, steps)), st.binary(max_size=300)))
+        def try_one(content: bytes) -> None:
+            path.write_bytes(content)
+            refuses_or_reads(read, path)
+
+        try:
+            try_one()
+        finally:
+            path.write_bytes(whole)
+
+    return fuzz
+
+
+def refuses_or_reads(read: Callable[[Path], Any], path: Path) -> None:
+    try:
+        with time_limit():
+            read(path)
+    except (ValueError, FileNotFoundError) as error:
+        told = str(error)
+        assert type(error).__module__ in ("builtins", "gssl.datasets.restricted_pickle")  # noqa: PT017
+        assert path.name.partition(".")[0] in told
+        assert "\n" not in told
+        assert told.endswith(".")
+        assert len(told) < 1000
+
+
+@pytest.fixture(scope="session")
+def answer() -> Callable[[Callable[[Path], Any], Path], None]:
+    return refuses_or_reads
+
+
+_LIMITED = """
+import resource, sys, time
+from pathlib import Path
+{setup}
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+def reserved():
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+before = resident()
+resource.setrlimit(resource.RLIMIT_AS, (reserved() + ({megabytes} << 20),) * 2)
+try:
+    {call}
+    told = "read"
+except ValueError as error:
+    told = "refused: " + str(error)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(max(peak - before, 0) >> 20)
+print(told)
+"""
+
+
+@pytest.fixture(scope="session")
+def read_in_little_memory() -> Callable[..., tuple[int, str]]:
+    """Run a reader in a process of its own that may take so many megabytes more; give those it took."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("limits on memory are set and measured the Linux way")
+
+    def run(setup: str, call: str, megabytes: int = 256) -> tuple[int, str]:
+        code = _LIMITED.format(setup=setup, call=call, megabytes=megabytes)
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        took, told = done.stdout.splitlines()
+        return int(took), told
+
+    return run

@@ -1,0 +1,161 @@
+"""Every reader, on whole files that were damaged at random and on random bytes.
+
+A damaged file is read, or refused in one sentence of the project's own that names it: no other error, no
+waiting. ``make test`` tries a few of each; ``make test-slow`` thousands.
+"""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, csr_matrix, save_npz
+
+import gssl
+from gssl.datasets.npz_graphs import load_npz
+from gssl.datasets.planetoid import _read_index, load_planetoid
+from gssl.datasets.reddit import read_reddit
+from gssl.datasets.restricted_pickle import read_pickle
+from gssl.io import read_edges, read_features, read_labels, write_columns, write_embeddings
+
+FEW, MANY = 40, 3000
+# opening a table takes a hundred times as long as opening an array
+FEW_TABLES, MANY_TABLES = 6, 1000
+
+IDS = ["007", "8", "naïve", "=x"]
+EDGES = {"source": IDS, "target": IDS[1:] + IDS[:1], "weight": np.array([1.0, 2.0, 0.5, 1.5])}
+FEATURES = {"id": IDS, "age": np.array([1.0, 2.0, 3.0, 4.0]), "job": ["spy", "cook", "spy", "cook"]}
+LABELS = {"id": IDS, "label": ["a", "b", "a", "b"]}
+TABLES: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
+    "edges": (read_edges, EDGES),
+    "features": (read_features, FEATURES),
+    "labels": (read_labels, LABELS),
+}
+
+
+def often(few: int, many: int) -> Any:
+    return pytest.mark.parametrize(
+        "examples", [pytest.param(few, id="few"), pytest.param(many, id="many", marks=pytest.mark.slow)]
+    )
+
+
+def old_pickle(value: Any) -> bytes:
+    content = pickle.dumps(value, protocol=3)
+    return content.replace(b"numpy._core.", b"numpy.core.").replace(b"scipy.sparse._csr", b"scipy.sparse.csr")
+
+
+PICKLES = {
+    "graph": {0: [1, 2], 1: [0], 2: [0, 70000]},
+    "allx": csr_matrix(np.eye(4, dtype=np.float32)),
+    "ally": np.eye(3, dtype=np.int32),
+}
+
+
+@often(FEW, MANY)
+@pytest.mark.parametrize("part", PICKLES)
+def test_pickles(tmp_path: Path, fuzz: Any, part: str, examples: int):
+    path = tmp_path / f"ind.{part}"
+    path.write_bytes(old_pickle(PICKLES[part]))
+    fuzz(read_pickle, path, examples)
+
+
+@often(10, 500)
+@pytest.mark.parametrize("part", ["graph", "allx", "y", "test.index"])
+def test_planetoid_as_a_whole(tmp_path: Path, fuzz: Any, part: str, examples: int):
+    ally = np.eye(2, dtype=np.int32)[np.arange(502) % 2]
+    parts = {
+        "allx": csr_matrix((np.ones(502, dtype=np.float32), np.arange(502) % 3, np.arange(503)), (502, 3)),
+        "ally": ally,
+        "tx": csr_matrix(np.eye(2, 3, dtype=np.float32)),
+        "ty": np.eye(2, dtype=np.int32),
+        "y": ally[:2],
+        "graph": {node: [(node + 1) % 504] for node in range(504)},
+    }
+    folder = tmp_path / "planetoid"
+    folder.mkdir()
+    for name, value in parts.items():
+        (folder / f"ind.cora.{name}").write_bytes(old_pickle(value))
+    (folder / "ind.cora.test.index").write_text("503\n502\n")
+    fuzz(lambda _: load_planetoid("cora", data_dir=tmp_path), folder / f"ind.cora.{part}", examples)
+
+
+@often(FEW, MANY)
+def test_index_of_planetoid(tmp_path: Path, fuzz: Any, examples: int):
+    path = tmp_path / "ind.cora.test.index"
+    path.write_text("5\n3\n12\n")
+    fuzz(_read_index, path, examples)
+
+
+@often(FEW, MANY)
+@pytest.mark.parametrize("packed", [False, True])
+def test_npz_graphs(tmp_path: Path, fuzz: Any, packed: bool, examples: int):
+    path = tmp_path / "graph.npz"
+    S = csr_array(np.eye(3, 2, dtype=np.float32))
+    (np.savez_compressed if packed else np.savez)(
+        path,
+        edges=np.array([[0, 1], [1, 2]]),
+        num_nodes=3,
+        labels=np.array([0, -1, 1]),
+        feat_data=S.data,
+        feat_indices=S.indices,
+        feat_indptr=S.indptr,
+        feat_shape=np.array(S.shape),
+        class_names=np.array(["cat", "dog"]),
+        train_masks=np.array([[1, 0, 0]], dtype=bool),
+        test_masks=np.array([[0, 0, 1]], dtype=bool),
+    )
+    fuzz(load_npz, path, examples)
+
+
+@often(FEW, MANY)
+@pytest.mark.parametrize("file", ["reddit.npz", "reddit_adj.npz"])
+def test_reddit(tmp_path: Path, fuzz: Any, file: str, examples: int):
+    nodes, links = tmp_path / "reddit.npz", tmp_path / "reddit_adj.npz"
+    index = {"train_index": np.array([0]), "val_index": np.array([1]), "test_index": np.array([2])}
+    known = {"y_train": np.array([0]), "y_val": np.array([1]), "y_test": np.array([1])}
+    np.savez(nodes, feats=np.eye(3), **index, **known)
+    save_npz(links, csr_array(np.ones((3, 3))))
+    fuzz(lambda _: read_reddit(nodes, links), tmp_path / file, examples)
+
+
+@often(FEW, MANY)
+@pytest.mark.parametrize("name", ["u.npy", "u.npz", "u.ids.npy", "s.npz"])
+def test_embeddings_and_feature_arrays(tmp_path: Path, fuzz: Any, name: str, examples: int):
+    U = np.arange(8.0, dtype=np.float32).reshape(4, 2)
+    if name == "s.npz":
+        save_npz(tmp_path / name, csr_array(U))
+        fuzz(lambda path: read_features(path, ids=IDS), tmp_path / name, examples)
+        return
+    whole = tmp_path / name.replace(".ids", "")
+    write_embeddings(whole, IDS, U)
+    fuzz(lambda _: read_features(whole), tmp_path / name, examples)
+
+
+@often(FEW, MANY)
+@pytest.mark.parametrize("name", ["OGC", "EmbeddingClassifier"])
+def test_models(tmp_path: Path, fuzz: Any, name: str, examples: int):
+    model = gssl.OGC(random_state=0) if name == "OGC" else gssl.EmbeddingClassifier(gssl.SGC())
+    A = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    gssl.save(
+        model.fit(np.eye(3), np.array(["a", "b", None], dtype=object), adjacency=A), tmp_path / "m.gssl"
+    )
+    fuzz(gssl.load, tmp_path / "m.gssl", examples)
+
+
+@often(FEW_TABLES, MANY_TABLES)
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "csv.gz"])
+@pytest.mark.parametrize("kind", TABLES)
+def test_tables(tmp_path: Path, fuzz: Any, kind: str, form: str, examples: int):
+    read, columns = TABLES[kind]
+    path = tmp_path / f"{kind}.{form}"
+    if form == "csv.gz":
+        write_columns(tmp_path / "plain.csv", columns)
+        path.write_bytes(gzip.compress((tmp_path / "plain.csv").read_bytes()))
+    else:
+        write_columns(path, columns)
+    fuzz(read, path, examples)

@@ -1,0 +1,316 @@
+"""Files made to do harm: calls in pickles, sizes that are not there, bombs, and names that lead elsewhere.
+
+Each of these is refused in one sentence, before the harm: nothing is called, nothing is written, and no
+more memory is taken than the file has a right to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from safetensors import safe_open
+
+import gssl
+from gssl.datasets import load
+from gssl.datasets.array_files import read_npz
+from gssl.datasets.npz_graphs import load_npz
+from gssl.datasets.reddit import read_reddit
+from gssl.datasets.restricted_pickle import ForbiddenPickleError, read_pickle
+from gssl.io import read_edges, read_features
+from gssl.io.models import FORMAT
+
+
+def npy(shape: str, dtype: str = "<f8", content: bytes = b"") -> bytes:
+    """An .npy file whose header says what we like."""
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + content
+
+
+class Touch:
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> Any:
+        return os.system, (f"touch {self.mark}",)
+
+
+def test_a_pickle_that_calls_the_shell_does_nothing_wherever_it_is_put(tmp_path: Path, answer: Any):
+    mark = tmp_path / "mark"
+    attack = pickle.dumps(Touch(mark), protocol=2)
+    pickle.loads(attack)  # noqa: S301 - that it would do harm is the point
+    assert mark.exists()
+    mark.unlink()
+    evil = np.array([Touch(mark)], dtype=object)
+    np.save(tmp_path / "e.npy", evil, allow_pickle=True)
+    np.savez(tmp_path / "e.npz", ids=evil, features=evil, edges=evil, labels=evil, num_nodes=1)
+    for name in ("x.npy", "x.npz", "x.gssl", "x.csv", "x.parquet", "x.jsonl", "ind.x"):
+        (tmp_path / name).write_bytes(attack)
+    for name in ("e.npy", "x.npy"):
+        answer(lambda path: read_features(path, ids=["a"]), tmp_path / name)
+    for name in ("e.npz", "x.npz"):
+        answer(load_npz, tmp_path / name)
+        answer(read_features, tmp_path / name)
+    for name in ("x.csv", "x.parquet", "x.jsonl"):
+        answer(read_edges, tmp_path / name)
+    answer(gssl.load, tmp_path / "x.gssl")
+    with pytest.raises(ForbiddenPickleError, match="nothing was run"):
+        read_pickle(tmp_path / "ind.x")
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        # 2³² places of memory for the memo
+        (b"\x80\x02]r\xff\xff\xff\xff.", "stands where an array should"),
+        # a tuple of 2⁶⁰ leaves, as a key
+        (b"\x80\x02})" + b"q\x00h\x00\x86" * 60 + b"K\x01s.", "dict of numbers and texts"),
+        # one list of a thousand under a thousand keys
+        (
+            b"\x80\x02}(K\x00](" + b"K\x01" * 1000 + b"eq\x01"
+            + b"".join(b"M" + struct.pack("<H", key) + b"h\x01" for key in range(1, 1000)) + b"u.",
+            "longer than the file",
+        ),
+        # a text of four gigabytes in nine bytes
+        (b"\x80\x02B\xff\xff\xff\xff.", "breaks off"),
+        (b"\x80\x02cos\nsystem", "not a readable Planetoid file"),
+        (b"\x80\x04\x8c\x02os\x8c\x06system\x93.", "no word that Planetoid files use"),
+    ],
+)  # fmt: skip
+def test_pickles_that_would_fill_the_memory_or_never_end(
+    tmp_path: Path, content: bytes, message: str, answer: Any
+):
+    path = tmp_path / "ind.x"
+    path.write_bytes(content)
+    answer(read_pickle, path)
+    with pytest.raises(ValueError, match=message):
+        read_pickle(path)
+
+
+def test_a_name_in_a_pickle_cannot_speak_to_the_terminal(tmp_path: Path):
+    path = tmp_path / "ind.x"
+    path.write_bytes(b"\x80\x02c\x1b[31mos\n" + b"x" * 1000 + b"\n.")
+    with pytest.raises(ForbiddenPickleError, match=r"asks for '\\x1b\[31mos\.xxx") as error:
+        read_pickle(path)
+    assert len(str(error.value)) < 400
+
+
+LIES = {
+    "more numbers than bytes": npy("(1000000000000,)"),
+    "a wide table": npy("(3, 100000000000)"),
+    "texts of a gigabyte": npy("(3,)", "<U1000000000"),
+    "entries of no bytes": npy("(1000000000000,)", "<U0"),
+    "rows of no columns": npy("(1000000000000, 0)"),
+    "a negative size": npy("(-1,)"),
+    "objects": npy("(1,)", "|O", b"cos\nsystem\n."),
+    "too much": npy("(1,)", content=b"x" * 99),
+    "no header": b"\x93NUMPY\x01\x00\xff\xff",
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_headers_that_lie(tmp_path: Path, answer: Any, lie: str):
+    for suffix in ("npy", "npz"):
+        path = tmp_path / f"x.{suffix}"
+        path.write_bytes(LIES[lie])
+        if suffix == "npz":
+            with zipfile.ZipFile(path, "w") as archive:
+                for name in ("ids", "features", "labels", "edges", "num_nodes"):
+                    archive.writestr(f"{name}.npy", LIES[lie])
+            with pytest.raises(ValueError, match="not a readable"):
+                load_npz(path)
+        with pytest.raises(ValueError, match=r"not a whole NumPy file|Python objects"):
+            read_features(path, ids=["a"])
+        answer(lambda path: read_features(path, ids=["a"]), path)
+
+
+def test_a_sparse_matrix_cannot_claim_columns_without_end(tmp_path: Path):
+    path = tmp_path / "x.npz"
+    parts = {"data": np.ones(1), "indices": np.array([0]), "indptr": np.array([0, 1])}
+    np.savez(path, ids=np.array(["a"]), **parts, shape=np.array([1, 10**12]))
+    with pytest.raises(ValueError, match="claims 1,000,000,000,000 columns, and 16,777,216 can be read"):
+        read_features(path)
+
+
+def test_links_cannot_claim_more_nodes_than_have_features(tmp_path: Path):
+    nodes, links = tmp_path / "reddit.npz", tmp_path / "reddit_adj.npz"
+    np.savez(nodes, feats=np.eye(3))
+    none = np.empty(0, dtype=np.int64)
+    np.savez(links, shape=np.array([10**15] * 2), data=none, row=none, col=none)
+    with pytest.raises(ValueError, match="feats has 3 rows but there are 1000000000000000 nodes"):
+        read_reddit(nodes, links)
+
+
+def test_folds_of_no_nodes_have_no_end(tmp_path: Path):
+    path = tmp_path / "x.npz"
+    none = np.empty(0, dtype=np.int64)
+    masks = np.empty((2**31, 0), dtype=bool)
+    np.savez(path, edges=np.empty((0, 2), dtype=int), num_nodes=0, labels=none, train_masks=masks)
+    assert load_npz(path).splits == {}
+
+
+def test_zip_bombs_are_refused_before_they_unpack(tmp_path: Path, read_in_little_memory: Any):
+    path = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        with archive.open("features.npy", "w", force_zip64=True) as stream:
+            stream.write(npy("(400000000,)"))
+            for _ in range(50):
+                stream.write(bytes(1 << 20))
+        small = archive.getinfo("features.npy")
+    # the directory says 3.2 GB, and so does the header; a real bomb of that size takes too long to pack here
+    content = path.read_bytes()
+    place = content.rindex(b"PK\x01\x02")
+    assert struct.unpack_from("<I", content, place + 24)[0] == small.file_size
+    path.write_bytes(content[: place + 24] + struct.pack("<I", 3_200_000_128) + content[place + 28 :])
+    with pytest.raises(ValueError, match=r"cannot hold|are to fill the memory"):
+        read_npz(path)
+    took, told = read_in_little_memory(
+        "from gssl.io.features import read_features",
+        f"import gssl.io.feature_arrays; read_features(Path({str(path)!r}), ids=['a'])",
+    )
+    assert told.startswith("refused: ")
+    assert took < 200
+
+
+@pytest.mark.parametrize("claimed", ["(30000000000,)", "(3000000000,)"])
+def test_claims_take_no_memory(tmp_path: Path, read_in_little_memory: Any, claimed: str):
+    path = tmp_path / "x.npy"
+    path.write_bytes(npy(claimed))
+    took, told = read_in_little_memory(
+        "from gssl.io.feature_arrays import read_arrays", f"read_arrays(Path({str(path)!r}), ids=['a'])"
+    )
+    assert "declares another size than the file has" in told
+    assert took < 200
+
+
+def test_a_pickle_takes_no_memory_for_its_memo(tmp_path: Path, read_in_little_memory: Any):
+    path = tmp_path / "ind.x"
+    path.write_bytes(b"\x80\x02]r\x00\x00\x00\x10.")
+    took, told = read_in_little_memory(
+        "from gssl.datasets.restricted_pickle import read_pickle",
+        f"read_pickle(Path({str(path)!r}))",
+        megabytes=8000,
+    )
+    assert "stands where an array should" in told
+    assert took < 200
+
+
+def test_names_in_an_archive_lead_nowhere(tmp_path: Path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    path = folder / "x.npz"
+    np.savez(path, ids=np.array(["a"]), features=np.eye(1))
+    with zipfile.ZipFile(path, "a") as archive:
+        for name in ("../x.npy", "/tmp/gssl-x.npy", "ids.npy/../../y.npy"):
+            archive.writestr(name, npy("(1,)", content=bytes(8)))
+        link = zipfile.ZipInfo("z.npy")
+        link.external_attr = 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+    assert read_features(path).ids.tolist() == ["a"]
+    assert [file.name for file in tmp_path.rglob("*")] == ["in", "x.npz"]
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("ids.npy", npy("(1,)", "<U1", "b".encode("utf-32-le")))
+    with pytest.raises(ValueError, match="the array 'ids' is there twice"):
+        read_features(path)
+
+
+def test_links_in_the_file_system_are_followed_or_refused_in_a_sentence(tmp_path: Path):
+    np.savez(tmp_path / "real.npz", edges=[[0, 1]], num_nodes=2, labels=[0, 1])
+    (tmp_path / "link.npz").symlink_to("real.npz")
+    assert load(tmp_path / "link.npz").n_edges == 1
+    (tmp_path / "loop.npz").symlink_to("loop.npz")
+    (tmp_path / "gone.csv").symlink_to("nowhere.csv")
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(FileNotFoundError, match=r"loop\.npz"):
+        load(tmp_path / "loop.npz")
+    with pytest.raises(FileNotFoundError, match=r"gone\.csv is not there"):
+        read_edges(tmp_path / "gone.csv")
+    with pytest.raises(ValueError, match=r"pipe\.csv is no plain file"):
+        read_edges(tmp_path / "pipe.csv")
+    with pytest.raises(ValueError, match=r"There is no dataset 'graphs/\.\./\.\./etc/passwd'"):
+        load("graphs/../../etc/passwd")
+
+
+@pytest.fixture
+def lying_model(tmp_path: Path) -> Any:
+    """Write a model whose description was changed."""
+    path = tmp_path / "m.gssl"
+    gssl.save(gssl.RidgeHead().fit([[1.0], [-1.0]], ["a", "b"]), path)
+    with safe_open(path, framework="np") as stored:
+        metadata = json.loads(stored.metadata()[FORMAT])
+        tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
+
+    def write(change: Any) -> Path:
+        change(metadata["model"])
+        safetensors.numpy.save_file(tensors, path, metadata={FORMAT: json.dumps(metadata)})
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda model: model["params"].update(penalty=10**30), "the parameter 'penalty'"),
+        (lambda model: model["params"].update(penalty=10**400), "the parameter 'penalty'"),
+        (lambda model: model["classes"].update(dtype="<U500000000"), "classes are not a list"),
+        (lambda model: model["fitted"].update(n_features_in_=10**30), "does not fit the rest"),
+    ],
+)
+def test_descriptions_that_lie(lying_model: Any, answer: Any, change: Any, message: str):
+    path = lying_model(change)
+    answer(gssl.load, path)
+    with pytest.raises(ValueError, match=message):
+        gssl.load(path)
+
+
+@pytest.mark.parametrize("depth", [100, 400, 5000])
+def test_a_model_in_a_model_without_end(tmp_path: Path, answer: Any, depth: int):
+    path = tmp_path / "m.gssl"
+    opened = '{"class": "EmbeddingClassifier", "params": {"embedder": '
+    model = opened * depth + '{"class": "SGC", "params": {}}' + "}}" * depth
+    text = f'{{"format": "{FORMAT}", "version": 1, "model": {model}}}'
+    safetensors.numpy.save_file({"x": np.ones(1)}, path, metadata={FORMAT: text})
+    answer(gssl.load, path)
+    with pytest.raises(ValueError, match="is damaged: "):
+        gssl.load(path)
+
+
+def test_a_header_longer_than_its_model(tmp_path: Path):
+    path = tmp_path / "m.gssl"
+    for size in (2**63, 10**12, 200):
+        path.write_bytes(struct.pack("<Q", size) + b"{}" + b" " * 20)
+        with pytest.raises(ValueError, match="not a saved model, or not a whole one"):
+            gssl.load(path)
+
+
+def test_a_table_that_claims_more_rows_than_it_has(tmp_path: Path, answer: Any):
+    from gssl.io import write_columns
+
+    path = tmp_path / "e.parquet"
+    write_columns(path, {"source": ["a", "b"], "target": ["b", "c"]})
+    content = path.read_bytes()
+    (length,) = struct.unpack("<I", content[-8:-4])
+    foot = len(content) - 8 - length
+    refused = 0
+    for place in range(foot, len(content) - 4):
+        # numbers in the foot are written seven bits a byte
+        path.write_bytes(content[:place] + b"\xfe\xff\xff\xff\x7f" + content[place + 5 :])
+        answer(read_edges, path)
+        try:
+            assert len(read_edges(path).source) == 2
+        except ValueError:
+            refused += 1
+        if refused == 12:
+            break
+    assert refused == 12

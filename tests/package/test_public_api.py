@@ -1,0 +1,73 @@
+"""What users rely on, as a text: every public name with its signature.
+
+After a change that is meant, ``python tests/package/test_public_api.py`` writes the text again; its
+difference belongs into the changelog.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+SNAPSHOT = Path(__file__).with_name("public_api.txt")
+ROOMS = ("graph", "operators", "methods", "evaluation", "selection", "datasets", "io", "paper", "report")
+
+
+def public_api() -> str:
+    import gssl
+
+    lines = []
+    for room in ROOMS:
+        module = getattr(gssl, room)
+        for name in sorted(module.__all__):
+            lines += _lines(f"gssl.{room}.{name}", getattr(module, name))
+    lines += [f"gssl.{name}" for name in sorted(gssl.__all__)]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(path: str, thing: Any) -> list[str]:
+    if inspect.isclass(thing):
+        # what a class has from scikit-learn is not ours to promise
+        own = {name for base in thing.__mro__ if base.__module__.startswith("gssl") for name in vars(base)}
+        members = [name for name in sorted(own) if not name.startswith("_")]
+        methods = [f"{path}.{name}{_signature(vars_of(thing, name))}" for name in members]
+        return [f"class {path}{_signature(thing)}", *methods]
+    return [f"{path}{_signature(thing)}"]
+
+
+def vars_of(thing: type, name: str) -> Any:
+    return next(vars(base)[name] for base in thing.__mro__ if name in vars(base))
+
+
+def _signature(thing: Any) -> str:
+    if not callable(thing):
+        return ""
+    try:
+        signature = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return ""
+    # defaults by their text, without addresses; annotations are mypy's business
+    parts = [part.replace(annotation=inspect.Parameter.empty) for part in signature.parameters.values()]
+    text = str(signature.replace(parameters=parts, return_annotation=inspect.Signature.empty))
+    return re.sub(r" at 0x[0-9a-f]+", "", text)
+
+
+def test_names_and_signatures_are_those_that_were_promised():
+    difference = difflib.unified_diff(
+        SNAPSHOT.read_text(encoding="utf-8").splitlines(),
+        public_api().splitlines(),
+        "promised",
+        "now",
+        "",
+        "",
+        0,
+    )
+    told = "\n".join(difference)
+    assert not told, f"{told}\nIf it is meant: python {Path(__file__).name}, and a line in CHANGELOG.md."
+
+
+if __name__ == "__main__":
+    SNAPSHOT.write_text(public_api(), encoding="utf-8")
