@@ -10,7 +10,6 @@ from scipy.sparse import issparse
 from sklearn.preprocessing import normalize
 
 from gssl.cli.console import Talk
-from gssl.cli.memory import available_memory
 from gssl.graph import knn_graph
 from gssl.graph.pages import file_of
 from gssl.io import (
