@@ -136,7 +136,9 @@ try:
     told = "read"
 except ValueError as error:
     told = "refused: " + str(error)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+# getrusage would count what the parent held when this process was started
+status = Path("/proc/self/status").read_text().splitlines()
+peak = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
 print(max(peak - before, 0) >> 20)
 print(told)
 """
