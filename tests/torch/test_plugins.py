@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -203,3 +204,17 @@ def test_64_layers_learn_with_plug_ins_and_not_without():
     plain = found.pop("GCN of 64 layers")
     assert plain < 40.0
     assert min(found.values()) > plain + 20.0
+
+
+def test_numpy_labels_guide_and_missing_ones_are_refused():
+    layers = [GCNConv(5, 4), GCNConv(4, 2)]
+    guided = supervise(layers, np.array([1, 0]), np.array([2, 4]))
+    assert guided[0].guide.labels.tolist() == [1, 0]
+    with pytest.raises(ValueError, match="node 4 has the label -1"):
+        supervise(layers, np.array([1, -1]), np.array([2, 4]))
+
+
+def test_features_need_two_dimensions(ring):
+    _, edges, _ = ring
+    with pytest.raises(ValueError, match="one row for each node"):
+        LazyConv()(torch.ones(6), edges)

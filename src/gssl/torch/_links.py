@@ -89,6 +89,8 @@ def read_links(x: torch.Tensor, edges: Any, edge_weight: torch.Tensor | None = N
     >>> read_links(torch.ones(2, 1), torch.tensor([[0, 1, 1], [1, 0, 1]])).weight
     tensor([1., 1., 0.])
     """
+    if x.dim() != 2:
+        raise ValueError(f"x has the shape {tuple(x.shape)}: give one row for each node, such as x[:, None].")
     n = x.shape[0]
     pointers = None
     if edges.layout == torch.strided:

@@ -97,10 +97,16 @@ class Guide(torch.nn.Module):
         nodes: torch.Tensor,
     ) -> None:
         super().__init__()
+        labels, nodes = torch.as_tensor(labels), torch.as_tensor(nodes)
         if labels.shape != nodes.shape or nodes.dim() != 1:
             raise ValueError(
                 f"labels of the shape {tuple(labels.shape)} do not belong to nodes of the shape "
                 f"{tuple(nodes.shape)}: give one label for each of these nodes, such as y[train] and train."
+            )
+        if len(labels) and int(labels.min()) < 0:
+            raise ValueError(
+                f"node {int(nodes[labels.argmin()])} has the label {int(labels.min())}: give nodes that have "
+                "a class, numbered from 0."
             )
         # in a tuple, for the network has this layer already, and would list its weights twice
         self._head: tuple[Any] = (linear_part(head) if isinstance(head, torch.nn.Module) else head,)

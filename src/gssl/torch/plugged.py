@@ -13,9 +13,12 @@ from gssl.torch._classifier import DeepClassifier, Inputs, Targets
 from gssl.torch._graph import Graph
 from gssl.torch._layers import Features
 from gssl.torch._sparse import quiet
-from gssl.torch.appnp import SpreadingNetwork
+from gssl.torch.appnp import APPNP, SpreadingNetwork
+from gssl.torch.gcn import GCN
+from gssl.torch.gcnii import GCNII
 from gssl.torch.guidance import Guide
 from gssl.torch.inverse import InverseGraphConv
+from gssl.torch.jknet import JKNet
 from gssl.torch.plugins import linear_part
 from gssl.torch.supervision import SupervisedEmbedding
 
@@ -231,16 +234,22 @@ class PluggedClassifier(DeepClassifier):
             raise ValueError(
                 f"PluggedClassifier: classifier must be a network of gssl.torch, not {self.classifier!r}."
             )
+        # a subclass may have inputs or layers of another kind
+        if type(self.classifier) not in (GCN, JKNet, GCNII, APPNP):
+            raise ValueError(
+                f"PluggedClassifier: {type(self.classifier).__name__} has no layers to plug into: use GCN, "
+                "JKNet, GCNII or APPNP."
+            )
         self.classifier._check_parameters()
+        if type(self.classifier) is GCN and self.classifier.depth < 2:
+            raise ValueError("PluggedClassifier: a GCN of one layer has no hidden one to plug into: depth=2.")
+        if self.seb and getattr(self.classifier, "mode", "cat") != "cat":
+            raise ValueError('PluggedClassifier: SEB in JKNet needs mode="cat", in which layers stay apart.')
         check_number(self, "igc_decay", low=0.0, high=1.0)
         check_number(self, "eta_sup", low=0.0)
 
     def _network(self, n_features: int, n_classes: int) -> PluggedNetwork:
         inner = self.classifier._network(n_features, n_classes)
-        if not isinstance(inner, SpreadingNetwork) and not hasattr(inner, "layers"):
-            raise ValueError(
-                f"PluggedClassifier: {type(self.classifier).__name__} has no layers to plug into: use GCN."
-            )
         step = SupervisedEmbedding(self.eta_sup, loss="cross_entropy") if self.seb else None
         network = PluggedNetwork(inner, Steps(self.igc_decay if self.igc else None, step))
         if self.identity_start:

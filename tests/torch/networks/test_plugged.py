@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
 
-from gssl.torch import APPNP, GCN, GCNII, GRAND, JKNet, PluggedClassifier  # noqa: E402
+from gssl.torch import APPNP, GCN, GCNII, GRAND, EigenGCN, FastGCN, JKNet, PluggedClassifier  # noqa: E402
 from gssl.torch._classifier import Inputs, Targets  # noqa: E402
 from gssl.torch._graph import Graph  # noqa: E402
 
@@ -181,3 +181,19 @@ def test_what_has_no_layers_is_refused(path):
         fit(plugged(GRAND(epochs=1)), path)
     with pytest.raises(ValueError, match=r"classifier must be a network of gssl\.torch, not 3"):
         fit(plugged(3), path)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "told"),
+    [
+        (EigenGCN(), "EigenGCN has no layers to plug into"),
+        (FastGCN(), "FastGCN has no layers to plug into"),
+        (GCN(depth=1), "no hidden one to plug into"),
+        (JKNet(mode="max"), 'SEB in JKNet needs mode="cat"'),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_cannot_be_plugged_into_is_refused(path, classifier, told):
+    X, A, y = path
+    with pytest.raises(ValueError, match=told):
+        PluggedClassifier(classifier).fit(X, y, adjacency=A)
