@@ -86,3 +86,13 @@ def test_bad_features_are_one_sentence_and_leave_nothing(store, frame, tmp_path,
     with pytest.raises(ValueError, match=message):
         build_feature_slabs(tmp_path / "f.parquet", tmp_path / "x.npy", store)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["f.parquet", "store"]
+
+
+def test_a_query_is_asked_once(tmp_path):
+    store = build_graph_store(
+        "SELECT i AS source, i + 1 AS target FROM range(50000) AS t(i)", tmp_path / "store"
+    )
+    query = "SELECT i AS id, any_value(i) AS x, any_value(2 * i) AS y FROM range(50001) AS t(i) GROUP BY i"
+    slabs = build_feature_slabs(query, tmp_path / "x.npy", store, memory_budget="400MB")
+    ids = store.node_ids.astype(np.float32)
+    assert np.array_equal(slabs.matrix, np.stack([ids, 2 * ids], axis=1))

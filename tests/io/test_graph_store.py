@@ -171,6 +171,15 @@ def test_damaged_arrays_are_refused_before_a_kernel_follows_them(write, tmp_path
         _ = store.adjacency
 
 
+@pytest.mark.parametrize("weights", [[2.0, np.nan, 3.0, 3.0], [2.0], [2.0, 2.0, 0.0, 3.0]])
+def test_damaged_weights_are_refused(write, tmp_path, weights):
+    table = write("e.csv", "source,target,weight\na,b,2\nb,c,3\n")
+    store = build_graph_store(table, tmp_path / "store")
+    np.save(tmp_path / "store" / "weights.npy", np.array(weights))
+    with pytest.raises(ValueError, match="are not 4 positive numbers: build the store again"):
+        _ = store.adjacency
+
+
 def test_ids_are_looked_up(write, tmp_path):
     store = build_graph_store(write("e.csv", "source,target\n007,7\nnaïve,7\n"), tmp_path / "store")
     assert store.ids([2, 0]).tolist() == ["naïve", "007"]

@@ -134,6 +134,20 @@ def test_a_finished_run_is_not_done_again(blocks, tmp_path, monkeypatch):
     assert np.array_equal(gssl.GGCM(depth=3).fit(X, **settings).embedding_, first)
 
 
+@pytest.mark.parametrize("damage", ["gone", "short"])
+def test_results_that_went_missing_are_not_taken_for_zeros(blocks, tmp_path, damage):
+    X, _, A = blocks
+    settings = {"adjacency": A, "memory_budget": "100kB", "resume": tmp_path}
+    gssl.GGCM(depth=3).fit(X, **settings)
+    (kept,) = tmp_path.rglob("embedding.npy")
+    if damage == "gone":
+        kept.unlink()
+    else:
+        kept.write_bytes(kept.read_bytes()[:1000])
+    with pytest.raises(ValueError, match="is not what the finished slabs of this run have left"):
+        gssl.GGCM(depth=3).fit(X, **settings)
+
+
 def test_other_inputs_are_refused(blocks, tmp_path):
     X, y, A = blocks
     gssl.SGC().fit(X, adjacency=A, memory_budget="100kB", resume=tmp_path / "sgc")

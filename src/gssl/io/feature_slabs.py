@@ -1,7 +1,7 @@
 """Features larger than memory: read by columns, put into the order of a graph, kept column by column."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from gssl.io.columns import IDS, is_number, listed, number_of, pick, text_of
 from gssl.io.database import quoted
 from gssl.io.edge_facts import counted
 from gssl.io.graph_store import GraphStore
+from gssl.io.paths import is_query
 from gssl.io.source import Column, Table, open_table
 from gssl.scale.columns import read_columns
 from gssl.scale.plan import Load, plan_slabs, read_size
@@ -163,6 +164,10 @@ class _Columns:
     ) -> None:
         self.table, self.store = open_table(source), store
         self.table.run(f"SET memory_limit = '{budget // 1000}kB'")
+        if is_query(source):
+            # a query may give its rows in another order each time, and every slab asks again
+            self.table.run(f"CREATE TEMP TABLE gssl_rows AS SELECT * FROM {self.table.relation}")
+            self.table = replace(self.table, relation="gssl_rows")
         name = pick(self.table, id, IDS, 0)
         chosen = [column for column in self.table.columns if column != name] if columns is None else columns
         if columns is None:

@@ -54,10 +54,20 @@ class GraphStore:
         _check_arrays(indptr, indices, self)
         A = csr_array((self.n_nodes, self.n_nodes), dtype=np.float64)
         A.indptr, A.indices = indptr, indices
-        A.data = self._map("weights") if self.weighted else np.broadcast_to(np.float64(1.0), len(indices))
+        A.data = self._weights() if self.weighted else np.broadcast_to(np.float64(1.0), len(indices))
         # sorted and merged by the build
         A.has_canonical_format = True
         return declare_simple(A)
+
+    def _weights(self) -> np.ndarray:
+        weights = self._map("weights")
+        right = weights.dtype == np.float64 and weights.shape == (2 * self.n_edges,)
+        if not right or not all(bool((np.isfinite(part) & (part > 0)).all()) for part in _parts(weights)):
+            raise ValueError(
+                f"the weights of {self.directory} are not {2 * self.n_edges} positive numbers: build the "
+                "store again."
+            )
+        return weights
 
     @cached_property
     def node_ids(self) -> np.ndarray:

@@ -92,6 +92,13 @@ class LastingResults:
         self.plan = SlabPlan(plan.n_columns, self._finished.width)
         self.todo = [s for s in range(len(self.plan.slabs)) if s not in self._finished.done]
         self._file: ColumnFile | None = None
+        path = folder.path / "embedding.npy"
+        needed = self._finished.n_rows * plan.n_columns * np.dtype(self._finished.dtype).itemsize
+        if self._finished.done and not (path.exists() and path.stat().st_size > needed):
+            raise ValueError(
+                f"{path} is not what the finished slabs of this run have left: remove {folder.path} to begin "
+                "anew."
+            )
 
     def put(self, s: int, part: np.ndarray) -> None:
         """Write what a task gave for a slab, then that it is done."""
