@@ -48,7 +48,10 @@ class Machines:
         for option in asked if fit is not None else ():
             if option not in inspect.signature(fit).parameters:
                 flag = {"memory_budget": "--memory", "resume": "--resume", "client": "--dask"}[option]
-                raise ValueError(f"{flag} is not for --method {name.lower()}: choose another method.")
+                flag = "--workers" if flag == "--dask" and self.workers is not None else flag
+                raise ValueError(
+                    f"{flag} is not for --method {name.lower()}: choose another method, such as ogc or ggcm."
+                )
         with cluster_client(self.dask, self.workers) as client:
             if client is not None:
                 asked["client"] = client
