@@ -44,14 +44,14 @@ MUTANTS = [
     ),
     Mutant(
         "factor 2 of the squared loss",
-        "methods/ogc.py",
+        "methods/_ogc_iteration.py",
         'return 2.0 if self.loss == "squared" else 1.0',
         "return 1.0",
         (f"{DENSE}::test_ogc",),
     ),
     Mutant(
         "order of the two steps: SEB by the old predictor",
-        "methods/ogc.py",
+        "methods/_ogc_iteration.py",
         "scores = embedding.advance(W, eta_w, pull)",
         "scores = embedding.advance(state.W, eta_w, pull)",
         (f"{DENSE}::test_ogc",),
@@ -72,7 +72,7 @@ MUTANTS = [
     ),
     Mutant(
         "off by one in OGC's decay",
-        "methods/ogc.py",
+        "methods/_ogc_iteration.py",
         "self.decay ** (k - 1)",
         "self.decay**k",
         (f"{DENSE}::test_ogc",),

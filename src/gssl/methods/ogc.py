@@ -1,111 +1,42 @@
 """OGC: optimized graph convolution, guided by labels (Alg. 1)."""
 
-from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl.graph import blocks, reached_nodes
+from gssl.graph import reached_nodes
 from gssl.methods._base import iterate, last
 from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._execution import (
-    FiltersOf,
-    FinishedStep,
-    Journal,
-    check_backend,
-    choose_execution,
-    open_journal,
-)
+from gssl.methods._execution import check_backend, choose_execution, open_journal
+from gssl.methods._feature_scale import feature_scale
 from gssl.methods._guided import GuidedEmbedding, LabelSpaceEmbedding, lazy_powers
 from gssl.methods._inputs import check_number, generator
 from gssl.methods._known_rows import KnownRows
 from gssl.methods._labels import UNLABELLED
+from gssl.methods._ogc_iteration import Iteration, Problem, State
+from gssl.methods._ogc_replay import Replay
 from gssl.methods._selection import choose_anchors
 from gssl.operators import (
     Filters,
     Loss,
     Mixture,
     NormalizedAdjacency,
-    alike,
-    classification_loss,
     mix,
     multiply,
     normalized_adjacency,
     residual,
     small_algebra,
     soft_labels,
-    zeros,
 )
 
-# a step this often halved is no step
-_HALVINGS = 60
 # an iteration that has not stopped by then is beyond what label space is good for
 _LONG = 64
 # labelled rows are kept for new labels if they are no more than this part of all
 _KEPT = 0.1
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """What stays the same over the iterations: the labels, and where they are."""
-
-    labelled: np.ndarray
-    Y: np.ndarray
-    anchors: np.ndarray
-    # positions of the anchors among the labelled nodes
-    anchored: np.ndarray
-    watched: np.ndarray
-    eta_sup: float
-
-
-@dataclass(frozen=True)
-class _State:
-    """What changes: the predictor and its step, the scores, the pull on the anchors, and the stop rule."""
-
-    W: np.ndarray
-    eta_w: float
-    scores: np.ndarray
-    chosen: np.ndarray
-    pull: Any = None
-    agreement: float = 0.0
-    calm: int = 0
-    settled: bool = False
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """What a fit leaves behind so that its embeddings can be computed when somebody asks for them."""
-
-    A_hat: NormalizedAdjacency
-    lazy: Mixture
-    anchors: np.ndarray
-    pulls: list[tuple[np.ndarray, np.ndarray]]
-    loss: list[float]
-    agreement: list[float]
-    known: KnownRows
-
-    def replay(self, X: Any, filters: FiltersOf, columns: slice) -> Iterator[Any]:
-        """Yield some columns of the embeddings after each iteration."""
-
-        def step(U: Any, k: int) -> Any:
-            pull, W = self.pulls[k]
-            U = mix(filters(k), U, self.lazy)
-            U[self.anchors] -= alike(pull @ W[columns].T, U)
-            return U
-
-        return iterate(step, X, range(len(self.pulls)))
-
-    def smoothing_losses(self, X: Any, filters: FiltersOf, columns: slice) -> Any:
-        """Give tr(Uᵀ(I − Â)U) after each iteration, as one row, column by column."""
-        losses = zeros(X, n_rows=len(self.pulls))
-        for k, U in enumerate(self.replay(X, filters, columns)):
-            losses[k] = (U * mix(filters(k), U, Mixture(smooth=-1.0, keep=1.0))).sum(0)
-        return losses
 
 
 class OGC(GraphClassifier):
@@ -244,7 +175,7 @@ class OGC(GraphClassifier):
         execution = choose_execution(self, memory_budget=memory_budget, client=client, resume=resume)
         X, A, codes = self._start(X, y, adjacency, execution)
         rng = generator(self.random_state)
-        scale = _feature_scale(X)
+        scale = feature_scale(X)
         anchors_ = choose_anchors(anchors, codes, rng)
         problem = self._problem(codes, anchors_, X.dtype, scale)
         informed = featured_nodes(A, X)
@@ -256,12 +187,12 @@ class OGC(GraphClassifier):
         for name in ("_replayed", "_smoothing"):
             self.__dict__.pop(name, None)  # of an earlier fit
         known = KnownRows(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
-        self._fit = _Fit(A_hat, Mixture.lazy(self.beta), anchors_, [], [], [], known)
-        state = self._run(problem, W, self._gain() * self.eta_w / scale**2)
+        self._fit = Replay(A_hat, Mixture.lazy(self.beta), anchors_, known)
+        state = self._run(problem, W, self._rules.gain * self.eta_w / scale**2)
         self.coef_, self.n_iter_ = state.W, len(self._fit.pulls)
         return self._finish(self._distributions(state.scores), informed)
 
-    def _run(self, problem: _Problem, W: np.ndarray, eta_w: float) -> _State:
+    def _run(self, problem: Problem, W: np.ndarray, eta_w: float) -> State:
         """Iterate from the predictor W on; the embeddings and their memory end with it."""
         X, A_hat, execution = self._fit_inputs.X, self._fit.A_hat, self._fit_inputs.execution
         factored = self._label_space_pays(X, len(A_hat.indices), len(self.classes_))
@@ -269,42 +200,24 @@ class OGC(GraphClassifier):
         form: Any = LabelSpaceEmbedding if factored else execution.guided
         embedding: GuidedEmbedding = form(X, filters, self.beta, problem.labelled, problem.anchors)
         journal = open_journal(execution, X, A_hat, problem.labelled, problem.Y, problem.anchors)
-        state = self._first(problem, embedding, journal, W, eta_w)
-        ks = [] if state.settled else self._ks()[len(journal.past) :]
-        steps = iterate(lambda state, k: self._step(problem, embedding, state, k), state, ks)
+        scores = embedding.start(W)
+        for step in journal.past:
+            self._fit.note(step)
+        if journal.past:
+            scores = journal.scores()
+            embedding.resume(self._fit.pulls, scores)
+        rules = self._rules
+        state = rules.first(problem, W, eta_w, scores, journal.past)
+        ks = range(self.max_iter + 1 if state.settled else len(journal.past) + 1, self.max_iter + 1)
+        steps = iterate(lambda state, k: rules.step(problem, embedding, state, k), state, ks)
         with small_algebra() if factored else nullcontext():
             for state in steps:
-                loss = classification_loss(state.scores[problem.labelled], problem.Y, self.loss)
-                facts = {"eta_w": state.eta_w, "agreement": state.agreement, "loss": loss}
-                step = FinishedStep(state.pull, state.W, facts)
-                self._note(step)
+                step = rules.finished(problem, state)
+                self._fit.note(step)
                 journal.finish(step, state.scores)
         if not factored and len(problem.labelled) <= _KEPT * len(state.scores):
             self._fit.known.of(problem.labelled, embedding.rows)
         return state
-
-    def _first(
-        self, problem: _Problem, embedding: GuidedEmbedding, journal: Journal, W: np.ndarray, eta_w: float
-    ) -> _State:
-        """Give the state to go on from: that of X, or the last one that an earlier run has written down."""
-        scores = embedding.start(W)
-        past = journal.past
-        for step in past:
-            self._note(step)
-        if past:
-            scores = journal.scores()
-            embedding.resume(self._fit.pulls, scores)
-            W, eta_w = past[-1].W, past[-1].facts["eta_w"]
-        agreements = [step.facts["agreement"] for step in past]
-        calm = sum(agreement > self.tol for agreement in agreements)
-        chosen = scores.argmax(axis=1)[problem.watched]
-        return _State(W, eta_w, scores, chosen, calm=calm, settled=calm > self.patience)
-
-    def _note(self, step: FinishedStep) -> None:
-        """Remember what the embeddings can be computed from again, and the history."""
-        self._fit.pulls.append((step.pull, step.W))
-        self._fit.loss.append(step.facts["loss"])
-        self._fit.agreement.append(step.facts["agreement"])
 
     def update_labels(self, y: Any) -> Self:
         r"""Fit the predictor to other labels of the same nodes, on the embeddings as they are.
@@ -348,10 +261,10 @@ class OGC(GraphClassifier):
         rows, scores = self._products(len(self._fit.known.missing(labelled)))
         U_L = self._fit.known.of(labelled, rows)
         W, Z = np.zeros((U_L.shape[1], Y.shape[1]), U_L.dtype), np.zeros_like(Y)
-        eta_w = self._gain() * self.eta_w / _feature_scale(X) ** 2
+        eta_w = self._rules.gain * self.eta_w / feature_scale(X) ** 2
         for _ in range(self.n_iter_):
             G = U_L.T @ residual(Z, Y, self.loss)
-            eta_w, Z = self._downhill(Z, U_L @ G, Y, eta_w)
+            eta_w, Z = self._rules.downhill(Z, U_L @ G, Y, eta_w)
             W -= eta_w * G
         self.coef_ = W
         return self._finish(self._distributions(scores(W)), self.informed_)
@@ -399,6 +312,10 @@ class OGC(GraphClassifier):
         by_column = inputs.execution.run(fit.smoothing_losses, inputs.X, lambda k: filters)
         return np.asarray(by_column.sum(axis=1, dtype=np.float64))
 
+    @property
+    def _rules(self) -> Iteration:
+        return Iteration(self.loss, self.decay, self.tol, self.patience)
+
     def _check_parameters(self) -> None:
         if self.loss not in ("squared", "cross_entropy"):
             raise ValueError(f'OGC: loss must be "squared" or "cross_entropy", not {self.loss!r}.')
@@ -410,20 +327,17 @@ class OGC(GraphClassifier):
         check_number(self, "max_iter", low=1, whole=True)
         check_number(self, "patience", low=0, whole=True)
 
-    def _ks(self) -> range:
-        return range(1, self.max_iter + 1)
-
-    def _problem(self, codes: np.ndarray, anchors: np.ndarray, dtype: Any, scale: float) -> _Problem:
+    def _problem(self, codes: np.ndarray, anchors: np.ndarray, dtype: Any, scale: float) -> Problem:
         labelled = np.flatnonzero(codes != UNLABELLED)
         unlabelled = np.flatnonzero(codes == UNLABELLED)
-        return _Problem(
+        return Problem(
             labelled=labelled,
             Y=one_hot(codes[labelled], len(self.classes_), dtype),
             anchors=anchors,
             anchored=np.searchsorted(labelled, anchors),
             # where every node has a label, their own predictions tell when to stop
             watched=unlabelled if len(unlabelled) else labelled,
-            eta_sup=self._gain() * self.eta_sup * scale**2,
+            eta_sup=self._rules.gain * self.eta_sup * scale**2,
         )
 
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
@@ -436,39 +350,6 @@ class OGC(GraphClassifier):
         size = X.nnz if issparse(X) else X.size
         hops = 2 * lazy_powers(np.array([min(self.max_iter, _LONG) // 2]), self.beta, X.dtype).shape[1]
         return self.max_iter <= _LONG and bool((hop * hops + 2 * size) * n_classes < hop * d)
-
-    def _step(self, problem: _Problem, embedding: GuidedEmbedding, state: _State, k: int) -> _State:
-        """Do one W step, then move U by its old value and the new W (the order of the authors' scripts)."""
-        scores = state.scores[problem.labelled]
-        G = embedding.pull_back(residual(scores, problem.Y, self.loss))
-        eta_w, scores = self._downhill(scores, embedding.push(G), problem.Y, state.eta_w)
-        W = state.W - eta_w * G
-        eta_sup = problem.eta_sup * self.decay ** (k - 1)
-        anchored = problem.anchored
-        pull = eta_sup * residual(scores[anchored], problem.Y[anchored], self.loss)
-        scores = embedding.advance(W, eta_w, pull)
-
-        chosen = scores.argmax(axis=1)[problem.watched]
-        agreement = float((chosen == state.chosen).mean())
-        calm = state.calm + (agreement > self.tol)
-        return _State(W, eta_w, scores, chosen, pull, agreement, calm, settled=calm > self.patience)
-
-    def _downhill(
-        self, scores: np.ndarray, change: np.ndarray, Y: np.ndarray, eta_w: float
-    ) -> tuple[float, np.ndarray]:
-        """Give a step length that does not overshoot, and the labelled scores after it."""
-        # rounding at the optimum is no overshoot
-        limit = classification_loss(scores, Y, self.loss) * (1.0 + 1e-6)
-        for _ in range(_HALVINGS):
-            after = scores - eta_w * change
-            if classification_loss(after, Y, self.loss) <= limit:
-                return eta_w, after
-            eta_w /= 2.0
-        return 0.0, scores
-
-    def _gain(self) -> float:
-        """Give the factor of the published squared loss, a sum without the appendix's ½."""
-        return 2.0 if self.loss == "squared" else 1.0
 
     def _distributions(self, scores: np.ndarray) -> np.ndarray:
         Z = soft_labels(scores, self.loss)
@@ -487,27 +368,3 @@ class OGC(GraphClassifier):
         scores = multiply(X, self.coef_.astype(X.dtype))
         scores = last(iterate(lambda Z, k: mix(filters, Z, lazy), scores, range(self.n_iter_)))
         return self._distributions(scores)
-
-
-class FeatureSizeError(ValueError):
-    """Features are so large or small that their squares leave the range of their type."""
-
-
-def _feature_scale(X: Any) -> float:
-    """Give the mean absolute row sum of the rows that have any feature."""
-    # by blocks, for the absolute values of a dense X would be a second X
-    sums = np.zeros(X.shape[0], X.dtype)
-    for rows, columns in blocks(X):
-        for start in range(rows.start, rows.stop, 1024):
-            part = slice(start, min(start + 1024, rows.stop))
-            sums[part] += abs(X[part, columns] if columns.stop < X.shape[1] else X[part]).sum(axis=1)
-    if not sums.any():
-        return 1.0
-    scale = float(sums[sums > 0].mean(dtype=np.float64))
-    limits = np.finfo(X.dtype)
-    if not np.sqrt(limits.tiny * X.shape[1]) < scale < np.sqrt(limits.max / X.shape[0]):
-        raise FeatureSizeError(
-            f"OGC: features of the size {scale:.1e} leave the range of {X.dtype} when squared: scale X, for "
-            "instance to rows that sum to one."
-        )
-    return scale

@@ -14,8 +14,8 @@ from gssl.evaluation.held_out import label_folds
 from gssl.graph import GraphWarning
 from gssl.methods import OGC, LabelSpreading
 from gssl.methods._classifier import GraphClassifier
+from gssl.methods._feature_scale import FeatureSizeError
 from gssl.methods._labels import UNLABELLED
-from gssl.methods.ogc import FeatureSizeError
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leaderboard import Entry
 from gssl.selection.spreading import Hidden, hidden_entry, judge_spreading
