@@ -11,8 +11,8 @@ from sklearn.preprocessing import normalize
 from gssl.graph import FileArray, blocks, forget_pages
 from gssl.operators import multiply, multiply_transposed
 
-# rows that are scaled at a time
-_ROWS = 8192
+# bytes of rows that are copied at a time
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +118,14 @@ class Features:
 def _parts(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
     """Cut X into blocks of a few rows each, none of which stays in memory if X is a file."""
     for rows, columns in blocks(X):
-        for start in range(rows.start, rows.stop, _ROWS):
-            yield slice(start, min(start + _ROWS, rows.stop)), columns
+        step = _rows_at_a_time(columns.stop - columns.start, X.itemsize)
+        for start in range(rows.start, rows.stop, step):
+            yield slice(start, min(start + step, rows.stop)), columns
+
+
+def _rows_at_a_time(width: int, itemsize: int) -> int:
+    # fewer would be slow to multiply with
+    return max(64, _BLOCK_BYTES // max(1, width * itemsize))
 
 
 def gram_of_columns(G: np.ndarray) -> np.ndarray:
@@ -140,8 +146,9 @@ def gram_of_columns(G: np.ndarray) -> np.ndarray:
            [2., 5.]])
     """
     total = np.zeros((G.shape[1], G.shape[1]))
-    for start in range(0, len(G), 8 * _ROWS):
-        part = np.ascontiguousarray(G[start : start + 8 * _ROWS])
+    step = _rows_at_a_time(G.shape[1], G.itemsize)
+    for start in range(0, len(G), step):
+        part = np.ascontiguousarray(G[start : start + step])
         total += part.T @ part
         forget_pages(G)
     return total
