@@ -288,6 +288,22 @@ def test_a_cluster_changes_nothing(blocks, client, tmp_path, kind):
     assert_same(found.update_labels(more), fit(features, more, A), atol=1e-3)
 
 
+def test_labels_are_updated_when_the_cluster_is_gone(blocks, tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
+    monkeypatch.setattr(rivals, "_CLEAR", -100.0)  # a rival is fitted, too
+    X, y, A = blocks
+    np.save(tmp_path / "X.npy", X)
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=None
+    )
+    with cluster, distributed.Client(cluster) as lost:
+        found = fit(X, y, A, client=lost)
+    more = np.array(y)
+    more[:30] = np.arange(30) % 5
+    assert_same(found.update_labels(more), fit(X, more, A), atol=1e-3)
+
+
 def _load(name):
     try:
         return gssl.datasets.load(name)

@@ -191,6 +191,7 @@ class AutoClassifier(AveragedClassifier):
         """
         with self._unless_refused():
             self._restart(y)
+            self._fit_inputs = self._fit_inputs.afterwards(self)
             return self._choose()
 
     def _choose(self) -> Self:

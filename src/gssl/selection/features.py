@@ -102,8 +102,8 @@ class Features:
 
     def shared(self, execution: Any) -> "Features":
         """Name the file of X in place of X, if workers of an execution see it as well."""
-        team = getattr(execution, "team", None)
-        file = None if team is None or issparse(self.X) else team().sees(self.X)
+        status = getattr(getattr(execution, "_client", None), "status", None)
+        file = execution.team().sees(self.X) if status == "running" else None
         return self if file is None else replace(self, X=file)
 
     def _opened(self) -> Any:
