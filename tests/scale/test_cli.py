@@ -68,7 +68,7 @@ def test_processes_of_this_machine_change_no_prediction(tables, tmp_path):
         (["--memory", "lots"], "no amount of memory"),
         (["--memory", "1kB"], "too small"),
         (["--dask", "tcp://127.0.0.1:8786", "--workers", "2"], "give either"),
-        (["--resume", "r", "--method", "labelspreading"], "--resume is not for --method labelspreading"),
+        (["--resume", "r", "--method", "correctandsmooth"], "--resume is not for --method correctandsmooth"),
         (["--memory", "1GB", "--method", "manifoldregularization"], "--memory is not for --method"),
     ],
 )

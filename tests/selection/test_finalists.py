@@ -9,11 +9,11 @@ import gssl
 from gssl.evaluation.held_out import label_folds
 from gssl.methods._distributions import nearest_distribution, one_hot
 from gssl.selection import spectrum_of_rows
+from gssl.selection.features import Features
 from gssl.selection.filters import candidate_filters
 from gssl.selection.finalists import fit_logistic, hidden_logits, try_logistic
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.polynomial import polynomial_scores
-from gssl.selection.scaling import unit_rows
 from gssl.selection.search import try_all
 from gssl.selection.side_by_side import even_folds
 from gssl.selection.trial import Labels, near_best
@@ -136,7 +136,7 @@ def crowd(seed=3, n=300):
 def test_heads_are_averaged_as_distributions_and_saved(tmp_path, features):
     X, A, y = features()
     model = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
-    scaled = unit_rows(X) if model._unit_rows else X
+    scaled = Features.unit(X) if model._unit_rows else X
     chosen = [entry.model for entry in model.leaderboard_ if entry.chosen]
     assert any("logistic" in name for name in chosen)
     shares = model._shares

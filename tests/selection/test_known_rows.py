@@ -7,12 +7,16 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
+from gssl.methods._execution import InMemory
+from gssl.methods._inputs import FitInputs
 from gssl.operators import complement_negatives
-from gssl.selection import averaged, labelled_rows, scaling, search
+from gssl.selection import averaged, scaling, search
 from gssl.selection.complement_rows import complement_rows
-from gssl.selection.filters import candidate_filters, operators
+from gssl.selection.features import Features
+from gssl.selection.filters import candidate_filters
+from gssl.selection.graph_operators import GraphOperator
 from gssl.selection.labelled_rows import KnownTables, LabelledRows
-from gssl.selection.scaling import choose_scaling, unit_rows
+from gssl.selection.scaling import choose_scaling
 from gssl.selection.trial import Labels
 
 DEPTH = 4
@@ -34,18 +38,14 @@ def columns(monkeypatch):
     """Count the columns that are smoothed, but for the scores of three classes by one head or two."""
     seen = []
 
-    def counting(A, dtype):
-        apply = operators(A, dtype)
-        smooth = apply["smooth"]
+    apply = GraphOperator.__call__
 
-        def counted(V, **more):
-            if V.shape[1] not in (3, 6):
-                seen.append(V.shape[1])
-            return smooth(V, **more)
+    def counted(operator, V, **more):
+        if operator.mixture.smooth and operator.filters.N_hat is not None and V.shape[1] not in (3, 6):
+            seen.append(V.shape[1])
+        return apply(operator, V, **more)
 
-        return {**apply, "smooth": counted}
-
-    monkeypatch.setattr(labelled_rows, "operators", counting)
+    monkeypatch.setattr(GraphOperator, "__call__", counted)
     # they need all columns of the labels, whatever is kept
     monkeypatch.setattr(search, "CLUSTERED", 0)
     return seen
@@ -99,14 +99,14 @@ def test_the_scaling_that_lost_leaves_its_tables_alone(graph, wins, monkeypatch)
     if not wins:
         monkeypatch.setattr(scaling, "NEAR", -100.0)  # any difference is enough
     labels = Labels(np.eye(3)[y[:24]], np.ones(24))
-    unit, _, lost = choose_scaling(X, A, np.arange(24), labels, DEPTH)
+    unit, _, lost = choose_scaling(FitInputs(X, A, InMemory()), np.arange(24), labels, DEPTH)
     assert unit is wins
     assert list(lost) == [not wins]
     (tables,) = lost.values()
     assert isinstance(tables, KnownTables)
-    other = X if wins else unit_rows(X)
+    other = Features(X) if wins else Features.unit(X)
     assert set(tables.tables) == {("smooth", 0), ("smooth", 1), ("smooth", 2)}
-    np.testing.assert_array_equal(tables.tables["smooth", 0], other[:24])
+    np.testing.assert_array_equal(tables.tables["smooth", 0], other.rows(np.arange(24)))
 
 
 def test_a_pickled_model_leaves_them_behind(graph):

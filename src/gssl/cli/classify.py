@@ -68,9 +68,9 @@ def run_classify(
     """Read, fit, write, and show what came out."""
     start = perf_counter()
     machines = machines or Machines()
-    machines.check()
-    outputs.check(inputs)
     model = choice.model(inputs.features is not None)
+    machines.check(choice.method, model)
+    outputs.check(inputs)
     problem = read_problem(inputs, talk)
     check_classes(problem, inputs.labels)
     truth = None if outputs.truth is None else read_labels(outputs.truth)
@@ -80,7 +80,7 @@ def run_classify(
         refuse_if_too_large(problem, model)
     plain = getattr(model, "classifier", model)
     fitting = talk.step(f"fitting {type(plain).__name__}")
-    with machines.options(choice.method, plain.fit) as options, fitting:
+    with machines.options() as options, fitting:
         model.fit(problem.features, problem.y, adjacency=problem.adjacency, **options)
     predictions = list_predictions(model, problem.node_ids, problem.given)
     if choice.abstain is not None:

@@ -17,7 +17,7 @@ class Machines:
 
     Examples
     --------
-    >>> with Machines(memory="2GB").options("OGC", None) as options:
+    >>> with Machines(memory="2GB").options() as options:
     ...     options
     {'memory_budget': '2GB'}
     """
@@ -27,12 +27,29 @@ class Machines:
     workers: int | None = None
     resume: Path | None = None
 
-    def check(self) -> None:
-        """Refuse what cannot be, before anything is read."""
+    def check(self, method: str, model: Any) -> None:
+        """Refuse what cannot be, before anything is read; the model is not fitted yet."""
         if self.memory is not None:
             read_size(self.memory)
         if self.dask is not None and self.workers is not None:
             raise ValueError("--dask names a cluster and --workers starts one: give either.")
+        plain = getattr(model, "classifier", model)
+        taken = inspect.signature(plain.fit).parameters
+        apart = getattr(getattr(plain, "embedder", plain), "_columns_apart", True)
+        for flag, (option, value) in self._flags().items():
+            if value is not None and not (apart and option in taken):
+                raise ValueError(
+                    f"{flag} is not for --method {method}: choose another method, such as ogc or ggcm."
+                )
+
+    def _flags(self) -> dict[str, tuple[str, Any]]:
+        """List each flag with the option of a fit that it stands for, and its value."""
+        return {
+            "--memory": ("memory_budget", self.memory),
+            "--dask": ("client", self.dask),
+            "--workers": ("client", self.workers),
+            "--resume": ("resume", self.resume),
+        }
 
     @property
     def named(self) -> bool:
@@ -40,18 +57,9 @@ class Machines:
         return not (self.memory is None and self.dask is None and self.workers is None)
 
     @contextmanager
-    def options(self, name: str, fit: Any) -> Iterator[dict[str, Any]]:
-        """Give what a method's fit is to be told, for a block; the cluster that was started ends with it."""
-        given: dict[str, Any] = {"memory_budget": self.memory, "resume": self.resume}
-        given["client"] = self.dask if self.workers is None else self.workers
-        asked = {option: value for option, value in given.items() if value is not None}
-        for option in asked if fit is not None else ():
-            if option not in inspect.signature(fit).parameters:
-                flag = {"memory_budget": "--memory", "resume": "--resume", "client": "--dask"}[option]
-                flag = "--workers" if flag == "--dask" and self.workers is not None else flag
-                raise ValueError(
-                    f"{flag} is not for --method {name.lower()}: choose another method, such as ogc or ggcm."
-                )
+    def options(self) -> Iterator[dict[str, Any]]:
+        """Give what a fit is to be told, for a block; the cluster that was started ends with it."""
+        asked = {option: value for option, value in self._flags().values() if value is not None}
         with cluster_client(self.dask, self.workers) as client:
             if client is not None:
                 asked["client"] = client

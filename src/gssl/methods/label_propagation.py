@@ -10,10 +10,10 @@ from gssl.graph import reached_nodes, warn_user
 from gssl.methods._classifier import GraphClassifier
 from gssl.methods._descent import Descent, conjugate_gradients, descend
 from gssl.methods._distributions import one_hot, rows_to_distributions
-from gssl.methods._execution import IN_MEMORY, Execution, InMemory, choose_execution
+from gssl.methods._execution import InMemory, choose_execution, open_journal
 from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED
-from gssl.methods._together import settle_together
+from gssl.methods._together import PLAINLY, Keeping, settle_together
 
 
 class LabelPropagation(GraphClassifier):
@@ -69,7 +69,14 @@ class LabelPropagation(GraphClassifier):
         self.class_mass = class_mass
 
     def fit(
-        self, X: Any, y: Any, *, adjacency: Any = None, memory_budget: Any = None, client: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        adjacency: Any = None,
+        memory_budget: Any = None,
+        client: Any = None,
+        resume: Any = None,
     ) -> Self:
         """Propagate the labels over the graph.
 
@@ -86,6 +93,9 @@ class LabelPropagation(GraphClassifier):
             through it in slabs of columns.
         client : dask.distributed.Client, optional
             A cluster whose workers share the columns.
+        resume : path, optional
+            A folder to which the state of all columns is written every 64 iterations, so that a run that was
+            stopped goes on from there.
 
         Returns
         -------
@@ -93,9 +103,15 @@ class LabelPropagation(GraphClassifier):
         """
         check_number(self, "max_iter", low=1, whole=True)
         check_number(self, "tol", low=0.0)
-        execution = choose_execution(self, memory_budget=memory_budget, client=client)
+        execution: Any = choose_execution(self, memory_budget=memory_budget, client=client, resume=resume)
         X, A, codes = self._start(X, y, adjacency, execution)
-        F, self.n_iter_ = self._fixed_point(A.astype(np.float64, copy=False), codes, execution)
+        journal = open_journal(execution, A, codes)
+        if resume is not None:
+            # the journal keeps the state of all columns, so slabs of it need not be kept
+            budget = execution.budget if memory_budget is None and client is None else memory_budget
+            execution = choose_execution(self, memory_budget=budget, client=client)
+        keeping = Keeping(execution, journal)
+        F, self.n_iter_ = self._fixed_point(A.astype(np.float64, copy=False), codes, keeping)
         return self._finish(*self._distributions(F, X.dtype))
 
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
@@ -106,7 +122,7 @@ class LabelPropagation(GraphClassifier):
         return rows_to_distributions(F).astype(dtype), np.asarray(F.any(axis=1))
 
     def _fixed_point(
-        self, A: csr_array, codes: np.ndarray, execution: Execution = IN_MEMORY
+        self, A: csr_array, codes: np.ndarray, keeping: Keeping = PLAINLY
     ) -> tuple[np.ndarray, int]:
         """Give F in double precision, for labels that come from far away, and the number of iterations."""
         labelled = codes != UNLABELLED
@@ -118,7 +134,7 @@ class LabelPropagation(GraphClassifier):
         # symmetric scaling by D^-½ keeps the system symmetric and is Jacobi's preconditioner
         scale = 1.0 / np.sqrt(A.sum(axis=1)[free])[:, None]
         S = diags_array(scale[:, 0]) @ A[free][:, free] @ diags_array(scale[:, 0])
-        G, n_iter = self._solve(csr_array(S), scale * (A[free] @ F), scale, execution)
+        G, n_iter = self._solve(csr_array(S), scale * (A[free] @ F), scale, keeping)
         # rounding may leave the simplex by a hair
         F[free] = np.maximum(scale * G, 0.0)
         if self.class_mass:
@@ -126,7 +142,7 @@ class LabelPropagation(GraphClassifier):
         return F, n_iter
 
     def _solve(
-        self, S: csr_array, B: np.ndarray, scale: np.ndarray, execution: Execution
+        self, S: csr_array, B: np.ndarray, scale: np.ndarray, keeping: Keeping
     ) -> tuple[np.ndarray, int]:
         """Solve (I − S) G = B, all columns side by side.
 
@@ -138,7 +154,7 @@ class LabelPropagation(GraphClassifier):
         def complete(G: np.ndarray) -> bool:
             return bool(np.abs(scale[:, 0] * G.sum(axis=1) - 1.0).max() <= near)
 
-        if isinstance(execution, InMemory):
+        if isinstance(keeping.execution, InMemory):
             G, n_iter, settled = conjugate_gradients(
                 lambda V: V - S @ V, B, self.tol, self.max_iter, complete
             )
@@ -151,13 +167,9 @@ class LabelPropagation(GraphClassifier):
                 size[None],
                 np.square(self.tol) * size[None],
             )
-            arrays, n_iter, settled = settle_together(_descend, arrays, S, execution, self.max_iter)
-            while not (settled and complete(arrays[0])) and n_iter < self.max_iter:
-                # no slab can tell whether all of them together are complete
-                arrays, _, settled = settle_together(_descend, arrays, S, execution, 1)
-                n_iter += 1
-            G = arrays[0]
-            settled = settled and complete(G)
+            (G, *_), n_iter, settled = settle_together(
+                _descend, arrays, S, keeping, self.max_iter, lambda arrays: complete(arrays[0])
+            )
         self._warn_unless(settled)
         return G, n_iter
 

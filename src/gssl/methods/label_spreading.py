@@ -8,10 +8,10 @@ from scipy.sparse import csr_array, diags_array
 
 from gssl.methods._base import iterate, last
 from gssl.methods._distributions import one_hot
-from gssl.methods._execution import IN_MEMORY, Execution, InMemory
+from gssl.methods._execution import InMemory
 from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED
-from gssl.methods._together import settle_together
+from gssl.methods._together import PLAINLY, Keeping, settle_together
 from gssl.methods.label_propagation import LabelPropagation
 
 
@@ -65,14 +65,22 @@ class LabelSpreading(LabelPropagation):
         self.alpha = alpha
 
     def fit(
-        self, X: Any, y: Any, *, adjacency: Any = None, memory_budget: Any = None, client: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        adjacency: Any = None,
+        memory_budget: Any = None,
+        client: Any = None,
+        resume: Any = None,
     ) -> Self:
         """Spread the labels over the graph: see :meth:`gssl.LabelPropagation.fit`."""
         check_number(self, "alpha", low=0.0, high=1.0, open_ends=True)
-        return super().fit(X, y, adjacency=adjacency, memory_budget=memory_budget, client=client)
+        options = {"memory_budget": memory_budget, "client": client, "resume": resume}
+        return super().fit(X, y, adjacency=adjacency, **options)
 
     def _fixed_point(
-        self, A: csr_array, codes: np.ndarray, execution: Execution = IN_MEMORY
+        self, A: csr_array, codes: np.ndarray, keeping: Keeping = PLAINLY
     ) -> tuple[np.ndarray, int]:
         degree = A.sum(axis=1)
         scale = diags_array(np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0))
@@ -87,8 +95,8 @@ class LabelSpreading(LabelPropagation):
             F = self.alpha * (S @ before) + given
             return (F, given), bool((self.tol * F >= F - before).all())
 
-        if not isinstance(execution, InMemory):
-            (F, _), n_iter, settled = settle_together(move, (Y, Y), S, execution, self.max_iter)
+        if not isinstance(keeping.execution, InMemory):
+            (F, _), n_iter, settled = settle_together(move, (Y, Y), S, keeping, self.max_iter)
             self._warn_unless(settled)
             return F, n_iter
 

@@ -9,12 +9,15 @@ from scipy.sparse import csr_array
 
 from gssl.evaluation.held_out import label_folds
 from gssl.methods import OGC, LabelPropagation, LabelSpreading
+from gssl.methods._execution import open_journal
 from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED
 from gssl.selection.averaged import AveragedClassifier, SelectionInputs
 from gssl.selection.explanation import explain, tabulate_trials
-from gssl.selection.filters import candidate_filters, operators
+from gssl.selection.filters import candidate_filters
 from gssl.selection.finalists import try_logistic
+from gssl.selection.fit_options import FitOptions
+from gssl.selection.graph_operators import operators
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leaderboard import Leaderboard, ordered
 from gssl.selection.nesting import nested_average
@@ -109,7 +112,16 @@ class AutoClassifier(AveragedClassifier):
         self.priors = priors
         self.time_budget = time_budget
 
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        adjacency: Any = None,
+        memory_budget: Any = None,
+        client: Any = None,
+        resume: Any = None,
+    ) -> Self:
         """Choose models by leave-one-out and predict every node.
 
         Parameters
@@ -121,16 +133,34 @@ class AutoClassifier(AveragedClassifier):
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
+        memory_budget : number or str, optional
+            How much memory the fit may take beside what is there already, such as ``"4GB"``: columns pass
+            through it in slabs, and what does not fit stays on disk (see docs/scale.md). The same models are
+            tried and chosen.
+        client : dask.distributed.Client, optional
+            A cluster whose workers share the columns.
+        resume : path, optional
+            A folder that keeps finished work, so that a run that was stopped goes on where it was.
 
         Returns
         -------
         self
         """
         self._check_parameters()
+        if resume is not None and self.time_budget is not None:
+            raise ValueError(
+                "AutoClassifier: what a time_budget leaves out depends on the clock, and resume repeats what "
+                "was done: give either."
+            )
+        options = FitOptions(memory_budget, client, resume)
+        execution = options.execution(self)
         self._forget()  # an earlier fit: this one may do without features
-        X, A, _ = self._start(X, y, adjacency)
-        self._fit_inputs = SelectionInputs(X, A, self._fit_inputs.execution, {})
-        return self._choose()
+        X, A, codes = self._start(X, y, adjacency, execution)
+        open_journal(execution, X, A, codes)  # refuses the folder of other inputs
+        self._fit_inputs = SelectionInputs(X, A, execution, {}, options)
+        self._choose()
+        self._fit_inputs = self._fit_inputs.afterwards(self)
+        return self
 
     def update_labels(self, y: Any) -> Self:
         """Choose anew by other labels of the same nodes: but for rounding, the result is that of a fit.
@@ -161,6 +191,7 @@ class AutoClassifier(AveragedClassifier):
         """
         with self._unless_refused():
             self._restart(y)
+            self._fit_inputs = self._fit_inputs.afterwards(self)
             return self._choose()
 
     def _choose(self) -> Self:
@@ -175,7 +206,9 @@ class AutoClassifier(AveragedClassifier):
         labels = self._weigh(codes[labelled])
         self.n_iter_ = self._fitting_depth(X, len(labelled))
         known = self._fit_inputs.known
-        self._unit_rows, rows, lost = choose_scaling(X, A, labelled, labels, self.n_iter_, known, deadline)
+        self._unit_rows, rows, lost = choose_scaling(
+            self._fit_inputs, labelled, labels, self.n_iter_, known, deadline
+        )
         trials = try_all(rows, candidate_filters(self.n_iter_), labels, deadline)
         trials += try_logistic(rows, trials, labels, deadline)
         chosen = near_best(trials, labels)
@@ -195,10 +228,12 @@ class AutoClassifier(AveragedClassifier):
 
     def _fit_labels_alone(self, A: csr_array, codes: np.ndarray) -> Self:
         """Spread labels over the graph in the way that does best on hidden labels."""
-        hop = operators(A, np.float64)["hop"]
+        hop, execution = operators(A, np.float64)["hop"], self._fit_inputs.execution
         models = [LabelSpreading(alpha=alpha) for alpha in ALPHAS]
         self.n_iter_ = self.depth
-        entries = [judge_spreading(model.alpha, hop, codes, self._weigh) for model in models]
+        entries = [
+            judge_spreading(model.alpha, hop, codes, self._weigh, execution=execution) for model in models
+        ]
         if entries[0] is None:
             # no class has two labels: nothing can be hidden, and nothing compared
             self._let_predict(LabelPropagation(), A, codes, None)
@@ -223,9 +258,10 @@ class AutoClassifier(AveragedClassifier):
         """Let a model of its own predict where it clearly beats the average, which is rare."""
         ours = np.zeros(len(codes), dtype=bool)
         ours[rows.nodes] = self._leave_one_out.argmax(axis=1) == codes[rows.nodes]
+        options = self._fit_inputs.options
         # OGC cannot weigh classes
         X = self._fit_inputs.X if self.class_weight is None else None
-        rivals = judge_rivals(rows, X, codes, ours, self._weigh, deadline)
+        rivals = judge_rivals(rows, X, codes, ours, self._weigh, deadline, options)
         won = clear_winner(rivals, codes, ours)
         board = [replace(entry, chosen=entry.chosen and won is None) for entry in self.leaderboard_]
         board += [replace(r.entry, chosen=won is not None and r is won[0]) for r in rivals]
@@ -235,7 +271,8 @@ class AutoClassifier(AveragedClassifier):
         (rival, gain), hidden = won, won[0].hidden
         if isinstance(rival.model, OGC):
             # one fold has judged it; what it keeps is said about all labels
-            hidden = hide_from_ogc(X, rows.A, codes, label_folds(codes, FOLDS, random_state=0))
+            folds = label_folds(codes, FOLDS, random_state=0)
+            hidden = hide_from_ogc(X, rows.A, codes, folds, options)
         self._forget()
         self._let_predict(rival.model, rows.A, codes, hidden)
         self.explain_ += _BETTER[rival.entry.model].format(100 * gain.difference)

@@ -1,7 +1,7 @@
 """How the average of many linear models is kept, and how it predicts."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,17 @@ from gssl.graph import GraphWarning
 from gssl.methods._balance import class_weights
 from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
+from gssl.methods._execution import IN_MEMORY
 from gssl.methods._inputs import FitInputs
 from gssl.methods._labels import UNLABELLED
+from gssl.selection.features import Features
 from gssl.selection.filters import candidate_filters
 from gssl.selection.finalists import FILTERS
+from gssl.selection.fit_options import PLAIN, FitOptions
 from gssl.selection.label_space import label_space_pays
 from gssl.selection.labelled_rows import OTHERS, KnownTables, LabelledRows
-from gssl.selection.polynomial import average, polynomial_scores
-from gssl.selection.scaling import SCALING_DEPTH, unit_rows
+from gssl.selection.polynomial import ROOM, average, polynomial_scores
+from gssl.selection.scaling import SCALING_DEPTH
 from gssl.selection.search import CLUSTERED, FINALISTS, SCREEN
 from gssl.selection.spreading import Hidden
 from gssl.selection.trial import PENALTIES, Chosen, Labels
@@ -35,12 +38,22 @@ class SelectionInputs(FitInputs):
     """What a fit leaves behind for other labels: also the rows it needed, by whether they were scaled."""
 
     known: dict[bool, KnownTables]
+    options: FitOptions = PLAIN
 
     def keep(self, tables: dict[bool, KnownTables]) -> None:
         """Keep rows for the next labels, if they are not too many."""
         self.known.clear()
         if sum(known.size for known in tables.values()) <= _MOST_KEPT:
             self.known.update(tables)
+
+    def afterwards(self, estimator: Any) -> "SelectionInputs":
+        """Give what other labels of the same nodes start from."""
+        options = self.options.afterwards()
+        if options.client is not self.options.client and options.memory_budget is None:
+            # what a cluster was needed for may not fit here all at once
+            options = replace(options, memory_budget=getattr(self.execution, "budget", None))
+        execution = self.execution if options == self.options else options.execution(estimator)
+        return replace(self, execution=execution, options=options)
 
     def __getstate__(self) -> dict[str, Any]:
         # they can be made again
@@ -115,7 +128,8 @@ class AveragedClassifier(GraphClassifier):
             # told once, by this fit
             warnings.simplefilter("ignore", GraphWarning)
             X = self._fit_inputs.X if model._uses_features else None
-            self.propagation_ = model.fit(X, codes, adjacency=A)
+            options = self._fit_inputs.options.inside("predicts")
+            self.propagation_ = model.fit(X, codes, adjacency=A, **options)
         labelled = np.flatnonzero(codes != UNLABELLED)
         self._leave_one_out = np.full((len(labelled), len(self.classes_)), 1.0 / len(self.classes_))
         if hidden is not None:
@@ -155,13 +169,14 @@ class AveragedClassifier(GraphClassifier):
             P, informed = self.propagation_._score_graph(X, A)
             return P, informed
         if rows is not None:
-            scaled, apply = rows.X, rows.operators
+            scaled, apply, execution = rows.features, rows.operators, rows.execution
         else:
-            scaled, apply = (unit_rows(X) if self._unit_rows else X), None
+            scaled, apply, execution = (Features.unit(X) if self._unit_rows else X), None, IN_MEMORY
         heads = [name for name in ("coef_", "logistic_coef_") if hasattr(self, name)]
         # both heads side by side: one pass over the graph
         M = np.concatenate([getattr(self, name) for name in heads], axis=2)
-        scores = np.hsplit(polynomial_scores(M, scaled, A, self.n_iter_, apply), len(heads))
+        room = min(ROOM, getattr(execution, "budget", 4 * ROOM) // 4)
+        scores = np.hsplit(polynomial_scores(M, scaled, A, self.n_iter_, apply, room), len(heads))
         P = np.zeros_like(scores[0])
         for name, Z in zip(heads, scores, strict=True):
             if name == "coef_":

@@ -26,8 +26,12 @@ def complement_rows(negatives: Complement, V: np.ndarray, nodes: np.ndarray) -> 
     >>> complement_rows(negatives, np.array([[3.0], [0.0]]), np.array([1])).round(6)
     array([[-1.]])
     """
-    scale = negatives.scale
-    links = (scale[negatives.indices], negatives.indices, negatives.indptr)
-    linked = csr_array(links, shape=(len(V), len(V)))[nodes]
+    scale, indptr = negatives.scale, negatives.indptr
+    counts = indptr[nodes + 1] - indptr[nodes]
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    # of the links of these nodes alone: a graph may be a file
+    places = np.arange(ends[-1]) + np.repeat(indptr[nodes] - ends[:-1], counts)
+    neighbours = negatives.indices[places]
+    linked = csr_array((scale[neighbours], neighbours, ends), shape=(len(nodes), len(V)))
     s = scale[nodes][:, None]
     return np.asarray(s * (3.0 * s * V[nodes] + multiply(linked, V) - scale @ V))

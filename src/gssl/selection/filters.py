@@ -1,24 +1,14 @@
 """Graph filters as polynomials: which powers of which operator a candidate adds up."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
 from scipy.special import gammaln
 
 from gssl.methods import GGC, GGCM
 from gssl.methods._embedder import GraphEmbedder
 from gssl.methods._guided import lazy_powers
-from gssl.operators import (
-    Filters,
-    Mixture,
-    complement_negatives,
-    mix,
-    multiply,
-    normalized_adjacency,
-    normalized_negatives,
-)
 
 # the depths at which GGC and GGCM are tried; a deeper GGC made hidden labels of citation graphs less likely
 GGC_DEPTHS = (4,)
@@ -71,54 +61,6 @@ class Filter:
     def is_polynomial(self) -> bool:
         """Whether it is a polynomial of one operator."""
         return len(self.blocks) == 1 and self.sharpened is None
-
-
-def operators(A: csr_array, dtype: Any) -> dict[str, Any]:
-    """Give the operators on a graph as functions of columns; all are symmetric.
-
-    Examples
-    --------
-    >>> A = csr_array([[0.0, 1.0], [1.0, 0.0]])
-    >>> {name: apply(np.array([[1.0], [0.0]])).ravel().round(3).tolist()
-    ...  for name, apply in operators(A, np.float64).items()}
-    {'smooth': [0.5, 0.5], 'hop': [0.0, 1.0], 'high': [0.667, -0.333], 'sharp': [1.0, 0.0]}
-    """
-    # in double precision until all values are at most one
-    A = A.astype(np.float64)
-    filters = Filters(normalized_adjacency(A, dtype), complement_negatives(A, dtype))
-    degree = np.asarray(A.sum(axis=1))
-    root = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
-    scale = diags_array(root)
-    hop, high = csr_array(scale @ A @ scale).astype(dtype), normalized_negatives(A).astype(dtype)
-    return {
-        # may add to a total on its way
-        "smooth": lambda V, **more: mix(filters, V, Mixture(smooth=1.0), **more),
-        "hop": lambda V: multiply(hop, V),
-        "high": lambda V: multiply(high, V),
-        "sharp": lambda V: mix(filters, V, Mixture(sharp=1.0)),
-    }
-
-
-def add_powers(apply: Any, powers: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Apply a polynomial of the smoothing operator, each power added in the pass that makes it.
-
-    Examples
-    --------
-    >>> smooth = operators(csr_array([[0.0, 1.0], [1.0, 0.0]]), np.float64)["smooth"]
-    >>> add_powers(smooth, np.array([1.0, 0.0, 1.0]), np.array([[1.0], [0.0]])).ravel().round(6).tolist()
-    [1.5, 0.5]
-    """
-    V = np.ascontiguousarray(V)
-    # plain numbers, which leave the precision as it is
-    first, final = float(powers[0]), float(powers[-1])
-    total = first * V if powers[:-1].any() or len(powers) == 1 else None
-    buffers = np.empty_like(V), np.empty_like(V)
-    for k, power in enumerate(powers[1:].tolist()):
-        if power and total is not None:
-            V = apply(V, out=buffers[k % 2], gathered=Mixture(smooth=power), total=total)
-        else:
-            V = apply(V, out=buffers[k % 2])
-    return np.asarray(final * V if total is None else total)
 
 
 def candidate_filters(depth: int) -> list[Filter]:

@@ -1,29 +1,32 @@
 """The features that each filter gives to the labelled nodes, from one run over the graph for all of them."""
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
-from gssl.methods import GGC
-from gssl.operators import Complement, Mixture, complement_negatives, multiply, multiply_transposed
-from gssl.selection.complement_rows import complement_rows
-from gssl.selection.filters import (
-    GGC_DEPTHS,
-    GGCM_DEPTHS,
-    SHORT,
-    Block,
-    Filter,
-    add_powers,
-    operators,
-    sharpening,
-)
+from gssl.methods._execution import IN_MEMORY, Execution, InMemory
+from gssl.operators import dense
+from gssl.selection.features import Features, gram_of_columns
+from gssl.selection.filters import GGC_DEPTHS, GGCM_DEPTHS, SHORT, Block, Filter
+from gssl.selection.graph_operators import operators, polynomial
 from gssl.selection.label_space import label_space_pays
+from gssl.selection.passes import (
+    Clustered,
+    Embedded,
+    FeatureSpace,
+    LabelSpace,
+    Powers,
+    Sharpened,
+    SharpenedRows,
+    Space,
+    Term,
+    embedded_depths,
+    hops,
+    sharpened_depths,
+)
 
-# an operator and its power, or GGC or what GGCM sharpens and a depth
-Term: TypeAlias = tuple[str, int]
 # the most tables beside the powers of the smoothing operator
 OTHERS = 2 * SHORT + len(GGC_DEPTHS) + len(GGCM_DEPTHS)
 
@@ -50,7 +53,7 @@ class LabelledRows:
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n, d)
+    X : ndarray, csr_array or Features of shape (n, d)
     A : csr_array of shape (n, n)
     nodes : int ndarray of shape (m,)
         In order.
@@ -60,6 +63,8 @@ class LabelledRows:
         The operators on A, if they are there.
     known : KnownTables, optional
         Rows at some of the nodes, of the same X, A and depth.
+    execution : Execution, optional
+        How the hops run, all columns in memory at once if not said otherwise.
 
     Examples
     --------
@@ -78,22 +83,25 @@ class LabelledRows:
         depth: int,
         apply: dict[str, Any] | None = None,
         known: KnownTables | None = None,
+        execution: Execution = IN_MEMORY,
     ) -> None:
-        self.X, self.A, self.nodes, self.depth = X, A, nodes, depth
-        self.operators = operators(A, X.dtype) if apply is None else apply
-        self.in_label_space = label_space_pays(X, A, len(nodes), depth)
-        self._tables: dict[Term, np.ndarray] = {("smooth", 0): _dense(X[nodes])}
-        # of each operator: the columns after the last hop, and how many hops that is
-        self._ends: dict[str, tuple[Any, int]] = {}
-        self._sharpened: Any = 0.0
+        self.features = X if isinstance(X, Features) else Features(X)
+        self.A, self.nodes, self.depth, self.execution = A, nodes, depth, execution
+        self.operators = operators(A, self.X.dtype) if apply is None else apply
+        self.in_label_space = label_space_pays(self.X, A, len(nodes), depth)
+        self._tables: dict[Term, np.ndarray] = {("smooth", 0): self.features.rows(nodes)}
+        # the columns after the last hop, how many hops that is, and what GGCM sharpened on the way
+        self._end: tuple[np.ndarray, int, SharpenedRows] | None = None
         self._known, self._new = known, None
         if known is not None:
             new = np.setdiff1d(nodes, known.nodes)
-            self._new = LabelledRows(X, A, new, depth, self.operators) if len(new) else None
+            same: Any = (depth, self.operators, None, execution)
+            self._new = LabelledRows(self.features, A, new, *same) if len(new) else None
 
-    @cached_property
-    def _negatives(self) -> Complement:
-        return complement_negatives(self.A, self.X.dtype)
+    @property
+    def X(self) -> Any:
+        """The features as they were given."""
+        return self.features.X
 
     @property
     def tables(self) -> KnownTables:
@@ -121,26 +129,35 @@ class LabelledRows:
         return np.hstack(blocks) if len(blocks) > 1 else blocks[0]
 
     def filtered(self, filter_: Filter, V: np.ndarray) -> np.ndarray:
-        """Apply a filter of a single block to columns of all nodes."""
+        """Apply a filter of a single block to a few columns of all nodes."""
+        (block,) = filter_.blocks
+        return polynomial(self.operators[block.operator], block.powers, V)
+
+    def metric(self, filter_: Filter, U: np.ndarray) -> np.ndarray:
+        r"""Give :math:`G^\top G` for :math:`G = f(T) X U^\top`, of which each row of U is a column.
+
+        Parameters
+        ----------
+        filter_ : Filter
+            f, of a single block.
+        U : ndarray of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m, m)
+        """
         (block,) = filter_.blocks
         apply = self.operators[block.operator]
-        if block.operator == "smooth":
-            return add_powers(apply, block.powers, V)
-        powers = block.powers.tolist()
-        out = powers[-1] * V
-        for power in powers[-2::-1]:
-            out = apply(out)
-            if power:
-                out += power * V
-        return np.asarray(out)
+        task = Clustered(self._sent(), U, apply.on(None), block.powers)
+        return gram_of_columns(self.execution.run(task, self._picks(), lambda k: apply.filters))
 
     def gathered(self, V: np.ndarray) -> np.ndarray:
         """Give XV."""
-        return np.asarray(multiply(self.X, np.ascontiguousarray(V, dtype=self.X.dtype)))
+        return self.features.times(V)
 
     def spread(self, V: np.ndarray) -> np.ndarray:
         """Give XᵀV."""
-        return multiply_transposed(self.X, V.astype(self.X.dtype, copy=False))
+        return self.features.transposed_times(V)
 
     def _block(self, block: Block, places: Any) -> np.ndarray:
         # one after the other: all powers at once would be a copy of the tables
@@ -169,82 +186,68 @@ class LabelledRows:
         return table
 
     def _make(self, name: str, k: int) -> None:
+        space = self._space()
         if name == "GGC":
-            self._embed()
-        elif name != "sharp":
+            self._run("smooth", Embedded(space, embedded_depths(self.depth)))
+        elif name == "sharp" and isinstance(space, LabelSpace):
+            self._run("smooth", Sharpened(space, sharpened_depths(self.depth)))
+        elif name == "sharp":
+            self._end = None  # from the start, for every hop is sharpened on its way
+            self._smooth(space, self.depth)
+        elif name == "smooth":
             # beyond a few powers, all of them will be asked for
-            self._hop(name, k if k <= SHORT else self.depth)
-        elif self.in_label_space:
-            self._sharpen()
+            self._smooth(space, SHORT if k <= SHORT else self.depth)
         else:
-            self._ends.pop("smooth", None)  # from the start, for every hop is sharpened on its way
-            self._hop("smooth", self.depth)
+            self._run(name, Powers(name, self.operators[name].on(None), space, SHORT))
 
-    def _start(self) -> Any:
+    def _smooth(self, space: Space, n_hops: int) -> None:
+        """Give the rows of the first powers, in memory going on from those that are there."""
+        smooth = self.operators["smooth"]
+        sharpened = sharpened_depths(self.depth) if isinstance(space, FeatureSpace) else ()
+        if not isinstance(self.execution, InMemory):
+            # columns of all nodes are too many to keep until somebody asks for more
+            reached = tuple(k for k in sharpened if k <= n_hops)
+            self._run("smooth", Powers("smooth", smooth.on(None), space, n_hops, reached))
+            return
+        if self._end is None:
+            self._end = dense(space.start(self._columns())), 0, SharpenedRows(sharpened)
+        (V, done, sums), self._end = self._end, None
+        for k, (before, after) in enumerate(hops(smooth, V, n_hops - done), start=done + 1):
+            if isinstance(space, FeatureSpace) and sharpened:
+                sums.add(smooth.filters.N_hat, before, space.nodes)
+            self._tables["smooth", k], V = self._laid(space.seen(after)), after
+        self._tables.update(zip([("sharp", k) for k in sharpened], sums.found, strict=False))
+        # nobody goes on from the last power, and columns of all nodes are too many to keep for nothing
+        if n_hops < max(self.depth, SHORT):
+            self._end = V, n_hops, sums
+
+    def _run(self, operator: str, task: Any) -> None:
+        """Run a task and keep what it gives, one table below the other."""
+        filters = self.operators[operator].filters
+        found = self.execution.run(task, self._columns(), lambda k: filters)
+        for term, table in zip(task.terms, np.split(found, len(task.terms)), strict=True):
+            self._tables[term] = self._laid(table)
+
+    def _laid(self, table: np.ndarray) -> np.ndarray:
+        """Give a row to each node; what is in a file stays there."""
         if not self.in_label_space:
-            return self.X
+            return table
+        return table.T if isinstance(table, np.memmap) else np.ascontiguousarray(table.T)
+
+    def _space(self) -> Space:
+        if self.in_label_space:
+            return LabelSpace(self._sent())
+        # the columns come with the task
+        return FeatureSpace(replace(self.features, X=None), self.nodes)
+
+    def _sent(self) -> Features:
+        return self.features.shared(self.execution)
+
+    def _columns(self) -> Any:
+        return self._picks() if self.in_label_space else self.X
+
+    def _picks(self) -> csr_array:
+        """Give the columns that pick the nodes."""
         ones = np.ones(len(self.nodes), self.X.dtype)
         shape = (self.X.shape[0], len(self.nodes))
         return csr_array((ones, (self.nodes, np.arange(len(self.nodes)))), shape=shape)
-
-    def _hop(self, operator: str, n_hops: int) -> None:
-        """Give the rows of the first powers, going on from those that are there."""
-        V, done = self._ends.get(operator, (None, 0))
-        V, spare = (_dense(self._start()) if V is None else V), None
-        for k in range(done + 1, n_hops + 1):
-            if operator == "smooth" and not self.in_label_space and self.depth >= GGCM_DEPTHS[0]:
-                self._sharpen_rows(V, k)
-            after = (
-                self.operators[operator](V, out=spare)
-                if operator == "smooth"
-                else self.operators[operator](V)
-            )
-            # two arrays by turns: new ones cost about as much as the hop; the features stay
-            V, spare = after, V if k > 1 else None
-            self._tables[operator, k] = self._seen(V)
-        # nobody goes on from the last power, and columns of all nodes are too many to keep for nothing
-        last = max(self.depth, SHORT) if operator == "smooth" else SHORT
-        self._ends[operator] = (V if n_hops < last else None), n_hops
-
-    def _seen(self, V: Any) -> np.ndarray:
-        if self.in_label_space:
-            return np.ascontiguousarray(self.spread(V).T)
-        return _dense(V[self.nodes])
-
-    def _sharpen(self) -> None:
-        r"""Give the rows of :math:`\sum_{t \le K} \gamma_t \hat N T^{t-1} X` for all K, in label space."""
-        V = self.operators["sharp"](self._start())
-        total = np.zeros_like(V)
-        wanted = [k for k in GGCM_DEPTHS if k <= self.depth]
-        spare = np.empty_like(V)
-        for t in range(1, wanted[-1] + 1):
-            gathered = Mixture(keep=sharpening(t))
-            V, spare = self.operators["smooth"](V, out=spare, gathered=gathered, total=total), V
-            if t in wanted:
-                self._tables["sharp", t] = self._seen(total)
-
-    def _sharpen_rows(self, V: np.ndarray, t: int) -> None:
-        """Go one step further in the same sums, at the nodes alone, on the way of the features' powers."""
-        if t == 1:
-            self._sharpened = 0.0
-        step = complement_rows(self._negatives, V, self.nodes)
-        self._sharpened = self._sharpened + sharpening(t) * step
-        if t in GGCM_DEPTHS:
-            self._tables["sharp", t] = self._sharpened.copy()
-
-    def _embed(self) -> None:
-        """Give the rows of GGC at all its depths: one run of the features, or one of the nodes for each."""
-        depths = [k for k in GGC_DEPTHS if k <= self.depth]
-        embedder = GGC(depth=depths[-1])
-        filters = embedder._filters(self.A, self.X.dtype)
-        if self.in_label_space:
-            for k in depths:
-                self._tables["GGC", k] = self._seen(GGC(depth=k)._adjoint(self._start(), filters))
-            return
-        for k, state in enumerate(embedder._scales(self.X, filters), start=1):
-            if k in depths:
-                self._tables["GGC", k] = state.U[self.nodes]
-
-
-def _dense(V: Any) -> np.ndarray:
-    return V.toarray() if issparse(V) else np.asarray(V)

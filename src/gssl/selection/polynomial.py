@@ -1,17 +1,21 @@
 """An average of linear models on filtered features is one model: a polynomial with matrix coefficients."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.methods import GGC
-from gssl.operators import multiply
-from gssl.selection.filters import GGC_DEPTHS, GGCM_DEPTHS, SHORT, Filter, operators, sharpening
+from gssl.selection.features import Features
+from gssl.selection.filters import GGC_DEPTHS, GGCM_DEPTHS, SHORT, Filter, sharpening
+from gssl.selection.graph_operators import operators
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.predictor import predictor
 from gssl.selection.trial import Chosen, Labels
+
+# bytes of products with X that wait to be added up
+ROOM = 1 << 30
 
 
 def terms(depth: int) -> list[tuple[str, int]]:
@@ -88,18 +92,25 @@ def _terms_of(filter_: Filter, theta: np.ndarray) -> Iterator[tuple[tuple[str, i
 
 
 def polynomial_scores(
-    M: np.ndarray, X: Any, A: csr_array, depth: int, apply: dict[str, Any] | None = None
+    M: np.ndarray,
+    X: Any,
+    A: csr_array,
+    depth: int,
+    apply: dict[str, Any] | None = None,
+    room: int = ROOM,
 ) -> np.ndarray:
     r"""Score all nodes of a graph by Horner's rule: :math:`X M_0 + T (X M_1 + T (X M_2 + \dots))`.
 
     Parameters
     ----------
     M : ndarray of shape (t, d, c)
-    X : ndarray or csr_array of shape (n, d)
+    X : ndarray, csr_array or Features of shape (n, d)
     A : csr_array of shape (n, n)
     depth : int
     apply : dict, optional
         The operators on A, if they are there.
+    room : int, default=2**30
+        Bytes that products with X may take before they are added up.
 
     Returns
     -------
@@ -114,43 +125,69 @@ def polynomial_scores(
     array([[6.],
            [5.]])
     """
-    used = np.flatnonzero(M.any(axis=(1, 2)))
+    features = X if isinstance(X, Features) else Features(X)
     scores = np.zeros((X.shape[0], M.shape[2]), X.dtype)
-    if not len(used):
-        return scores
-    # all terms side by side: X is read once
-    wide = multiply(X, np.ascontiguousarray(np.hstack(list(M[used])).astype(X.dtype)))
-    parts = dict(zip(used.tolist(), np.hsplit(wide, len(used)), strict=True))
-    named = terms(depth)
-    by_power = {named[i]: np.ascontiguousarray(part) for i, part in parts.items()}
+    places = {term: i for i, term in enumerate(terms(depth)) if M[i].any()}
+    products = _Products(features, {term: M[i] for term, i in places.items()}, room)
     apply = operators(A, X.dtype) if apply is None else apply
     for operator in ("smooth", "hop", "high"):
-        highest = max((power for name, power in by_power if name == operator), default=-1)
-        scores += _horner(apply[operator], [by_power.get((operator, k)) for k in range(highest + 1)], scores)
-    if any(name == "sharp" for name, _ in by_power):
-        scores += apply["sharp"](_horner(apply["smooth"], _sharpened(by_power), scores))
-    for name, k in by_power:
+        highest = max((power for name, power in places if name == operator), default=-1)
+        parts = (products.take((operator, k)) for k in range(highest, -1, -1))
+        scores += _horner(apply[operator], parts, scores)
+    if any(name == "sharp" for name, _ in places):
+        scores += apply["sharp"](_horner(apply["smooth"], _sharpened(products), scores))
+    filters = apply["smooth"].filters
+    for name, k in places:
         if name == "GGC":
-            embedder = GGC(depth=k)
-            scores += embedder._apply(by_power[name, k], embedder._filters(A, X.dtype))
+            scores += GGC(depth=k)._apply(products.take((name, k)), lambda _: filters)
     return scores
 
 
-def _sharpened(by_power: dict[tuple[str, int], np.ndarray]) -> list[np.ndarray | None]:
+class _Products:
+    """The products XM_k, as many at a time as there is room for, in the order in which they are needed."""
+
+    def __init__(
+        self, features: Features, coefficients: dict[tuple[str, int], np.ndarray], room: int
+    ) -> None:
+        self._features, self._coefficients = features, coefficients
+        order = ("smooth", "hop", "high", "sharp", "GGC")
+        self._order = sorted(coefficients, key=lambda term: (order.index(term[0]), -term[1]))
+        width = max((M.shape[1] for M in coefficients.values()), default=1)
+        self._at_once = max(1, room // max(1, features.shape[0] * width * features.dtype.itemsize))
+        self._ready: dict[tuple[str, int], np.ndarray] = {}
+
+    @property
+    def highest_sharp(self) -> int:
+        """The greatest depth of GGCM."""
+        return max(depth for name, depth in self._coefficients if name == "sharp")
+
+    def take(self, term: tuple[str, int]) -> np.ndarray | None:
+        """Give a product, once; None where there is no such term."""
+        if term not in self._coefficients:
+            return None
+        if term not in self._ready:
+            first = self._order.index(term)
+            batch = self._order[first : first + self._at_once]
+            # side by side: X is read once
+            wide = self._features.times(np.hstack([self._coefficients[term] for term in batch]))
+            self._ready = dict(zip(batch, np.hsplit(wide, len(batch)), strict=True))
+        return np.ascontiguousarray(self._ready.pop(term))
+
+
+def _sharpened(products: _Products) -> Iterator[np.ndarray]:
     """Give what powers of the smoothing operator are multiplied with before they are sharpened."""
-    parts = {depth: part for (name, depth), part in by_power.items() if name == "sharp"}
-    return [
-        np.asarray(sharpening(t) * sum(part for depth, part in parts.items() if depth >= t))
-        for t in range(1, max(parts) + 1)
-    ]
+    total: Any = 0.0
+    for t in range(products.highest_sharp, 0, -1):
+        part = products.take(("sharp", t))
+        total = total if part is None else total + part
+        yield np.asarray(sharpening(t) * total)
 
 
-def _horner(apply: Any, parts: list[np.ndarray | None], like: np.ndarray) -> np.ndarray:
-    total = np.zeros_like(like)
-    for k in range(len(parts) - 1, -1, -1):
-        part = parts[k]
+def _horner(apply: Any, parts: Iterable[np.ndarray | None], like: np.ndarray) -> np.ndarray:
+    """Add up parts of the powers, the highest first."""
+    total: np.ndarray | None = None
+    for part in parts:
+        total = np.zeros_like(like) if total is None else apply(total)
         if part is not None:
             total = total + part
-        if k:
-            total = apply(total)
-    return total
+    return np.zeros_like(like) if total is None else total

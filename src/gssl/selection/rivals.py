@@ -16,6 +16,7 @@ from gssl.methods import OGC, LabelSpreading
 from gssl.methods._classifier import GraphClassifier
 from gssl.methods._feature_scale import FeatureSizeError
 from gssl.methods._labels import UNLABELLED
+from gssl.selection.fit_options import PLAIN, FitOptions
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leaderboard import Entry
 from gssl.selection.spreading import Hidden, hidden_entry, judge_spreading
@@ -43,7 +44,13 @@ class Rival:
 
 
 def judge_rivals(
-    rows: LabelledRows, X: Any, codes: np.ndarray, ours: np.ndarray, weigh: Weigh, deadline: float
+    rows: LabelledRows,
+    X: Any,
+    codes: np.ndarray,
+    ours: np.ndarray,
+    weigh: Weigh,
+    deadline: float,
+    options: FitOptions = PLAIN,
 ) -> list[Rival]:
     """Judge label spreading on five folds of labels, and OGC on one of them, until time is up.
 
@@ -61,6 +68,8 @@ def judge_rivals(
         From class codes to labels that know how much they count.
     deadline : float
         As :func:`time.perf_counter` counts.
+    options : FitOptions, optional
+        Of each fit.
 
     Returns
     -------
@@ -82,13 +91,14 @@ def judge_rivals(
         return found
     if perf_counter() <= deadline:
         spreading = LabelSpreading()
-        judged = judge_spreading(spreading.alpha, rows.operators["hop"], codes, weigh, rows.X.dtype)
+        hop = rows.operators["hop"]
+        judged = judge_spreading(spreading.alpha, hop, codes, weigh, rows.X.dtype, rows.execution)
         found += [Rival(spreading, *judged)] if judged is not None else []
     fold = label_folds(codes, FOLDS, random_state=0)[0]
     # on a few labels, or where few of ours are wrong, not even one without a mistake would be clearly better
     could_win = _is_clear(compare_hits(np.ones(len(fold), dtype=bool), ours[fold]))
     if X is not None and could_win and perf_counter() <= deadline:
-        found += _judge_ogc(X, rows.A, codes, fold, weigh)
+        found += _judge_ogc((X, rows.A), codes, fold, weigh, options)
     return found
 
 
@@ -120,7 +130,9 @@ def clear_winner(
     return max(clear, key=lambda pair: pair[1].difference - _CLEAR * pair[1].standard_error, default=None)
 
 
-def hide_from_ogc(X: Any, A: csr_array, codes: np.ndarray, folds: Sequence[np.ndarray]) -> Hidden:
+def hide_from_ogc(
+    X: Any, A: csr_array, codes: np.ndarray, folds: Sequence[np.ndarray], options: FitOptions = PLAIN
+) -> Hidden:
     """Say what OGC thinks of labels that were hidden from it: one fit for each fold.
 
     Parameters
@@ -130,6 +142,8 @@ def hide_from_ogc(X: Any, A: csr_array, codes: np.ndarray, folds: Sequence[np.nd
     codes : int ndarray of shape (n,)
     folds : sequence of int ndarray
         Nodes whose labels are hidden together.
+    options : FitOptions, optional
+        Of each fit.
 
     Returns
     -------
@@ -145,23 +159,26 @@ def hide_from_ogc(X: Any, A: csr_array, codes: np.ndarray, folds: Sequence[np.nd
     ([0, 3], [0, 1])
     """
     said = []
-    for fold in folds:
+    for k, fold in enumerate(folds):
         shown = codes.copy()
         shown[fold] = UNLABELLED
         with warnings.catch_warnings():
             # what is odd about the graph is told by the fit that asks
             warnings.simplefilter("ignore", GraphWarning)
-            fitted = OGC(random_state=0).fit(X, shown, adjacency=A)
+            told = options.inside(f"ogc-{k + 1}-of-{len(folds)}")
+            fitted = OGC(random_state=0).fit(X, shown, adjacency=A, **told)
         said.append(fitted.label_distributions_[fold].astype(np.float64))
     nodes = np.concatenate(folds)
     order = np.argsort(nodes)
     return nodes[order], np.concatenate(said)[order]
 
 
-def _judge_ogc(X: Any, A: csr_array, codes: np.ndarray, fold: np.ndarray, weigh: Weigh) -> list[Rival]:
+def _judge_ogc(
+    inputs: tuple[Any, csr_array], codes: np.ndarray, fold: np.ndarray, weigh: Weigh, options: FitOptions
+) -> list[Rival]:
     start = perf_counter()
     try:
-        hidden = hide_from_ogc(X, A, codes, [fold])
+        hidden = hide_from_ogc(*inputs, codes, [fold], options)
     except FeatureSizeError:
         # an average may still predict
         return []

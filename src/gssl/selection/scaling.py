@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.preprocessing import normalize
 
+from gssl.methods._inputs import FitInputs
 from gssl.operators import small_algebra
+from gssl.selection.features import Features
 from gssl.selection.filters import candidate_filters
+from gssl.selection.graph_operators import operators
 from gssl.selection.labelled_rows import KnownTables, LabelledRows
 from gssl.selection.search import SCREEN, try_filter
 from gssl.selection.trial import NEAR, Labels, score_error, stratified_part
@@ -19,30 +19,8 @@ from gssl.selection.trial import NEAR, Labels, score_error, stratified_part
 SCALING_DEPTH = 2
 
 
-def unit_rows(X: Any) -> Any:
-    """Scale rows to length one; a row of zeros stays.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-
-    Returns
-    -------
-    ndarray or csr_array of shape (n, d)
-
-    Examples
-    --------
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
-    # by the largest entry first, for squares may leave the range of the type
-    return normalize(normalize(X, norm="max"), norm="l2")
-
-
 def choose_scaling(
-    X: Any,
-    A: csr_array,
+    inputs: FitInputs,
     nodes: np.ndarray,
     labels: Labels,
     depth: int,
@@ -53,8 +31,8 @@ def choose_scaling(
 
     Parameters
     ----------
-    X : ndarray or csr_array of shape (n, d)
-    A : csr_array of shape (n, n)
+    inputs : FitInputs
+        Features, graph, and how hops run.
     nodes : int ndarray of shape (m,)
         The labelled nodes.
     labels : Labels
@@ -74,17 +52,20 @@ def choose_scaling(
 
     Examples
     --------
+    >>> from scipy.sparse import csr_array
+    >>> from gssl.methods._execution import InMemory
     >>> X = np.repeat(np.eye(2), 4, axis=0)
-    >>> unit, rows, lost = choose_scaling(
-    ...     X, csr_array((8, 8)), np.arange(8), Labels(X, np.ones(8)), depth=2
-    ... )
+    >>> inputs, labels = FitInputs(X, csr_array((8, 8)), InMemory()), Labels(X, np.ones(8))
+    >>> unit, rows, lost = choose_scaling(inputs, np.arange(8), labels, depth=2)
     >>> unit, list(lost)
     (True, [False])
     """
-    scaled = LabelledRows(unit_rows(X), A, nodes, depth, known=known.get(True))
+    X, A, execution = inputs.X, inputs.A, inputs.execution
+    apply = operators(A, X.dtype)
+    scaled = LabelledRows(Features.unit(X), A, nodes, depth, apply, known.get(True), execution)
     if perf_counter() > deadline:
         return True, scaled, {}
-    given = LabelledRows(X, A, nodes, depth, scaled.operators, known.get(False))
+    given = LabelledRows(X, A, nodes, depth, apply, known.get(False), execution)
     part = stratified_part(labels.Y, SCREEN)
     filters = candidate_filters(SCALING_DEPTH)[: SCALING_DEPTH + 1]
     with small_algebra():

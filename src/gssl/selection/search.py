@@ -132,9 +132,8 @@ def try_clustered(rows: LabelledRows, filter_: Filter, labels: Labels) -> Trial:
     """
     start = perf_counter()
     U = rows.rows(filter_)
-    G = rows.filtered(_shortened(filter_), rows.gathered(U.T))
+    K = rows.metric(_shortened(filter_), U)
     roots = np.sqrt(labels.weights)
-    K = (G.T @ G).astype(np.float64, copy=False)
     return _judge(spectrum(roots[:, None] * K * roots), filter_, labels, start, K)
 
 

@@ -1,19 +1,23 @@
 """Label spreading judged on hidden labels."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from gssl.evaluation.held_out import label_folds
 from gssl.methods._base import iterate, last
-from gssl.methods._distributions import one_hot, rows_to_distributions
+from gssl.methods._distributions import rows_to_distributions
+from gssl.methods._execution import IN_MEMORY, Execution
 from gssl.methods._labels import UNLABELLED
+from gssl.operators import dense
+from gssl.selection.graph_operators import GraphOperator
 from gssl.selection.leaderboard import Entry
 from gssl.selection.trial import Labels, score_error
 
-Hop = Callable[[np.ndarray], np.ndarray]
 # nodes whose labels were hidden, and what was said about them
 Hidden: TypeAlias = tuple[np.ndarray, np.ndarray]
 # the part of the fixed point that may be missing, and the fewest and most steps towards it: few would not
@@ -26,22 +30,25 @@ _COLUMNS = 32
 
 def judge_spreading(
     alpha: float,
-    hop: Hop,
+    hop: GraphOperator,
     codes: np.ndarray,
     weigh: Callable[[np.ndarray], Labels],
     dtype: Any = np.float64,
+    execution: Execution = IN_MEMORY,
 ) -> tuple[Entry, Hidden] | None:
     """Judge label spreading on hidden labels, if any class has two; None if not.
 
     Parameters
     ----------
     alpha : float
-    hop : callable
+    hop : GraphOperator
     codes : int ndarray of shape (n,)
     weigh : callable
         From class codes to labels that know how much they count.
     dtype : dtype, default=float64
         The precision of the hops.
+    execution : Execution, optional
+        How they run.
 
     Returns
     -------
@@ -50,15 +57,17 @@ def judge_spreading(
 
     Examples
     --------
-    >>> A, codes = np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4)) / 3, np.array([0, 0, 0, -1, 1, 1, 1, -1])
-    >>> weigh = lambda codes: Labels(one_hot(codes, 2, float), np.ones(len(codes)))
-    >>> judge_spreading(0.9, lambda F: A @ F, codes, weigh)[0].score
+    >>> A, codes = np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4)), np.array([0, 0, 0, -1, 1, 1, 1, -1])
+    >>> from gssl.selection.graph_operators import operators
+    >>> hop = operators(csr_array(A), np.float64)["hop"]
+    >>> weigh = lambda codes: Labels(np.eye(2)[codes], np.ones(len(codes)))
+    >>> judge_spreading(0.9, hop, codes, weigh)[0].score
     1.0
     """
     start = perf_counter()
     if np.bincount(codes[codes != UNLABELLED]).max() < 2:
         return None
-    hidden = spread_hidden(hop, codes, alpha, dtype=dtype)
+    hidden = spread_hidden(hop, codes, alpha, dtype=dtype, execution=execution)
     return hidden_entry("LabelSpreading", f"alpha={alpha}", hidden, codes, weigh, start), hidden
 
 
@@ -75,7 +84,7 @@ def hidden_entry(
     Examples
     --------
     >>> hidden = np.arange(2), np.array([[1.0, 0.0], [0.5, 0.5]])
-    >>> weigh = lambda codes: Labels(one_hot(codes, 2, float), np.ones(len(codes)))
+    >>> weigh = lambda codes: Labels(np.eye(2)[codes], np.ones(len(codes)))
     >>> entry = hidden_entry("OGC", "", hidden, np.array([0, 1]), weigh, perf_counter())
     >>> entry.score, entry.squared_error
     (0.5, 0.25)
@@ -95,12 +104,13 @@ def hidden_entry(
 
 
 def spread_hidden(
-    hop: Hop,
+    hop: GraphOperator,
     codes: np.ndarray,
     alpha: float = 0.9,
     n_folds: int = 5,
     steps: int | None = None,
     dtype: Any = np.float64,
+    execution: Execution = IN_MEMORY,
 ) -> Hidden:
     r"""Say what label spreading thinks of labels that were hidden from it, each of them once.
 
@@ -111,7 +121,7 @@ def spread_hidden(
 
     Parameters
     ----------
-    hop : callable
+    hop : GraphOperator
         Multiplies columns by :math:`D^{-1/2} A D^{-1/2}`.
     codes : int ndarray of shape (n,)
         Class codes, −1 where unlabelled; some class has two labels.
@@ -120,6 +130,8 @@ def spread_hidden(
     steps : int, optional
         So many that 1 % is missing if None, but 32 to 1000.
     dtype : dtype, default=float64
+    execution : Execution, optional
+        How the hops run.
 
     Returns
     -------
@@ -129,8 +141,9 @@ def spread_hidden(
 
     Examples
     --------
-    >>> A = np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4)) / 3
-    >>> nodes, P = spread_hidden(lambda F: A @ F, np.array([0, 0, 0, -1, 1, 1, 1, -1]))
+    >>> from gssl.selection.graph_operators import operators
+    >>> hop = operators(csr_array(np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4))), np.float64)["hop"]
+    >>> nodes, P = spread_hidden(hop, np.array([0, 0, 0, -1, 1, 1, 1, -1]))
     >>> nodes.tolist(), P.argmax(axis=1).tolist()
     ([0, 1, 2, 4, 5, 6], [0, 0, 0, 1, 1, 1])
     """
@@ -138,28 +151,43 @@ def spread_hidden(
     folds = label_folds(codes, n_folds, random_state=0)
     if steps is None:
         steps = int(np.clip(np.ceil(np.log(_MISSING) / np.log(alpha)), _FEWEST, _MOST))
-    ks = range(steps)
     labelled = np.flatnonzero(codes != UNLABELLED)
+    task = _SpreadTask(hop.on(None), alpha, steps, labelled)
     said = []
     together = max(1, _COLUMNS // n_classes)
     for first in range(0, len(folds), together):
         group = folds[first : first + together]
-        Y = np.zeros((len(codes), len(group), n_classes), dtype)
-        for k, hidden in enumerate(group):
-            shown = np.setdiff1d(labelled, hidden)
-            Y[shown, k] = (1.0 - alpha) * one_hot(codes[shown], n_classes, Y.dtype)
-        F = _spread(hop, Y.reshape(len(codes), -1), alpha, ks).reshape(Y.shape)
-        said += [F[hidden, k] for k, hidden in enumerate(group)]
+        shown = [np.setdiff1d(labelled, hidden) for hidden in group]
+        places = [k * n_classes + codes[nodes] for k, nodes in enumerate(shown)]
+        values = np.full(sum(map(len, shown)), 1.0 - alpha, dtype)
+        shape = len(codes), len(group) * n_classes
+        Y = csr_array((values, (np.concatenate(shown), np.concatenate(places))), shape=shape)
+        F = execution.run(task, Y, lambda k: hop.filters).reshape(len(labelled), len(group), n_classes)
+        said += [F[np.searchsorted(labelled, hidden), k] for k, hidden in enumerate(group)]
     nodes = np.concatenate(folds)
     order = np.argsort(nodes)
     return nodes[order], rows_to_distributions(np.concatenate(said)[order].astype(np.float64))
 
 
-def _spread(hop: Hop, Y: np.ndarray, alpha: float, ks: range) -> np.ndarray:
+@dataclass(frozen=True, eq=False)
+class _SpreadTask:
+    """Spread some columns, and give the rows of some nodes."""
+
+    hop: GraphOperator
+    alpha: float
+    steps: int
+    nodes: np.ndarray
+
+    def __call__(self, Y: Any, filters: Any, _: slice) -> np.ndarray:
+        F = _spread(self.hop.on(filters(1)), dense(Y), self.alpha, self.steps)
+        return np.asarray(F[self.nodes])
+
+
+def _spread(hop: GraphOperator, Y: np.ndarray, alpha: float, steps: int) -> np.ndarray:
     def step(F: np.ndarray, _: int) -> np.ndarray:
         F = hop(F)
         F *= alpha
         F += Y
         return F
 
-    return last(iterate(step, Y, ks))
+    return last(iterate(step, Y, range(steps)))

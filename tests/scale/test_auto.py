@@ -1,0 +1,389 @@
+"""AutoClassifier within a budget, on a cluster and after a stop: the same models, the same predictions."""
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.sparse import csr_array
+
+import gssl
+from gssl.cli.app import app
+from gssl.graph import GraphWarning
+from gssl.scale import local
+from gssl.scale.local import LocalExecution
+from gssl.selection import fit_options, labelled_rows, rivals
+
+pytestmark = pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
+
+
+def fit(X, y, A, depth=4, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphWarning)
+        return gssl.AutoClassifier(depth=depth).fit(X, y, adjacency=A, **options)
+
+
+def assert_same(found, plain, atol=1e-4):
+    """The same models were tried and chosen, with the same scores, and they say the same."""
+    tables = [[(e.model, e.settings, e.chosen) for e in model.leaderboard_] for model in (found, plain)]
+    assert tables[0] == tables[1]
+    scores = [[e.score for e in model.leaderboard_] for model in (found, plain)]
+    np.testing.assert_allclose(scores[0], scores[1], atol=1e-12)
+    assert found.explain_ == plain.explain_
+    assert found.n_iter_ == plain.n_iter_
+    assert (found.transduction_ == plain.transduction_).all()
+    np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=atol)
+    np.testing.assert_allclose(found._leave_one_out, plain._leave_one_out, atol=1e-3)
+
+
+@pytest.fixture
+def widths(monkeypatch):
+    """Cut columns into slabs of a width."""
+
+    def cut(width):
+        monkeypatch.setattr(
+            fit_options, "choose_execution", lambda *_, **__: LocalExecution("1GB", width=width)
+        )
+
+    return cut
+
+
+@pytest.fixture(params=[True, False], ids=["label space", "feature space"])
+def space(request, monkeypatch):
+    """Take either way to the labelled rows."""
+    monkeypatch.setattr(labelled_rows, "label_space_pays", lambda *_: request.param)
+
+
+@pytest.mark.usefixtures("space")
+@pytest.mark.parametrize(("width", "kind"), [(1, "dense"), (7, "sparse"), (16, "double")])
+def test_no_width_of_slabs_changes_anything(blocks, widths, width, kind):
+    X, y, A = blocks
+    X = {"dense": X, "sparse": csr_array(X), "double": X.astype(np.float64)}[kind]
+    plain = fit(X, y, A)
+    widths(width)
+    assert_same(fit(X, y, A), plain)
+
+
+@pytest.mark.usefixtures("space")
+def test_every_depth_and_weighted_links(blocks, widths):
+    X, y, A = blocks
+    A = A.astype(np.float64)
+    weights = np.random.default_rng(0).uniform(1e-3, 3.0, A.nnz)
+    A = csr_array((weights, A.indices, A.indptr), shape=A.shape)
+    A = (A + A.T) / 2
+    plain = fit(X, y, A, depth=16)
+    assert {"GGCM", "GGC", "heat", "lazy", "high-pass"} <= {entry.model for entry in plain.leaderboard_}
+    widths(5)
+    assert_same(fit(X, y, A, depth=16), plain)
+
+
+@pytest.mark.parametrize("budget", ["60kB", "200kB", "1GB"])
+def test_a_budget_changes_nothing(blocks, budget):
+    X, y, A = blocks
+    assert_same(fit(X, y, A, memory_budget=budget), fit(X, y, A))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_features_and_graph_may_stay_in_files(blocks, tmp_path, order):
+    X, y, A = blocks
+    files = {"X": np.asarray(X, order=order), "data": A.data, "indices": A.indices, "indptr": A.indptr}
+    for name, array in files.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in files}
+    graph = csr_array((mapped["data"], mapped["indices"], mapped["indptr"]), shape=A.shape)
+    found = fit(mapped["X"], y, graph, memory_budget="100kB")
+    assert_same(found, fit(X, y, A))
+    again = found.predict_proba(mapped["X"], adjacency=graph)
+    np.testing.assert_allclose(again, found.label_distributions_, atol=1e-5)
+
+
+def test_many_labels_are_screened_and_taught_alike(blocks, monkeypatch):
+    monkeypatch.setattr("gssl.selection.search.SCREEN", 20)
+    monkeypatch.setattr("gssl.selection.trial.TAUGHT", 15)
+    X, _, A = blocks
+    y = np.where(np.arange(300) % 2, np.argmax(X[:, :5], axis=1), -1)
+    assert_same(fit(X, y, A, memory_budget="100kB"), fit(X, y, A))
+
+
+def test_without_features(blocks):
+    _, y, A = blocks
+    plain = fit(None, y, A)
+    assert "no features" in plain.explain_
+    assert_same(fit(None, y, A, memory_budget="300kB"), plain)
+
+
+@pytest.mark.parametrize("winner", ["OGC", "LabelSpreading"])
+def test_a_rival_that_wins_predicts_within_the_budget_too(blocks, monkeypatch, winner):
+    judge = rivals.judge_rivals
+    monkeypatch.setattr(
+        "gssl.selection.auto.judge_rivals", lambda *a: [r for r in judge(*a) if r.entry.model == winner]
+    )
+    monkeypatch.setattr(rivals, "_CLEAR", -100.0)
+    X, _, A = blocks
+    y = np.where(np.arange(300) % 3 == 0, np.random.default_rng(0).integers(3, size=300), -1)
+    plain = fit(X, y, A)
+    assert [entry.model for entry in plain.leaderboard_ if entry.chosen] == [winner]
+    assert_same(fit(X, y, A, memory_budget="200kB"), plain)
+
+
+def test_other_labels_after_a_fit_within_a_budget(blocks, tmp_path):
+    X, y, A = blocks
+    more = np.array(y)
+    more[:30] = np.arange(30) % 5
+    found = fit(X, y, A, memory_budget="100kB", resume=tmp_path)
+    plain = fit(X, more, A)
+    assert_same(found.update_labels(more), plain, atol=1e-3)
+
+
+def test_a_fit_within_a_budget_is_saved_like_any_other(blocks, tmp_path):
+    X, y, A = blocks
+    found = fit(X, y, A, memory_budget="100kB")
+    gssl.save(found, tmp_path / "m.gssl")
+    loaded = gssl.load(tmp_path / "m.gssl")
+    assert loaded.leaderboard_ == found.leaderboard_
+    P = loaded.predict_proba(X, adjacency=A)
+    np.testing.assert_array_equal(P, found.predict_proba(X, adjacency=A))
+    np.testing.assert_allclose(P, found.label_distributions_, atol=1e-5)
+
+
+def test_calibration_passes_the_options_on(blocks, tmp_path):
+    X, y, A = blocks
+    plain = gssl.CalibratedClassifier(gssl.AutoClassifier(depth=4)).fit(X, y, adjacency=A)
+    found = gssl.CalibratedClassifier(gssl.AutoClassifier(depth=4))
+    found.fit(X, y, adjacency=A, memory_budget="100kB", resume=tmp_path)
+    assert (tmp_path / "run.json").exists()
+    assert_same(found.classifier_, plain.classifier_)
+    np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=1e-3)
+    y = np.array(y)
+    y[:10] = np.arange(10) % 5
+    plain.update_labels(y)
+    np.testing.assert_allclose(
+        found.update_labels(y).label_distributions_, plain.label_distributions_, atol=1e-3
+    )
+
+
+def test_no_array_of_all_nodes_and_features_is_made(tmp_path, monkeypatch):
+    monkeypatch.setattr("gssl.scale.columns._BLOCK_BYTES", 1 << 18)  # a file as small as this is one block
+    n, d, budget = 6000, 512, 3_000_000
+    data = gssl.datasets.make_block_graph(n, 4 * n, d, 4, features="dense", random_state=0)
+    y = data.mask_labels("default")
+    np.save(tmp_path / "X.npy", np.asarray(data.features, dtype=np.float32))
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    fit(X[:50], y[:50] * 0 + np.arange(50) % 2, np.ones((50, 50)), depth=2)  # what is loaded stays
+    tracemalloc.start()
+    try:
+        fit(X, y, data.adjacency, memory_budget=budget)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert X.nbytes > 4 * budget
+    assert peak < 3 * budget
+
+
+class _StoppedError(Exception):
+    pass
+
+
+@pytest.fixture
+def stopping(monkeypatch):
+    """Stop a fit after so many files that it has written."""
+    write = local.RunFolder.write
+
+    def stop_after(count):
+        left = [count]
+
+        def write_until(self, *arguments):
+            left[0] -= 1
+            if left[0] < 0:
+                raise _StoppedError
+            return write(self, *arguments)
+
+        monkeypatch.setattr(local.RunFolder, "write", write_until)
+
+    return stop_after
+
+
+@pytest.mark.parametrize("stop", [0, 3, 21])
+def test_it_goes_on_after_any_file(blocks, tmp_path, stopping, stop):
+    X, y, A = blocks
+    expected = fit(X, y, A, memory_budget="60kB")
+    stopping(stop)
+    with pytest.raises(_StoppedError):
+        fit(X, y, A, memory_budget="60kB", resume=tmp_path)
+    stopping(10**9)
+    again = fit(X, y, A, memory_budget="60kB", resume=tmp_path)
+    assert_same(again, expected)
+    assert np.array_equal(again.label_distributions_, expected.label_distributions_)
+
+
+def test_a_finished_run_is_not_done_again(blocks, tmp_path, monkeypatch):
+    X, y, A = blocks
+    first = fit(X, y, A, memory_budget="100kB", resume=tmp_path)
+    monkeypatch.setattr("gssl.selection.passes.Powers.__call__", None)
+    again = fit(X, y, A, memory_budget="100kB", resume=tmp_path)
+    assert np.array_equal(again.label_distributions_, first.label_distributions_)
+
+
+def test_other_labels_do_not_take_up_what_was_done(blocks, tmp_path):
+    X, y, A = blocks
+    fit(X, y, A, memory_budget="100kB", resume=tmp_path)
+    changed = np.array(y)
+    changed[np.flatnonzero(changed == -1)[0]] = 0
+    with pytest.raises(ValueError, match="other features, graph, labels or parameters"):
+        fit(X, changed, A, memory_budget="100kB", resume=tmp_path)
+
+
+def test_what_cannot_be_is_one_sentence(blocks, tmp_path):
+    X, y, A = blocks
+    with pytest.raises(ValueError, match=r"resume repeats what was done: give either\.$"):
+        gssl.AutoClassifier(time_budget=9.0).fit(X, y, adjacency=A, resume=tmp_path)
+    with pytest.raises(ValueError, match=r"budget of 10.0 kB is too small: a column needs \d+\.\d kB"):
+        fit(X, y, A, memory_budget="10kB")
+
+
+@pytest.mark.parametrize("method", [gssl.LabelPropagation(), gssl.LabelSpreading(alpha=0.99)])
+@pytest.mark.parametrize("budget", [None, "300kB"])
+def test_spreading_labels_goes_on_after_any_file(blocks, tmp_path, stopping, monkeypatch, method, budget):
+    monkeypatch.setattr("gssl.methods._together._CHECKPOINT", 5)
+    _, y, A = blocks
+    plain = method.fit(None, y, adjacency=A)
+    distributions, n_iter = plain.label_distributions_, plain.n_iter_
+    assert n_iter > 15
+    stopping(6)
+    with pytest.raises(_StoppedError):
+        method.fit(None, y, adjacency=A, memory_budget=budget, resume=tmp_path)
+    stopping(10**9)
+    again = method.fit(None, y, adjacency=A, memory_budget=budget, resume=tmp_path)
+    assert again.n_iter_ == n_iter
+    np.testing.assert_allclose(again.label_distributions_, distributions, rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match="other features, graph, labels or parameters"):
+        method.fit(None, np.where(y == 0, 1, y), adjacency=A, resume=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers, each a process with one thread."""
+    distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.mark.usefixtures("space")
+@pytest.mark.parametrize("kind", ["sparse", "file"])
+def test_a_cluster_changes_nothing(blocks, client, tmp_path, kind):
+    X, y, A = blocks
+    np.save(tmp_path / "X.npy", X)
+    features = csr_array(X) if kind == "sparse" else np.load(tmp_path / "X.npy", mmap_mode="r")
+    plain = fit(features, y, A)
+    found = fit(features, y, A, client=client)
+    assert_same(found, plain)
+    more = np.array(y)
+    more[:30] = np.arange(30) % 5
+    assert_same(found.update_labels(more), fit(features, more, A), atol=1e-3)
+
+
+def test_labels_are_updated_when_the_cluster_is_gone(blocks, tmp_path, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
+    monkeypatch.setattr(rivals, "_CLEAR", -100.0)  # a rival is fitted, too
+    X, y, A = blocks
+    np.save(tmp_path / "X.npy", X)
+    X = np.load(tmp_path / "X.npy", mmap_mode="r")
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=None
+    )
+    with cluster, distributed.Client(cluster) as lost:
+        found = fit(X, y, A, client=lost)
+    more = np.array(y)
+    more[:30] = np.arange(30) % 5
+    assert_same(found.update_labels(more), fit(X, more, A), atol=1e-3)
+
+
+def _load(name):
+    try:
+        return gssl.datasets.load(name)
+    except Exception as error:
+        pytest.skip(f"{name} is not here: {str(error).splitlines()[0]}")
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "parts"),
+    [
+        ("cora", "default", ("train",)),
+        ("planetoid/cora", "public", ("train",)),
+        ("planetoid/cora", "public", ("train", "val")),
+        ("graphs/texas", "fold0", ("train",)),
+        ("graphs/chameleon_filtered", "fold0", ("train",)),
+    ],
+)
+def test_graphs_that_people_know(client, name, split, parts):
+    data = _load(name)
+    y, (n, d) = data.mask_labels(split, parts=parts), data.features.shape
+    plain = fit(data.features, y, data.adjacency, depth=16)
+    # a part of the features, on top of the graph
+    budget = int(n * d * data.features.dtype.itemsize / 8 + data.adjacency.nnz * 16)
+    for settings in ({"memory_budget": budget}, {"client": client}):
+        assert_same(fit(data.features, y, data.adjacency, depth=16, **settings), plain)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Write a graph, features and labels as files."""
+    folder = tmp_path_factory.mktemp("tables")
+    data = gssl.datasets.make_block_graph(120, 500, 24, 3, features="dense", random_state=1)
+    y = data.mask_labels("default")
+    rows, columns = data.adjacency.nonzero()
+    edges = "".join(f"{u},{v}\n" for u, v in zip(rows, columns, strict=True) if u < v)
+    (folder / "edges.csv").write_text("a,b\n" + edges)
+    labels = "".join(f"{node},c{label}\n" for node, label in enumerate(y) if label != -1)
+    (folder / "labels.csv").write_text("id,label\n" + labels)
+    np.save(folder / "x.npy", np.array(data.features, dtype=np.float32))
+    np.save(folder / "x.ids.npy", np.arange(120))
+    return folder
+
+
+def _classify(folder, out, *options):
+    named = {"--edges": "edges.csv", "--labels": "labels.csv", "--features": "x.npy"}
+    sources = [part for option, file in named.items() for part in (option, str(folder / file))]
+    return CliRunner().invoke(app, ["classify", *sources, "--out", str(out), "-q", *options])
+
+
+@pytest.mark.parametrize("how", ["memory", "workers", "resume"])
+def test_the_command_takes_its_options_without_a_method(tables, tmp_path, how):
+    if how == "workers":
+        pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
+    options = {"memory": ["--memory", "1MB"], "workers": ["--workers", "2"]}
+    options["resume"] = [*options["memory"], "--resume", str(tmp_path / "run")]
+    plain, found, again = (tmp_path / f"{name}.csv" for name in ("plain", "found", "again"))
+    assert _classify(tables, plain).exit_code == 0
+    done = _classify(tables, found, *options[how])
+    assert done.exit_code == 0, done.output
+    columns = [[line.split(",")[:2] for line in out.read_text().splitlines()] for out in (plain, found)]
+    assert columns[0] == columns[1]
+    if how == "resume":
+        assert (tmp_path / "run" / "run.json").exists()
+        assert _classify(tables, again, *options[how]).exit_code == 0
+        assert again.read_bytes() == found.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "flag"),
+    [
+        ("manifoldregularization", ["--memory", "1GB"], "--memory"),
+        ("correctandsmooth", ["--resume", "r"], "--resume"),
+        ("node2vec", ["--memory", "1GB"], "--memory"),
+        ("deepwalk", ["--workers", "2"], "--workers"),
+        ("deepwalk", ["--dask", "tcp://127.0.0.1:1"], "--dask"),
+    ],
+)
+def test_options_are_refused_before_anything_is_read(tmp_path, method, options, flag):
+    # none of the files is there
+    done = _classify(tmp_path, tmp_path / "p.csv", "--method", method, *options)
+    assert done.exit_code == 2
+    told = done.output.strip()
+    assert told == f"gssl: {flag} is not for --method {method}: choose another method, such as ogc or ggcm."
