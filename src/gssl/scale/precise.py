@@ -7,7 +7,8 @@ from scipy.sparse import issparse
 
 from gssl.operators import multiply
 
-_ROWS = 8192
+# so few that their copy in double precision stays in the cache
+_ROWS = 512
 
 
 def add_product(total: np.ndarray, U: Any, V: np.ndarray) -> None:
