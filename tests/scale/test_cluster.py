@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import gssl
 from gssl.methods._execution import InMemory
@@ -61,6 +62,59 @@ def test_ogc_learns_the_same(blocks, client, tmp_path):
         assert np.array_equal(found.label_distributions_, plain.label_distributions_)
         assert found.n_iter_ == plain.n_iter_
         np.testing.assert_allclose(found.embedding_, plain.embedding_, rtol=1e-4, atol=1e-5)
+
+
+def _held():
+    """Tell on a worker what its shares take, how many slabs they have and how many of them are in files."""
+    from gssl.scale import worker
+
+    crews = [crew for run in worker._runs.values() for crew in run.crews.values()]
+    found = []
+    for crew in crews:
+        in_memory = sum(U.nbytes for U in getattr(crew._slabs, "_held", {}).values())
+        buffers = sum(
+            array.nbytes
+            for name in ("_spare", "_read", "_written")
+            if (array := getattr(crew._slabs, name, None)) is not None
+        )
+        found.append((in_memory + buffers, len(crew._plan.slabs), len(getattr(crew._slabs, "_files", {}))))
+    return found
+
+
+@pytest.mark.usefixtures("direct")
+@pytest.mark.parametrize("kind", ["array", "sparse", "file"])
+def test_ogc_keeps_each_worker_to_the_budget(client, kind, tmp_path, monkeypatch):
+    data = gssl.datasets.make_block_graph(4000, 8000, 2, 4, features="dense", random_state=3)
+    X = np.random.default_rng(0).random((4000, 200), dtype=np.float32)
+    y, A = data.mask_labels("default"), data.adjacency
+    plain = gssl.OGC(random_state=0, max_iter=5).fit(X, y, adjacency=A, memory_budget="1GB")
+    seen, step = [], gssl.OGC._step
+
+    def look(self, problem, embedding, state, k):
+        if k > 1:
+            seen.extend(found for shares in client.run(_held).values() for found in shares)
+        return step(self, problem, embedding, state, k)
+
+    monkeypatch.setattr(gssl.OGC, "_step", look)
+    np.save(tmp_path / "X.npy", X)
+    features = {"array": X, "sparse": csr_array(X), "file": np.load(tmp_path / "X.npy", mmap_mode="r")}[kind]
+    # graph and scores take 0.5 MB; a share of 100 columns is 1.6 MB
+    budget = 1_200_000
+    model = gssl.OGC(random_state=0, max_iter=5)
+    found = model.fit(features, y, adjacency=A, client=client, memory_budget=budget)
+    assert seen
+    for n_bytes, n_slabs, n_files in seen:
+        assert n_bytes < budget
+        assert n_slabs > 2
+        assert n_files == n_slabs
+    np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, rtol=1e-5, atol=1e-6)
+    assert (found.transduction_ == plain.transduction_).all()
+    seen.clear()
+    found = model.fit(features, y, adjacency=A, client=client, memory_budget="100MB")
+    assert {(n_slabs, n_files) for _, n_slabs, n_files in seen} == {(1, 0)}
+    assert (found.transduction_ == plain.transduction_).all()
+    with pytest.raises(ValueError, match=r"memory budget of 200\.0 kB is too small"):
+        model.fit(features, y, adjacency=A, client=client, memory_budget="200kB")
 
 
 def test_classifiers_predict_the_same(blocks, client):
@@ -140,3 +194,46 @@ def test_a_lost_scheduler_is_one_sentence_and_the_run_goes_on_elsewhere(blocks, 
     assert len(list(tmp_path.glob("step-*.safetensors"))) == 2
     again = model.fit(X, y, adjacency=A, memory_budget="1GB", resume=tmp_path)
     assert np.array_equal(again.label_distributions_, expected)
+
+
+@pytest.mark.parametrize("given", ["tcp://127.0.0.1:1", 4, object()])
+def test_what_is_no_client_is_refused(blocks, given):
+    X, y, A = blocks
+    with pytest.raises(TypeError, match=r"^client is .*not a Dask client: give client=distributed\.Client\("):
+        gssl.OGC().fit(X, y, adjacency=A, client=given)
+
+
+def test_an_asynchronous_client_is_refused(blocks, client):
+    X, _, A = blocks
+    with pytest.raises(ValueError, match=r"^the Dask client is asynchronous: .* asynchronous=False\.$"):
+        gssl.SGC().fit(X, adjacency=A, client=_asynchronous(client.scheduler.address))
+
+
+def _asynchronous(address):
+    """Make a client in an event loop of its own, and leave that."""
+    import asyncio
+
+    async def make():
+        made = distributed.Client(address, asynchronous=True)
+        await made
+        await made.close()
+        return made
+
+    return asyncio.run(make())
+
+
+def test_a_closed_client_is_refused_but_a_model_outlives_its_cluster(blocks, direct):
+    X, y, A = blocks
+    expected = gssl.OGC(random_state=0, max_iter=4).fit(X, y, adjacency=A)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", memory_limit=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        model = gssl.OGC(random_state=0, max_iter=4).fit(X, y, adjacency=A, client=client)
+    np.testing.assert_allclose(model.embedding_, expected.embedding_, rtol=1e-4, atol=1e-5)
+    with pytest.raises(
+        ConnectionError, match=r"^the Dask client is closed: make a new one, and fit with that\.$"
+    ):
+        model.fit(X, y, adjacency=A, client=client)

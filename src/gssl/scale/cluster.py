@@ -76,8 +76,8 @@ class ClusterExecution(SlabExecution):
 
     def run(self, task: Callable[..., Any], X: Any, filters: Any) -> np.ndarray:
         """Run a task on every slab, one at a time on each worker."""
-        if self._client is None or self._client.status != "running":
-            # what is asked for when the cluster has gone is computed here
+        if self._client is None or self._client.status in ("closing", "closed"):
+            # what is asked for after a fit, when its client was closed, is computed here
             return LocalExecution(self.budget).run(task, X, filters)
         team = self.team()
         n, d = X.shape
@@ -129,16 +129,25 @@ def _packed(team: Any, filters: Any) -> Any:
     return SharedFilters.of(first, team.sees_file)
 
 
-def execution(**options: Any) -> ClusterExecution:
+def execution(client: Any, **options: Any) -> ClusterExecution:
     """Make the execution that methods find by the name ``dask``.
 
     Examples
     --------
-    >>> execution(client=None, memory_budget="1GB").budget
-    1000000000
+    >>> execution(client="tcp://host:8786")
+    Traceback (most recent call last):
+        ...
+    TypeError: client is 'tcp://host:8786', not a Dask client: give client=distributed.Client('tcp://host:8786').
     """
     try:
-        import distributed  # noqa: F401
+        from distributed import Client
     except ImportError as missing:
         raise ImportError("a Dask client needs the extra: pip install 'gssl[distributed]'.") from missing
-    return ClusterExecution(**options)
+    if not isinstance(client, Client):
+        given = repr(client) if isinstance(client, str) else "…"
+        raise TypeError(f"client is {client!r}, not a Dask client: give client=distributed.Client({given}).")
+    if client.asynchronous:
+        raise ValueError("the Dask client is asynchronous: give one that is made with asynchronous=False.")
+    if client.status != "running":
+        raise ConnectionError(f"the Dask client is {client.status}: make a new one, and fit with that.")
+    return ClusterExecution(client, **options)

@@ -216,7 +216,9 @@ class Team:
     def _done(self, pending: dict[int, Any]) -> list[int]:
         try:
             finished = wait(list(pending.values()), timeout=_LOOK, return_when="FIRST_COMPLETED").done
-        except TimeoutError:
+        except TimeoutError as nothing_yet:
+            # the frames of its traceback hold it in turn, and would hold the run after its end
+            nothing_yet.with_traceback(None)
             return []
         except CancelledError:
             finished = {future for future in pending.values() if future.done()}
