@@ -93,11 +93,12 @@ class ClusterCrew:
         width: int = self._shares[s].stop - self._shares[s].start
         if self._execution.width is not None:
             return width
-        fixed = graph_bytes(self._setup[0]) + n * self._W.shape[1] * (8 + 2 * size)
-        fixed += len(self._setup[2]) * width * size
+        graph = graph_bytes(self._setup[0])
+        fixed = graph + n * self._W.shape[1] * (8 + 2 * size) + len(self._setup[2]) * width * size
         # a worker that has taken over from another holds more than one share
         held = list(self._team.owners.values()).count(self._team.owners[s])
-        return plan_slabs(width, Load(2 * n * size, fixed), self._budget // held).width
+        budget = graph + max(0, self._budget - graph) // held
+        return plan_slabs(width, Load(2 * n * size, fixed), budget).width
 
     def _seen_folder(self) -> Path | None:
         """Give where workers keep their shares, if there is a folder to resume from that all of them see."""

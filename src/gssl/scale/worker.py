@@ -151,17 +151,6 @@ def rows(run: str, s: int, nodes: np.ndarray) -> np.ndarray:
     return _crew(run, s).rows(nodes)
 
 
-def held_bytes(run: str) -> int:
-    """Tell how much the shares of a run take on this worker by their plan, graph and scores among it.
-
-    Examples
-    --------
-    >>> held_bytes("never begun")
-    0
-    """
-    return sum(crew.n_bytes for crew in _runs[run].crews.values()) if run in _runs else 0
-
-
 def end(run: str) -> None:
     """Forget a run.
 
@@ -192,8 +181,9 @@ def _make_room(held: _Run, s: int, budget: int) -> int:
     """
     held.crews.pop(s, None)
     held.features.pop(s, None)
-    left = budget - sum(crew.n_bytes for crew in held.crews.values())
-    part = budget // (len(held.crews) + 1)
+    graph = held.work.n_bytes  # which shares have together
+    left = budget - sum(crew.n_bytes - graph for crew in held.crews.values())
+    part = graph + (budget - graph) // (len(held.crews) + 1)
     if left >= part:
         return left
     for other in [other for other, crew in held.crews.items() if crew.n_bytes > part]:
