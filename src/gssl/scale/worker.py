@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from gssl.methods._guided import Pulls
 from gssl.operators import Filters, set_threads
@@ -52,7 +53,9 @@ _beginning = Lock()
 
 
 def use_threads(client_pid: int, n_threads: int) -> None:
-    """Let the kernels use as many threads as the worker has, unless it shares the client's process.
+    """Let kernels and BLAS use as many threads as the worker has, unless it shares the client's process.
+
+    Workers beside each other whose BLAS has a thread for every CPU take several times as long for a product.
 
     Examples
     --------
@@ -60,6 +63,7 @@ def use_threads(client_pid: int, n_threads: int) -> None:
     """
     if os.getpid() != client_pid:
         set_threads(n_threads)
+        threadpool_limits(n_threads, user_api="blas")
 
 
 def room(n_beside: int) -> int:
