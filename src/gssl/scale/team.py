@@ -14,7 +14,7 @@ from distributed.scheduler import KilledWorker
 
 from gssl.graph import FileArray, file_of
 from gssl.scale import worker
-from gssl.scale.shared import sees, sweep, touch
+from gssl.scale.shared import network, sees, sweep, touch
 
 # seconds between two looks at who is still there
 _LOOK = 0.5
@@ -44,6 +44,7 @@ class Team:
         self.owners: dict[int, str] = {}
         self._ready: set[str] = set()
         self._seen: dict[str, dict[str, bool]] = {}
+        self._networks: dict[str, str] = {}
 
     def workers(self) -> list[str]:
         """Give the addresses of the workers, in one order; wait for one where there is none."""
@@ -78,7 +79,8 @@ class Team:
         """Put data on one worker, or on all of them, once; give what stands for it in a task."""
         if to is None:
             return self._try(lambda: self._client.scatter([array], broadcast=True, hash=False)[0])
-        return self._try(lambda: self._client.scatter([array], workers=[to], hash=False)[0])
+        options = {"workers": [to], "hash": False, "direct": self._near(to)}
+        return self._try(lambda: self._client.scatter([array], **options)[0])
 
     def file_of(self, array: Any) -> FileArray | None:
         """Tell where an array lies if it is in a file that every worker sees as this process does."""
@@ -180,7 +182,7 @@ class Team:
         answers, lost = {}, []
         for s in self._done(pending):
             try:
-                answers[s] = pending.pop(s).result()
+                answers[s] = self._client.gather(pending.pop(s), direct=self._near(self.owners[s]))
             except _LOST:
                 lost.append(s)
         if not answers:
@@ -205,6 +207,12 @@ class Team:
 
     def _submit(self, address: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         return self._try(lambda: self._client.submit(function, *arguments, workers=[address], pure=False))
+
+    def _near(self, address: str) -> bool:
+        """Tell whether a worker is in this process's network, so that data need not go by the scheduler."""
+        if address not in self._networks:
+            self._networks |= self._ask_all(network)
+        return bool(network()) and self._networks.get(address) == network()
 
     def _ask_all(self, function: Callable[..., Any], *arguments: Any, workers: Any = None) -> dict[str, Any]:
         """Run a function on workers, beside their tasks; one that goes away meanwhile gives no answer."""
