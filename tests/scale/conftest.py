@@ -1,3 +1,11 @@
+import json
+import subprocess
+import sys
+import warnings
+from contextlib import ExitStack
+from pathlib import Path
+from time import monotonic, sleep
+
 import numpy as np
 import pytest
 
@@ -10,3 +18,73 @@ def blocks():
     data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features="dense", random_state=3)
     X = np.array(data.features, dtype=np.float32)
     return X, data.mask_labels("default"), data.adjacency
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers, each a process with one thread."""
+    import distributed
+
+    with (
+        warnings.catch_warnings(),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def direct(monkeypatch):
+    """Make OGC keep its embeddings, as it does where features are fewer."""
+    monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
+
+
+class DaskProcesses:
+    """A scheduler and workers as their command lines start them, each a process of its own.
+
+    ``before`` is what a command is run by, such as another network, and ``options`` what it is told.
+    """
+
+    def __init__(self, folder: Path, ends: ExitStack) -> None:
+        self._folder, self._ends = folder, ends
+
+    def scheduler(self, *options: str, host: str = "127.0.0.1", before: tuple[str, ...] = ()):
+        file = self._folder / "scheduler.json"
+        options = ("--host", host, "--port", "0", "--no-dashboard", "--scheduler-file", str(file), *options)
+        process = self._start("scheduler", before, options)
+        deadline = monotonic() + 60
+        while not file.exists():
+            assert process.poll() is None, "the scheduler does not start"
+            assert monotonic() < deadline, "the scheduler does not start in time"
+            sleep(0.05)
+        return process, _address(file)
+
+    def worker(self, address: str, *options: str, host: str = "127.0.0.1", before: tuple[str, ...] = ()):
+        folder = self._folder / f"worker-{host}"
+        options = ("--nthreads", "1", "--host", host, "--local-directory", str(folder), *options)
+        return self._start("worker", before, (address, "--no-dashboard", "--no-nanny", *options))
+
+    def _start(self, name: str, before: tuple[str, ...], options: tuple[str, ...]):
+        command = [*before, sys.executable, "-m", f"distributed.cli.dask_{name}", *options]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._ends.callback(process.wait)
+        self._ends.callback(process.kill)
+        return process
+
+
+def _address(file: Path) -> str:
+    """Read where a scheduler is; its file may be half-written."""
+    while True:
+        try:
+            return json.loads(file.read_text())["address"]
+        except (ValueError, KeyError):
+            sleep(0.05)
+
+
+@pytest.fixture
+def dask_processes(tmp_path_factory):
+    """Start a scheduler and workers that end with the test."""
+    with ExitStack() as ends:
+        yield DaskProcesses(tmp_path_factory.mktemp("dask"), ends)

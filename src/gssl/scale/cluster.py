@@ -4,22 +4,24 @@ A scheduler and its workers run what clients send them, so they must trust each 
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from gssl.methods._base import iterate
-from gssl.methods._guided import Pulls
 from gssl.operators import Filters
 from gssl.scale import worker
+from gssl.scale.cluster_crew import ClusterCrew
 from gssl.scale.columns import read_columns
 from gssl.scale.execution import SlabExecution
 from gssl.scale.guided import SlabEmbedding
 from gssl.scale.local import LocalExecution
 from gssl.scale.plan import Load, SlabPlan, graph_bytes, plan_slabs, spread_slabs
 from gssl.scale.shared import FileColumns, SharedFilters
+
+# arrays of a slab's size that a worker may hold at once: its input, two that take turns, a running total, and
+# the next input, which is sent while it works
+_BUFFERS = 5
 
 
 class ClusterExecution(SlabExecution):
@@ -52,6 +54,11 @@ class ClusterExecution(SlabExecution):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_client": None}
 
+    @property
+    def width(self) -> int | None:
+        """Columns of a slab, where that was given."""
+        return self._width
+
     def team(self) -> Any:
         """Gather the workers."""
         from gssl.scale.team import Team
@@ -63,36 +70,34 @@ class ClusterExecution(SlabExecution):
         )
         return Team(self._client, keep)
 
+    def room(self, team: Any) -> int:
+        """Give what each worker may hold: the budget, or what the tightest of them has room for."""
+        return int(team.room()) if self._shared_out else self.budget
+
     def run(self, task: Callable[..., Any], X: Any, filters: Any) -> np.ndarray:
         """Run a task on every slab, one at a time on each worker."""
-        if self._client is None or self._client.status != "running":
-            # what is asked for when the cluster has gone is computed here
+        if self._client is None or self._client.status in ("closing", "closed"):
+            # what is asked for after a fit, when its client was closed, is computed here
             return LocalExecution(self.budget).run(task, X, filters)
         team = self.team()
         n, d = X.shape
-        first = filters(1)
-        load = Load(5 * n * X.dtype.itemsize, graph_bytes(first))
+        load = Load(_BUFFERS * n * X.dtype.itemsize, graph_bytes(filters(1)))
         results = self.results(self.plan_for(d, load, len(team.workers())), X, filters)
         job = [team.send((task, _packed(team, filters)))]
 
-        def ask(s: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-            columns = results.plan.slabs[s]
-            return worker.embed, (job[0], self._part(team, X, s, columns), columns)
+        def prepare(s: int, address: str) -> Any:
+            file, columns = team.file_of(X), results.plan.slabs[s]
+            return (
+                team.send(read_columns(X, columns), address) if file is None else FileColumns(file, columns)
+            )
 
-        def again(s: int) -> None:
-            # whoever had the graph may be gone as well
-            job[0] = team.send((task, _packed(team, filters)))
+        def ask(s: int, part: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+            if job[0].status != "finished":  # whoever had the graph is gone
+                job[0] = team.send((task, _packed(team, filters)))
+            return worker.embed, (job[0], part, results.plan.slabs[s])
 
-        def step(_: None, k: int) -> None:
-            # as many at a time as there are workers, so that no worker holds two
-            batch = results.todo[k : k + n_workers]
-            team.owners = {}
-            team.assign(batch)
-            for s, part in sorted(team.collect(batch, ask, again).items()):
-                results.put(s, part)
-
-        n_workers = len(team.workers())
-        for _ in iterate(step, None, range(0, len(results.todo), n_workers)):
+        parts = team.spread(results.todo, prepare, ask)
+        for _ in iterate(lambda _, s: results.put(*next(parts)), None, results.todo):
             pass
         return results.give() if d else np.empty((n, 0), X.dtype)
 
@@ -115,129 +120,34 @@ class ClusterExecution(SlabExecution):
             return even
         return SlabPlan(n_columns, min(even.width, plan_slabs(n_columns, load, self.budget).width))
 
-    def _part(self, team: Any, X: Any, s: int, columns: slice) -> Any:
-        file = self._file(team, X)
-        if file is not None:
-            return FileColumns(file, columns)
-        return team.send(read_columns(X, columns), team.owners[s])
-
-    def _file(self, team: Any, X: Any) -> Any:
-        """Ask once whether the workers see the file of X."""
-        if getattr(team, "file_of_X", None) is None:
-            team.file_of_X = (team.sees(X),)
-        return team.file_of_X[0]
-
-
-class ClusterCrew:
-    """Workers that hold slabs of U and move them; a slab that is lost is computed again from its pulls."""
-
-    def __init__(self, execution: ClusterExecution, X: Any, setup: tuple[Any, ...]) -> None:
-        self._execution, self._X, self._setup = execution, X, setup
-        self._run = uuid4().hex
-        self._pulls: list[tuple[np.ndarray, np.ndarray]] = []
-        self._team = execution.team()
-        self._plan = SlabPlan(X.shape[1], max(1, X.shape[1]))
-        self._shared: Any = None
-
-    def start(self, W: np.ndarray) -> np.ndarray:
-        """Give every worker its slabs, and give XW."""
-        n, d = self._X.shape
-        size = self._X.dtype.itemsize
-        load = Load(2 * n * size, graph_bytes(self._setup[0]) + n * W.shape[1] * 8)
-        self._plan = self._execution.plan_for(d, load, len(self._team.workers()))
-        self._share()
-        self._team.assign(self._slabs())
-        self._begin()
-        return self._sum(lambda s: (worker.score, (self._run, s, W[self._plan.slabs[s]])), W.shape[1])
-
-    def gradient(self, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Give U_Lᵀ R and U_L of it."""
-        answers = self._collect(lambda s: (worker.gradient, (self._run, s, R)))
-        pushed = np.zeros(R.shape)
-        for s in self._slabs():
-            pushed += answers[s][1]
-        return np.concatenate([answers[s][0] for s in self._slabs()]), pushed
-
-    def advance(self, W: np.ndarray, pull: np.ndarray) -> np.ndarray:
-        """Move every slab and give UW."""
-        k = len(self._pulls) + 1
-
-        def ask(s: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-            return worker.advance, (self._run, s, k, W[self._plan.slabs[s]], pull)
-
-        scores = self._sum(ask, W.shape[1])
-        self._pulls.append((pull, W))
-        return scores
-
-    def rows(self, nodes: np.ndarray) -> np.ndarray:
-        """Give rows of U, after which the workers are free."""
-        answers = self._collect(lambda s: (worker.rows, (self._run, s, nodes)))
-        return np.concatenate([answers[s] for s in self._slabs()], axis=1)
-
-    def resume(self, pulls: Pulls) -> None:
-        """Take the same steps again."""
-        self._pulls = list(pulls)
-        self._begin()
-
-    def __del__(self) -> None:
-        with suppress(Exception):  # the cluster may be gone before this
-            self._team.release(self._run)
-
-    def _slabs(self) -> range:
-        return range(len(self._plan.slabs))
-
-    def _share(self) -> None:
-        filters, *rest = self._setup
-        self._shared = self._team.send((SharedFilters.of(filters, self._visible), *rest))
-
-    def _visible(self, file: Any) -> bool:
-        return self._team.sees(file.open()) is not None
-
-    def _begin(self) -> None:
-        self._collect(self._beginning)
-
-    def _beginning(self, s: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        columns = self._plan.slabs[s]
-        part = self._execution._part(self._team, self._X, s, columns)
-        pulls = [(pull, W[columns]) for pull, W in self._pulls]
-        return worker.begin, (self._run, s, part, self._shared, pulls)
-
-    def _revive(self, s: int) -> None:
-        """Bring a lost slab to where it was, on its new owner; the graph may have gone with the old one."""
-        self._share()
-        self._team.collect([s], self._beginning, lambda s: self._share())
-
-    def _collect(self, ask: Any) -> dict[int, Any]:
-        answers: dict[int, Any] = self._team.collect(self._slabs(), ask, self._revive)
-        return answers
-
-    def _sum(self, ask: Any, n_classes: int) -> np.ndarray:
-        """Add up the parts of the slabs in their order."""
-        answers = self._collect(ask)
-        total = np.zeros((self._X.shape[0], n_classes))
-        for s in self._slabs():
-            total += answers.pop(s)
-        return total
-
 
 def _packed(team: Any, filters: Any) -> Any:
     """Give the matrices as such where they are the same in every iteration, else what makes them."""
     first = filters(1)
     if first is not filters(1):
         return filters
-    return SharedFilters.of(first, lambda file: team.sees(file.open()) is not None)
+    return SharedFilters.of(first, team.sees_file)
 
 
-def execution(**options: Any) -> ClusterExecution:
+def execution(client: Any, **options: Any) -> ClusterExecution:
     """Make the execution that methods find by the name ``dask``.
 
     Examples
     --------
-    >>> execution(client=None, memory_budget="1GB").budget
-    1000000000
+    >>> execution(client="tcp://host:8786")
+    Traceback (most recent call last):
+        ...
+    TypeError: client is 'tcp://host:8786', not a Dask client: give client=distributed.Client('tcp://host:8786').
     """
     try:
-        import distributed  # noqa: F401
+        from distributed import Client
     except ImportError as missing:
         raise ImportError("a Dask client needs the extra: pip install 'gssl[distributed]'.") from missing
-    return ClusterExecution(**options)
+    if not isinstance(client, Client):
+        given = repr(client) if isinstance(client, str) else "…"
+        raise TypeError(f"client is {client!r}, not a Dask client: give client=distributed.Client({given}).")
+    if client.asynchronous:
+        raise ValueError("the Dask client is asynchronous: give one that is made with asynchronous=False.")
+    if client.status != "running":
+        raise ConnectionError(f"the Dask client is {client.status}: make a new one, and fit with that.")
+    return ClusterExecution(client, **options)

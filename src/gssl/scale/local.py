@@ -89,6 +89,12 @@ class LocalCrew:
         self._slabs: Any = None
         self._labelled: dict[int, np.ndarray] = {}
         self._step, self._saved = 0, monotonic()
+        self.n_bytes = 0  # what it holds at most, once it has started
+
+    @property
+    def step(self) -> int:
+        """How many steps the slabs have taken."""
+        return self._step
 
     def start(self, W: np.ndarray) -> np.ndarray:
         """Plan for so many classes, and give XW."""
@@ -101,7 +107,7 @@ class LocalCrew:
             self._slabs = SlabsInMemory(self._X, self._plan)
         else:
             self._slabs = SlabsOnDisk(self._X, self._plan, self._folder)
-        return self._sum(W, self._slabs.load)
+        return self.scores(W)
 
     def gradient(self, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Give U_Lᵀ R and U_L of it, from the labelled rows alone."""
@@ -118,6 +124,10 @@ class LocalCrew:
         self._save()
         self._step += 1
         return self._sum(W, lambda s: self._moved(s, W, pull))
+
+    def scores(self, W: np.ndarray) -> np.ndarray:
+        """Give UW as U is now."""
+        return self._sum(W, self._slabs.load)
 
     def rows(self, nodes: np.ndarray) -> np.ndarray:
         """Give rows of U."""
@@ -169,9 +179,11 @@ class LocalCrew:
         # scores in double precision, those of two steps in single, and the labelled rows
         fixed = self._work.n_bytes + n * n_classes * (8 + 2 * self._X.dtype.itemsize)
         fixed += len(self._work.labelled) * d * self._X.dtype.itemsize
-        if fixed + (d + min(d, 16)) * column < self._execution.budget * 15 // 16:
-            return self._execution.plan(d, Load(column, fixed + d * column)), True
-        return self._execution.plan(d, Load(2 * column, fixed)), False
+        in_memory = fixed + (d + min(d, 16)) * column < self._execution.budget * 15 // 16
+        load = Load(column, fixed + d * column) if in_memory else Load(2 * column, fixed)
+        plan = self._execution.plan(d, load)
+        self.n_bytes = load.of(plan.width)
+        return plan, in_memory
 
 
 def execution(**options: Any) -> LocalExecution:

@@ -41,7 +41,13 @@ def cluster_client(address: str | None = None, n_workers: int | None = None) -> 
     if address is not None:
         try:
             client = Client(address, timeout=10)
-        except (OSError, TimeoutError, ValueError) as error:
+        except (OSError, TimeoutError, ValueError, TypeError) as error:
+            if address.startswith("tls://"):
+                raise ConnectionError(
+                    f"the Dask scheduler at {address} does not answer to these certificates: see that it "
+                    "runs, and that distributed.comm.tls in Dask's configuration names the ca-file, and the "
+                    "client's cert and key."
+                ) from error
             raise ConnectionError(
                 f"there is no Dask scheduler at {address}: start one, or give the address that it has."
             ) from error

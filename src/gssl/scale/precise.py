@@ -7,7 +7,8 @@ from scipy.sparse import issparse
 
 from gssl.operators import multiply
 
-_ROWS = 8192
+# so few that their copy in double precision stays in the cache
+_ROWS = 512
 
 
 def add_product(total: np.ndarray, U: Any, V: np.ndarray) -> None:
@@ -28,9 +29,17 @@ def add_product(total: np.ndarray, U: Any, V: np.ndarray) -> None:
     array([[6.]])
     """
     V = np.ascontiguousarray(V, dtype=np.float64)
+    if issparse(U):
+        for start in range(0, U.shape[0], _ROWS):
+            total[start : start + _ROWS] += multiply(U[start : start + _ROWS].astype(np.float64), V)
+        return
+    # the same memory for every block: to ask the system for it again may cost more than the product
+    room, products = np.empty((_ROWS, U.shape[1])), np.empty((_ROWS, V.shape[1]))
     for start in range(0, U.shape[0], _ROWS):
-        rows = U[start : start + _ROWS].astype(np.float64)
-        total[start : start + _ROWS] += multiply(rows, V) if issparse(rows) else rows @ V
+        n_rows = min(_ROWS, U.shape[0] - start)
+        rows, product = room[:n_rows], products[:n_rows]
+        rows[:] = U[start : start + n_rows]
+        total[start : start + n_rows] += np.matmul(rows, V, out=product)
 
 
 def transposed_product(U: Any, R: np.ndarray) -> np.ndarray:

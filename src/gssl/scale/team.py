@@ -1,8 +1,10 @@
 """The workers of a Dask cluster: who does what, and what happens when one of them is gone."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -12,7 +14,7 @@ from distributed.scheduler import KilledWorker
 
 from gssl.graph import FileArray, file_of
 from gssl.scale import worker
-from gssl.scale.shared import sees
+from gssl.scale.shared import network, sees, sweep, touch
 
 # seconds between two looks at who is still there
 _LOOK = 0.5
@@ -41,6 +43,8 @@ class Team:
         self._client, self._keep = client, keep
         self.owners: dict[int, str] = {}
         self._ready: set[str] = set()
+        self._seen: dict[str, dict[str, bool]] = {}
+        self._networks: dict[str, str] = {}
 
     def workers(self) -> list[str]:
         """Give the addresses of the workers, in one order; wait for one where there is none."""
@@ -75,16 +79,34 @@ class Team:
         """Put data on one worker, or on all of them, once; give what stands for it in a task."""
         if to is None:
             return self._try(lambda: self._client.scatter([array], broadcast=True, hash=False)[0])
-        return self._try(lambda: self._client.scatter([array], workers=[to], hash=False)[0])
+        options = {"workers": [to], "hash": False, "direct": self._near(to)}
+        return self._try(lambda: self._client.scatter([array], **options)[0])
 
-    def sees(self, array: Any) -> FileArray | None:
+    def file_of(self, array: Any) -> FileArray | None:
         """Tell where an array lies if it is in a file that every worker sees as this process does."""
         file = file_of(array)
-        if file is None:
-            return None
-        found = file.path.stat()
-        answers = self._try(lambda: self._client.run(sees, file, found.st_size, found.st_mtime_ns))
-        return file if answers and all(answers.values()) else None
+        return file if file is not None and self.sees_file(file) else None
+
+    def sees_file(self, file: FileArray) -> bool:
+        """Tell whether every worker sees a file as this process does; each is asked once."""
+        seen = self._seen.setdefault(str(file.path), {})
+        missing = sorted(set(self.workers()) - set(seen))
+        if missing:
+            found = file.path.stat()
+            seen |= self._ask_all(sees, str(file.path), found.st_size, found.st_mtime_ns, workers=missing)
+        return all(seen.get(address, False) for address in self._listed())
+
+    def sees_folder(self, folder: Path) -> bool:
+        """Tell whether every worker can write to a folder of this process."""
+        found = self._ask_all(touch, str(folder))
+        seen = bool(found) and all((folder / name).exists() for name in found.values())
+        sweep(folder)
+        return seen
+
+    def room(self) -> int:
+        """Tell how much memory the worker with least may take, beside those on the same machine."""
+        hosts = Counter(address.rsplit(":", 1)[0] for address in self.workers())
+        return int(min(self._ask_all(worker.room, max(hosts.values())).values(), default=0))
 
     def collect(self, slabs: Sequence[int], ask: Ask, revive: Callable[[int], None]) -> dict[int, Any]:
         """Ask the owner of each slab; one that is gone has its slabs revived elsewhere, and those are asked.
@@ -101,31 +123,81 @@ class Team:
         dict
             The answers by slab.
         """
-        pending = {s: self._ask(s, ask) for s in slabs}
+        pending = {s: self._submit(self.owners[s], *ask(s)) for s in slabs}
         answers: dict[int, Any] = {}
-        losses = dict.fromkeys(slabs, 0)
+        losses: Counter[int] = Counter()
         while pending:
-            lost = []
-            for s in self._done(pending):
-                try:
-                    answers[s] = pending.pop(s).result()
-                except _LOST:
-                    lost.append(s)
+            found, lost = self._look(pending, losses)
+            answers |= found
+            for s in lost:
+                self.assign([s])
+                revive(s)
+                pending[s] = self._submit(self.owners[s], *ask(s))
+        return answers
+
+    def spread(
+        self,
+        slabs: Sequence[int],
+        prepare: Callable[[int, str], Any],
+        ask: Callable[[int, Any], tuple[Callable[..., Any], tuple[Any, ...]]],
+    ) -> Iterator[tuple[int, Any]]:
+        """Give slabs to whoever is free, one at a time, and yield the answers as they come.
+
+        Parameters
+        ----------
+        slabs : sequence of int
+        prepare : callable
+            Sends what a slab needs to a worker; done for the next slab while the worker is at another.
+        ask : callable
+            Gives the function that a worker runs, and its arguments, from the slab and what was prepared.
+
+        Yields
+        ------
+        int, object
+        """
+        waiting, ready, pending = deque(slabs), deque[tuple[int, Any]](), dict[int, Any]()
+        losses: Counter[int] = Counter()
+        while waiting or ready or pending:
+            busy = {self.owners[s] for s in pending}
+            for address in [address for address in self.workers() if address not in busy]:
+                if not ready and waiting:
+                    s = waiting.popleft()
+                    ready.append((s, prepare(s, address)))
+                if ready:
+                    s, part = ready.popleft()
+                    self.owners[s] = address
+                    pending[s] = self._submit(address, *ask(s, part))
+            if waiting and len(ready) < len(pending):
+                # sent to whoever has one for longest: he is likely to be free first
+                ahead = list(pending)[len(ready)]
+                s = waiting.popleft()
+                ready.append((s, prepare(s, self.owners[ahead])))
+                continue
+            found, lost = self._look(pending, losses)
+            waiting.extendleft(lost)
+            yield from found.items()
+
+    def _look(self, pending: dict[int, Any], losses: "Counter[int]") -> tuple[dict[int, Any], list[int]]:
+        """Wait a little; take the answers out of what is pending, and slabs that have lost their worker."""
+        answers, lost = {}, []
+        for s in self._done(pending):
+            try:
+                answers[s] = self._client.gather(pending.pop(s), direct=self._near(self.owners[s]))
+            except _LOST:
+                lost.append(s)
+        if not answers:
             alive = self._listed()
             for s in [s for s in pending if self.owners[s] not in alive]:
                 pending.pop(s).cancel()
                 lost.append(s)
-            for s in lost:
-                losses[s] += 1
-                if losses[s] > _LOSSES:
-                    raise RuntimeError(
-                        f"slab {s} has lost its worker {losses[s]} times: look into the workers' logs, for "
-                        f"it may be too much for their memory, then run again{self._keep}."
-                    )
-                self.assign([s])
-                revive(s)
-                pending[s] = self._ask(s, ask)
-        return answers
+        losses.update(lost)
+        for s in lost:
+            if losses[s] > _LOSSES:
+                raise RuntimeError(
+                    f"slab {s} has lost its worker {losses[s]} times: look into the workers' logs, for "
+                    f"it may be too much for their memory, then run again{self._keep}."
+                )
+        return answers, lost
 
     def release(self, run: str) -> None:
         """Let the workers forget a run; one that is gone has."""
@@ -133,17 +205,28 @@ class Team:
             if self._client.status == "running":
                 fire_and_forget(self._submit(address, worker.end, (run,)))
 
-    def _ask(self, s: int, ask: Ask) -> Any:
-        function, arguments = ask(s)
-        return self._submit(self.owners[s], function, arguments)
-
     def _submit(self, address: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         return self._try(lambda: self._client.submit(function, *arguments, workers=[address], pure=False))
+
+    def _near(self, address: str) -> bool:
+        """Tell whether a worker is in this process's network, so that data need not go by the scheduler."""
+        if address not in self._networks:
+            self._networks |= self._ask_all(network)
+        return bool(network()) and self._networks.get(address) == network()
+
+    def _ask_all(self, function: Callable[..., Any], *arguments: Any, workers: Any = None) -> dict[str, Any]:
+        """Run a function on workers, beside their tasks; one that goes away meanwhile gives no answer."""
+        answers: dict[str, Any] = self._try(
+            lambda: self._client.run(function, *arguments, workers=workers, on_error="ignore")
+        )
+        return answers
 
     def _done(self, pending: dict[int, Any]) -> list[int]:
         try:
             finished = wait(list(pending.values()), timeout=_LOOK, return_when="FIRST_COMPLETED").done
-        except TimeoutError:
+        except TimeoutError as nothing_yet:
+            # the frames of its traceback hold it in turn, and would hold the run after its end
+            nothing_yet.with_traceback(None)
             return []
         except CancelledError:
             finished = {future for future in pending.values() if future.done()}

@@ -1,46 +1,61 @@
-"""What a worker of a cluster does: it holds slabs of a run between its steps, and answers with small sums."""
+"""What a worker of a cluster does: it holds shares of columns between steps, and answers with small sums."""
 
 import os
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from gssl.methods._guided import Pulls
 from gssl.operators import Filters, set_threads
 from gssl.scale.guided_slab import GuidedSlab
-from gssl.scale.precise import add_product
-from gssl.scale.shared import FileColumns, SharedFilters
+from gssl.scale.local import LocalCrew, LocalExecution
+from gssl.scale.memory import available_memory
+from gssl.scale.shared import ArrivedColumns, FileColumns, ShareColumns, SharedFilters
 
-# runs whose slabs are kept: the last, and one more for a client that runs two at a time
+# runs whose shares are kept: the last, and one more for a client that runs two at a time
 _KEPT_RUNS = 2
 
 
 class SlabLostError(RuntimeError):
-    """A worker does not hold a slab that it is asked about, or not in the state that is meant."""
+    """A worker does not hold columns that it is asked about, or not in the state that is meant."""
 
 
-@dataclass
-class _Slab:
-    """Columns of U, the free array of the same size, and how many steps they have done."""
+@dataclass(frozen=True)
+class Beginning:
+    """Where a share begins: the first predictor, the steps taken elsewhere, and what it may hold and where.
 
-    U: Any
-    spare: np.ndarray | None = None
-    step: int = 0
+    ``pulls`` are those of the steps, each with the rows of the predictor that belong to the share, as ``W``
+    has. ``folder`` is one to resume from that this worker sees, or None.
+    """
+
+    W: np.ndarray
+    pulls: Pulls
+    budget: int
+    width: int | None = None
+    folder: Path | None = None
 
 
 @dataclass
 class _Run:
     work: GuidedSlab
-    slabs: dict[int, _Slab] = field(default_factory=dict)
+    crews: dict[int, LocalCrew] = field(default_factory=dict)
+    features: dict[int, ShareColumns] = field(default_factory=dict)
 
 
 _runs: "OrderedDict[str, _Run]" = OrderedDict()
+_arrived: dict[tuple[str, int], ArrivedColumns] = {}
+_beginning = Lock()
 
 
 def use_threads(client_pid: int, n_threads: int) -> None:
-    """Let the kernels use as many threads as the worker has, unless it shares the client's process.
+    """Let kernels and BLAS use as many threads as the worker has, unless it shares the client's process.
+
+    Workers beside each other whose BLAS has a thread for every CPU take several times as long for a product.
 
     Examples
     --------
@@ -48,6 +63,25 @@ def use_threads(client_pid: int, n_threads: int) -> None:
     """
     if os.getpid() != client_pid:
         set_threads(n_threads)
+        threadpool_limits(n_threads, user_api="blas")
+
+
+def room(n_beside: int) -> int:
+    """Tell how much memory a worker may take that shares its machine: half of what is free, and of its limit.
+
+    Examples
+    --------
+    >>> room(2) <= available_memory()
+    True
+    """
+    from distributed import get_worker
+
+    free = available_memory() // 2 // max(1, n_beside)
+    try:
+        limit = get_worker().memory_manager.memory_limit
+    except (ValueError, AttributeError):  # not on a worker, or one that watches no memory
+        return free
+    return min(free, int(limit) // 2) if limit else free
 
 
 def embed(job: tuple[Any, Any], X: Any, columns: slice) -> np.ndarray:
@@ -60,59 +94,65 @@ def embed(job: tuple[Any, Any], X: Any, columns: slice) -> np.ndarray:
     array([[2.]])
     """
     task, filters = job
+    columns_of_X = X.read() if isinstance(X, FileColumns) else X
     if isinstance(filters, SharedFilters):
         opened = filters.open()
-        return np.asarray(task(_columns(X), lambda k: opened, columns))
-    return np.asarray(task(_columns(X), filters, columns))
+        return np.asarray(task(columns_of_X, lambda k: opened, columns))
+    return np.asarray(task(columns_of_X, filters, columns))
 
 
-def begin(run: str, s: int, X: Any, setup: tuple[Any, ...], pulls: Pulls) -> None:
-    """Hold a slab, and take the steps again that it has done elsewhere.
+def receive(run: str, s: int, shape: tuple[int, int], columns: slice, part: Any) -> None:
+    """Put some columns of a share that is larger than the budget into a file of this worker's own."""
+    if (run, s) not in _arrived:
+        _arrived[run, s] = ArrivedColumns(shape, part.dtype)
+    _arrived[run, s].write(columns, part)
 
-    ``setup`` is what a :class:`gssl.scale.guided_slab.GuidedSlab` is made of; ``pulls`` are those of the
-    steps, each with the rows of the predictor that belong to the slab.
+
+def begin(run: str, s: int, X: Any, setup: tuple[Any, ...], beginning: Beginning) -> np.ndarray | None:
+    """Hold a share of the columns of X, take the steps again that it has done elsewhere, or give XW.
+
+    ``setup`` is what a :class:`gssl.scale.guided_slab.GuidedSlab` is made of. X is None where the columns
+    came before in pieces. The share is kept as one machine keeps its columns, within the budget.
     """
-    if run not in _runs:
-        filters, *rest = setup
-        opened = filters.open() if isinstance(filters, SharedFilters) else filters
-        _runs[run] = _Run(GuidedSlab(_filters(opened), *rest))
-        while len(_runs) > _KEPT_RUNS:
-            _runs.popitem(last=False)
-    held = _runs[run].slabs[s] = _Slab(_columns(X))
-    for pull, W in pulls:
-        _move(_runs[run].work, held, W, pull)
-
-
-def score(run: str, s: int, W: np.ndarray) -> np.ndarray:
-    """Give the part of a slab in the scores UW, in double precision."""
-    held = _held(run, s)
-    total = np.zeros((held.U.shape[0], W.shape[1]))
-    add_product(total, held.U, W)
-    return total
+    if X is None:
+        X = _arrived.pop((run, s), None)
+        if X is None or not X.whole:
+            raise SlabLostError(f"not all columns of share {s} are here")
+    features = ShareColumns(X)
+    with _beginning:
+        held = _open_run(run, setup)
+        budget = _make_room(held, s, beginning.budget)
+        execution = LocalExecution(budget, beginning.folder, width=beginning.width)
+        crew = LocalCrew(execution, features, held.work)
+        scores = crew.start(beginning.W)
+        held.crews[s], held.features[s] = crew, features
+    if not beginning.pulls:
+        return scores
+    crew.resume(beginning.pulls)
+    features.forget()
+    return None
 
 
 def gradient(run: str, s: int, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give the rows of U_Lᵀ R that belong to a slab, and its part of U_L times them."""
-    work = _runs[run].work if run in _runs else None
-    U = _held(run, s).U
-    if work is None:
-        raise SlabLostError
-    return work.gradient(work.pick(U), R)
+    """Give the rows of U_Lᵀ R that belong to a share, and its part of U_L times them."""
+    return _crew(run, s).gradient(R)
 
 
 def advance(run: str, s: int, step: int, W: np.ndarray, pull: np.ndarray) -> np.ndarray:
     """Take a step, unless it was taken already and only its answer was lost, and give the scores."""
-    held = _held(run, s)
-    if held.step == step - 1:
-        _move(_runs[run].work, held, W, pull)
-    if held.step != step:
-        raise SlabLostError(f"slab {s} has done {held.step} steps, not {step - 1}")
-    return score(run, s, W)
+    crew = _crew(run, s)
+    if crew.step == step:
+        return crew.scores(W)
+    if crew.step != step - 1:
+        raise SlabLostError(f"share {s} has done {crew.step} steps, not {step - 1}")
+    scores = crew.advance(W, pull)
+    _runs[run].features[s].forget()
+    return scores
 
 
 def rows(run: str, s: int, nodes: np.ndarray) -> np.ndarray:
-    """Give rows of a slab."""
-    return _runs[run].work.pick(_held(run, s).U, nodes) if run in _runs else _held(run, s).U
+    """Give rows of a share."""
+    return _crew(run, s).rows(nodes)
 
 
 def end(run: str) -> None:
@@ -123,25 +163,39 @@ def end(run: str) -> None:
     >>> end("never begun")
     """
     _runs.pop(run, None)
+    for key in [key for key in _arrived if key[0] == run]:
+        del _arrived[key]
 
 
-def _held(run: str, s: int) -> _Slab:
-    if run not in _runs or s not in _runs[run].slabs:
-        raise SlabLostError(f"slab {s} is not here")
-    return _runs[run].slabs[s]
+def _open_run(run: str, setup: tuple[Any, ...]) -> _Run:
+    if run not in _runs:
+        filters, *rest = setup
+        opened = filters.open() if isinstance(filters, SharedFilters) else filters
+        _runs[run] = _Run(GuidedSlab(opened if isinstance(opened, Filters) else opened(1), *rest))
+        while len(_runs) > _KEPT_RUNS:
+            end(next(iter(_runs)))
+    return _runs[run]
 
 
-def _move(work: GuidedSlab, held: _Slab, W: np.ndarray, pull: np.ndarray) -> None:
-    U = work.advance(held.U, W, pull, held.spare)
-    # what came from the client may be of read-only memory, so the first U is no buffer
-    held.spare = held.U if held.step else None
-    held.U = U
-    held.step += 1
+def _make_room(held: _Run, s: int, budget: int) -> int:
+    """Give what a share may take beside those that are here.
+
+    Where that is less than its part, shares that take more than theirs are let go of: whoever asks for them
+    next finds them lost, and brings them again.
+    """
+    held.crews.pop(s, None)
+    held.features.pop(s, None)
+    graph = held.work.n_bytes  # which shares have together
+    left = budget - sum(crew.n_bytes - graph for crew in held.crews.values())
+    part = graph + (budget - graph) // (len(held.crews) + 1)
+    if left >= part:
+        return left
+    for other in [other for other, crew in held.crews.items() if crew.n_bytes > part]:
+        del held.crews[other], held.features[other]
+    return part
 
 
-def _columns(X: Any) -> Any:
-    return X.read() if isinstance(X, FileColumns) else X
-
-
-def _filters(filters: Any) -> Filters:
-    return filters if isinstance(filters, Filters) else filters(1)
+def _crew(run: str, s: int) -> LocalCrew:
+    if run not in _runs or s not in _runs[run].crews:
+        raise SlabLostError(f"share {s} is not here")
+    return _runs[run].crews[s]

@@ -1,0 +1,45 @@
+"""A cluster that speaks TLS is reached with the certificates of Dask's own configuration, and not without."""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import gssl
+from gssl.scale.machines import cluster_client
+
+dask = pytest.importorskip("dask", reason="the extra 'distributed' is not installed")
+pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """Make a certificate that signs itself, for everybody in the test."""
+    if shutil.which("openssl") is None:
+        pytest.skip("certificates are made by the command openssl")
+    folder = tmp_path_factory.mktemp("tls")
+    key, certificate = str(folder / "key.pem"), str(folder / "certificate.pem")
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=gssl"]
+    subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    return key, certificate
+
+
+def test_certificates_come_from_the_configuration_of_dask(blocks, certificate, dask_processes):
+    X, _, A = blocks
+    key, signed = certificate
+    options = ("--tls-ca-file", signed, "--tls-cert", signed, "--tls-key", key)
+    _, address = dask_processes.scheduler("--protocol", "tls", *options)
+    assert address.startswith("tls://")
+    dask_processes.worker(address, *options)
+    with (
+        pytest.raises(ConnectionError, match=rf"^the Dask scheduler at {address} .*distributed\.comm\.tls"),
+        cluster_client(address),
+    ):
+        pass
+    named = {"ca-file": signed, "client.cert": signed, "client.key": key}
+    settings = {f"distributed.comm.tls.{name}": path for name, path in named.items()}
+    with dask.config.set(settings), cluster_client(address) as client:
+        assert client.scheduler.address == address
+        found = gssl.SGC().fit(X, adjacency=A, client=client).embedding_
+    np.testing.assert_allclose(found, gssl.SGC().fit(X, adjacency=A).embedding_, rtol=1e-5, atol=1e-6)
