@@ -19,6 +19,7 @@ from gssl.methods._execution import (
     Journal,
     check_backend,
     choose_execution,
+    holding,
     open_journal,
 )
 from gssl.methods._guided import GuidedEmbedding, LabelSpaceEmbedding, lazy_powers
@@ -249,7 +250,7 @@ class OGC(GraphClassifier):
         problem = self._problem(codes, anchors_, X.dtype, scale)
         informed = featured_nodes(A, X)
         if not informed.all():
-            informed = informed | reached_nodes(A, anchors_)
+            informed = informed | reached_nodes(A, anchors_, checked=True)
         A_hat = normalized_adjacency(A, X.dtype)
         bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
         W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
@@ -387,9 +388,9 @@ class OGC(GraphClassifier):
         """The embeddings, which predictions do not need and fit leaves out."""
         inputs, fit = self._kept_inputs(), self._fit
         filters = Filters(fit.A_hat)
-        return inputs.execution.run(
-            lambda X, filters, columns: last(fit.replay(X, filters, columns)), inputs.X, lambda k: filters
-        )
+        # X, the embeddings before a step, and those after it
+        task = holding(3, lambda X, filters, columns: last(fit.replay(X, filters, columns)))
+        return inputs.execution.run(task, inputs.X, lambda k: filters)
 
     @cached_property
     def _smoothing(self) -> np.ndarray:
