@@ -19,8 +19,8 @@ FiltersOf = Callable[[int], Filters]
 # takes columns of X, the matrices of each iteration, and which columns of the whole X they are
 Task = Callable[[Any, FiltersOf, slice], Any]
 
-# arrays as large as its input that a task may hold at once, unless it says so itself: the input, two that take
-# turns, a running total, and one that is on its way elsewhere
+# arrays as large as its input that a task may hold at once, unless it says so itself: the input, two that
+# take turns, a running total, and one that is on its way elsewhere
 BUFFERS = 5
 
 # an execution by name: the module that has a function ``execution(…) -> Execution``

@@ -20,6 +20,8 @@ from gssl.scale.precise import add_product
 from gssl.scale.source import ColumnSource
 from gssl.scale.states import SlabsInMemory, SlabsOnDisk, picked_rows
 
+# codes of labels, the classes of two steps, which nodes are watched and reached
+_NODE_BYTES = 48
 # slabs in memory go to the folder of a run no more often than this
 _SNAPSHOT_SECONDS = 30.0
 
@@ -163,8 +165,9 @@ class LocalCrew:
         """Hold all slabs in memory and one to write to if the budget has room, else two in all."""
         n, d = self._X.shape
         column = n * self._X.dtype.itemsize
-        # scores in double precision, those of two steps in single, and the labelled rows
-        fixed = self._work.n_bytes + n * n_classes * (8 + 2 * self._X.dtype.itemsize)
+        # scores in double precision, those of two steps in single, labels and classes of every node, and the
+        # labelled rows
+        fixed = self._work.n_bytes + n * n_classes * (8 + 2 * self._X.dtype.itemsize) + n * _NODE_BYTES
         fixed += len(self._work.labelled) * d * self._X.dtype.itemsize
         if fixed + (d + min(d, 16)) * column < self._execution.budget * 15 // 16:
             return self._execution.plan(d, Load(column, fixed + d * column)), True
