@@ -33,7 +33,7 @@ def entries(*, quick: bool) -> list[Figure]:
             unit="budget",
             at_most=None if quick else 1.15,
         )
-        for method in ("SGC", "OGC")
+        for method in ("SGC", "GGCM", "OGC", "EmbeddingClassifier", "LabelSpreading")
     ]
     slower = [
         Figure(
@@ -62,10 +62,12 @@ def _peak(method: str, shape: tuple[int, int, int, int]) -> Reading:
     budget = shape[3]
     with TemporaryDirectory(prefix="gssl-bench-", dir=Path.home()) as folder:
         write_problem(Path(folder), *shape[:3])
-        base, _ = _child(folder, "nothing", "none")
-        peak, duration = _child(folder, method, str(budget))
-    note = f"before the fit the process takes {base / 1e9:.2f} GB; the fit takes {duration:.0f} s"
-    return Reading([peak / budget], f"{peak / 1e9:.2f} GB", f"budget: {budget / 1e9:.2f} GB", note)
+        peak, base, duration = fit_apart(folder, method, str(budget), "1.15")
+    note = (
+        f"on top of {base / 1e9:.2f} GB of the process; no more is to be had; the fit takes {duration:.0f} s"
+    )
+    taken = peak - base
+    return Reading([taken / budget], f"{taken / 1e9:.2f} GB", f"budget: {budget / 1e9:.2f} GB", note)
 
 
 def write_problem(folder: Path, n_nodes: int, n_edges: int, n_features: int) -> None:
@@ -95,12 +97,15 @@ def write_problem(folder: Path, n_nodes: int, n_edges: int, n_features: int) -> 
             np.roll(block, start // len(block), axis=1)[: n_nodes - start].tofile(file)
 
 
-def _child(folder: str, method: str, budget: str) -> tuple[int, float]:
-    command = [sys.executable, "-m", "benchmarks.scale_child", folder, method, budget]
+def fit_apart(folder: str, method: str, budget: str, limit: str = "none") -> tuple[int, int, float]:
+    """Fit in a process of its own: see :mod:`benchmarks.scale_child`."""
+    command = [sys.executable, "-m", "benchmarks.scale_child", folder, method, budget, limit]
     root = Path(__file__).parents[2]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=root)
-    peak, duration = done.stdout.split()
-    return int(peak), float(duration)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root)
+    if done.returncode:
+        raise RuntimeError(f"{method} has failed: {done.stderr.strip().splitlines()[-1:]}")
+    peak, base, duration = done.stdout.split()
+    return int(peak), int(base), float(duration)
 
 
 @cache

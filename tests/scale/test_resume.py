@@ -1,5 +1,6 @@
 """A run that was stopped goes on where it was, and comes to the same bytes."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -30,7 +31,7 @@ files.RunFolder.write = slowly
 data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features="dense", random_state=3)
 X, y = np.array(data.features, dtype=np.float32), data.mask_labels("default")
 if method == "GGCM":
-    model = gssl.GGCM(depth=3).fit(X, adjacency=data.adjacency, memory_budget="100kB", resume=folder)
+    model = gssl.GGCM(depth=3).fit(X, adjacency=data.adjacency, memory_budget="27kB", resume=folder)
     np.save(out, np.asarray(model.embedding_))
 else:
     if method == "OGC":
@@ -52,18 +53,17 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bytes(tmp_path, method)
     folder = tmp_path / "b"
     rng = np.random.default_rng(len(method))
     kills = 0
-    while kills < (4 if method == "OGC" else 3):
-        child = _start(method, folder, killed, pause=0.03)
+    while kills < (3 if "label space" in method else 10):
+        child = _start(method, folder, killed, pause=0.1)
         # the first file shows that inputs are read and work begins
         before = _stamp(folder)
         while child.poll() is None and _stamp(folder) == before:
             time.sleep(0.01)
-        time.sleep(rng.uniform(0.0, 0.4))
+        time.sleep(rng.uniform(0.0, 0.25))
         child.send_signal(signal.SIGKILL)
-        kills += child.wait() == -signal.SIGKILL
-        if killed.exists():
-            break
-    assert kills > 0
+        assert child.wait() == -signal.SIGKILL
+        assert not killed.exists()
+        kills += 1
     assert _start(method, folder, killed).wait() == 0
     assert killed.read_bytes() == plain.read_bytes()
 
@@ -111,6 +111,56 @@ def test_ogc_goes_on_after_any_file(blocks, tmp_path, stopping, monkeypatch, sto
     assert len(again.history_["agreement"]) == again.n_iter_ == 6
 
 
+@pytest.mark.parametrize("stop", [3, 7, 12, 16, 21])
+@pytest.mark.parametrize(("before", "after"), [("90kB", "70kB"), ("70kB", "90kB"), ("90kB", "1GB")])
+def test_ogc_keeps_to_the_budget_it_is_resumed_with(
+    blocks, tmp_path, stopping, monkeypatch, stop, before, after
+):
+    monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
+    X, y, A = blocks
+    model = gssl.OGC(random_state=0, max_iter=6)
+    expected = model.fit(X, y, adjacency=A, memory_budget=before).label_distributions_
+    stopping(stop)
+    with pytest.raises(_StoppedError):
+        model.fit(X, y, adjacency=A, memory_budget=before, resume=tmp_path)
+    stopping(10**9)
+    widths, keep = [], local.SlabsOnDisk.keep
+
+    def watched(self, s, step, U):
+        widths.append(U.shape[1])
+        keep(self, s, step, U)
+
+    monkeypatch.setattr(local.SlabsOnDisk, "keep", watched)
+    again = model.fit(X, y, adjacency=A, memory_budget=after, resume=tmp_path)
+    assert np.array_equal(again.label_distributions_, expected)
+    resumed, widths[:] = set(widths), []
+    model.fit(X, y, adjacency=A, memory_budget=after)
+    assert resumed == set(widths)
+
+
+@pytest.mark.parametrize("method", [gssl.SGC(), gssl.GGCM(depth=3)], ids=["SGC", "GGCM"])
+@pytest.mark.parametrize(("before", "after"), [("60kB", "45kB"), ("45kB", "60kB")])
+def test_embeddings_keep_to_the_budget_they_are_resumed_with(
+    blocks, tmp_path, stopping, monkeypatch, method, before, after
+):
+    X, _, A = blocks
+    expected = np.array(method.fit(X, adjacency=A, memory_budget=before).embedding_)
+    stopping(3)  # after the identity and two slabs
+    with pytest.raises(_StoppedError):
+        method.fit(X, adjacency=A, memory_budget=before, resume=tmp_path)
+    stopping(10**9)
+    widths, apply = [], type(method)._apply
+    monkeypatch.setattr(
+        type(method), "_apply", lambda self, X, filters: widths.append(X.shape[1]) or apply(self, X, filters)
+    )
+    again = np.array(method.fit(X, adjacency=A, memory_budget=after, resume=tmp_path).embedding_)
+    assert np.array_equal(again, expected)
+    resumed, widths[:] = list(widths), []
+    method.fit(X, adjacency=A, memory_budget=after)
+    assert max(resumed) == max(widths)
+    assert len(resumed) < len(widths)
+
+
 def test_slabs_in_memory_are_saved_now_and_then(blocks, tmp_path, stopping, monkeypatch):
     monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
     monkeypatch.setattr(local, "_SNAPSHOT_SECONDS", 0.0)
@@ -146,6 +196,41 @@ def test_results_that_went_missing_are_not_taken_for_zeros(blocks, tmp_path, dam
         kept.write_bytes(kept.read_bytes()[:1000])
     with pytest.raises(ValueError, match="is not what the finished slabs of this run have left"):
         gssl.GGCM(depth=3).fit(X, **settings)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b'{"columns": [[0, 1',
+        b"[]",
+        b'{"columns": [[0]], "rows": 300, "dtype": "<f4"}',
+        b'{"columns": 3, "rows": 300, "dtype": "<f4"}',
+        b'{"columns": [], "rows": "many", "dtype": "<f4"}',
+        b'{"columns": [], "rows": 1e999, "dtype": "<f4"}',
+        b'{"columns": [], "rows": 300, "dtype": "apples"}',
+        b"\xff\xfe",
+    ],
+)
+def test_a_damaged_list_of_what_is_done_is_refused(blocks, tmp_path, content):
+    X, _, A = blocks
+    settings = {"adjacency": A, "memory_budget": "100kB", "resume": tmp_path}
+    gssl.SGC().fit(X, **settings)
+    (kept,) = tmp_path.rglob("done.json")
+    kept.write_bytes(content)
+    with pytest.raises(ValueError, match=r"done.json is damaged: remove .*run-1\.$"):
+        gssl.SGC().fit(X, **settings)
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("rows", 299), ("dtype", "<f8")])
+def test_results_of_another_shape_than_written_down_are_refused(blocks, tmp_path, name, wrong):
+    X, _, A = blocks
+    settings = {"adjacency": A, "memory_budget": "100kB", "resume": tmp_path}
+    gssl.SGC().fit(X, **settings)
+    (kept,) = tmp_path.rglob("done.json")
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), name: wrong}))
+    with pytest.raises(ValueError, match="is not what the finished slabs of this run have left"):
+        gssl.SGC().fit(X, **settings)
 
 
 def test_other_inputs_are_refused(blocks, tmp_path):

@@ -25,6 +25,7 @@ from gssl.io import (
     write_predictions,
 )
 from gssl.report import check_extra, classification_table
+from gssl.scale.memory import available_memory
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,9 @@ def run_classify(
     model = choice.model(inputs.features is not None)
     machines.check(choice.method, model)
     outputs.check(inputs)
-    problem = read_problem(inputs, talk)
+    away = machines.named or machines.resume is not None
+    room = (machines.memory or available_memory() // 4) if away else None
+    problem = read_problem(inputs, talk, memory=room)
     check_classes(problem, inputs.labels)
     truth = None if outputs.truth is None else read_labels(outputs.truth)
     if truth is not None:

@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from gssl.cli.console import Talk
 from gssl.graph import knn_graph
-from gssl.graph.pages import file_of
+from gssl.graph.pages import blocks, file_of
 from gssl.io import (
     Features,
     GraphStore,
@@ -19,12 +19,14 @@ from gssl.io import (
     assemble,
     check_place,
     join_store,
+    map_features,
     open_graph_store,
     read_edges,
     read_features,
     read_labels,
     refuse_overwrite,
 )
+from gssl.io.mapped_features import any_negative
 from gssl.methods._classifier import GraphClassifier
 from gssl.methods._embedder import Embedder
 from gssl.scale.memory import available_memory
@@ -70,9 +72,15 @@ def check_outputs(targets: Sequence[Path | None], sources: Sequence[str | None])
 
 
 def read_problem(
-    inputs: Inputs, talk: Talk, prepare: Callable[[Features], Features] | None = None
+    inputs: Inputs,
+    talk: Talk,
+    prepare: Callable[[Features], Features] | None = None,
+    memory: Any = None,
 ) -> Problem:
-    """Read tables, join them by id, scale features (prepared, if asked for), and say what is odd."""
+    """Read tables, join them by id, scale features (prepared, if asked for), and say what is odd.
+
+    Within a budget of ``memory``, features that are numbers stay in a file.
+    """
     store = None if inputs.graph is None else _open_store(inputs)
     if store is None and inputs.edges is None and inputs.knn is None:
         raise ValueError("there is no graph: give --edges, or --knn with --features to build one.")
@@ -85,7 +93,9 @@ def read_problem(
             edges = read_edges(inputs.edges, inputs.edge_columns or None)
     if inputs.features is not None:
         with talk.step("reading features"):
-            features = read_features(inputs.features, id=inputs.id_column, text=inputs.text)
+            features = None if memory is None else _mapped(inputs, store, memory)
+            if features is None:
+                features = read_features(inputs.features, id=inputs.id_column, text=inputs.text)
         features = features if prepare is None else prepare(features)
     if inputs.labels is not None:
         with talk.step("reading labels"):
@@ -105,6 +115,19 @@ def read_problem(
     return problem
 
 
+def _mapped(inputs: Inputs, store: GraphStore | None, memory: Any) -> Features | None:
+    """Put features into a file, scaled; None where they are words or categories, or make the graph."""
+    if inputs.text is not None or inputs.knn is not None:
+        return None
+    return map_features(
+        str(inputs.features),
+        id=inputs.id_column,
+        store=store,
+        normalize=inputs.normalize,
+        memory_budget=memory,
+    )
+
+
 def _open_store(inputs: Inputs) -> GraphStore:
     """Open the graph of ``--graph``, which takes the place of every other."""
     for option, value in (("--edges", inputs.edges), ("--knn", inputs.knn)):
@@ -115,8 +138,8 @@ def _open_store(inputs: Inputs) -> GraphStore:
 
 def scaled(features: Features | None, how: str) -> Features | None:
     """Scale feature rows to sum to one: always, never, or (``auto``) where no feature is negative."""
-    if features is None or scaling(features.matrix, how) == "none":
-        return features
+    if features is None or file_of(features.matrix) is not None or scaling(features.matrix, how) == "none":
+        return features  # what is in a file was scaled when it was written
     return replace(features, matrix=normalize(features.matrix, norm="l1"))
 
 
@@ -130,8 +153,7 @@ def scaling(matrix: Any, how: str) -> str:
     """
     if how != "auto":
         return how
-    values = matrix.data if issparse(matrix) else matrix
-    return "none" if np.size(values) and np.min(values) < 0 else "l1"
+    return "none" if any_negative(matrix.data[None] if issparse(matrix) else matrix) else "l1"
 
 
 def _drowned(problem: Problem) -> list[str]:
@@ -139,7 +161,10 @@ def _drowned(problem: Problem) -> list[str]:
     X = problem.features
     if X is None or X.shape[1] < 2 or not X.shape[0]:
         return []
-    sizes = np.asarray(abs(X).sum(axis=0, dtype=np.float64)).ravel()
+    sizes = np.zeros(X.shape[1])
+    for rows, columns in blocks(X):
+        part = X if issparse(X) else X[rows, columns]
+        sizes[columns] += np.asarray(abs(part).sum(axis=0, dtype=np.float64)).ravel()
     largest = int(sizes.argmax())
     share = sizes[largest] / sizes.sum() if sizes.any() else 0.0
     if share < _DROWNING:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array, triu
 
+from gssl.graph.pages import forget_pages
 from gssl.graph.structure import read_matrix
 
 # entries that are compared at a time
@@ -94,6 +95,8 @@ def clean_adjacency(adjacency: Any) -> tuple[csr_array, CleaningReport]:
         return adjacency, CleaningReport(0, 0, 0, 0)
     simple, self_loops, duplicates, zeros = simplify(adjacency)
     asymmetric = len(asymmetric_pairs(simple))
+    for array in (simple.data, simple.indices, simple.indptr):
+        forget_pages(array)  # of a graph in files, which the check has read as a whole
     if asymmetric:
         simple = simple.maximum(simple.T.tocsr())
     return simple, CleaningReport(self_loops, duplicates, asymmetric, zeros)

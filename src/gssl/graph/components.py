@@ -35,7 +35,7 @@ def connected_components(adjacency: Any) -> npt.NDArray[np.int64]:
     return np.asarray(component, dtype=np.int64)
 
 
-def reached_nodes(adjacency: Any, labelled: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+def reached_nodes(adjacency: Any, labelled: npt.ArrayLike, *, checked: bool = False) -> npt.NDArray[np.bool_]:
     """Tell for each node whether its component holds a labelled node.
 
     Parameters
@@ -43,6 +43,9 @@ def reached_nodes(adjacency: Any, labelled: npt.ArrayLike) -> npt.NDArray[np.boo
     adjacency : sparse matrix or array-like, shape (n, n)
     labelled : array-like of bool, shape (n,), or of int
         A mask over the nodes, or the labelled nodes' indices.
+    checked : bool, default=False
+        That :func:`gssl.graph.check_adjacency` gave this adjacency: every link is there in both directions
+        then, so nothing of the size of the graph is copied to look for them.
 
     Returns
     -------
@@ -67,12 +70,25 @@ def reached_nodes(adjacency: Any, labelled: npt.ArrayLike) -> npt.NDArray[np.boo
     outside = nodes[(nodes < 0) | (nodes >= n)]
     if outside.size:
         raise ValueError(f"labelled node {outside[0]} is outside 0 … {n - 1}: give indices of nodes.")
-    if is_declared(adjacency):
+    if is_declared(adjacency) or (checked and adjacency.nnz > np.iinfo(np.int32).max):
         return _spread(adjacency, nodes)
-    component = connected_components(adjacency)
+    component = _mutual_components(adjacency) if checked else connected_components(adjacency)
     has_label = np.zeros(n, dtype=bool)
     has_label[component[nodes]] = True
     return has_label[component]
+
+
+def _mutual_components(A: csr_array) -> npt.NDArray[np.int32]:
+    """Number the components of a graph that has every link in both directions.
+
+    They are the strong components, which SciPy finds without the transpose that it makes for weak ones. It
+    looks at no weights, but wants them in double precision: one number stands for all.
+    """
+    pattern = csr_array(A.shape)
+    pattern.indptr, pattern.indices = (a.astype(np.int32, copy=False) for a in (A.indptr, A.indices))
+    pattern.data = np.broadcast_to(np.float64(1.0), len(A.indices))
+    _, component = csgraph.connected_components(pattern, directed=True, connection="strong")
+    return np.asarray(component)
 
 
 def _spread(A: csr_array, nodes: np.ndarray) -> npt.NDArray[np.bool_]:

@@ -16,6 +16,7 @@ from .graph_store import is_graph_store as is_graph_store
 from .graph_store import open_graph_store as open_graph_store
 from .labels import Labels as Labels
 from .labels import read_labels as read_labels
+from .mapped_features import map_features as map_features
 from .matrices import from_scipy as from_scipy
 from .models import load as load
 from .models import read_settings as read_settings

@@ -268,7 +268,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return P[nodes], informed[nodes]
         X_part = X[part.nodes]
         P = self._score_part(X_part, normalized_adjacency(part.links, X.dtype, part.degrees))
-        informed = featured_nodes(part.links, X_part)[part.places]
+        # the farthest nodes of a part have lost their links back
+        informed = featured_nodes(part.links, X_part, checked=False)[part.places]
         if not informed.all():
             # a feature may be out of sight and yet in the component
             informed = featured_nodes(A, X)[nodes]
@@ -282,7 +283,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
 def _reached(A: csr_array, codes: np.ndarray) -> np.ndarray:
     # with no links at all a method goes by features, and no component keeps a label from anyone
-    return reached_nodes(A, codes != UNLABELLED) if A.nnz else np.ones(len(codes), dtype=bool)
+    return reached_nodes(A, codes != UNLABELLED, checked=True) if A.nnz else np.ones(len(codes), dtype=bool)
 
 
 def _honest(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
@@ -297,8 +298,10 @@ def _honest(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
     return P
 
 
-def featured_nodes(A: csr_array, X: Any) -> np.ndarray:
+def featured_nodes(A: csr_array, X: Any, *, checked: bool = True) -> np.ndarray:
     """Tell the nodes in whose component there is any feature at all.
+
+    ``checked`` says that every link of A is there in both directions: see :func:`gssl.graph.reached_nodes`.
 
     Examples
     --------
@@ -306,7 +309,7 @@ def featured_nodes(A: csr_array, X: Any) -> np.ndarray:
     array([ True,  True, False])
     """
     has_feature = has_features(X)
-    return has_feature if has_feature.all() else reached_nodes(A, has_feature)
+    return has_feature if has_feature.all() else reached_nodes(A, has_feature, checked=checked)
 
 
 def has_features(X: Any) -> np.ndarray:

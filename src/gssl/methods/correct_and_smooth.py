@@ -133,7 +133,7 @@ class CorrectAndSmooth(GraphClassifier):
         P = rows_to_distributions(self._spread(S, G, self.alpha_smooth))
         informed = has_features(X)
         informed[labelled] = True
-        return P.astype(X.dtype), informed if informed.all() else reached_nodes(A, informed)
+        return P.astype(X.dtype), informed if informed.all() else reached_nodes(A, informed, checked=True)
 
     def _spread(self, S: csr_array, G: np.ndarray, alpha: float) -> np.ndarray:
         """Take K steps of F ← (1 − α)G + αSF from F = G."""

@@ -110,8 +110,7 @@ class LabelPropagation(GraphClassifier):
             # the journal keeps the state of all columns, so slabs of it need not be kept
             budget = execution.budget if memory_budget is None and client is None else memory_budget
             execution = choose_execution(self, memory_budget=budget, client=client)
-        keeping = Keeping(execution, journal)
-        F, self.n_iter_ = self._fixed_point(A.astype(np.float64, copy=False), codes, keeping)
+        F, self.n_iter_ = self._fixed_point(A, codes, Keeping(execution, journal))
         return self._finish(*self._distributions(F, X.dtype))
 
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
@@ -125,10 +124,11 @@ class LabelPropagation(GraphClassifier):
         self, A: csr_array, codes: np.ndarray, keeping: Keeping = PLAINLY
     ) -> tuple[np.ndarray, int]:
         """Give F in double precision, for labels that come from far away, and the number of iterations."""
+        A = A.astype(np.float64, copy=False)
         labelled = codes != UNLABELLED
         F = np.zeros((len(codes), len(self.classes_)))
         F[labelled] = one_hot(codes[labelled], len(self.classes_), F.dtype)
-        free = np.flatnonzero(reached_nodes(A, labelled) & ~labelled)
+        free = np.flatnonzero(reached_nodes(A, labelled, checked=True) & ~labelled)
         if not len(free):
             return F, 1  # a look was enough
         # symmetric scaling by D^-½ keeps the system symmetric and is Jacobi's preconditioner
@@ -182,7 +182,7 @@ class LabelPropagation(GraphClassifier):
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Propagate the labels of fit over a graph that has grown: its first nodes are those of fit."""
-        F, _ = self._fixed_point(A.astype(np.float64), self._grown_codes(A.shape[0]))
+        F, _ = self._fixed_point(A, self._grown_codes(A.shape[0]))
         return self._distributions(F, X.dtype)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 
 from gssl.methods._base import iterate, last
 from gssl.methods._distributions import one_hot
@@ -13,6 +13,7 @@ from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._together import PLAINLY, Keeping, settle_together
 from gssl.methods.label_propagation import LabelPropagation
+from gssl.operators.convolution import row_sums, scaled_weights
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,10 @@ class LabelSpreading(LabelPropagation):
     def _fixed_point(
         self, A: csr_array, codes: np.ndarray, keeping: Keeping = PLAINLY
     ) -> tuple[np.ndarray, int]:
-        degree = A.sum(axis=1)
-        scale = diags_array(np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0))
-        S = csr_array(scale @ A @ scale)
+        degree = row_sums(A)
+        scale = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
+        # only the weights are new: the links may be in files
+        S = csr_array((scaled_weights(A, scale, np.float64), A.indices, A.indptr), shape=A.shape)
         labelled = np.flatnonzero(codes != UNLABELLED)
         Y = np.zeros((len(codes), len(self.classes_)))
         Y[labelled] = (1.0 - self.alpha) * one_hot(codes[labelled], len(self.classes_), Y.dtype)

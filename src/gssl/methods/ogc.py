@@ -11,7 +11,7 @@ from gssl.graph import reached_nodes
 from gssl.methods._base import iterate, last
 from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._execution import check_backend, choose_execution, open_journal
+from gssl.methods._execution import check_backend, choose_execution, holding, open_journal
 from gssl.methods._feature_scale import feature_scale
 from gssl.methods._guided import GuidedEmbedding, LabelSpaceEmbedding, lazy_powers
 from gssl.methods._inputs import check_number, generator
@@ -180,7 +180,7 @@ class OGC(GraphClassifier):
         problem = self._problem(codes, anchors_, X.dtype, scale)
         informed = featured_nodes(A, X)
         if not informed.all():
-            informed = informed | reached_nodes(A, anchors_)
+            informed = informed | reached_nodes(A, anchors_, checked=True)
         A_hat = normalized_adjacency(A, X.dtype)
         bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
         W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
@@ -300,9 +300,9 @@ class OGC(GraphClassifier):
         """The embeddings, which predictions do not need and fit leaves out."""
         inputs, fit = self._kept_inputs(), self._fit
         filters = Filters(fit.A_hat)
-        return inputs.execution.run(
-            lambda X, filters, columns: last(fit.replay(X, filters, columns)), inputs.X, lambda k: filters
-        )
+        # X, the embeddings before a step, and those after it
+        task = holding(3, lambda X, filters, columns: last(fit.replay(X, filters, columns)))
+        return inputs.execution.run(task, inputs.X, lambda k: filters)
 
     @cached_property
     def _smoothing(self) -> np.ndarray:

@@ -121,11 +121,11 @@ def normalized_adjacency(
     dtype = np.result_type(A.dtype, np.float32) if dtype is None else dtype
     indptr = A.indptr.astype(np.int64, copy=False)
     # in double precision until all values are at most one
-    degrees = _degrees(A) if degrees is None else degrees
+    degrees = row_sums(A) if degrees is None else degrees
     scale = 1.0 / np.sqrt(degrees + 1.0)
     weights = np.empty(0, dtype)
     if len(A.indices) and not _is_unweighted(A):
-        weights = _scaled(A, indptr, scale, dtype)
+        weights = scaled_weights(A, scale, dtype)
     indices = A.indices.astype(np.int32, copy=False)
     return NormalizedAdjacency(indptr, indices, weights, scale.astype(dtype))
 
@@ -172,14 +172,42 @@ def _is_unweighted(A: csr_array) -> bool:
     return not data.size or bool(data.min() == 1 == data.max())
 
 
-def _degrees(A: csr_array) -> np.ndarray:
-    if A.data.strides == (0,) and _is_unweighted(A):
+def row_sums(A: csr_array) -> np.ndarray:
+    r"""Give the degrees of all nodes in double precision: :math:`D_{ii} = \sum_j A_{ij}`.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> row_sums(csr_array([[0.0, 2.0], [2.0, 0.0]]))
+    array([2., 2.])
+    """
+    if _is_unweighted(A):
         return np.asarray(np.diff(A.indptr), dtype=np.float64)
     return np.asarray(A.sum(axis=1, dtype=np.float64))
 
 
-def _scaled(A: csr_array, indptr: np.ndarray, scale: np.ndarray, dtype: Any) -> np.ndarray:
-    """Weigh entries by the scales of both ends, some at a time: in double precision all were much memory."""
+def scaled_weights(A: csr_array, scale: np.ndarray, dtype: Any) -> np.ndarray:
+    r"""Weigh links by a number of each end: :math:`s_i A_{ij} s_j`, in the order of the entries of A.
+
+    Parameters
+    ----------
+    A : csr_array of shape (n, n)
+    scale : float64 ndarray of shape (n,)
+    dtype : float type
+        Of the result.
+
+    Returns
+    -------
+    ndarray of shape (links,)
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> scaled_weights(csr_array([[0.0, 1.0], [1.0, 0.0]]), np.array([2.0, 3.0]), np.float64)
+    array([6., 6.])
+    """
+    # some at a time: in double precision all were much memory
+    indptr = A.indptr.astype(np.int64, copy=False)
     weights = np.empty(len(A.indices), dtype)
     for start in range(0, len(weights), _ENTRIES):
         part = slice(start, min(start + _ENTRIES, len(weights)))

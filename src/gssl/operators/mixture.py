@@ -10,6 +10,9 @@ from gssl.graph import blocks, file_of, forget_pages
 from gssl.operators._kernels.threads import run_parts, split_rows
 from gssl.operators.arrays import alike
 
+# columns by which the work of their sums is cut into parts
+_SUMMED = 64
+
 
 @dataclass(frozen=True)
 class Mixture:
@@ -224,7 +227,8 @@ def column_sums(t: np.ndarray, U: Any) -> np.ndarray:
     from gssl.operators._kernels import rows
 
     n, d = U.shape
-    bounds = split_rows(np.arange(n + 1), d)
+    # as many parts for any number of columns, so that a column's sum does not depend on those beside it
+    bounds = split_rows(np.arange(n + 1), _SUMMED)
     parts = np.zeros((len(bounds) - 1, d))
     loop = rows.sum_rows(U.dtype.char)
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], t, U, parts[k]), len(parts))
@@ -282,4 +286,6 @@ def _readable(U: Any, dtype: Any) -> Any:
 def _add_apart(N_hat: Any, U: Any, coefficient: float, target: np.ndarray) -> None:
     if coefficient:
         product = N_hat @ U
-        target += coefficient * (product.toarray() if issparse(product) else product)
+        product = product.toarray() if issparse(product) else product
+        product *= coefficient
+        target += product

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from gssl.graph.pages import FileArray, file_of, forget_pages
 
 # bytes that are read at a time
-_BLOCK_BYTES = 1 << 25
+_BLOCK_BYTES = 1 << 23
 
 
 def read_columns(X: Any, columns: slice) -> Any:

@@ -1,7 +1,6 @@
 """What a run has finished, in a folder that survives it: steps of OGC, and slabs of embeddings."""
 
 import json
-from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -31,7 +30,7 @@ class Journal:
 
     def __init__(self, folder: RunFolder, identity: str) -> None:
         self.folder = folder
-        claim(folder, {"identity": identity})
+        claim(folder, identity)
         self.past: list[FinishedStep] = []
         while (folder.path / _step_name(len(self.past) + 1)).exists():
             self.past.append(self._read(_step_name(len(self.past) + 1)))
@@ -60,62 +59,89 @@ class Journal:
             raise ValueError(f"{path} is damaged: remove {self.folder.path} and run again.") from error
 
 
-class FinishedSlabs:
-    """Which slabs of an embedding are done.
+class FinishedColumns:
+    """Which columns of an embedding are done, whatever the width of the slabs was that they came in.
 
     Parameters
     ----------
     folder : RunFolder
     identity : str
-    width : int
-        Of the slabs; where a run has begun with another width, it goes on with that.
 
     Examples
     --------
-    >>> slabs = FinishedSlabs(RunFolder(), "abc", 4)
-    >>> slabs.finish(0, 10, "<f4")
-    >>> again = FinishedSlabs(slabs.folder, "abc", 7)
-    >>> again.width, again.done, again.n_rows
-    (4, [0], 10)
+    >>> columns = FinishedColumns(RunFolder(), "abc")
+    >>> columns.finish(slice(0, 4), 10, "<f4")
+    >>> columns.finish(slice(4, 8), 10, "<f4")
+    >>> again = FinishedColumns(columns.folder, "abc")
+    >>> again.has(slice(2, 7)), again.has(slice(7, 9)), again.n_rows
+    (True, False, 10)
     """
 
-    def __init__(self, folder: RunFolder, identity: str, width: int) -> None:
+    def __init__(self, folder: RunFolder, identity: str) -> None:
         self.folder = folder
-        self.width = int(claim(folder, {"identity": identity, "width": width})["width"])
-        found = folder.read_json("done.json") or {"slabs": [], "rows": 0, "dtype": "<f4"}
-        self.done: list[int] = found["slabs"]
-        self.n_rows: int = found["rows"]
-        self.dtype: str = found["dtype"]
+        claim(folder, identity)
+        self.ranges: list[tuple[int, int]] = []
+        self.n_rows, self.dtype = 0, "<f4"
+        try:
+            found = folder.read_json("done.json")
+            if found is not None:
+                self.ranges = [(int(start), int(stop)) for start, stop in found["columns"]]
+                self.n_rows, self.dtype = int(found["rows"]), np.dtype(str(found["dtype"])).str
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            raise ValueError(f"{folder.path / 'done.json'} is damaged: remove {folder.path}.") from error
 
-    def finish(self, slab: int, n_rows: int, dtype: str) -> None:
-        """Write down that a slab is done, and what the whole will look like."""
-        self.done.append(slab)
+    def has(self, columns: slice) -> bool:
+        """Tell whether all of some columns are done."""
+        return any(start <= columns.start and columns.stop <= stop for start, stop in self.ranges)
+
+    def finish(self, columns: slice, n_rows: int, dtype: str) -> None:
+        """Write down that columns are done, and what the whole will look like."""
+        self.ranges = _joined([*self.ranges, (columns.start, columns.stop)])
         self.n_rows, self.dtype = n_rows, dtype
-        self.folder.write_json("done.json", {"slabs": self.done, "rows": n_rows, "dtype": dtype})
+        self.folder.write_json("done.json", {"columns": self.ranges, "rows": n_rows, "dtype": dtype})
 
 
-def claim(folder: RunFolder, settings: dict[str, Any]) -> dict[str, Any]:
+def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Put ranges in order and together where they meet.
+
+    Examples
+    --------
+    >>> _joined([(4, 6), (0, 2), (2, 3)])
+    [(0, 3), (4, 6)]
+    """
+    joined: list[tuple[int, int]] = []
+    for start, stop in sorted(ranges):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(stop, joined[-1][1])
+        else:
+            joined.append((start, stop))
+    return joined
+
+
+def claim(folder: RunFolder, identity: str) -> None:
     """Begin a run in a folder, or find that it has begun; refuse the folder of a run with other inputs.
 
     Examples
     --------
     >>> folder = RunFolder()
-    >>> claim(folder, {"identity": "a", "width": 3}), claim(folder, {"identity": "a", "width": 4})
-    ({'identity': 'a', 'width': 3}, {'identity': 'a', 'width': 3})
+    >>> claim(folder, "a")
+    >>> claim(folder, "a")
+    >>> claim(folder, "b")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: ... belongs to a run with other features, graph, labels or parameters: ...
     """
     try:
         found = folder.read_json("run.json")
     except ValueError as error:
         raise ValueError(f"{folder.path / 'run.json'} is damaged: remove {folder.path}.") from error
     if found is None:
-        folder.write_json("run.json", settings)
-        return settings
-    if not isinstance(found, dict) or found.get("identity") != settings["identity"]:
+        folder.write_json("run.json", {"identity": identity})
+    elif not isinstance(found, dict) or found.get("identity") != identity:
         raise ValueError(
             f"{folder.path} belongs to a run with other features, graph, labels or parameters: give those "
             "again, or choose an empty folder for resume."
         )
-    return found
 
 
 def _step_name(k: int) -> str:

@@ -7,21 +7,21 @@ from typing import Any
 import numpy as np
 
 from gssl.methods._base import iterate
+from gssl.methods._execution import buffers_of
 from gssl.methods._guided import Pulls
 from gssl.operators import Filters
 from gssl.scale.execution import SlabExecution
 from gssl.scale.files import RunFolder
 from gssl.scale.guided import SlabEmbedding
 from gssl.scale.guided_slab import GuidedSlab
-from gssl.scale.journal import claim
+from gssl.scale.kept_slabs import forget_steps, last_whole_step
 from gssl.scale.plan import Load, SlabPlan, graph_bytes
 from gssl.scale.precise import add_product
 from gssl.scale.source import ColumnSource
-from gssl.scale.states import SlabsInMemory, SlabsOnDisk, forget_steps, last_whole_step, picked_rows
+from gssl.scale.states import SlabsInMemory, SlabsOnDisk, picked_rows
 
-# arrays of a slab's size that a task may hold at once: its input, two that take turns, a running total, and
-# one that is on its way to the file
-_BUFFERS = 5
+# codes of labels, the classes of two steps, which nodes are watched and reached
+_NODE_BYTES = 48
 # slabs in memory go to the folder of a run no more often than this
 _SNAPSHOT_SECONDS = 30.0
 
@@ -56,7 +56,7 @@ class LocalExecution(SlabExecution):
     def run(self, task: Callable[..., Any], X: Any, filters: Any) -> np.ndarray:
         """Run a task slab by slab; a result larger than a quarter of the budget is a file that is mapped."""
         n, d = X.shape
-        load = Load(_BUFFERS * n * X.dtype.itemsize, graph_bytes(filters(1)))
+        load = Load(buffers_of(task) * n * X.dtype.itemsize, graph_bytes(filters(1)))
         results = self.results(self.plan(d, load), X, filters)
 
         source = ColumnSource(X, results.plan)
@@ -99,10 +99,6 @@ class LocalCrew:
     def start(self, W: np.ndarray) -> np.ndarray:
         """Plan for so many classes, and give XW."""
         self._plan, in_memory = self._plan_for(W.shape[1])
-        if self._folder.durable:
-            # an earlier run may have had room for wider slabs; the numbers are the same
-            settings = claim(self._folder, {"identity": "slabs", "width": self._plan.width})
-            self._plan = SlabPlan(self._plan.n_columns, int(settings["width"]))
         if in_memory:
             self._slabs = SlabsInMemory(self._X, self._plan)
         else:
@@ -137,11 +133,14 @@ class LocalCrew:
     def resume(self, pulls: Pulls) -> None:
         """Take the slabs up from their files, and take the steps again that those have not seen."""
         n_slabs = len(self._plan.slabs)
-        first = last_whole_step(self._folder, n_slabs, len(pulls))
+        first = last_whole_step(self._folder, self._plan.n_columns, len(pulls))
         forget_steps(self._folder, first)
+        for s in range(n_slabs if first else 0):
+            self._slabs.recall(s, first, self._folder)
+        if not isinstance(self._slabs, SlabsInMemory):
+            # other slabs of an earlier run, which these were cut out of
+            forget_steps(self._folder, first, self._plan)
         for s in range(n_slabs):
-            if first:
-                self._slabs.recall(s, first, self._folder)
             for self._step in range(first + 1, len(pulls) + 1):
                 pull, W = pulls[self._step - 1]
                 self._moved(s, W, pull)
@@ -176,8 +175,9 @@ class LocalCrew:
         """Hold all slabs in memory and one to write to if the budget has room, else two in all."""
         n, d = self._X.shape
         column = n * self._X.dtype.itemsize
-        # scores in double precision, those of two steps in single, and the labelled rows
-        fixed = self._work.n_bytes + n * n_classes * (8 + 2 * self._X.dtype.itemsize)
+        # scores in double precision, those of two steps in single, labels and classes of every node, and the
+        # labelled rows
+        fixed = self._work.n_bytes + n * n_classes * (8 + 2 * self._X.dtype.itemsize) + n * _NODE_BYTES
         fixed += len(self._work.labelled) * d * self._X.dtype.itemsize
         in_memory = fixed + (d + min(d, 16)) * column < self._execution.budget * 15 // 16
         load = Load(column, fixed + d * column) if in_memory else Load(2 * column, fixed)

@@ -1,11 +1,12 @@
 """What a task gives for each slab, put side by side: in memory, in a file, or in a folder to resume from."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gssl.scale.files import ColumnFile, RunFolder
-from gssl.scale.journal import FinishedSlabs
+from gssl.scale.journal import FinishedColumns
 from gssl.scale.plan import SlabPlan
 
 
@@ -61,7 +62,7 @@ class Results:
 
 
 class LastingResults:
-    """The same in a folder to resume from: a slab counts when it is on the disk.
+    """The same in a folder to resume from: columns count when they are on the disk.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ class LastingResults:
     identity : str
         Of the inputs.
     plan : SlabPlan
-        Where an earlier run has begun with another, that one counts.
+        It may be another than that of an earlier run: slabs that were done in part are done again.
     most : int
         Bytes of a result that is read into memory at the end.
 
@@ -78,9 +79,9 @@ class LastingResults:
     >>> folder = RunFolder()
     >>> results = LastingResults(folder, "abc", SlabPlan(2, 1), most=100)
     >>> results.put(1, np.array([[5.0]]))
-    >>> again = LastingResults(folder, "abc", SlabPlan(2, 2), most=100)
-    >>> again.todo
-    [0]
+    >>> again = LastingResults(folder, "abc", SlabPlan(2, 1), most=100)
+    >>> again.todo, LastingResults(folder, "abc", SlabPlan(2, 2), most=100).todo
+    ([0], [0])
     >>> again.put(0, np.array([[4.0]]))
     >>> again.give()
     array([[4., 5.]])
@@ -88,13 +89,12 @@ class LastingResults:
 
     def __init__(self, folder: RunFolder, identity: str, plan: SlabPlan, most: int) -> None:
         self._folder, self._most = folder, most
-        self._finished = FinishedSlabs(folder, identity, plan.width)
-        self.plan = SlabPlan(plan.n_columns, self._finished.width)
-        self.todo = [s for s in range(len(self.plan.slabs)) if s not in self._finished.done]
+        self._finished = FinishedColumns(folder, identity)
+        self.plan = plan
+        self.todo = [s for s, columns in enumerate(plan.slabs) if not self._finished.has(columns)]
         self._file: ColumnFile | None = None
         path = folder.path / "embedding.npy"
-        needed = self._finished.n_rows * plan.n_columns * np.dtype(self._finished.dtype).itemsize
-        if self._finished.done and not (path.exists() and path.stat().st_size > needed):
+        if self._finished.ranges and not self._is_there(path):
             raise ValueError(
                 f"{path} is not what the finished slabs of this run have left: remove {folder.path} to begin "
                 "anew."
@@ -103,13 +103,22 @@ class LastingResults:
     def put(self, s: int, part: np.ndarray) -> None:
         """Write what a task gave for a slab, then that it is done."""
         self._open(len(part), part.dtype).write(self.plan.slabs[s], part)
-        self._finished.finish(s, len(part), part.dtype.str)
+        self._finished.finish(self.plan.slabs[s], len(part), part.dtype.str)
 
     def give(self) -> np.ndarray:
         """Give the whole result."""
         file = self._open(self._finished.n_rows, self._finished.dtype)
         whole = file.open()
         return np.array(whole) if whole.nbytes <= self._most else whole
+
+    def _is_there(self, path: Path) -> bool:
+        """Tell whether a file holds the columns that are written down as done."""
+        try:
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError):
+            return False
+        shape = self._finished.n_rows, self.plan.n_columns
+        return bool(found.shape == shape and found.dtype == np.dtype(self._finished.dtype))
 
     def _open(self, n_rows: int, dtype: Any) -> ColumnFile:
         if self._file is None:

@@ -1,6 +1,5 @@
 """Where the slabs of a long run are between its steps: in memory where they fit, else in files."""
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from gssl.scale.columns import read_file
 from gssl.scale.files import RunFolder
+from gssl.scale.kept_slabs import forget_steps, read_slab, slab_name
 from gssl.scale.plan import SlabPlan
 from gssl.scale.source import ColumnSource
 
@@ -55,13 +55,13 @@ class SlabsInMemory:
         """Know that every slab has done a step, and that it is written down."""
 
     def recall(self, s: int, step: int, folder: RunFolder) -> None:
-        """Take a slab up from the file of a step."""
-        self._held[s] = folder.read_array(_name(s, step))
+        """Take a slab up from the files of a step."""
+        self._held[s] = read_slab(folder, step, self._slabs[s], self.free(s))
 
     def snapshot(self, step: int, folder: RunFolder) -> None:
         """Put all slabs into files."""
         for s, U in self._held.items():
-            folder.write_array(_name(s, step), U)
+            folder.write_array(slab_name(self._slabs[s], step), U)
         forget_steps(folder, step)
 
 
@@ -116,7 +116,7 @@ class SlabsOnDisk:
             return
         if s in self._files:
             self._old.append(self._files[s])
-        self._files[s] = self._folder.write_array(_name(s, step), U)
+        self._files[s] = self._folder.write_array(slab_name(self._slabs[s], step), U)
 
     def settle(self) -> None:
         """Forget the files of the step before the last, which is written down."""
@@ -125,46 +125,10 @@ class SlabsOnDisk:
         self._old = []
 
     def recall(self, s: int, step: int, folder: RunFolder) -> None:
-        """Take a slab up from the file of a step."""
-        self._files[s] = folder.path / _name(s, step)
-
-
-def last_whole_step(folder: RunFolder, n_slabs: int, at_most: int) -> int:
-    """Give the last step of which every slab has a file; 0 where there is none.
-
-    Examples
-    --------
-    >>> folder = RunFolder()
-    >>> _ = folder.write_array("slab-0000.000003.npy", np.eye(1))
-    >>> last_whole_step(folder, 1, at_most=5), last_whole_step(folder, 2, at_most=5)
-    (3, 0)
-    """
-    counts = Counter(_step(path) for path in folder.path.glob("slab-*.*.npy"))
-    return max((step for step, n in counts.items() if n == n_slabs and step <= at_most), default=0)
-
-
-def forget_steps(folder: RunFolder, but: int) -> None:
-    """Remove the files of all steps but one.
-
-    Examples
-    --------
-    >>> folder = RunFolder()
-    >>> _ = folder.write_array("slab-0000.000003.npy", np.eye(1))
-    >>> forget_steps(folder, but=4)
-    >>> list(folder.path.iterdir())
-    []
-    """
-    for path in folder.path.glob("slab-*.*.npy"):
-        if _step(path) != but:
-            path.unlink(missing_ok=True)
-
-
-def _name(s: int, step: int) -> str:
-    return f"slab-{s:04}.{step:06}.npy"
-
-
-def _step(path: Path) -> int:
-    return int(path.name.split(".")[1])
+        """Take a slab up from the files of a step; it is cut out of them where they are of other slabs."""
+        self._files[s] = folder.path / slab_name(self._slabs[s], step)
+        if not self._files[s].exists():
+            folder.write_array(self._files[s].name, read_slab(folder, step, self._slabs[s], self.free(s)))
 
 
 def picked_rows(slabs: SlabsInMemory | SlabsOnDisk, s: int, nodes: np.ndarray) -> np.ndarray:

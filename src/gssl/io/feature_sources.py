@@ -1,0 +1,259 @@
+"""Where the columns of large features come from: a table or an array file, and the order of their rows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gssl.io.columns import IDS, is_number, listed, number_of, pick, text_of
+from gssl.io.database import quoted
+from gssl.io.edge_facts import counted
+from gssl.io.graph_store import GraphStore
+from gssl.io.paths import is_query
+from gssl.io.source import Column, Table, open_table
+from gssl.scale.columns import read_columns
+
+# such a column holds the answer
+_ANSWERS = ("label", "labels", "class")
+
+# DuckDB does not work with less, and several threads of it want more
+_LEAST, _ALONE = 32 * 10**6, 128 * 10**6
+
+
+class Order:
+    """The order of the rows: that of a graph on disk, or that in which the features name their nodes.
+
+    Parameters
+    ----------
+    store : GraphStore, optional
+
+    Examples
+    --------
+    >>> order = Order()
+    >>> order.take(np.array(["b", "a"], dtype=object), "x.npy")
+    >>> order.n_nodes, order.places(["b", "a"], "x.npy").tolist(), order.ids([1]).tolist()
+    (2, [0, 1], ['a'])
+    """
+
+    def __init__(self, store: GraphStore | None = None) -> None:
+        self.store = store
+        self._ids: np.ndarray | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether somebody has said which nodes there are."""
+        return self.store is not None or self._ids is not None
+
+    @property
+    def n_nodes(self) -> int:
+        """Rows."""
+        return len(self.node_ids) if self.store is None else self.store.n_nodes
+
+    @property
+    def node_ids(self) -> np.ndarray:
+        """All ids as text, in order."""
+        if self.store is not None:
+            return self.store.node_ids
+        return np.empty(0, dtype=object) if self._ids is None else self._ids
+
+    def take(self, ids: np.ndarray, name: str) -> None:
+        """Take the ids of the features for the nodes, in their order."""
+        if not len(ids):
+            raise ValueError(f"{name} has no rows: give one for each node.")
+        if len(set(ids)) < len(ids):
+            seen: set[str] = set()
+            twice = [node for node in ids if node in seen or seen.add(node)]  # type: ignore[func-returns-value]
+            raise ValueError(f"{name} has more than one row for {listed(dict.fromkeys(twice))}; keep one.")
+        self._ids = ids
+
+    def ids(self, nodes: Any) -> np.ndarray:
+        """Give the ids of some nodes."""
+        return np.asarray(self.node_ids[nodes] if self.store is None else self.store.ids(nodes))
+
+    def places(self, ids: Any, name: str) -> np.ndarray:
+        """Give the place of every row of the features."""
+        if self.store is None:
+            return np.arange(self.n_nodes)
+        return _check_places(self.store.nodes(ids), name, self.store, lambda row: str(ids[row]))
+
+
+def is_numeric(source: Any, id: str | None = None) -> bool:
+    """Tell whether all of a table's features are numbers, so that its columns can be read some at a time.
+
+    Examples
+    --------
+    >>> is_numeric("SELECT 'a' AS id, 1.5 AS x"), is_numeric("SELECT 'a' AS id, 'spy' AS job")
+    (True, False)
+    """
+    table = open_table(source)
+    name = pick(table, id, IDS, 0)
+    chosen = [column for column in table.columns if column != name and column.lower() not in _ANSWERS]
+    texts = [column for column in chosen if table.columns[column].type == "VARCHAR"]
+    plain = [
+        is_number(table.columns[column]) or table.columns[column].type.endswith("]") for column in chosen
+    ]
+    if sum(plain) + len(texts) < len(chosen):
+        return False
+    for start in range(0, len(texts), 64):
+        # what is filled in and no number: a category, a list as text, or a typing error
+        asked = (
+            f"bool_or({text_of(table, column)} IS NOT NULL AND {number_of(table.columns[column])} IS NULL)"
+            for column in texts[start : start + 64]
+        )
+        if any(table.run(f"SELECT {', '.join(asked)} FROM {table.relation}").fetchone()):
+            return False
+    return bool(chosen)
+
+
+def open_matrix(path: str | Path) -> np.ndarray:
+    """Map a matrix of real numbers in an ``.npy`` file."""
+    try:
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} is not a NumPy file with a matrix of numbers: write it again.") from error
+    if matrix.ndim != 2 or matrix.dtype.kind != "f":
+        raise ValueError(f"{path} is not a NumPy file with a matrix of numbers: write it again.")
+    return np.asanyarray(matrix)
+
+
+class ArraySource:
+    """Columns of an ``.npy`` file, whose rows are named by the file of ids beside it."""
+
+    def __init__(self, path: Path, order: Order) -> None:
+        self.name, self.order = str(path), order
+        self.matrix = open_matrix(path)
+        beside = path.with_suffix(".ids.npy")
+        if not beside.is_file():
+            raise ValueError(f"{path} has no ids: put them into {beside.name} beside it.")
+        ids = np.load(beside, mmap_mode="r", allow_pickle=False)
+        if len(ids) != len(self.matrix):
+            raise ValueError(f"{beside} has {len(ids)} ids for {len(self.matrix)} rows; give one for each.")
+        if not order.is_known:
+            order.take(np.array([str(text) for text in ids.tolist()], dtype=object), self.name)
+        self.places = order.places(ids, self.name)
+        self.n_columns = int(self.matrix.shape[1])
+        self.names = tuple(str(j) for j in range(self.n_columns))
+
+    def read(self, slab: slice) -> Iterator[np.ndarray]:
+        """Give columns, each in order and in single precision."""
+        part = read_columns(self.matrix, slab)
+        for j in range(part.shape[1]):
+            yield _placed(part[:, j], self.places, self.order, f"{self.name}: column {slab.start + j}")
+
+
+class TableSource:
+    """Columns of a table, lists taken apart."""
+
+    def __init__(
+        self, source: Any, order: Order, id: str | None, columns: Sequence[str] | None, budget: int
+    ) -> None:
+        self.table, self.order = open_table(source), order
+        self.table.run(f"SET memory_limit = '{max(budget, _LEAST) // 1000}kB'")
+        if budget < _ALONE:
+            self.table.run("SET threads = 1")
+        if is_query(source):
+            # a query may give its rows in another order each time, and every slab asks again
+            self.table.run(f"CREATE TEMP TABLE gssl_rows AS SELECT * FROM {self.table.relation}")
+            self.table = replace(self.table, relation="gssl_rows")
+        name = pick(self.table, id, IDS, 0)
+        chosen = [column for column in self.table.columns if column != name] if columns is None else columns
+        if columns is None:
+            chosen = [column for column in chosen if column.lower() not in _ANSWERS]
+        if not chosen:
+            raise ValueError(f"{self.table.name} has no features beside {name!r}: give at least one.")
+        self._asked = [asked for column in chosen for asked in _numbers(self.table, column)]
+        self.n_columns = len(self._asked)
+        self.names = tuple(name for name, _ in self._asked)
+        self.places = self._places(name)
+
+    def _places(self, name: str) -> np.ndarray:
+        text, run, store = text_of(self.table, name), self.table.run, self.order.store
+        if store is None:
+            ids = self.table.fetch(f"SELECT {text} AS id FROM {self.table.relation}")["id"]
+            empty = np.flatnonzero(np.ma.getmaskarray(ids))
+            if len(empty):
+                raise ValueError(
+                    f"{self.table.row(int(empty[0]))}: column {name!r} has no id; remove the row or fill it "
+                    "in."
+                )
+            self.order.take(np.asarray(ids, dtype=object), self.table.name)
+            return np.arange(self.order.n_nodes)
+        relation = f"read_parquet({quoted(str(store.directory / 'ids.parquet'))}, file_row_number = true)"
+        found = self.table.fetch(
+            f"SELECT coalesce(k.file_row_number, -1)::INTEGER AS node FROM (SELECT {text} AS text, "
+            f"row_number() OVER () AS row FROM {self.table.relation}) LEFT JOIN {relation} AS k "
+            "ON text = k.id ORDER BY row"
+        )["node"]
+
+        def row_name(row: int) -> str:
+            sql = f"SELECT {text} FROM {self.table.relation} LIMIT 1 OFFSET {row}"
+            return str(run(sql).fetchone()[0])
+
+        return _check_places(found, self.table.name, store, row_name)
+
+    def read(self, slab: slice) -> Iterator[np.ndarray]:
+        """Give columns, each in order and in single precision."""
+        asked = self._asked[slab]
+        sql = ", ".join(f"{number}::FLOAT AS x{j}" for j, (_, number) in enumerate(asked))
+        found = self.table.fetch(f"SELECT {sql} FROM {self.table.relation}")
+        for j, (name, _) in enumerate(asked):
+            where = f"{self.table.name}: column {name!r}"
+            yield _placed(found.pop(f"x{j}"), self.places, self.order, where)
+
+
+def _numbers(table: Table, name: str) -> list[tuple[str, str]]:
+    """Give what to call the numbers of a column and the SQL that reads them."""
+    column = table.columns[name]
+    if not column.type.endswith("]"):
+        if is_number(column) or column.type in ("VARCHAR", "JSON"):
+            return [(name, _single(number_of(column)))]
+        raise ValueError(f"{table.name}: column {name!r} is of type {column.type}, no number; leave it out.")
+    shortest, longest = table.run(
+        f"SELECT min(len({column.sql})), max(len({column.sql})) FROM {table.relation}"
+    ).fetchone()
+    if shortest != longest:
+        raise ValueError(
+            f"{table.name}: the lists of column {name!r} have {shortest} to {longest} numbers; "
+            "give all the same length."
+        )
+    parts = (number_of(Column(f"{column.sql}[{j + 1}]", "DOUBLE")) for j in range(longest))
+    return [(f"{name}[{j}]", _single(part)) for j, part in enumerate(parts)]
+
+
+def _single(number: str) -> str:
+    """Give NULL for what single precision cannot hold, which DuckDB refuses with the whole query."""
+    return f"CASE WHEN abs({number}) <= 3.4028235e38 THEN {number} END"
+
+
+def _check_places(places: np.ndarray, name: str, store: GraphStore, row_name: Any) -> np.ndarray:
+    """Refuse features of other nodes, of the same node twice, or of too few nodes."""
+    strange = np.flatnonzero(places < 0)
+    if len(strange):
+        raise ValueError(
+            f"{name} names {counted(len(strange), 'id')} that {store.directory} does not have: "
+            f"{listed(row_name(row) for row in strange[:5])}; remove them, or build the store with them."
+        )
+    counts = np.bincount(places, minlength=store.n_nodes)
+    if counts.max(initial=0) > 1:
+        twice = store.ids(np.flatnonzero(counts > 1)[:5])
+        raise ValueError(f"{name} has more than one row for {listed(twice)}; keep one.")
+    missing = np.flatnonzero(counts == 0)
+    if len(missing):
+        raise ValueError(
+            f"{name} has no features for {counted(len(missing), 'id')} of {store.directory}: "
+            f"{listed(store.ids(missing[:5]))}; add them."
+        )
+    return places
+
+
+def _placed(values: np.ndarray, places: np.ndarray, order: Order, where: str) -> np.ndarray:
+    column = np.empty(order.n_nodes, np.float32)
+    with np.errstate(over="ignore"):
+        column[places] = np.ma.filled(values, np.nan)
+    bad = np.flatnonzero(~np.isfinite(column))
+    if len(bad):
+        node = order.ids(bad[:1])[0]
+        raise ValueError(f"{where} of id {node!r} is not a finite number; fill it in or leave it out.")
+    return column
