@@ -69,6 +69,11 @@ def _describe(
 def _check_kind(model: Any) -> None:
     name = type(model).__name__
     known = storable()
+    if type(model).__module__.startswith("gssl.torch."):
+        raise ValueError(
+            f"{name} is a network of gssl.torch, and gssl.save writes methods that need no torch: keep its "
+            "embeddings or predictions as a table, or its weights with torch.save."
+        )
     if known.get(name) is not type(model):
         raise ValueError(f"{name} is not a method of gssl, and only those can be saved: {', '.join(known)}.")
 
