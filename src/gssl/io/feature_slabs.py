@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+from gssl.datasets.array_files import map_npy
 from gssl.io.atomic import whole_file
 from gssl.io.columns import IDS, is_number, listed, number_of, pick, text_of
 from gssl.io.database import quoted
@@ -127,8 +128,8 @@ def open_feature_slabs(path: str | Path) -> FeatureSlabs:
     ValueError: nowhere.npy is not a NumPy file with a matrix of numbers: write it again.
     """
     try:
-        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+        matrix = map_npy(Path(path))
+    except ValueError as error:
         raise ValueError(f"{path} is not a NumPy file with a matrix of numbers: write it again.") from error
     if matrix.ndim != 2 or matrix.dtype.kind != "f":
         raise ValueError(f"{path} is not a NumPy file with a matrix of numbers: write it again.")
@@ -144,7 +145,12 @@ class _Array:
         beside = path.with_suffix(".ids.npy")
         if not beside.is_file():
             raise ValueError(f"{path} has no ids: put them into {beside.name} beside it.")
-        ids = np.load(beside, mmap_mode="r", allow_pickle=False)
+        try:
+            ids = map_npy(beside)
+        except ValueError as error:
+            raise ValueError(f"{beside} is not a NumPy file with the ids of {path.name}: {error}.") from error
+        if ids.ndim != 1:
+            raise ValueError(f"{beside} has {ids.ndim} dimensions: give a list of ids.")
         if len(ids) != len(self.matrix):
             raise ValueError(f"{beside} has {len(ids)} ids for {len(self.matrix)} rows; give one for each.")
         self.places = _check_places(store.nodes(ids), self.name, store, lambda row: str(ids[row]))

@@ -1,5 +1,6 @@
 """What a task gives for each slab, put side by side: in memory, in a file, or in a folder to resume from."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,8 +94,8 @@ class LastingResults:
         self.todo = [s for s in range(len(self.plan.slabs)) if s not in self._finished.done]
         self._file: ColumnFile | None = None
         path = folder.path / "embedding.npy"
-        needed = self._finished.n_rows * plan.n_columns * np.dtype(self._finished.dtype).itemsize
-        if self._finished.done and not (path.exists() and path.stat().st_size > needed):
+        shape = self._finished.n_rows, plan.n_columns
+        if self._finished.done and not _is_left(path, shape, self._finished.dtype):
             raise ValueError(
                 f"{path} is not what the finished slabs of this run have left: remove {folder.path} to begin "
                 "anew."
@@ -115,3 +116,14 @@ class LastingResults:
         if self._file is None:
             self._file = ColumnFile(self._folder, "embedding.npy", (n_rows, self.plan.n_columns), dtype)
         return self._file
+
+
+def _is_left(path: Path, shape: tuple[int, int], dtype: str) -> bool:
+    """Tell whether a file is the one that finished slabs were written to."""
+    if not path.is_file() or not all(shape):
+        return path.is_file()
+    try:
+        left = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception:  # a damaged file can raise anything
+        return False
+    return isinstance(left, np.ndarray) and (left.shape, left.dtype.str) == (shape, dtype)
