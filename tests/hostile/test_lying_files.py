@@ -273,6 +273,34 @@ def test_descriptions_that_lie(lying_model: Any, answer: Any, change: Any, messa
         gssl.load(path)
 
 
+@pytest.mark.parametrize("place", ["the model itself", "its embedder", "steps that it took"])
+def test_a_model_that_would_predict_for_ever(tmp_path: Path, answer: Any, place: str):
+    path = tmp_path / "m.gssl"
+    model = gssl.EmbeddingClassifier(gssl.SGC()) if place == "its embedder" else gssl.OGC(random_state=0)
+    gssl.save(model.fit(np.eye(2), ["a", "b"], adjacency=np.ones((2, 2)) - np.eye(2)), path)
+    with safe_open(path, framework="np") as stored:
+        metadata = json.loads(stored.metadata()[FORMAT])
+        tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
+    told = metadata["model"]
+    if place == "its embedder":
+        told["fitted"]["embedder_"]["params"]["depth"] = 10**9
+    else:
+        told["params"]["max_iter"] = 10**9
+        told["fitted"]["n_iter_"] = 10**9 if place == "steps that it took" else told["fitted"]["n_iter_"]
+    safetensors.numpy.save_file(tensors, path, metadata={FORMAT: json.dumps(metadata)})
+    answer(gssl.load, path)
+    with pytest.raises(ValueError, match="is 1,000,000,000, and saved models take at most 1,000,000 steps"):
+        gssl.load(path)
+
+
+def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path):
+    model = gssl.OGC(max_iter=10**9, random_state=0)
+    model.fit(np.eye(2), ["a", "b"], adjacency=np.ones((2, 2)) - np.eye(2))
+    with pytest.raises(ValueError, match="max_iter of its OGC is 1,000,000,000"):
+        gssl.save(model, tmp_path / "m.gssl")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("depth", [100, 400, 5000])
 def test_a_model_in_a_model_without_end(tmp_path: Path, answer: Any, depth: int):
     path = tmp_path / "m.gssl"
@@ -313,3 +341,37 @@ def test_a_table_that_claims_more_rows_than_it_has(tmp_path: Path, answer: Any):
         if refused == 12:
             break
     assert refused == 12
+
+
+def test_a_table_larger_than_the_memory_it_may_take_is_one_sentence(tmp_path: Path):
+    from gssl.io.source import open_table
+
+    table = open_table("SELECT range AS id, md5(range::VARCHAR) AS text FROM range(1000000)")
+    for setting in ("memory_limit = '10MB'", "threads = 1", "temp_directory = ''"):
+        table.run(f"SET {setting}")
+    sort = f"CREATE TEMP TABLE t AS SELECT * FROM {table.relation} ORDER BY text"
+    with pytest.raises(
+        ValueError, match=r"^the query does not fit into the memory .*: give a larger .* rows\.$"
+    ):
+        table.run(sort)
+    for setting in (f"temp_directory = '{tmp_path}'", "max_temp_directory_size = '1MB'"):
+        table.run(f"SET {setting}")
+    with pytest.raises(ValueError, match=r"^the query needs more room on the disk .* another disk\.$"):
+        table.run(sort)
+
+
+@pytest.mark.parametrize("fetch", ["fetchall", "fetchone", "fetchmany"])
+def test_a_complaint_about_a_late_row_is_one_sentence_too(fetch: str):
+    from gssl.io.source import open_table
+
+    late = "SELECT CASE WHEN range = 500000 THEN error('no such row') ELSE range END AS id FROM range(600000)"
+    table = open_table(late)
+    answer = table.run(f"SELECT * FROM {table.relation}")
+    assert answer.fetchone() == (0,)
+
+    def read() -> None:
+        for _ in range(600_000):
+            getattr(answer, fetch)(*([100_000] if fetch == "fetchmany" else []))
+
+    with pytest.raises(ValueError, match=r"^the query cannot be read: no such row; repair it\.$"):
+        read()

@@ -50,6 +50,34 @@ def read_npy(path: Path) -> NDArray[Any]:
         raise ValueError(_reason(error)) from error
 
 
+def map_npy(path: Path) -> NDArray[Any]:
+    """Map one array, which stays in its file, for reading.
+
+    Raises
+    ------
+    ValueError
+        As :func:`read_npy`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "x.npy"
+    >>> np.save(path, [1.5, 2.5])
+    >>> map_npy(path)
+    memmap([1.5, 2.5])
+    """
+    try:
+        with path.open("rb") as stream:
+            shape, column_order, dtype = _header(stream, path.stat().st_size)
+            order: Any = "F" if column_order else "C"
+            if not math.prod(shape):
+                # a map cannot be of nothing, and a graph may be without edges
+                return np.empty(shape, dtype, order)
+            return np.memmap(path, dtype, "r", stream.tell(), shape, order)
+    except Exception as error:  # a damaged file can raise anything
+        raise ValueError(_reason(error)) from error
+
+
 def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """Tell the arrays in an .npz file and their shapes, without reading them.
 

@@ -80,6 +80,15 @@ def explain(message: str, name: str) -> str:
     name = file.group(1) if file else name
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f"{name}, line {line.group(1)}" if line else name
+    if "offload data block" in message or "No space left" in message:
+        return (
+            f"{where} needs more room on the disk while it is read: make room, or set TMPDIR to another disk."
+        )
+    if "Out of Memory Error" in message:
+        return (
+            f"{where} does not fit into the memory that it may take: give a larger memory budget, fewer "
+            "columns or fewer rows."
+        )
     ragged = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if ragged:
         cells = f"{ragged.group(2)} cell" + ("s" if ragged.group(2) != "1" else "")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gssl.datasets.array_files import map_npy
 from gssl.io.columns import IDS, is_number, listed, number_of, pick, text_of
 from gssl.io.database import quoted
 from gssl.io.edge_facts import counted
@@ -110,8 +111,8 @@ def is_numeric(source: Any, id: str | None = None) -> bool:
 def open_matrix(path: str | Path) -> np.ndarray:
     """Map a matrix of real numbers in an ``.npy`` file."""
     try:
-        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+        matrix = map_npy(Path(path))
+    except ValueError as error:
         raise ValueError(f"{path} is not a NumPy file with a matrix of numbers: write it again.") from error
     if matrix.ndim != 2 or matrix.dtype.kind != "f":
         raise ValueError(f"{path} is not a NumPy file with a matrix of numbers: write it again.")
@@ -127,7 +128,12 @@ class ArraySource:
         beside = path.with_suffix(".ids.npy")
         if not beside.is_file():
             raise ValueError(f"{path} has no ids: put them into {beside.name} beside it.")
-        ids = np.load(beside, mmap_mode="r", allow_pickle=False)
+        try:
+            ids = map_npy(beside)
+        except ValueError as error:
+            raise ValueError(f"{beside} is not a NumPy file with the ids of {path.name}: {error}.") from error
+        if ids.ndim != 1:
+            raise ValueError(f"{beside} has {ids.ndim} dimensions: give a list of ids.")
         if len(ids) != len(self.matrix):
             raise ValueError(f"{beside} has {len(ids)} ids for {len(self.matrix)} rows; give one for each.")
         if not order.is_known:

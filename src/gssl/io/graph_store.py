@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.datasets.array_files import map_npy
 from gssl.graph.cleaning import declare_simple
 from gssl.io.database import connect, quoted
 from gssl.io.edge_facts import EdgeFacts, counted
@@ -131,11 +132,9 @@ class GraphStore:
     def _map(self, name: str) -> np.ndarray:
         path = self.directory / f"{name}.npy"
         try:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
-            # an empty file cannot be mapped, and a graph may be without edges
+            return np.asarray(map_npy(path))
+        except ValueError as error:
             raise ValueError(f"{path} is not a whole NumPy file: build the store again.") from error
-        return np.asarray(array)
 
 
 def open_graph_store(directory: str | Path) -> GraphStore:
@@ -171,7 +170,7 @@ def open_graph_store(directory: str | Path) -> GraphStore:
             [str(note) for note in told["notes"]],
             EdgeFacts(**told["facts"]),
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{manifest} is no manifest of a graph store: build the store again.") from error
     if not known or version > _VERSION:
         raise ValueError(f"{directory} was made by a newer gssl: update gssl or build the store again.")

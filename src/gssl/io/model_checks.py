@@ -8,6 +8,10 @@ from gssl.methods._classifier import GraphClassifier
 from gssl.methods._embedder import Embedder
 from gssl.selection import AutoClassifier
 
+# what a prediction repeats
+_STEPS = ("depth", "max_iter", "n_iter_")
+# far more than any method needs, and on a small graph still a matter of seconds
+_MOST_STEPS = 10**6
 # whose files of the first format meant something else: how heads were averaged, where priors came in
 _CHANGED = ("AutoClassifier", "CalibratedClassifier")
 
@@ -42,6 +46,29 @@ def outdated(description: Any, version: int) -> str | None:
     return None
 
 
+def check_work(model: Any) -> None:
+    """Refuse a model whose prediction would take more steps than anybody waits for.
+
+    Parameters
+    ----------
+    model : estimator
+
+    Examples
+    --------
+    >>> import gssl
+    >>> check_work(gssl.SGC(depth=10**9))
+    Traceback (most recent call last):
+    ValueError: depth of its SGC is 1,000,000,000, and saved models take at most 1,000,000 steps.
+    """
+    for name in _STEPS:
+        steps = getattr(model, name, 0)
+        if isinstance(steps, int) and steps > _MOST_STEPS:
+            raise ValueError(
+                f"{name} of its {type(model).__name__} is {steps:,}, and saved models take at most "
+                f"{_MOST_STEPS:,} steps."
+            )
+
+
 def check_parts(model: Any) -> None:
     """Check what one model says about another inside it, and about its own parameters.
 
@@ -58,6 +85,7 @@ def check_parts(model: Any) -> None:
     Traceback (most recent call last):
     ValueError: it ran 5 iterations where 4 were allowed.
     """
+    check_work(model)
     steps = getattr(model, "n_iter_", 0)
     limit = getattr(model, "max_iter", getattr(model, "depth", steps))
     if steps > max(limit, 1):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.io.fitted_attributes import Fitted, fitted_attributes, storable
+from gssl.io.model_checks import check_work
 
 
 def describe(model: Any, *, embedding: bool = True) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -50,6 +51,7 @@ def _describe(
     missing = [attribute.name for attribute in known if not attribute.optional and attribute.name not in held]
     if missing:
         raise ValueError(f"this {type(model).__name__} has no {missing[0]!r}: fit it before you save it.")
+    check_work(model)
     description: dict[str, Any] = {
         "class": type(model).__name__,
         "params": {name: _param(model, name, value) for name, value in params.items()},
@@ -69,6 +71,11 @@ def _describe(
 def _check_kind(model: Any) -> None:
     name = type(model).__name__
     known = storable()
+    if type(model).__module__.startswith("gssl.torch."):
+        raise ValueError(
+            f"{name} is a network of gssl.torch, and gssl.save writes methods that need no torch: keep its "
+            "embeddings or predictions as a table, or its weights with torch.save."
+        )
     if known.get(name) is not type(model):
         raise ValueError(f"{name} is not a method of gssl, and only those can be saved: {', '.join(known)}.")
 

@@ -49,16 +49,17 @@ class Table:
     files: tuple[Path, ...] = ()
     notes: list[str] = field(default_factory=list)
 
-    def run(self, sql: str) -> Any:
-        """Run SQL; what DuckDB has to complain about becomes one sentence about this table."""
-        return self._ask(lambda: self.connection.execute(sql))
+    def run(self, sql: str) -> "Answer":
+        """Run SQL, and give what answers for its rows."""
+        return Answer(self, self.ask(lambda: self.connection.execute(sql)))
 
     def fetch(self, sql: str) -> dict[str, np.ndarray]:
         """Run SQL and give its columns; text comes as objects with None where there is none."""
-        columns = self._ask(lambda: self.connection.execute(sql).fetchnumpy())
+        columns = self.ask(lambda: self.connection.execute(sql).fetchnumpy())
         return {name: _unmasked(values) for name, values in columns.items()}
 
-    def _ask(self, question: Callable[[], Any]) -> Any:
+    def ask(self, question: Callable[[], Any]) -> Any:
+        """Ask DuckDB; what it has to complain about becomes one sentence about this table."""
         import duckdb
 
         try:
@@ -79,6 +80,26 @@ class Table:
                     return f"{file}, row {number + 1}"
                 number -= rows.get(str(file), 0)
         return f"{self.name}, row {number + 1}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rows that DuckDB may find only when they are asked for: its complaints then are of the same table."""
+
+    table: Table
+    rows: Any
+
+    def fetchone(self) -> Any:
+        """Give the next row, None where there is none."""
+        return self.table.ask(self.rows.fetchone)
+
+    def fetchmany(self, size: int) -> list[Any]:
+        """Give the next rows."""
+        return list(self.table.ask(lambda: self.rows.fetchmany(size)))
+
+    def fetchall(self) -> list[Any]:
+        """Give all rows that are left."""
+        return list(self.table.ask(self.rows.fetchall))
 
 
 def open_table(source: Any) -> Table:

@@ -1,5 +1,6 @@
 """Graphs of PyTorch Geometric and DGL, by what they look like: neither library is imported."""
 
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,9 @@ from scipy.sparse import coo_array
 
 from gssl.io.matrices import make_problem
 from gssl.io.problem import Problem
+
+# as many as the kernels number
+_MOST_NODES = 2**31
 
 
 def from_pyg(data: Any, mask: str | None = "train_mask") -> Problem:
@@ -33,7 +37,7 @@ def from_pyg(data: Any, mask: str | None = "train_mask") -> Problem:
     """
     if getattr(data, "edge_index", None) is None:
         raise TypeError(f"{type(data).__name__} has no edge_index: give a PyTorch Geometric Data object.")
-    edges = _array(data.edge_index)
+    edges = _array(data.edge_index, "edge_index")
     if edges.ndim != 2 or edges.shape[0] != 2:
         raise ValueError(f"edge_index has shape {edges.shape}: it must be 2 × edges.")
     columns = {name: _optional(data, name) for name in ("x", "y", "edge_weight")}
@@ -72,37 +76,41 @@ def from_dgl(
     >>> from_dgl(graph).y.tolist()
     ['5', '6']
     """
-    if not hasattr(graph, "edges") or not hasattr(graph, "ndata"):
-        raise TypeError(f"{type(graph).__name__} has no edges() and ndata: give a DGL graph.")
-    source, target = graph.edges()
-    nodes = graph.ndata
-    if weight is not None and weight not in graph.edata:
-        raise ValueError(f"the graph has no edge data {weight!r}; it has {', '.join(graph.edata) or 'none'}.")
+    if not all(callable(getattr(graph, name, None)) for name in ("edges", "num_nodes")) or not hasattr(
+        graph, "ndata"
+    ):
+        raise TypeError(f"{type(graph).__name__} has no edges(), num_nodes() and ndata: give a DGL graph.")
+    source, target = (_array(ends, "edges()") for ends in graph.edges())
+    if source.ndim != 1 or source.shape != target.shape:
+        raise ValueError(f"edges() gives {source.shape} sources and {target.shape} targets: one of each.")
+    nodes, links = graph.ndata, getattr(graph, "edata", {})
+    if weight is not None and weight not in links:
+        raise ValueError(f"the graph has no edge data {weight!r}; it has {', '.join(links) or 'none'}.")
     columns = {
-        "x": _array(nodes[features]) if features in nodes else None,
-        "y": _array(nodes[label]) if label in nodes else None,
-        "edge_weight": None if weight is None else _array(graph.edata[weight]),
+        "x": _array(nodes[features], features) if features in nodes else None,
+        "y": _array(nodes[label], label) if label in nodes else None,
+        "edge_weight": None if weight is None else _array(links[weight], weight),
     }
-    known = _array(nodes[mask]) if mask is not None and mask in nodes else None
-    return _problem(np.stack([_array(source), _array(target)]), columns, known, int(graph.num_nodes()))
+    known = _array(nodes[mask], mask) if mask is not None and mask in nodes else None
+    return _problem(np.stack([source, target]), columns, known, graph.num_nodes())
 
 
 def _problem(
-    edges: np.ndarray, columns: dict[str, np.ndarray | None], known: np.ndarray | None, n_nodes: int | None
+    edges: np.ndarray, columns: dict[str, np.ndarray | None], known: np.ndarray | None, n_nodes: Any
 ) -> Problem:
     x, y, weights = columns["x"], columns["y"], columns["edge_weight"]
-    sizes = [len(part) for part in (x, y) if part is not None]
-    n = int(n_nodes or (sizes[0] if sizes else edges.max(initial=-1) + 1))
-    if edges.dtype.kind not in "iu" or (edges.size and not 0 <= edges.min() <= edges.max() < n):
+    if edges.dtype.kind not in "iu":
+        raise ValueError(f"edges are {edges.dtype}: they must be whole numbers, which name nodes from 0 on.")
+    n = _count_nodes(n_nodes, [part for part in (x, y) if part is not None and part.ndim], edges)
+    if edges.size and not 0 <= edges.min() <= edges.max() < n:
         raise ValueError(f"edges must be node numbers from 0 to {n - 1}; another was given.")
-    values = np.ones(edges.shape[1]) if weights is None else weights.reshape(-1).astype(np.float64)
+    values = np.ones(edges.shape[1]) if weights is None else _weights(weights, edges.shape[1])
     adjacency = coo_array((values, (edges[0], edges[1])), shape=(n, n))
     labels = None
     if y is not None:
-        y = y.reshape(len(y), -1)
-        if y.shape[1] != 1:
+        if y.ndim != 1 and (y.ndim != 2 or y.shape[1] != 1):
             raise ValueError(f"y has shape {y.shape}: one class per node is needed.")
-        labels = y[:, 0].tolist()
+        labels = y.reshape(-1).tolist()
         if known is not None:
             if known.dtype != np.bool_ or known.shape != (len(labels),):
                 raise ValueError(
@@ -112,14 +120,47 @@ def _problem(
     return make_problem(adjacency, labels, x, None)
 
 
+def _count_nodes(n_nodes: Any, parts: list[np.ndarray], edges: np.ndarray) -> int:
+    if n_nodes is None:
+        n = len(parts[0]) if parts else int(edges.max()) + 1 if edges.size else 0
+    else:
+        try:
+            n = index(n_nodes)
+        except TypeError as error:
+            raise ValueError(f"num_nodes is {n_nodes!r}: give a whole number.") from error
+    if not 0 <= n < _MOST_NODES:
+        raise ValueError(
+            f"there would be {n:,} nodes, and up to {_MOST_NODES:,} can be read: number nodes from 0 on "
+            "without gaps."
+        )
+    return n
+
+
+def _weights(weights: np.ndarray, n_edges: int) -> np.ndarray:
+    if weights.dtype.kind not in "fiub" or weights.size != n_edges:
+        raise ValueError(
+            f"the weights are {weights.dtype} of shape {weights.shape} for {n_edges} edges: give one number "
+            "for each."
+        )
+    return weights.reshape(-1).astype(np.float64)
+
+
 def _optional(data: Any, name: str) -> np.ndarray | None:
     value = getattr(data, name, None)
-    return None if value is None else _array(value)
+    return None if value is None else _array(value, name)
 
 
-def _array(tensor: Any) -> np.ndarray:
+def _array(tensor: Any, name: str) -> np.ndarray:
     """Give a tensor of any library as an array: off the graph of gradients, and on the CPU."""
-    for step in ("detach", "cpu", "numpy"):
-        if not isinstance(tensor, np.ndarray) and hasattr(tensor, step):
-            tensor = getattr(tensor, step)()
-    return np.asarray(tensor)
+    if str(getattr(tensor, "dtype", "")) == "torch.bfloat16":
+        # NumPy has no such type, and every number of it is one in single precision
+        tensor = tensor.float()
+    try:
+        for step in ("detach", "cpu", "numpy"):
+            if not isinstance(tensor, np.ndarray) and hasattr(tensor, step):
+                tensor = getattr(tensor, step)()
+        return np.asarray(tensor)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"{name} cannot be read as an array of numbers: give a dense tensor, or an array."
+        ) from error

@@ -58,7 +58,10 @@ def read_file(path: Path, into: np.ndarray) -> None:
     >>> into
     array([1., 2.])
     """
-    file = file_of(np.load(path, mmap_mode="r", allow_pickle=False))
+    try:
+        file = file_of(np.load(path, mmap_mode="r", allow_pickle=False))
+    except Exception:  # a damaged file can raise anything
+        file = None
     if file is None or (file.shape, file.dtype) != (into.shape, into.dtype):
         raise ValueError(f"{path} is not the array that this run has written: remove it and run again.")
     with path.open("rb", buffering=0) as opened:

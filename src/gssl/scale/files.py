@@ -76,7 +76,12 @@ class RunFolder:
 
     def read_array(self, name: str) -> np.ndarray:
         """Read an array into memory, never a pickle."""
-        return np.asarray(np.load(self.path / name, allow_pickle=False))
+        path = self.path / name
+        try:
+            # mapped first, for a header may claim more memory than the file has bytes
+            return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+        except Exception as error:  # a damaged file can raise anything
+            raise ValueError(f"{path} is damaged: remove {self.path} and run again.") from error
 
     def write_json(self, name: str, content: Any) -> Path:
         """Write numbers and text as JSON."""
@@ -85,7 +90,10 @@ class RunFolder:
     def read_json(self, name: str) -> Any:
         """Read JSON, None where there is no such file."""
         path = self.path / name
-        return json.loads(path.read_bytes()) if path.exists() else None
+        try:
+            return json.loads(path.read_bytes()) if path.exists() else None
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path} is damaged: remove {self.path} and run again.") from error
 
     def settle(self, opened: Any) -> None:
         """Wait until a file is on the disk, where the folder is to survive the machine."""

@@ -37,7 +37,12 @@ class Journal:
 
     def scores(self) -> np.ndarray:
         """Give the scores of all nodes after the last step."""
-        return self.folder.read_array(_scores_name(len(self.past)))
+        name = _scores_name(len(self.past))
+        scores = self.folder.read_array(name)
+        if scores.ndim != 2 or scores.dtype.kind != "f" or not np.isfinite(scores).all():
+            path = self.folder.path
+            raise ValueError(f"{path / name} is damaged: remove {path} and run again.")
+        return scores
 
     def finish(self, step: FinishedStep, scores: np.ndarray) -> None:
         """Write a step down; from now on a run begins after it."""

@@ -94,7 +94,8 @@ class LastingResults:
         self.todo = [s for s, columns in enumerate(plan.slabs) if not self._finished.has(columns)]
         self._file: ColumnFile | None = None
         path = folder.path / "embedding.npy"
-        if self._finished.ranges and not self._is_there(path):
+        shape = self._finished.n_rows, plan.n_columns
+        if self._finished.ranges and not _is_left(path, shape, self._finished.dtype):
             raise ValueError(
                 f"{path} is not what the finished slabs of this run have left: remove {folder.path} to begin "
                 "anew."
@@ -111,16 +112,18 @@ class LastingResults:
         whole = file.open()
         return np.array(whole) if whole.nbytes <= self._most else whole
 
-    def _is_there(self, path: Path) -> bool:
-        """Tell whether a file holds the columns that are written down as done."""
-        try:
-            found = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError):
-            return False
-        shape = self._finished.n_rows, self.plan.n_columns
-        return bool(found.shape == shape and found.dtype == np.dtype(self._finished.dtype))
-
     def _open(self, n_rows: int, dtype: Any) -> ColumnFile:
         if self._file is None:
             self._file = ColumnFile(self._folder, "embedding.npy", (n_rows, self.plan.n_columns), dtype)
         return self._file
+
+
+def _is_left(path: Path, shape: tuple[int, int], dtype: str) -> bool:
+    """Tell whether a file is the one that finished slabs were written to."""
+    if not path.is_file() or not all(shape):
+        return path.is_file()
+    try:
+        left = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception:  # a damaged file can raise anything
+        return False
+    return isinstance(left, np.ndarray) and (left.shape, left.dtype.str) == (shape, dtype)

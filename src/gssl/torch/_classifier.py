@@ -14,10 +14,11 @@ from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._inputs import check_number
 from gssl.methods._labels import UNLABELLED
 from gssl.methods._selection import select_labelled
+from gssl.torch._device import seeded
 from gssl.torch._graph import Graph
 from gssl.torch._layers import Features
 from gssl.torch._sparse import SparseMatrix
-from gssl.torch._training import seeded, train
+from gssl.torch._training import train
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,8 +89,7 @@ def read_links(x: torch.Tensor, edges: Any, edge_weight: torch.Tensor | None = N
     >>> read_links(torch.ones(2, 1), torch.tensor([[0, 1, 1], [1, 0, 1]])).weight
     tensor([1., 1., 0.])
     """
-    if x.dim() != 2:
-        raise ValueError(f"x has the shape {tuple(x.shape)}: give one row for each node, such as x[:, None].")
+    _check_rows(x, edges)
     n = x.shape[0]
     pointers = None
     if edges.layout == torch.strided:
@@ -106,8 +105,50 @@ def read_links(x: torch.Tensor, edges: Any, edge_weight: torch.Tensor | None = N
             edges = edges.coalesce()
             (target, source), weight = edges.indices(), edges.values()
         weight = weight.to(x.dtype)
+    _check_values(target, source, weight, n)
     weight = torch.where(target == source, torch.zeros_like(weight), weight)
     return Links(target, source, weight, n, edges.layout != torch.strided, pointers)
+
+
+def can_look(tensor: torch.Tensor) -> bool:
+    """Tell whether numbers may be looked at: compilers know none, and a GPU would have to be waited for.
+
+    Examples
+    --------
+    >>> can_look(torch.ones(1))
+    True
+    """
+    return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+def _check_rows(x: Any, edges: Any) -> None:
+    for name, given in (("x", x), ("edge_index", edges)):
+        if not isinstance(given, torch.Tensor):
+            raise TypeError(f"{name} is a {type(given).__name__}: give a torch tensor.")
+    if x.dim() != 2:
+        raise ValueError(f"x has the shape {tuple(x.shape)}: give one row for each node, such as x[:, None].")
+    if not x.is_floating_point():
+        # weights take the type of x, and would be cut to whole numbers
+        raise ValueError(f"x is {x.dtype}: give floating point numbers, such as x.float().")
+
+
+def _check_values(target: torch.Tensor, source: torch.Tensor, weight: torch.Tensor, n: int) -> None:
+    """Refuse links that lead nowhere: torch reads beyond the rows where a sparse tensor says so."""
+    if not can_look(source) or not source.numel():
+        return
+    ends = torch.stack([*torch.aminmax(source), *torch.aminmax(target)])
+    low, high = int(ends.min()), int(ends.max())
+    if low < 0 or high >= n:
+        raise ValueError(
+            f"a link names node {low if low < 0 else high}, and x has rows 0 to {n - 1}: number the nodes as "
+            "the rows of x."
+        )
+    least, most = (float(bound) for bound in torch.aminmax(weight.detach()))
+    if not 0.0 <= least <= most < float("inf"):
+        raise ValueError(
+            f"a link has the weight {least if not least >= 0.0 else most}: weights must be finite and not "
+            "negative."
+        )
 
 
 def _check(x: torch.Tensor, edge_index: torch.Tensor, edge_weight: torch.Tensor | None) -> None:
@@ -130,5 +171,9 @@ def _check_matrix(x: torch.Tensor, matrix: Any, edge_weight: torch.Tensor | None
         raise ValueError(
             f"the adjacency has the shape {tuple(matrix.shape)} for {x.shape[0]} rows of x: one node per row."
         )
+    if matrix.layout == torch.sparse_csr and can_look(matrix):
+        steps = matrix.crow_indices().diff()
+        if int(steps.sum()) != matrix.col_indices().numel() or bool((steps < 0).any()):
+            raise ValueError("the adjacency is no whole CSR tensor: its row pointers do not fit its columns.")
     if edge_weight is not None:
         raise ValueError("a sparse adjacency has its own weights: leave edge_weight out.")

@@ -1,16 +1,13 @@
 """The loop that trains a network: epochs, the best of them, and when to stop."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from gssl.methods._base import iterate, last
-from gssl.methods._inputs import generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,33 +96,3 @@ def _take_step(
             "rows that sum to one."
         )
     return value
-
-
-@contextmanager
-def seeded(random_state: Any, device: Any = None) -> Iterator[torch.device]:
-    """Draw from a seed inside the block, and leave torch's own random state as it was.
-
-    Parameters
-    ----------
-    random_state : int, Generator, RandomState or None
-    device : str or torch.device, optional
-        Where to compute: the CPU if None.
-
-    Yields
-    ------
-    torch.device
-
-    Examples
-    --------
-    >>> with seeded(0):
-    ...     a = torch.rand(1)
-    >>> with seeded(0):
-    ...     b = torch.rand(1)
-    >>> bool(a == b)
-    True
-    """
-    place = torch.device("cpu" if device is None else device)
-    others = [place] if place.type == "cuda" else []
-    with torch.random.fork_rng(devices=others):
-        torch.manual_seed(int(generator(random_state).integers(2**31)))
-        yield place

@@ -12,10 +12,11 @@ from torch import Tensor
 
 from gssl.methods._embedder import Embedder
 from gssl.methods._inputs import check_number
+from gssl.torch._device import seeded
 from gssl.torch._graph import Graph
 from gssl.torch._layers import Features
 from gssl.torch._sparse import SparseMatrix
-from gssl.torch._training import seeded, train
+from gssl.torch._training import train
 
 Loss = Callable[[], Tensor]
 

@@ -40,6 +40,7 @@ def lazy_convolution(
             [0.2500],
             [5.0000]])
     """
+    check_share("lazy_convolution", "beta", beta)
     return _convolve(x, _normalized(x, edge_index, edge_weight), beta)
 
 

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, issparse
 from gssl.methods._execution import FiltersOf, Task
 from gssl.methods._guided import DirectEmbedding, GuidedEmbedding
 from gssl.operators import Complement, Filters, Mixture, dense, fetch
+from gssl.torch._device import find_device
 from gssl.torch._packages import torch
 
 
@@ -33,10 +34,7 @@ def execution(device: Any = None) -> "TorchExecution":
     """
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        return TorchExecution(str(torch.empty(0, device=device).device))
-    except (RuntimeError, AssertionError, TypeError) as error:
-        raise ValueError(f'torch has no device {device!r} here: give "cpu" or leave device out.') from error
+    return TorchExecution(str(find_device(device)))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gssl.torch._packages import torch
-from gssl.torch.plugins import Sharpened, call_layer, linear_part
+from gssl.torch.convolution import check_share
+from gssl.torch.plugins import Sharpened, call_layer, linear_part, some_layers
 from gssl.torch.supervision import Loss, SupervisedEmbedding
 
 
@@ -103,6 +104,9 @@ class Guide(torch.nn.Module):
                 f"labels of the shape {tuple(labels.shape)} do not belong to nodes of the shape "
                 f"{tuple(nodes.shape)}: give one label for each of these nodes, such as y[train] and train."
             )
+        for name, numbers in (("labels", labels), ("nodes", nodes)):
+            if numbers.dtype != torch.long:
+                raise ValueError(f"{name} are {numbers.dtype}: give whole numbers as a long tensor.")
         if len(labels) and int(labels.min()) < 0:
             raise ValueError(
                 f"node {int(nodes[labels.argmin()])} has the label {int(labels.min())}: give nodes that have "
@@ -134,6 +138,7 @@ class Guide(torch.nn.Module):
         -------
         long tensor of shape (h,)
         """
+        check_share("Guide.hide", "part", part)
         labels, nodes = (kept.to(self.nodes.device) for kept in self._all)
         order = torch.randperm(len(nodes), device=nodes.device)
         n_hidden = round(part * len(nodes))
@@ -172,7 +177,7 @@ def supervise(
     >>> plugged[0].guide.nodes, plugged[1] is layers[1]
     (tensor([0]), True)
     """
-    *hidden, last = layers
+    *hidden, last = some_layers("supervise", layers)
     guide, step = Guide(_innermost(last), labels, nodes), SupervisedEmbedding(eta_sup, decay, loss)
     return torch.nn.ModuleList(
         [*(Supervised(layer, step, guide, k) for k, layer in enumerate(hidden, start=1)), last]

@@ -48,7 +48,20 @@ def inverse_convolution(
     tensor([[ 2.],
             [-1.]])
     """
+    check_share("inverse_convolution", "beta", beta)
+    _check_negatives("inverse_convolution", negatives)
     return _convolve(x, _patterned(x, edge_index, edge_weight), beta, negatives)
+
+
+def _check_negatives(owner: str, negatives: Any) -> None:
+    if isinstance(negatives, str) and negatives == "complement":
+        return
+    number = isinstance(negatives, int | float) and not isinstance(negatives, bool)
+    if not number or not 0.0 < negatives < float("inf"):
+        raise ValueError(
+            f'{owner}: negatives must be "complement" or a positive multiple of the number of edges, not '
+            f"{negatives!r}."
+        )
 
 
 def _patterned(x: torch.Tensor, edge_index: Any, edge_weight: torch.Tensor | None) -> Scaled:
@@ -154,12 +167,7 @@ class InverseGraphConv(torch.nn.Module):
     def __init__(self, beta: float = 1.0, negatives: Any = "complement", cached: bool = False) -> None:
         super().__init__()
         check_share("InverseGraphConv", "beta", beta)
-        number = isinstance(negatives, int | float) and not isinstance(negatives, bool) and negatives > 0
-        if negatives != "complement" and not number:
-            raise ValueError(
-                'InverseGraphConv: negatives must be "complement" or a positive multiple of the number of '
-                f"edges, not {negatives!r}."
-            )
+        _check_negatives("InverseGraphConv", negatives)
         self.beta = beta
         self.negatives = negatives
         self.cached = cached

@@ -9,6 +9,7 @@ A network of PyTorch Geometric keeps its layers in ``convs``, the last of which 
 from typing import Any
 
 from gssl.torch._packages import torch
+from gssl.torch.convolution import check_share
 from gssl.torch.inverse import InverseGraphConv
 
 
@@ -40,6 +41,7 @@ class Sharpened(torch.nn.Module):
 
     def __init__(self, layer: torch.nn.Module, inverse: InverseGraphConv, beta: float = 1.0) -> None:
         super().__init__()
+        check_share("Sharpened", "beta", beta)
         self.layer = layer
         self.inverse = inverse
         self.beta = beta
@@ -93,8 +95,9 @@ def sharpen(
       (inverse): InverseGraphConv(beta=1.0, negatives='complement')
     )
     """
+    check_share("sharpen", "decay", decay)
     inverse = InverseGraphConv(1.0, negatives, cached)
-    *hidden, last = layers
+    *hidden, last = some_layers("sharpen", layers)
     return torch.nn.ModuleList(
         [*(Sharpened(layer, inverse, beta * decay**k) for k, layer in enumerate(hidden)), last]
     )
@@ -127,6 +130,27 @@ def start_from_identity(layers: Any) -> Any:
         if weight.shape[0] == weight.shape[1]:
             torch.nn.init.eye_(weight)
     return layers
+
+
+def some_layers(owner: str, layers: Any) -> list[torch.nn.Module]:
+    """Give the layers of a network as a list, and refuse what is none.
+
+    Examples
+    --------
+    >>> some_layers("sharpen", [])
+    Traceback (most recent call last):
+        ...
+    ValueError: sharpen: there are no layers: give those of a network, the last of which gives the classes.
+    """
+    found = list(layers) if isinstance(layers, torch.nn.ModuleList | list | tuple) else []
+    if not found:
+        raise ValueError(
+            f"{owner}: there are no layers: give those of a network, the last of which gives the classes."
+        )
+    strange = [layer for layer in found if not isinstance(layer, torch.nn.Module)]
+    if strange:
+        raise ValueError(f"{owner}: {strange[0]!r} is no layer: give torch modules.")
+    return found
 
 
 def linear_part(head: torch.nn.Module) -> Any:

@@ -1,7 +1,8 @@
 """Supervised embedding (SEB, Eq. 6) as a function and as a layer."""
 
-from typing import Literal
+from typing import Any, Literal
 
+from gssl.torch._links import can_look
 from gssl.torch._packages import torch
 from gssl.torch.convolution import check_share
 
@@ -40,9 +41,34 @@ def supervised_embedding(
     >>> supervised_embedding(U, W, Y, eta_sup=0.1)
     tensor([[-0.0125]])
     """
+    _check_loss("supervised_embedding", loss)
     scores = U @ W
     Z = scores if loss == "squared" else torch.softmax(scores, dim=1)
     return -eta_sup * ((Z - Y) @ W.T)
+
+
+def _check_labelled(x: torch.Tensor, W: torch.Tensor, labels: torch.Tensor, nodes: torch.Tensor) -> None:
+    if x.dim() != 2 or W.dim() != 2 or x.shape[1] != W.shape[0]:
+        raise ValueError(
+            f"W has the shape {tuple(W.shape)} for x of the shape {tuple(x.shape)}: it needs a row for each "
+            "column of x."
+        )
+    if labels.dim() == 2 and labels.shape[1] != W.shape[1]:
+        raise ValueError(f"labels have {labels.shape[1]} columns and W {W.shape[1]}: one for each class.")
+    for name, numbers, size in (("labels", labels, W.shape[1]), ("nodes", nodes, x.shape[0])):
+        if numbers.dim() > 1:
+            continue
+        if numbers.dtype != torch.long:
+            raise ValueError(f"{name} are {numbers.dtype}: give whole numbers as a long tensor.")
+        if can_look(numbers) and numbers.numel() and not 0 <= int(numbers.min()) <= int(numbers.max()) < size:
+            raise ValueError(
+                f"{name} go from {int(numbers.min())} to {int(numbers.max())}: there are 0 to {size - 1}."
+            )
+
+
+def _check_loss(owner: str, loss: Any) -> None:
+    if loss not in ("squared", "cross_entropy"):
+        raise ValueError(f'{owner}: loss must be "squared" or "cross_entropy", not {loss!r}.')
 
 
 class SupervisedEmbedding(torch.nn.Module):
@@ -77,8 +103,7 @@ class SupervisedEmbedding(torch.nn.Module):
             or not 0.0 <= eta_sup < float("inf")
         ):
             raise ValueError(f"SupervisedEmbedding: eta_sup must be a number from 0 on, not {eta_sup!r}.")
-        if loss not in ("squared", "cross_entropy"):
-            raise ValueError(f'SupervisedEmbedding: loss must be "squared" or "cross_entropy", not {loss!r}.')
+        _check_loss("SupervisedEmbedding", loss)
         self.eta_sup = eta_sup
         self.decay = decay
         self.loss: Loss = loss
@@ -108,6 +133,7 @@ class SupervisedEmbedding(torch.nn.Module):
             raise ValueError(
                 f"there are {labels.shape[0]} labels for {nodes.shape[0]} nodes: give those of these nodes."
             )
+        _check_labelled(x, W, labels, nodes)
         Y = torch.nn.functional.one_hot(labels, W.shape[1]) if labels.dim() == 1 else labels
         eta_sup = self.eta_sup * self.decay ** (k - 1)
         moves = supervised_embedding(x.index_select(0, nodes), W, Y.to(x.dtype), eta_sup, self.loss)

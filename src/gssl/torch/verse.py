@@ -13,7 +13,7 @@ from torch.nn.functional import logsigmoid
 from gssl.methods._inputs import check_number
 from gssl.methods._transductive import TransductiveEmbedder
 from gssl.operators import Transitions, random_walks, transitions
-from gssl.torch._training import seeded
+from gssl.torch._device import seeded
 from gssl.torch._unsupervised import descend
 
 # walks that go on longer are cut: at the default alpha one in thirty thousand

@@ -1,0 +1,147 @@
+"""Graph stores and folders of runs, any file of which was damaged: read, or refused in one sentence."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gssl
+from gssl.io import build_feature_slabs, build_graph_store, open_graph_store
+from gssl.io.feature_slabs import open_feature_slabs
+from gssl.scale.columns import read_file
+from gssl.scale.files import RunFolder
+
+FEW, MANY = 25, 1000
+
+# what NumPy and Python answer with errors of every kind
+KNOWN = {
+    "nothing": b"",
+    "an archive that is none": b"PK\x03\x04" + bytes(40),
+    "a header that never ends": b"\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': Fals" + b" " * 99,
+    "objects": b"\x93NUMPY\x01\x00F\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
+    "brackets without end": b"[" * 100_000,
+    "a list": b"[1, 2]",
+    "a number": b"7",
+    "another encoding": b"\xff\xfe{\x00",
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("damaged")
+    (folder / "e.csv").write_text("source,target,weight\na,b,1\nb,c,2\nc,d,0.5\nd,a,1.5\n")
+    build_graph_store(folder / "e.csv", folder / "store")
+    return folder / "store"
+
+
+def look_at(place: Path) -> None:
+    store = open_graph_store(place)
+    A = store.adjacency
+    assert A.shape == (store.n_nodes, store.n_nodes)
+    assert A.indices.max() < store.n_nodes
+    store.ids([0, 1])
+    store.nodes(["a", "nobody"])
+    assert repr(store)
+
+
+PARTS = ["manifest.json", "indptr.npy", "indices.npy", "weights.npy", "ids.parquet"]
+
+
+@pytest.mark.parametrize(
+    "examples", [pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("part", PARTS)
+def test_graph_stores(store: Path, fuzz: Any, part: str, examples: int):
+    fuzz(lambda path: look_at(path.parent), store / part, examples, folder="store")
+
+
+@pytest.mark.parametrize("damage", KNOWN)
+@pytest.mark.parametrize("part", PARTS)
+def test_graph_stores_with_files_of_another_kind(store: Path, part: str, damage: str):
+    whole = (store / part).read_bytes()
+    (store / part).write_bytes(KNOWN[damage])
+    try:
+        # what the file says may agree with itself, and never with a graph
+        with pytest.raises(ValueError, match=rf"store.*({part}|again)"):
+            look_at(store)
+    finally:
+        (store / part).write_bytes(whole)
+    look_at(store)
+
+
+@pytest.mark.parametrize(
+    "damage", ["nothing", "an archive that is none", "a header that never ends", "objects"]
+)
+def test_feature_slabs_that_are_none(store: Path, tmp_path: Path, damage: str):
+    bad = tmp_path / "x.npy"
+    bad.write_bytes(KNOWN[damage])
+    with pytest.raises(ValueError, match=r"x\.npy is not a NumPy file with a matrix of numbers"):
+        open_feature_slabs(bad)
+    np.save(bad, np.ones((4, 2)))
+    (tmp_path / "x.ids.npy").write_bytes(KNOWN[damage])
+    with pytest.raises(ValueError, match=r"x\.ids\.npy is not a NumPy file with the ids of x\.npy"):
+        build_feature_slabs(bad, tmp_path / "out.npy", open_graph_store(store))
+    np.save(tmp_path / "x.ids.npy", np.array([["a", "b"], ["c", "d"]]))
+    with pytest.raises(ValueError, match=r"x\.ids\.npy has 2 dimensions: give a list of ids"):
+        build_feature_slabs(bad, tmp_path / "out.npy", open_graph_store(store))
+    assert not (tmp_path / "out.npy").exists()
+
+
+@pytest.fixture(scope="module")
+def problem() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n = 40
+    A = np.zeros((n, n))
+    A[np.arange(n - 1), np.arange(1, n)] = 1
+    y = np.full(n, -1)
+    y[:6] = [0, 1, 2, 0, 1, 2]
+    return np.random.default_rng(0).random((n, 12)).astype(np.float32), A + A.T, y
+
+
+RUNS = {
+    "GGCM": ["run-1/run.json", "run-1/embedding.npy"],
+    "OGC": ["run.json", "slabs/run.json", "scores-000003.npy", "step-000002.safetensors"],
+}
+
+
+@pytest.mark.parametrize(("method", "part"), [(method, part) for method in RUNS for part in RUNS[method]])
+def test_folders_of_runs(problem: Any, tmp_path: Path, fuzz: Any, method: str, part: str):
+    X, A, y = problem
+    place, kept = tmp_path / "resumed", tmp_path / "kept"
+
+    def fit(_: Path) -> None:
+        given = {"adjacency": A, "memory_budget": "20kB", "resume": place}
+        if method == "GGCM":
+            gssl.GGCM(depth=2).fit(X, **given)
+        else:
+            gssl.OGC(max_iter=3, random_state=0).fit(X, y, **given)
+
+    def renew() -> None:
+        shutil.rmtree(place)
+        shutil.copytree(kept, place)
+
+    fit(place)
+    shutil.copytree(place, kept)
+    for content in KNOWN.values():
+        renew()
+        (place / part).write_bytes(content)
+        with pytest.raises(ValueError, match=r"resumed.*\.$"):
+            fit(place)
+    renew()
+    fuzz(fit, place / part, 8, folder="resumed", before=renew)
+
+
+def test_slabs_of_a_run_that_are_none(tmp_path: Path):
+    folder, into = RunFolder(tmp_path), np.empty((2, 2))
+    for content in KNOWN.values():
+        (tmp_path / "u.npy").write_bytes(content)
+        with pytest.raises(ValueError, match=r"u\.npy is damaged: remove"):
+            folder.read_array("u.npy")
+        with pytest.raises(ValueError, match=r"u\.npy is not the array that this run has written"):
+            read_file(tmp_path / "u.npy", into)
+    folder.write_array("u.npy", np.eye(2))
+    read_file(tmp_path / "u.npy", into)
+    assert into.tolist() == folder.read_array("u.npy").tolist() == [[1, 0], [0, 1]]

@@ -1,0 +1,237 @@
+"""Tensors that are no graph, plug-ins asked for nonsense, devices that are not there: one sentence each."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gssl
+from gssl.io import from_dgl, from_pyg
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+gt = pytest.importorskip("gssl.torch")
+
+PAIR = torch.tensor([[0, 1], [1, 0]])
+X = torch.tensor([[1.0, 2.0], [0.0, 4.0]])
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"num_nodes": "two"}, "num_nodes is 'two': give a whole number"),
+        ({"num_nodes": 2.5}, "num_nodes is 2.5: give a whole number"),
+        ({"num_nodes": NAN}, "num_nodes is nan: give a whole number"),
+        ({"num_nodes": -1}, "there would be -1 nodes"),
+        ({"num_nodes": 1}, "node numbers from 0 to 0; another was given"),
+        ({"edge_index": PAIR * 2**62}, "there would be 4,611,686,018,427,387,905 nodes"),
+        ({"edge_index": -PAIR}, "node numbers from 0 to 0; another was given"),
+        ({"edge_index": PAIR * NAN}, "edges are float32: they must be whole numbers"),
+        ({"edge_index": PAIR.bool()}, "edges are bool: they must be whole numbers"),
+        ({"edge_index": PAIR.to("meta")}, "edge_index cannot be read as an array"),
+        ({"edge_index": torch.eye(2).to_sparse()}, "edge_index cannot be read as an array"),
+        ({"edge_index": PAIR[0]}, r"edge_index has shape \(2,\): it must be 2 × edges"),
+        ({"edge_weight": torch.ones(3)}, r"the weights are float32 of shape \(3,\) for 2 edges"),
+        ({"edge_weight": torch.ones(2, dtype=torch.complex64)}, "the weights are complex64"),
+        ({"edge_weight": np.array(["a", "b"])}, "the weights are <U1"),
+        ({"edge_weight": torch.tensor([1.0, NAN])}, "holds NaN at row 1, column 0"),
+        ({"edge_weight": torch.tensor([1.0, -1.0])}, "holds the negative weight -1.0 at row 1, column 0"),
+        ({"x": X * NAN}, "features contains NaN at row 0, column 0"),
+        ({"x": torch.eye(2).to_sparse()}, "x cannot be read as an array"),
+        ({"x": torch.ones(3, 2), "num_nodes": 2}, "3 rows of features but 2 nodes"),
+        ({"y": torch.tensor(1)}, r"y has shape \(\): one class per node"),
+        ({"y": torch.empty(0), "num_nodes": 2}, "there are 0 labels but 2 nodes"),
+        ({"y": [[1], [2, 3]]}, "y cannot be read as an array"),
+    ],
+)
+def test_a_pyg_graph_that_is_none(parts: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        from_pyg(SimpleNamespace(**{"edge_index": PAIR, **parts}))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64", "int8", "bool"])
+def test_features_of_every_type_keep_their_values(dtype: str):
+    problem = from_pyg(SimpleNamespace(edge_index=PAIR.to(torch.uint8), x=X.to(getattr(torch, dtype))))
+    np.testing.assert_array_equal(problem.features, X.to(getattr(torch, dtype)).double().numpy())
+    assert problem.adjacency.toarray().tolist() == [[0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("parts", "error", "message"),
+    [
+        ({"num_nodes": None}, TypeError, r"no edges\(\), num_nodes\(\) and ndata"),
+        ({"edges": 5}, TypeError, r"no edges\(\), num_nodes\(\) and ndata"),
+        (
+            {"edges": lambda: (np.array([0]), np.array([0, 1]))},
+            ValueError,
+            r"\(1,\) sources and \(2,\) targets",
+        ),
+        ({"edges": lambda: ("a", "b")}, ValueError, r"\(\) sources and \(\) targets"),
+        ({}, ValueError, "no edge data 'w'; it has none"),
+    ],
+)
+def test_a_dgl_graph_that_is_none(parts: dict[str, Any], error: type[Exception], message: str):
+    whole = {"edges": lambda: (np.array([0]), np.array([1])), "ndata": {}, "num_nodes": lambda: 2}
+    with pytest.raises(error, match=message):
+        from_dgl(SimpleNamespace(**{**whole, **parts}), weight="w")
+
+
+def lying_csr(crow: list[int], columns: list[int], values: list[float]) -> Any:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
+        return torch.sparse_csr_tensor(
+            torch.tensor(crow), torch.tensor(columns), torch.tensor(values), (2, 2), check_invariants=False
+        )
+
+
+@pytest.mark.parametrize("convolve", ["lazy_convolution", "inverse_convolution"])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((X, PAIR * 7), "a link names node 7, and x has rows 0 to 1"),
+        ((X, -PAIR), "a link names node -1"),
+        ((X, PAIR, torch.tensor([1.0, NAN])), "a link has the weight nan"),
+        ((X, PAIR, torch.tensor([1.0, INF])), "a link has the weight inf"),
+        ((X, PAIR, torch.tensor([1.0, -5.0])), "a link has the weight -5.0"),
+        ((X.long(), PAIR, torch.tensor([0.5, 0.5])), "x is torch.int64: give floating point numbers"),
+        ((X, np.array([[0, 1], [1, 0]])), "edge_index is a ndarray: give a torch tensor"),
+        ((X.numpy(), PAIR), "x is a ndarray: give a torch tensor"),
+        ((X, None), "edge_index is a NoneType"),
+        # torch multiplies with these, and reads memory that belongs to others
+        ((X, lying_csr([0, 1, 2], [0, 10**6], [1.0, 1.0])), "a link names node 1000000"),
+        ((X, lying_csr([0, 1, 9], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
+        ((X, lying_csr([0, 3, 2], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
+        ((X, PAIR, None, 7), "convolution: beta must be a number from 0 to 1, not 7"),
+    ],
+)
+def test_links_that_lead_nowhere(convolve: str, given: Any, message: str):
+    with pytest.raises((ValueError, TypeError), match=message):
+        getattr(gt, convolve)(*given)
+
+
+@pytest.mark.parametrize("negatives", [torch.ones(3), np.ones((2, 2)), None, True, 0, -1.0, NAN, INF, "some"])
+def test_negatives_are_all_or_a_multiple(negatives: Any):
+    with pytest.raises(ValueError, match='negatives must be "complement" or a positive multiple'):
+        gt.inverse_convolution(X, PAIR, negatives=negatives)
+    with pytest.raises(ValueError, match='negatives must be "complement" or a positive multiple'):
+        gt.InverseGraphConv(negatives=negatives)
+
+
+def test_plug_ins_into_nothing():
+    with pytest.raises(ValueError, match="sharpen: there are no layers"):
+        gt.sharpen([])
+    with pytest.raises(ValueError, match="supervise: there are no layers"):
+        gt.supervise((), torch.tensor([0]), torch.tensor([0]))
+    with pytest.raises(ValueError, match="sharpen: 5 is no layer"):
+        gt.sharpen([5])
+    with pytest.raises(ValueError, match="sharpen: decay must be a number from 0 to 1, not 2"):
+        gt.sharpen([torch.nn.Linear(2, 2)], decay=2)
+    with pytest.raises(ValueError, match="Sharpened: beta must be a number from 0 to 1, not 7"):
+        gt.sharpen([gt.LazyConv(), gt.LazyConv()], beta=7)
+
+
+@pytest.mark.parametrize("part", [-0.1, 1.5, NAN, None, "half"])
+def test_a_guide_hides_a_part(part: Any):
+    guide = gt.Guide(torch.nn.Linear(2, 2), torch.tensor([0, 1]), torch.tensor([0, 1]))
+    with pytest.raises(ValueError, match=r"Guide\.hide: part must be a number from 0 to 1"):
+        guide.hide(part)
+    assert guide.nodes.tolist() == [0, 1]
+
+
+def test_labels_that_are_no_classes():
+    layer, W = gt.SupervisedEmbedding(), torch.ones(2, 3)
+    one = torch.tensor([0])
+    for labels, nodes, message in (
+        (one + 3, one, "labels go from 3 to 3: there are 0 to 2"),
+        (one - 1, one, "labels go from -1 to -1"),
+        (one, one + 9, "nodes go from 9 to 9: there are 0 to 1"),
+        (one.float(), one, "labels are torch.float32"),
+        (torch.ones(1, 2), one, "labels have 2 columns and W 3"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            layer(X, W, labels, nodes)
+    with pytest.raises(ValueError, match=r"W has the shape \(4, 2\) for x of the shape \(2, 2\)"):
+        layer(X, torch.ones(4, 2), one, one)
+    with pytest.raises(ValueError, match=r"labels are torch\.float32: give whole numbers"):
+        gt.Guide(torch.nn.Linear(2, 2), one.float(), one)
+    with pytest.raises(ValueError, match='supervised_embedding: loss must be "squared" or "cross_entropy"'):
+        gt.supervised_embedding(X, W, torch.ones(2, 3), 0.1, loss="huber")
+
+
+NODES, LINKS, LABELS = np.eye(4), np.ones((4, 4)) - np.eye(4), [0, 1, -1, -1]
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "abacus", "meta", 99, 3.5])
+@pytest.mark.parametrize("network", ["GCN", "DGI", "VERSE"])
+def test_a_device_that_is_not_there(network: str, device: Any):
+    pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
+    model = getattr(gt, network)(epochs=1, device=device)
+    given = (NODES, LABELS) if network == "GCN" else (NODES,)
+    with pytest.raises(ValueError, match=f'torch has no device {device!r} here: give "cpu" or leave'):
+        model.fit(*given, adjacency=LINKS)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_no_gpu_is_a_sentence():
+    pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
+    with pytest.raises(ValueError, match="torch has no device 'cuda' here"):
+        gt.GCN(epochs=1, device="cuda").fit(NODES, LABELS, adjacency=LINKS)
+
+
+NETWORKS = [
+    "GCN",
+    "GAT",
+    "GCNII",
+    "APPNP",
+    "JKNet",
+    "GraphSAGE",
+    "FastGCN",
+    "GRAND",
+    "ChebNetII",
+    "Incep",
+    "GNNLF",
+    "GNNHF",
+]
+ENCODERS = ["DGI", "GAE", "VGAE", "BGRL", "VERSE"]
+
+
+@pytest.mark.parametrize("network", NETWORKS + ENCODERS)
+def test_a_fit_leaves_all_random_numbers_of_the_caller_alone(network: str, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
+    reseeded: list[Any] = []
+    for module in (torch.cuda, torch.mps, torch.xpu):
+        for name in ("manual_seed", "manual_seed_all"):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, reseeded.append)
+    torch.manual_seed(5)
+    assert reseeded, "torch.manual_seed seeds other devices, which nobody seeds back"
+    reseeded.clear()
+    before = torch.get_rng_state(), random.getstate(), np.random.get_state()[1].copy()  # noqa: NPY002
+    model = getattr(gt, network)(epochs=2, random_state=0)
+    model.fit(*(NODES, LABELS)[: 1 if network in ENCODERS else 2], adjacency=LINKS)
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert random.getstate() == before[1]
+    np.testing.assert_array_equal(np.random.get_state()[1], before[2])  # noqa: NPY002
+    assert reseeded == []
+
+
+@pytest.mark.parametrize("network", ["GCN", "DGI", "EmbeddingClassifier"])
+def test_saving_a_network_says_what_to_do(network: str, tmp_path: Any):
+    pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
+    if network == "EmbeddingClassifier":
+        model = gssl.EmbeddingClassifier(gt.DGI(epochs=1)).fit(NODES, LABELS, adjacency=LINKS)
+    elif network == "DGI":
+        model = gt.DGI(epochs=1).fit(NODES, adjacency=LINKS)
+    else:
+        model = gt.GCN(epochs=1).fit(NODES, LABELS, adjacency=LINKS)
+    name = "DGI" if network == "EmbeddingClassifier" else network
+    with pytest.raises(
+        ValueError, match=rf"{name} is a network of gssl\.torch.* its weights with torch\.save"
+    ):
+        gssl.save(model, tmp_path / "m.gssl")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,141 @@
+"""The compiled loops, run by Python itself: the same numbers, and no place beyond the end of an array.
+
+Compiled code does not look whether an index is inside its array; Python does. What a loop does in a case that
+no other test has is seen here too, line by line, which compiled code does not let anybody see.
+"""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+
+from gssl.operators import (
+    Filters,
+    Mixture,
+    column_sums,
+    complement_negatives,
+    mix,
+    multiply,
+    multiply_transposed,
+    normalized_adjacency,
+    random_walks,
+    transitions,
+)
+from gssl.operators._kernels import narrow, rows, walks
+
+MAKERS = [
+    rows.mix_dense,
+    rows.mix_sparse,
+    rows.sum_rows,
+    rows.multiply_rows,
+    rows.scatter_rows,
+    narrow.mix_narrow,
+    narrow.multiply_narrow,
+    walks.write_walks,
+]
+INLINED = ["_next_state", "_uniform", "_pick", "_bias", "_pick_exactly"]
+
+
+def forget_loops():
+    for maker in MAKERS:
+        maker.cache_clear()
+
+
+@pytest.fixture
+def twice(monkeypatch):
+    """Call a function with compiled loops, then with the same loops as Python has them."""
+
+    def run(call):
+        compiled, used = call(), []
+        with monkeypatch.context() as patch:
+            for module in (rows, narrow, walks):
+                patch.setattr(module, "compiled", lambda loop, *_: used.append(loop.__name__) or loop)
+            patch.setattr(narrow, "tuple_setitem", lambda t, i, x: (*t[:i], x, *t[i + 1 :]))
+            for name in INLINED:
+                patch.setattr(walks, name, getattr(walks, name).py_func)
+            forget_loops()
+            # the random numbers of walks are meant to run over
+            with np.errstate(over="ignore"):
+                plain = call()
+        forget_loops()
+        assert used, "no loop was made anew"
+        return compiled, plain, used
+
+    return run
+
+
+def graph(weighted):
+    """A hub, a path, two nodes without links."""
+    rng = np.random.default_rng(0)
+    A = np.triu(rng.random((12, 12)) < 0.25, k=1).astype(float)
+    A[0, 1:9] = 1
+    A[:, [3, 11]] = A[[3, 11]] = 0
+    A *= rng.random((12, 12)) * 4 if weighted else 1
+    return csr_array(A + A.T)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sharp", [0.0, 0.7])
+@pytest.mark.parametrize("gather", [False, True])
+@pytest.mark.parametrize("kind", ["wide", "narrow", "sparse"])
+def test_mixtures(twice, dtype, weighted, sharp, gather, kind):
+    A = graph(weighted)
+    X = random_array((12, 3 if kind == "narrow" else 9), density=0.5, rng=np.random.default_rng(1))
+    U = csr_array(X).astype(dtype) if kind == "sparse" else X.toarray().astype(dtype)
+    filters = Filters(normalized_adjacency(A, dtype), complement_negatives(A, dtype))
+
+    def call():
+        total = np.ones(U.shape, dtype) if gather else None
+        gathered = Mixture(-0.5, sharp, 0.1) if gather else None
+        out = mix(filters, U, Mixture(0.3, sharp, 0.4), gathered=gathered, total=total)
+        return np.concatenate([out, total]) if gather else out
+
+    compiled, plain, used = twice(call)
+    tolerance = 1e-6 if dtype == np.float32 else 1e-14
+    np.testing.assert_allclose(plain, compiled, rtol=tolerance, atol=tolerance)
+    name = {"wide": "mix_dense_rows", "narrow": "mix_narrow_rows", "sparse": "mix_sparse_rows"}[kind]
+    assert name in used
+
+
+@pytest.mark.parametrize("width", [2, 9])
+def test_products_and_sums(twice, width):
+    rng = np.random.default_rng(2)
+    X = csr_array(random_array((15, 8), density=0.3, rng=rng))
+    V, W, t = rng.random((8, width)), rng.random((15, width)), rng.random(15)
+    compiled, plain, used = twice(
+        lambda: np.concatenate([multiply(X, V), multiply_transposed(X, W), [column_sums(t, W)]])
+    )
+    np.testing.assert_allclose(plain, compiled, rtol=1e-14, atol=1e-15)
+    assert {"multiply_narrow_rows" if width == 2 else "write_product_rows", "add_scaled_rows"} <= set(used)
+
+
+@pytest.mark.parametrize(("p", "q"), [(1.0, 1.0), (0.25, 4.0), (1e9, 1e9), (1e-9, 1.0)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_walks(twice, p, q, weighted):
+    ways, starts = transitions(graph(weighted)), np.repeat(np.arange(12), 3)
+    compiled, plain, _ = twice(lambda: random_walks(ways, starts, 12, np.random.default_rng(5), p=p, q=q))
+    np.testing.assert_array_equal(plain, compiled)
+    # whoever has no links stays, everybody else walks along links
+    A = graph(weighted).toarray() > 0
+    moved = plain[:, :-1] != plain[:, 1:]
+    assert not moved[np.isin(starts, [3, 11])].any()
+    assert A[plain[:, :-1][moved], plain[:, 1:][moved]].all()
+
+
+def test_without_a_folder_for_its_cache_a_loop_is_compiled_all_the_same(monkeypatch):
+    asked = []
+    njit = rows.numba.njit
+
+    def without_cache(*arguments, **options):
+        asked.append(options.pop("cache", False))
+        if asked[-1]:
+            raise RuntimeError("cannot cache function: no locator available")
+        return njit(*arguments, **options)
+
+    monkeypatch.setattr(rows.numba, "njit", without_cache)
+    rows.sum_rows.cache_clear()
+    sums = np.zeros(2)
+    rows.sum_rows("d")(0, 2, np.array([1.0, 10.0]), np.array([[1.0, 2.0], [3.0, 4.0]]), sums)
+    rows.sum_rows.cache_clear()
+    assert asked == [True, False]
+    assert sums.tolist() == [31.0, 42.0]
