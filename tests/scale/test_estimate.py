@@ -63,9 +63,9 @@ def test_what_does_not_fit_says_what_would():
 
 
 def test_a_plan_keeps_as_much_room_as_a_run_does():
-    from gssl.scale import local
+    from gssl.scale import plan
 
-    assert estimate_module.RESERVED == local._BUFFERS
+    assert estimate_module.RESERVED == plan._BUFFERS
 
 
 def test_the_bandwidth_is_that_of_some_machine():

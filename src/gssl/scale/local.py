@@ -14,14 +14,11 @@ from gssl.scale.files import RunFolder
 from gssl.scale.guided import SlabEmbedding
 from gssl.scale.guided_slab import GuidedSlab
 from gssl.scale.journal import claim
-from gssl.scale.plan import Load, SlabPlan, graph_bytes
+from gssl.scale.plan import SlabPlan, graph_bytes, guided_load, task_load
 from gssl.scale.precise import add_product
 from gssl.scale.source import ColumnSource
 from gssl.scale.states import SlabsInMemory, SlabsOnDisk, forget_steps, last_whole_step, picked_rows
 
-# arrays of a slab's size that a task may hold at once: its input, two that take turns, a running total, and
-# one that is on its way to the file
-_BUFFERS = 5
 # slabs in memory go to the folder of a run no more often than this
 _SNAPSHOT_SECONDS = 30.0
 
@@ -56,7 +53,7 @@ class LocalExecution(SlabExecution):
     def run(self, task: Callable[..., Any], X: Any, filters: Any) -> np.ndarray:
         """Run a task slab by slab; a result larger than a quarter of the budget is a file that is mapped."""
         n, d = X.shape
-        load = Load(_BUFFERS * n * X.dtype.itemsize, graph_bytes(filters(1)))
+        load = task_load(n, X.dtype.itemsize, graph_bytes(filters(1)))
         results = self.results(self.plan(d, load), X, filters)
 
         source = ColumnSource(X, results.plan)
@@ -164,14 +161,11 @@ class LocalCrew:
 
     def _plan_for(self, n_classes: int) -> tuple[SlabPlan, bool]:
         """Hold all slabs in memory and one to write to if the budget has room, else two in all."""
-        n, d = self._X.shape
-        column = n * self._X.dtype.itemsize
-        # scores in double precision, those of two steps in single, and the labelled rows
-        fixed = self._work.n_bytes + n * n_classes * (8 + 2 * self._X.dtype.itemsize)
-        fixed += len(self._work.labelled) * d * self._X.dtype.itemsize
-        if fixed + (d + min(d, 16)) * column < self._execution.budget * 15 // 16:
-            return self._execution.plan(d, Load(column, fixed + d * column)), True
-        return self._execution.plan(d, Load(2 * column, fixed)), False
+        size, n_labelled = self._X.dtype.itemsize, len(self._work.labelled)
+        load, in_memory = guided_load(
+            self._X.shape, n_classes, n_labelled, size, self._work.n_bytes, self._execution.budget
+        )
+        return self._execution.plan(self._X.shape[1], load), in_memory
 
 
 def execution(**options: Any) -> LocalExecution:

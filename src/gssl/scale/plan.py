@@ -16,6 +16,9 @@ _LINE = 16
 _MAPPED = 1 << 26
 # blocks of rows in flight, and what Python itself takes while it works
 _REST = 1 << 26
+# arrays of a slab's size that a task may hold at once: its input, two that take turns, a running total, and
+# one that is on its way to the file
+_BUFFERS = 5
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,63 @@ def spread_slabs(n_columns: int, n_workers: int) -> SlabPlan:
     SlabPlan(n_columns=10, width=3)
     """
     return SlabPlan(n_columns, max(1, -(-n_columns // max(1, n_workers))))
+
+
+def share_slabs(n_columns: int, load: Load, budget: int, n_workers: int) -> SlabPlan:
+    """Give every worker the same number of columns, in slabs that keep to its budget.
+
+    Examples
+    --------
+    >>> share_slabs(100, Load(per_column=10**6), budget=20 * 10**6, n_workers=2)
+    SlabPlan(n_columns=100, width=16)
+    """
+    even = spread_slabs(n_columns, n_workers)
+    return SlabPlan(n_columns, min(even.width, plan_slabs(n_columns, load, budget).width))
+
+
+def task_load(n_rows: int, itemsize: int, graph: int) -> Load:
+    """Tell what a run holds that embeds slab after slab, beside a graph of so many bytes.
+
+    Examples
+    --------
+    >>> task_load(n_rows=100, itemsize=4, graph=1000)
+    Load(per_column=2000, fixed=1000)
+    """
+    return Load(_BUFFERS * n_rows * itemsize, graph)
+
+
+def guided_load(
+    shape: tuple[int, int], n_classes: int, n_labelled: int, itemsize: int, graph: int, budget: int
+) -> tuple[Load, bool]:
+    """Tell what OGC holds: all slabs and one to write to if the budget has room for them, else two in all.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Nodes and features.
+    n_classes, n_labelled, itemsize : int
+    graph, budget : int
+        Bytes.
+
+    Returns
+    -------
+    Load, bool
+        The second is whether all slabs are in memory.
+
+    Examples
+    --------
+    >>> guided_load((100, 20), 2, 5, 4, 1000, budget=30_000)
+    (Load(per_column=400, fixed=12600), True)
+    >>> guided_load((100, 20), 2, 5, 4, 1000, budget=10_000)
+    (Load(per_column=800, fixed=4600), False)
+    """
+    n, d = shape
+    column = n * itemsize
+    # scores in double precision, those of two steps in single, and the labelled rows
+    fixed = graph + n * n_classes * (8 + 2 * itemsize) + n_labelled * d * itemsize
+    if fixed + (d + min(d, _LINE)) * column < budget * 15 // 16:
+        return Load(column, fixed + d * column), True
+    return Load(2 * column, fixed), False
 
 
 def graph_bytes(filters: Any) -> int:
