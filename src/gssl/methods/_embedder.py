@@ -9,7 +9,14 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.methods._execution import Execution, FiltersOf, check_backend, choose_execution
+from gssl.methods._execution import (
+    BUFFERS,
+    Execution,
+    FiltersOf,
+    check_backend,
+    choose_execution,
+    holding,
+)
 from gssl.methods._inputs import check_features, check_graph, check_number, check_optional_features
 from gssl.operators import Filters, dense, normalized_adjacency
 
@@ -145,12 +152,17 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     def _adjoint(self, E: Any, filters: FiltersOf) -> Any:
         """Apply the transposed filter to the columns of E."""
 
+    def _buffers(self) -> int:
+        """Count the arrays as large as X that ``_apply`` holds at once, X among them."""
+        return BUFFERS
+
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=0, whole=True)
         check_backend(self)
 
     def _embed(self, X: Any, filters: FiltersOf, execution: Execution) -> np.ndarray:
-        return execution.run(lambda X, filters, columns: self._apply(X, filters), X, filters)
+        task = holding(self._buffers(), lambda X, filters, columns: self._apply(X, filters))
+        return execution.run(task, X, filters)
 
     def _embed_adjoint(self, E: csr_array, filters: FiltersOf, execution: Execution) -> np.ndarray:
         """Apply the transposed filter by an execution."""

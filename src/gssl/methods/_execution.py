@@ -19,6 +19,10 @@ FiltersOf = Callable[[int], Filters]
 # takes columns of X, the matrices of each iteration, and which columns of the whole X they are
 Task = Callable[[Any, FiltersOf, slice], Any]
 
+# arrays as large as its input that a task may hold at once, unless it says so itself: the input, two that
+# take turns, a running total, and one that is on its way elsewhere
+BUFFERS = 5
+
 # an execution by name: the module that has a function ``execution(…) -> Execution``
 _MODULES = {
     "torch": "gssl.torch.execution",
@@ -118,6 +122,29 @@ class InMemory:
 
 
 IN_MEMORY = InMemory()
+
+
+def holding(buffers: int, task: Task) -> Task:
+    """Have a task say how many arrays as large as its input it holds at once, the input among them.
+
+    Examples
+    --------
+    >>> buffers_of(holding(3, lambda X, filters, columns: X)), buffers_of(lambda X, filters, columns: X)
+    (3, 5)
+    """
+    task.buffers = buffers  # type: ignore[attr-defined]
+    return task
+
+
+def buffers_of(task: Task) -> int:
+    """Tell how many arrays as large as its input a task may hold at once.
+
+    Examples
+    --------
+    >>> buffers_of(max)
+    5
+    """
+    return int(getattr(task, "buffers", BUFFERS))
 
 
 def open_journal(execution: Execution, *inputs: Any) -> Journal:

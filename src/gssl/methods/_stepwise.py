@@ -42,6 +42,10 @@ class StepwiseEmbedder(GraphEmbedder):
         if self._multiscale:
             check_number(self, "alpha", low=0.0, high=1.0)
 
+    def _buffers(self) -> int:
+        # X, two that take turns, and the total over scales
+        return 4 if self._multiscale else 3
+
     def _scales(self, X: Any, filters: FiltersOf) -> Iterator[_Scales]:
         """Run the iterations on the columns of X; two buffers take turns."""
         total = zeros(X) if self._multiscale else None

@@ -92,6 +92,10 @@ class GGC(StepwiseEmbedder):
     def _sharp(self, k: int) -> Mixture:
         return Mixture.lazy_inverse(self.igc_beta * self.igc_decay ** (k - 1))
 
+    def _buffers(self) -> int:
+        # sampled negatives have a pass of their own, whose product is added
+        return super()._buffers() + (0 if self.negatives == "complement" else 1)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         for name in ("beta", "decay", "igc_beta", "igc_decay"):

@@ -18,7 +18,7 @@ from gssl.scale.columns import read_columns
 from gssl.scale.execution import SlabExecution
 from gssl.scale.guided import SlabEmbedding
 from gssl.scale.local import LocalExecution
-from gssl.scale.plan import Load, SlabPlan, graph_bytes, share_slabs, spread_slabs, task_load
+from gssl.scale.plan import Load, SlabPlan, graph_bytes, plan_slabs, spread_slabs
 from gssl.scale.shared import FileColumns, SharedFilters
 
 
@@ -71,7 +71,7 @@ class ClusterExecution(SlabExecution):
         team = self.team()
         n, d = X.shape
         first = filters(1)
-        load = task_load(n, X.dtype.itemsize, graph_bytes(first))
+        load = Load(5 * n * X.dtype.itemsize, graph_bytes(first))
         results = self.results(self.plan_for(d, load, len(team.workers())), X, filters)
         job = [team.send((task, _packed(team, filters)))]
 
@@ -110,9 +110,10 @@ class ClusterExecution(SlabExecution):
         """Share columns out evenly, in slabs that keep to the budget of a worker if there is one."""
         if self._width is not None:
             return SlabPlan(n_columns, self._width)
+        even = spread_slabs(n_columns, n_workers)
         if self._shared_out:
-            return spread_slabs(n_columns, n_workers)
-        return share_slabs(n_columns, load, self.budget, n_workers)
+            return even
+        return SlabPlan(n_columns, min(even.width, plan_slabs(n_columns, load, self.budget).width))
 
     def _part(self, team: Any, X: Any, s: int, columns: slice) -> Any:
         file = self._file(team, X)

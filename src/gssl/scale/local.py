@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gssl.methods._base import iterate
+from gssl.methods._execution import buffers_of
 from gssl.methods._guided import Pulls
 from gssl.operators import Filters
 from gssl.scale.execution import SlabExecution
@@ -14,7 +15,7 @@ from gssl.scale.files import RunFolder
 from gssl.scale.guided import SlabEmbedding
 from gssl.scale.guided_slab import GuidedSlab
 from gssl.scale.journal import claim
-from gssl.scale.plan import SlabPlan, graph_bytes, guided_load, task_load
+from gssl.scale.plan import Load, SlabPlan, graph_bytes, guided_load
 from gssl.scale.precise import add_product
 from gssl.scale.source import ColumnSource
 from gssl.scale.states import SlabsInMemory, SlabsOnDisk, forget_steps, last_whole_step, picked_rows
@@ -53,7 +54,7 @@ class LocalExecution(SlabExecution):
     def run(self, task: Callable[..., Any], X: Any, filters: Any) -> np.ndarray:
         """Run a task slab by slab; a result larger than a quarter of the budget is a file that is mapped."""
         n, d = X.shape
-        load = task_load(n, X.dtype.itemsize, graph_bytes(filters(1)))
+        load = Load(buffers_of(task) * n * X.dtype.itemsize, graph_bytes(filters(1)))
         results = self.results(self.plan(d, load), X, filters)
 
         source = ColumnSource(X, results.plan)

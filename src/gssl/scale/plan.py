@@ -12,13 +12,10 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {unit + "i": 1024**power for power, unit in enumerate("kmgt", start=1)}
 # columns that fill a cache line in single precision: wider slabs are cut at a multiple of it
 _LINE = 16
-# what is in memory at a time of an array of the graph that is a file
-_MAPPED = 1 << 26
+# what is in memory at a time of the links of a graph in files
+MAPPED = 1 << 26
 # blocks of rows in flight, and what Python itself takes while it works
 _REST = 1 << 26
-# arrays of a slab's size that a task may hold at once: its input, two that take turns, a running total, and
-# one that is on its way to the file
-_BUFFERS = 5
 
 
 @dataclass(frozen=True)
@@ -134,29 +131,6 @@ def spread_slabs(n_columns: int, n_workers: int) -> SlabPlan:
     return SlabPlan(n_columns, max(1, -(-n_columns // max(1, n_workers))))
 
 
-def share_slabs(n_columns: int, load: Load, budget: int, n_workers: int) -> SlabPlan:
-    """Give every worker the same number of columns, in slabs that keep to its budget.
-
-    Examples
-    --------
-    >>> share_slabs(100, Load(per_column=10**6), budget=20 * 10**6, n_workers=2)
-    SlabPlan(n_columns=100, width=16)
-    """
-    even = spread_slabs(n_columns, n_workers)
-    return SlabPlan(n_columns, min(even.width, plan_slabs(n_columns, load, budget).width))
-
-
-def task_load(n_rows: int, itemsize: int, graph: int) -> Load:
-    """Tell what a run holds that embeds slab after slab, beside a graph of so many bytes.
-
-    Examples
-    --------
-    >>> task_load(n_rows=100, itemsize=4, graph=1000)
-    Load(per_column=2000, fixed=1000)
-    """
-    return Load(_BUFFERS * n_rows * itemsize, graph)
-
-
 def guided_load(
     shape: tuple[int, int], n_classes: int, n_labelled: int, itemsize: int, graph: int, budget: int
 ) -> tuple[Load, bool]:
@@ -206,7 +180,9 @@ def graph_bytes(filters: Any) -> int:
         for name in ("indptr", "indices", "weights", "scale", "data"):
             array = getattr(matrix, name, None)
             if isinstance(array, np.ndarray) and array.size:
-                held = array.nbytes if file_of(array) is None else min(array.nbytes, _MAPPED)
+                # a pass lets go of links block by block, and of where rows begin never
+                passing = file_of(array) is not None and name != "indptr"
+                held = min(array.nbytes, MAPPED) if passing else array.nbytes
                 arrays[array.__array_interface__["data"][0]] = held
     return sum(arrays.values())
 
@@ -216,8 +192,9 @@ def write_size(n_bytes: int) -> str:
 
     Examples
     --------
-    >>> write_size(1000), write_size(25 * 10**8)
-    ('1.0 kB', '2.5 GB')
+    >>> write_size(1000), write_size(25 * 10**8), write_size(10**13)
+    ('1.0 kB', '2.5 GB', '10.0 TB')
     """
-    unit, name = next(((u, s) for u, s in ((10**9, "GB"), (10**6, "MB")) if n_bytes >= u), (10**3, "kB"))
+    units = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"))
+    unit, name = next(((u, s) for u, s in units if n_bytes >= u), (10**3, "kB"))
     return f"{n_bytes / unit:.1f} {name}"
