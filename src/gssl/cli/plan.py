@@ -97,7 +97,10 @@ def time_facts(found: Estimate, source: str, disk_speed: int) -> list[tuple[str,
     speed = write_size(round(found.moved / found.seconds))
     return [
         ("time of passes", f"{write_time(found.seconds)}, at {speed}/s ({source})"),
-        ("time of files", f"up to {write_time(found.file_seconds)}, at {write_size(disk_speed)}/s (assumed)"),
+        (
+            "time of files",
+            f"up to {write_time(found.file_seconds)}, at {write_size(disk_speed)}/s (assumed: --disk-speed)",
+        ),
         ("not in the time", "building the graph store, the network, checks and predictions"),
         ("run with", f"--memory {found.budget // 10**6}MB"),
     ]

@@ -135,6 +135,6 @@ def model_of(method: str) -> Any:
     >>> model_of("sgc")
     SGC()
     """
-    import gssl
+    from gssl import methods
 
-    return getattr(gssl, METHODS[method])()
+    return getattr(methods, METHODS[method])()
