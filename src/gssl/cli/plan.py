@@ -94,13 +94,10 @@ def time_facts(found: Estimate, source: str, disk_speed: int) -> list[tuple[str,
     >>> time_facts(estimate(job, 2, 2 * 10**9, 1e10), "given", 5 * 10**8)[0]
     ('time of passes', '9.6 s, at 10.0 GB/s (given)')
     """
-    speed = write_size(round(found.moved / found.seconds))
+    speed, disk = write_size(round(found.moved / found.seconds)), write_size(disk_speed)
     return [
         ("time of passes", f"{write_time(found.seconds)}, at {speed}/s ({source})"),
-        (
-            "time of files",
-            f"up to {write_time(found.file_seconds)}, at {write_size(disk_speed)}/s (assumed: --disk-speed)",
-        ),
+        ("time of files", f"up to {write_time(found.file_seconds)}, at {disk}/s (assumed: --disk-speed)"),
         ("not in the time", "building the graph store, the network, checks and predictions"),
         ("run with", f"--memory {found.budget // 10**6}MB"),
     ]
