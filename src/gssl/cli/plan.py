@@ -1,57 +1,106 @@
 """``gssl plan``: the size of a problem in, what a run would take out."""
 
+from functools import cache, partial
 from typing import Any
 
+from rich.table import Table
+
 from gssl.cli.console import Talk
-from gssl.scale.estimate import Estimate, Job, estimate, measure_bandwidth
+from gssl.scale.bandwidth import measure_bandwidth
+from gssl.scale.estimate import Estimate, estimate, layouts
+from gssl.scale.job import Job
 from gssl.scale.plan import read_size, write_size
 
 
-def run_plan(options: dict[str, Any], workers: int, memory: str, bandwidth: str | None) -> None:
-    """Estimate and say."""
+def run_plan(
+    options: dict[str, Any], workers: int, memory: str, bandwidth: str | None, disk_speed: str
+) -> None:
+    """Check everything, measure if nothing was given, estimate and say."""
     talk, job = Talk(), Job(**options)
-    told = "given"
-    if bandwidth is None:
+    room, disk = _size("--memory", memory), _size("--disk-speed", disk_speed)
+    given = None if bandwidth is None else _size("--bandwidth", bandwidth)
+    layouts(job, workers, room)
+    if given is None:
         with talk.step("measuring this machine"):
-            speed = measure_bandwidth()
-        told = "measured here just now"
+            found = estimate(job, workers, room, cache(partial(measure_bandwidth, job)), disk)
     else:
-        speed = float(read_size(bandwidth))
-    found = estimate(job, workers, read_size(memory), speed)
-    for line in plan_lines(job, found, workers):
-        talk.say(line)
-    talk.say(
-        f"time                {write_time(found.seconds)} for the passes, at {write_size(int(speed))}/s per "
-        f"worker ({told})"
-    )
+        found = estimate(job, workers, room, given, disk)
+    source = "measured here just now" if given is None else "given"
+    show(talk, [*plan_facts(job, found, workers), *time_facts(found, source, disk)])
 
 
-def plan_lines(job: Job, found: Estimate, workers: int) -> list[str]:
-    """Write a plan, a fact per line.
+def _size(option: str, text: str) -> int:
+    try:
+        return read_size(text)
+    except ValueError as error:
+        wanted = "an amount of memory, such as 64GB"
+        if option != "--memory":
+            wanted = "bytes per second, such as 500MB or 10GB"
+        raise ValueError(f"{option} is {text!r}: give {wanted}.") from error
+
+
+def show(talk: Talk, facts: list[tuple[str, str]]) -> None:
+    """Print facts: on a terminal as a table that fits it, in a pipe a line for each."""
+    if not talk.out.is_terminal:
+        for name, fact in facts:
+            talk.say(f"{name:<18} {fact}")
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, fact in facts:
+        table.add_row(name, fact)
+    talk.out.print(table)
+
+
+def plan_facts(job: Job, found: Estimate, workers: int) -> list[tuple[str, str]]:
+    """Name and write the facts of a plan.
 
     Examples
     --------
     >>> job = Job(nodes=10**6, edges=10**7, features=128, depth=16, method="sgc")
-    >>> print(plan_lines(job, estimate(job, 2, 2 * 10**9, 1e10), 2)[1])
-    memory per worker   1.2 GB
+    >>> dict(plan_facts(job, estimate(job, 2, 2 * 10**9, 1e10), 2))["columns"]
+    '1 slab of 64 for each worker'
     """
-    one = "1 worker" if workers == 1 else f"{workers} workers"
-    slabs = "1 slab" if found.n_slabs == 1 else f"{found.n_slabs} slabs, one after the other,"
-    where = "in files, read anew in every pass" if found.in_files else "in the memory of every worker"
-    lines = [
-        f"{job.method:<19} {job.nodes:,} nodes, {job.edges:,} edges, {job.features:,} features, "
-        f"{job.depth} iterations, {one}",
-        f"memory per worker   {write_size(found.memory)}",
-        f"columns             {slabs} of {found.width} per worker",
-        f"graph               {write_size(job.link_bytes + job.node_bytes)}, its links {where}",
-        f"passes              {found.passes} over the graph by each worker",
-        f"bytes moved         {write_size(found.gathered)} in the memory of each worker",
+    several = workers > 1
+    each = " for each worker" if several else ""
+    slabs = "1 slab" if found.n_slabs == 1 else f"{found.n_slabs} slabs"
+    links = write_size(job.link_bytes)
+    stay = f"{links} of links stay in it" if found.cached else f"{links} of links are read in every pass"
+    facts = [
+        (
+            job.method,
+            f"{job.nodes:,} nodes, {job.edges:,} edges, {job.features:,} features, {job.depth:,} iterations"
+            + (f", {workers:,} workers" if several else ""),
+        ),
+        ("memory", f"{write_size(found.memory)}{each}; {stay}"),
+        ("columns", f"{slabs} of {found.width:,}{each}"),
+        ("passes", f"{found.passes:,} over the graph{' by each worker' if several else ''}"),
+        ("moved in memory", f"{write_size(found.moved)}{' by each worker' if several else ''}"),
+        ("through files", f"{write_size(found.through_files)}{' by each worker' if several else ''}"),
     ]
-    if found.from_disk:
-        lines.append(f"read from disk      {write_size(found.from_disk)} by each worker")
-    if found.network:
-        lines.append(f"over the network    {write_size(found.network)}")
-    return [*lines, f"disk                {write_size(found.disk)}"]
+    if several:
+        facts.append(("over the network", f"{write_size(found.network)}; less where workers see the files"))
+        facts.append(("memory of client", f"{write_size(found.client)} at most, for what workers send back"))
+    return [*facts, ("disk", f"{write_size(found.disk)} for graph, features and result")]
+
+
+def time_facts(found: Estimate, source: str, disk_speed: int) -> list[tuple[str, str]]:
+    """Write the time, with what it was computed from and what is not in it, and the option to run with.
+
+    Examples
+    --------
+    >>> job = Job(nodes=10**6, edges=10**7, features=128, depth=16, method="sgc")
+    >>> time_facts(estimate(job, 2, 2 * 10**9, 1e10), "given", 5 * 10**8)[0]
+    ('time of passes', '9.6 s, at 10.0 GB/s (given)')
+    """
+    speed, disk = write_size(round(found.moved / found.seconds)), write_size(disk_speed)
+    return [
+        ("time of passes", f"{write_time(found.seconds)}, at {speed}/s ({source})"),
+        ("time of files", f"up to {write_time(found.file_seconds)}, at {disk}/s (assumed: --disk-speed)"),
+        ("not in the time", "building the graph store, the network, checks and predictions"),
+        ("run with", f"--memory {found.budget // 10**6}MB"),
+    ]
 
 
 def write_time(seconds: float) -> str:
@@ -59,8 +108,9 @@ def write_time(seconds: float) -> str:
 
     Examples
     --------
-    >>> write_time(3.21), write_time(600), write_time(1e5)
-    ('3.2 s', '10.0 min', '27.8 h')
+    >>> write_time(3.21), write_time(600), write_time(1e5), write_time(1e6)
+    ('3.2 s', '10.0 min', '27.8 h', '11.6 days')
     """
-    unit, name = next(((u, s) for u, s in ((3600, "h"), (60, "min")) if seconds >= u), (1, "s"))
-    return f"{seconds / unit:.1f} {name}"
+    units = ((172_800, 86_400, "days"), (3600, 3600, "h"), (60, 60, "min"))
+    unit, name = next(((u, s) for least, u, s in units if seconds >= least), (1, "s"))
+    return f"{seconds / unit:,.1f} {name}"

@@ -1,5 +1,6 @@
 """``gssl graph`` and ``gssl plan``; each command imports what it needs when it runs."""
 
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,12 @@ import click
 
 from gssl.cli.options import Place
 
-# the methods that a plan knows; a test keeps them equal to those of gssl.scale.estimate
+# the methods that a plan knows; a test keeps them equal to those of gssl.scale.job
 PLANNED = ("ggc", "ggcm", "ogc", "ppr", "sgc", "ssgc")
+
+
+# what any count may be; the larger ones are mistakes of the keyboard
+_MOST = 2**63 - 1
 
 
 class Count(click.ParamType[int]):
@@ -17,14 +22,16 @@ class Count(click.ParamType[int]):
     name = "count"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Give the number."""
+        """Give the number, exactly."""
         try:
-            number = float(value)
-            if number >= 1 and number == int(number):
-                return int(number)
-        except (ValueError, OverflowError):
-            pass
-        self.fail(f"{value!r} is no whole number from 1 on; write 1000000 or 1e6.", param, ctx)
+            number = Decimal(str(value).strip())
+        except InvalidOperation:
+            number = Decimal("nan")
+        if number.is_nan() or number < 1 or (number <= _MOST and number != int(number)):
+            self.fail(f"{value!r} is no whole number from 1 on; write 1000000 or 1e6.", param, ctx)
+        if number > _MOST:
+            self.fail(f"{value!r} is too large; write at most {_MOST}.", param, ctx)
+        return int(number)
 
 
 @click.group()
@@ -65,18 +72,23 @@ def build(
 
 
 @click.command()
-@click.option("--nodes", type=Count(), required=True, metavar="N", help="Such as 111e6.")
+@click.option("--nodes", type=Count(), required=True, metavar="N", help="Such as 111e6; fewer than 2³¹.")
 @click.option("--edges", type=Count(), required=True, metavar="M", help="Each counted once.")
-@click.option("--features", type=Count(), required=True, metavar="D")
+@click.option("--features", type=Count(), required=True, metavar="D", help="Columns of single precision.")
 @click.option("--depth", type=Count(), default=16, show_default=True, metavar="K", help="Iterations.")
-@click.option("--classes", type=Count(), default=40, show_default=True, metavar="C")
-@click.option("--workers", type=Count(), default=1, show_default=True, metavar="P")
+@click.option("--classes", type=Count(), default=40, show_default=True, metavar="C", help="Scored by ogc.")
+@click.option("--workers", type=Count(), default=1, show_default=True, metavar="P", help="At most D.")
 @click.option("--memory", default="16GB", show_default=True, metavar="SIZE", help="Of each worker.")
 @click.option("--method", type=click.Choice(PLANNED), default="ggcm", show_default=True)
 @click.option("--weighted", is_flag=True, help="Edges have weights.")
-@click.option("--bandwidth", metavar="SIZE", help="Bytes per second of a worker; measured here if not given.")
-def plan(workers: int, memory: str, bandwidth: str | None, **job: Any) -> None:
-    """Tell what a run would take, without running it.
+@click.option("--bandwidth", metavar="SIZE", help="Bytes that a pass moves per second; else measured here.")
+@click.option(
+    "--disk-speed", metavar="SIZE", default="500MB", show_default=True, help="Bytes of files per second."
+)
+def plan(workers: int, memory: str, bandwidth: str | None, disk_speed: str, **job: Any) -> None:
+    """Tell what a run would take, without running it: memory, passes, bytes moved, disk and time.
+
+    The graph is taken to be a store (gssl graph build), and the features a file.
 
     \b
     Example:
@@ -84,4 +96,4 @@ def plan(workers: int, memory: str, bandwidth: str | None, **job: Any) -> None:
     """
     from gssl.cli.plan import run_plan
 
-    run_plan(job, workers, memory, bandwidth)
+    run_plan(job, workers, memory, bandwidth, disk_speed)

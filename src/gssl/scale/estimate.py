@@ -1,97 +1,22 @@
-"""What a run would take on a machine that is not here: memory, slabs, passes, bytes moved, disk, time.
+"""What a run would take on machines that are not here: memory, slabs, passes, bytes moved, disk, time.
 
-All formulas of a plan are in this file; the width of a slab is chosen by the code that runs slabs.
+Slabs are cut by the code that cuts those of a run; the formulas of what is held and moved are here and in
+:mod:`gssl.scale.job`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
 
-import numpy as np
-
-from gssl.scale.plan import Load, plan_slabs, write_size
+from gssl.scale.cluster import ClusterExecution
+from gssl.scale.job import Job
+from gssl.scale.local import LocalExecution
+from gssl.scale.plan import MAPPED, Load, guided_load, write_size
 
 # Python with the libraries that a run has loaded, and blocks on their way from files
-PROCESS = 300 * 10**6
-# arrays of a slab's size for which a run keeps room when it chooses the width, whatever the method
-RESERVED = 5
-# what a graph in files has in memory of its links
-_BLOCK = 1 << 26
-_SINGLE, _DOUBLE, _LINE = 4, 8, 64
-
-
-@dataclass(frozen=True)
-class Method:
-    """What a method holds for each column: arrays in turn, and whether it needs the negatives' scales.
-
-    A guided method holds scores of all nodes and sums them over the workers in every iteration.
-    """
-
-    buffers: int
-    negatives: bool = False
-    guided: bool = False
-
-
-METHODS = {
-    "sgc": Method(3),
-    "ssgc": Method(4),
-    "ppr": Method(3),
-    "ggc": Method(3, negatives=True),
-    "ggcm": Method(4, negatives=True),
-    "ogc": Method(2, guided=True),
-}
-
-
-@dataclass(frozen=True)
-class Job:
-    """A run on paper.
-
-    Attributes
-    ----------
-    nodes, edges : int
-        Edges count once, whatever their direction.
-    features, depth, classes : int
-    method : str
-        One of ``METHODS``.
-    weighted : bool
-        Whether edges have weights.
-    """
-
-    nodes: int
-    edges: int
-    features: int
-    depth: int = 16
-    classes: int = 40
-    method: str = "ggcm"
-    weighted: bool = False
-
-    @property
-    def kind(self) -> Method:
-        """What the method holds."""
-        if self.method not in METHODS:
-            raise ValueError(f"there is no plan for {self.method!r}: choose one of {', '.join(METHODS)}.")
-        return METHODS[self.method]
-
-    @property
-    def reserved(self) -> int:
-        """Arrays for which there must be room."""
-        return self.kind.buffers if self.kind.guided else RESERVED
-
-    @property
-    def column_bytes(self) -> int:
-        """One number for every node."""
-        return self.nodes * _SINGLE
-
-    @property
-    def link_bytes(self) -> int:
-        """Neighbours, and weights if there are any: what may stay in files."""
-        return 2 * self.edges * _SINGLE * (2 if self.weighted else 1)
-
-    @property
-    def node_bytes(self) -> int:
-        """Row pointers and scales, which are in memory always, and the scores of a guided method."""
-        scales = 2 if self.kind.negatives else 1
-        scores = self.nodes * self.classes * (_DOUBLE + 2 * _SINGLE) if self.kind.guided else 0
-        return (self.nodes + 1) * _DOUBLE + scales * self.column_bytes + scores
+PROCESS = 320 * 10**6
+# of a hundred nodes, those that have a label
+_LABELLED = 100
+_SINGLE, _DOUBLE = 4, 8
 
 
 @dataclass(frozen=True)
@@ -100,41 +25,55 @@ class Estimate:
 
     Attributes
     ----------
-    in_files : bool
-        Whether the links stay in files and are read anew in every pass.
+    cached : bool
+        Whether there is memory for the links to stay in, so that they are read from files once.
+    budget : int
+        The ``memory_budget`` of such a run, in bytes.
     width, n_slabs : int
         Columns of a slab, and slabs that each worker does one after the other.
-    memory : int
-        The most that a worker holds, in bytes, its process included.
+    memory, client : int
+        The most that a worker holds, its process and cached links included; and what whoever asks the
+        workers does, 0 where that is the worker itself.
     passes : int
         Over the graph, by each worker.
-    gathered : int
+    moved : int
         Bytes that each worker reads from memory or writes to it, over all passes.
-    from_disk, network, disk : int
-        Bytes that each worker reads from its disk; that travel between machines; that the files take.
-    seconds : float
-        For the passes.
+    through_files : int
+        Bytes that each worker reads from files or writes to them.
+    network, disk : int
+        Bytes that travel between machines; that all files take.
+    seconds, file_seconds : float
+        For the passes, and for the files.
     """
 
-    in_files: bool
+    cached: bool
+    budget: int
     width: int
     n_slabs: int
     memory: int
+    client: int
     passes: int
-    gathered: int
-    from_disk: int
+    moved: int
+    through_files: int
     network: int
     disk: int
     seconds: float
+    file_seconds: float
 
 
-def estimate(job: Job, workers: int, memory: int, bandwidth: float, disk_bandwidth: float = 5e8) -> Estimate:
-    r"""Tell what a job takes on workers of a size, or that it does not fit and what would.
+@dataclass(frozen=True)
+class Layout:
+    """Where links are, and how wide slabs are then; ``waiting`` is whether slabs of OGC wait in files."""
 
-    Each worker does its share of the d columns, cut into slabs of width w. A slab holds, beside the graph,
-    b arrays of n × w numbers; a pass over it moves
+    cached: bool
+    budget: int
+    width: int
+    load: Load
+    waiting: bool = False
 
-    .. math:: 2m \cdot \max(4w, 64) + 8m + 8n + 4nw\,(b - 1) \text{ bytes.}
+
+def layouts(job: Job, workers: int, memory: int) -> list[Layout]:
+    """Give the ways in which a job fits on workers of a size, or say that there is none and what would do.
 
     Parameters
     ----------
@@ -142,10 +81,52 @@ def estimate(job: Job, workers: int, memory: int, bandwidth: float, disk_bandwid
     workers : int
     memory : int
         Bytes of each worker.
-    bandwidth : float
-        Bytes per second of such passes: see :func:`measure_bandwidth`.
-    disk_bandwidth : float, default=5e8
-        Bytes per second at which links are read where they do not fit in memory.
+
+    Returns
+    -------
+    list of Layout
+        With room for the links to stay in memory, and without.
+
+    Examples
+    --------
+    >>> job = Job(nodes=10**6, edges=10**7, features=128, method="sgc")
+    >>> [(layout.cached, layout.width) for layout in layouts(job, 1, 600 * 10**6)]
+    [(True, 13), (False, 15)]
+    """
+    if not 1 <= workers <= job.features:
+        raise ValueError(
+            f"{workers:,} workers cannot share {job.features:,} features, of which each takes one or more: "
+            f"give 1 to {job.features:,}."
+        )
+    found = []
+    for cached in (True, False):
+        budget = memory - PROCESS - (_cache(job) if cached else 0)
+        try:
+            if budget > 0:
+                found.append(_layout(job, workers, budget, cached))
+        except ValueError:  # not a column fits
+            continue
+    if not found:
+        raise ValueError(_does_not_fit(job, workers, memory))
+    return found
+
+
+def estimate(
+    job: Job, workers: int, memory: int, bandwidth: float | Callable[[int], float], disk_speed: float = 5e8
+) -> Estimate:
+    """Tell what a job takes on workers of a size, in the quickest way that fits there.
+
+    Parameters
+    ----------
+    job : Job
+    workers : int
+    memory : int
+        Bytes of each worker.
+    bandwidth : float or callable
+        Bytes per second of passes over slabs, or what gives them for a width: see
+        :func:`gssl.scale.bandwidth.measure_bandwidth`.
+    disk_speed : float, default=5e8
+        Bytes per second of files.
 
     Returns
     -------
@@ -155,115 +136,130 @@ def estimate(job: Job, workers: int, memory: int, bandwidth: float, disk_bandwid
     --------
     >>> job = Job(nodes=10**6, edges=10**7, features=128, depth=16, method="sgc")
     >>> plan = estimate(job, workers=2, memory=2 * 10**9, bandwidth=1e10)
-    >>> plan.width, plan.n_slabs, plan.passes, plan.in_files
-    (64, 1, 16, False)
+    >>> plan.width, plan.n_slabs, plan.passes, plan.cached
+    (64, 1, 16, True)
     """
-    share = -(-job.features // workers)
     found = []
-    for in_files in (False, True):
-        try:
-            width = _width(job, share, memory, _BLOCK if in_files else job.link_bytes)
-        except ValueError:
-            continue
-        found.append(_with_width(job, workers, width, in_files, (bandwidth, disk_bandwidth)))
-    if not found:
-        raise ValueError(_does_not_fit(job, memory))
-    # links in memory may leave room for so few columns that reading them from disk is quicker
-    return min(found, key=lambda plan: plan.seconds)
+    for layout in layouts(job, workers, memory):
+        speed = bandwidth(layout.width) if callable(bandwidth) else bandwidth
+        found.append(_estimate(job, workers, layout, speed, disk_speed))
+    # links in memory may leave room for so few columns that reading them again and again is quicker
+    return min(found, key=lambda plan: plan.seconds + plan.file_seconds)
 
 
-def _with_width(job: Job, workers: int, width: int, in_files: bool, speeds: tuple[float, float]) -> Estimate:
-    share = -(-job.features // workers)
-    n_slabs = -(-share // width)
-    passes = job.depth * n_slabs
-    held = (_BLOCK if in_files else job.link_bytes) + job.node_bytes
-    one_pass = _pass_bytes(job, width)
-    from_disk = passes * job.link_bytes if in_files else 0
-    return Estimate(
-        in_files=in_files,
-        width=width,
-        n_slabs=n_slabs,
-        memory=PROCESS + held + job.kind.buffers * width * job.column_bytes,
-        passes=passes,
-        gathered=passes * one_pass,
-        from_disk=from_disk,
-        network=_network(job, workers),
-        disk=_disk(job, n_slabs),
-        seconds=max(passes * one_pass / speeds[0], from_disk / speeds[1]),
+def _layout(job: Job, workers: int, budget: int, cached: bool) -> Layout:
+    """Cut columns as a run does."""
+    if job.guided:
+        share = _share(job, workers)
+        load, in_memory = _guided(job, workers, budget)
+        width = LocalExecution(budget).plan(share, load).width
+        return Layout(cached, budget, width, load, waiting=not in_memory)
+    load = Load(job.buffers * job.column_bytes, job.graph_bytes)
+    if workers == 1:
+        return Layout(cached, budget, LocalExecution(budget).plan(job.features, load).width, load)
+    return Layout(
+        cached, budget, ClusterExecution(None, budget).plan_for(job.features, load, workers).width, load
     )
 
 
-def _width(job: Job, share: int, memory: int, links: int) -> int:
-    load = Load(job.reserved * job.column_bytes, PROCESS + links + job.node_bytes)
-    return plan_slabs(share, load, memory).width
+def _estimate(job: Job, workers: int, layout: Layout, speed: float, disk_speed: float) -> Estimate:
+    n_slabs = -(-_share(job, workers) // layout.width)
+    passes = job.depth * n_slabs
+    # the last slab may be narrower
+    rest = _share(job, workers) - (n_slabs - 1) * layout.width
+    moved = job.depth * ((n_slabs - 1) * job.pass_bytes(layout.width) + job.pass_bytes(rest))
+    through_files = _through_files(job, workers, layout, passes)
+    return Estimate(
+        cached=layout.cached,
+        budget=layout.budget,
+        width=layout.width,
+        n_slabs=n_slabs,
+        memory=_memory(job, workers, layout),
+        client=_client(job, workers, layout),
+        passes=passes,
+        moved=moved,
+        through_files=through_files,
+        network=_network(job, workers),
+        disk=_disk(job, layout),
+        seconds=moved / speed,
+        file_seconds=through_files / disk_speed,
+    )
 
 
-def _pass_bytes(job: Job, width: int) -> int:
-    """Count what a pass over one slab moves: neighbours' rows by the cache line, links, and rows in order."""
-    gathered = 2 * job.edges * max(_SINGLE * width, _LINE)
-    rows = (job.kind.buffers - 1) * width * job.column_bytes
-    return gathered + job.link_bytes + job.nodes * _DOUBLE + rows
+def _share(job: Job, workers: int) -> int:
+    return -(-job.features // workers)
+
+
+def _guided(job: Job, workers: int, budget: int) -> tuple[Load, bool]:
+    shape, n_labelled = (job.nodes, _share(job, workers)), -(-job.nodes // _LABELLED)
+    return guided_load(shape, job.classes, n_labelled, _SINGLE, job.graph_bytes, budget)
+
+
+def _cache(job: Job) -> int:
+    """Count what links take beyond the block of them that is in memory anyway."""
+    return max(0, job.link_bytes - MAPPED)
+
+
+def _result(job: Job, layout: Layout) -> int:
+    """Count a result of several slabs that is put together in memory, for it is small beside the budget."""
+    whole = job.features * job.column_bytes
+    several = layout.width < job.features and not job.guided
+    return whole if several and whole <= layout.budget // 4 else 0
+
+
+def _memory(job: Job, workers: int, layout: Layout) -> int:
+    held = layout.load.of(layout.width) + (_result(job, layout) if workers == 1 else 0)
+    if job.guided and workers == 1:
+        # labels as given and as numbers, and the classes chosen before and after a step
+        held += 4 * job.nodes * _DOUBLE
+    # degrees and scales in double precision, before there are slabs
+    before = job.graph_bytes + 2 * job.nodes * _DOUBLE
+    return PROCESS + max(held, before) + (_cache(job) if layout.cached else 0)
+
+
+def _client(job: Job, workers: int, layout: Layout) -> int:
+    """Count what comes back from all workers at once, and what it is gathered in."""
+    if workers == 1:
+        return 0
+    if job.guided:
+        scores = job.nodes * job.classes
+        return PROCESS + job.graph_bytes + (workers + 1) * scores * _DOUBLE + 2 * scores * _SINGLE
+    return PROCESS + job.graph_bytes + workers * layout.width * job.column_bytes + _result(job, layout)
+
+
+def _through_files(job: Job, workers: int, layout: Layout, passes: int) -> int:
+    """Count links, columns as they come, slabs that wait, and the result."""
+    share = _share(job, workers) * job.column_bytes
+    links = job.link_bytes * (1 if layout.cached else passes) + job.pointer_bytes
+    slabs = 2 * job.depth * share if layout.waiting else 0
+    written = workers == 1 and not job.guided and layout.width < job.features and not _result(job, layout)
+    return links + share + slabs + (share if written else 0)
 
 
 def _network(job: Job, workers: int) -> int:
-    """Count what goes to workers and back: the graph to each, columns once, scores in every iteration."""
+    """Count what goes to workers and back: graph and columns once, scores at first and in every iteration."""
     if workers == 1:
         return 0
-    graph = workers * (job.link_bytes + (job.nodes + 1) * _DOUBLE)
+    graph = workers * (job.link_bytes + job.pointer_bytes)
     there = job.features * job.column_bytes
-    if job.kind.guided:
-        return graph + there + workers * job.depth * job.nodes * job.classes * _DOUBLE
-    return graph + 2 * there
+    scores = workers * (job.depth + 1) * job.nodes * job.classes * _DOUBLE
+    return graph + there + (scores if job.guided else there)
 
 
-def _disk(job: Job, n_slabs: int) -> int:
-    """Count the store, the features, the result, and what slabs wait in."""
+def _disk(job: Job, layout: Layout) -> int:
+    """Count the store, the features, and the result or the slabs that wait."""
     columns = job.features * job.column_bytes
-    store = job.link_bytes + (job.nodes + 1) * _DOUBLE
-    waiting = columns if job.kind.guided and n_slabs > 1 else 0
-    return store + 2 * columns + waiting
+    more = layout.waiting if job.guided else layout.width < job.features and not _result(job, layout)
+    return job.store_bytes + columns + (columns if more else 0)
 
 
-def _does_not_fit(job: Job, memory: int) -> str:
-    column = job.reserved * job.column_bytes
-    least = (PROCESS + _BLOCK + job.node_bytes + column) * 16 // 15
-    whole = (PROCESS + job.link_bytes + job.node_bytes + column) * 16 // 15
-    return (
-        f"{write_size(memory)} per worker is too little for {job.nodes:,} nodes: {write_size(least)} would "
-        f"do with the links in files, {write_size(whole)} with the whole graph in memory."
+def _does_not_fit(job: Job, workers: int, memory: int) -> str:
+    load = (
+        _guided(job, workers, 1)[0] if job.guided else Load(job.buffers * job.column_bytes, job.graph_bytes)
     )
-
-
-def measure_bandwidth(n_nodes: int = 500_000, degree: int = 8, width: int = 16) -> float:
-    """Measure, in a second or two, how many bytes per second a pass over a random graph moves here.
-
-    The bytes are counted as :func:`estimate` counts them, so that what caches save or cost is in the number.
-
-    Parameters
-    ----------
-    n_nodes, degree, width : int
-        Of the graph and the slab, whose rows should not fit into a cache.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> measure_bandwidth(n_nodes=1000) > 0
-    True
-    """
-    from gssl.operators import Filters, Mixture, NormalizedAdjacency, mix
-
-    rng = np.random.default_rng(0)
-    links = rng.integers(n_nodes, size=n_nodes * degree, dtype=np.int32)
-    pointers = np.arange(n_nodes + 1, dtype=np.int64) * degree
-    scale = np.full(n_nodes, (1.0 + degree) ** -0.5, np.float32)
-    filters = Filters(NormalizedAdjacency(pointers, links, np.empty(0, np.float32), scale))
-    U = rng.random((n_nodes, width), dtype=np.float32)
-    out, best = np.empty_like(U), np.inf
-    for _ in range(3):
-        start = perf_counter()
-        mix(filters, U, Mixture(smooth=1.0), out=out)
-        best = min(best, perf_counter() - start)
-    return _pass_bytes(Job(n_nodes, n_nodes * degree // 2, width, method="sgc"), width) / best
+    # a sixteenth of a small budget is kept for blocks
+    least = PROCESS + load.of(1) * 16 // 15
+    return (
+        f"{write_size(memory)} per worker are too little for {job.nodes:,} nodes: one column needs "
+        f"{write_size(least)}, or {write_size(least + _cache(job))} if the links are to stay in memory."
+    )

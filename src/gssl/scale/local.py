@@ -15,13 +15,11 @@ from gssl.scale.files import RunFolder
 from gssl.scale.guided import SlabEmbedding
 from gssl.scale.guided_slab import GuidedSlab
 from gssl.scale.kept_slabs import forget_steps, last_whole_step
-from gssl.scale.plan import Load, SlabPlan, graph_bytes
+from gssl.scale.plan import Load, SlabPlan, graph_bytes, guided_load
 from gssl.scale.precise import add_product
 from gssl.scale.source import ColumnSource
 from gssl.scale.states import SlabsInMemory, SlabsOnDisk, picked_rows
 
-# codes of labels, the classes of two steps, which nodes are watched and reached
-_NODE_BYTES = 48
 # slabs in memory go to the folder of a run no more often than this
 _SNAPSHOT_SECONDS = 30.0
 
@@ -173,15 +171,11 @@ class LocalCrew:
 
     def _plan_for(self, n_classes: int) -> tuple[SlabPlan, bool]:
         """Hold all slabs in memory and one to write to if the budget has room, else two in all."""
-        n, d = self._X.shape
-        column = n * self._X.dtype.itemsize
-        # scores in double precision, those of two steps in single, labels and classes of every node, and the
-        # labelled rows
-        fixed = self._work.n_bytes + n * n_classes * (8 + 2 * self._X.dtype.itemsize) + n * _NODE_BYTES
-        fixed += len(self._work.labelled) * d * self._X.dtype.itemsize
-        in_memory = fixed + (d + min(d, 16)) * column < self._execution.budget * 15 // 16
-        load = Load(column, fixed + d * column) if in_memory else Load(2 * column, fixed)
-        plan = self._execution.plan(d, load)
+        size, n_labelled = self._X.dtype.itemsize, len(self._work.labelled)
+        load, in_memory = guided_load(
+            self._X.shape, n_classes, n_labelled, size, self._work.n_bytes, self._execution.budget
+        )
+        plan = self._execution.plan(self._X.shape[1], load)
         self.n_bytes = load.of(plan.width)
         return plan, in_memory
 

@@ -10,10 +10,12 @@ from gssl.graph import file_of
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {unit + "i": 1024**power for power, unit in enumerate("kmgt", start=1)}
+# codes of labels, the classes of two steps, which nodes are watched and reached
+_NODE_BYTES = 48
 # columns that fill a cache line in single precision: wider slabs are cut at a multiple of it
 _LINE = 16
-# what is in memory at a time of an array of the graph that is a file
-_MAPPED = 1 << 26
+# what is in memory at a time of the links of a graph in files
+MAPPED = 1 << 26
 # blocks of rows in flight, and what Python itself takes while it works
 _REST = 1 << 26
 
@@ -131,6 +133,41 @@ def spread_slabs(n_columns: int, n_workers: int) -> SlabPlan:
     return SlabPlan(n_columns, max(1, -(-n_columns // max(1, n_workers))))
 
 
+def guided_load(
+    shape: tuple[int, int], n_classes: int, n_labelled: int, itemsize: int, graph: int, budget: int
+) -> tuple[Load, bool]:
+    """Tell what OGC holds: all slabs and one to write to if the budget has room for them, else two in all.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Nodes and features.
+    n_classes, n_labelled, itemsize : int
+    graph, budget : int
+        Bytes.
+
+    Returns
+    -------
+    Load, bool
+        The second is whether all slabs are in memory.
+
+    Examples
+    --------
+    >>> guided_load((100, 20), 2, 5, 4, 1000, budget=30_000)
+    (Load(per_column=400, fixed=17400), True)
+    >>> guided_load((100, 20), 2, 5, 4, 1000, budget=10_000)
+    (Load(per_column=800, fixed=9400), False)
+    """
+    n, d = shape
+    column = n * itemsize
+    # scores in double precision, those of two steps in single, labels and classes of every node, and the
+    # labelled rows
+    fixed = graph + n * n_classes * (8 + 2 * itemsize) + n * _NODE_BYTES + n_labelled * d * itemsize
+    if fixed + (d + min(d, _LINE)) * column < budget * 15 // 16:
+        return Load(column, fixed + d * column), True
+    return Load(2 * column, fixed), False
+
+
 def graph_bytes(filters: Any) -> int:
     """Count the bytes of the matrices of one iteration, arrays that they share once, those in files hardly.
 
@@ -146,7 +183,9 @@ def graph_bytes(filters: Any) -> int:
         for name in ("indptr", "indices", "weights", "scale", "data"):
             array = getattr(matrix, name, None)
             if isinstance(array, np.ndarray) and array.size:
-                held = array.nbytes if file_of(array) is None else min(array.nbytes, _MAPPED)
+                # a pass lets go of links block by block, and of where rows begin never
+                passing = file_of(array) is not None and name != "indptr"
+                held = min(array.nbytes, MAPPED) if passing else array.nbytes
                 arrays[array.__array_interface__["data"][0]] = held
     return sum(arrays.values())
 
@@ -156,8 +195,9 @@ def write_size(n_bytes: int) -> str:
 
     Examples
     --------
-    >>> write_size(1000), write_size(25 * 10**8)
-    ('1.0 kB', '2.5 GB')
+    >>> write_size(1000), write_size(25 * 10**8), write_size(10**13)
+    ('1.0 kB', '2.5 GB', '10.0 TB')
     """
-    unit, name = next(((u, s) for u, s in ((10**9, "GB"), (10**6, "MB")) if n_bytes >= u), (10**3, "kB"))
+    units = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"))
+    unit, name = next(((u, s) for u, s in units if n_bytes >= u), (10**3, "kB"))
     return f"{n_bytes / unit:.1f} {name}"

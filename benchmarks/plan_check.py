@@ -1,0 +1,144 @@
+"""``python -m benchmarks.plan_check``: what ``gssl plan`` says beside what runs take, as a table.
+
+Each run is a fit within a memory budget in a process of its own, on a graph store of links drawn at random
+and on features in a file of some times the budget. Memory is that of the whole process. Time is that of the
+passes, for which a plan gives one; the whole fit is shown beside it.
+"""
+
+# ruff: noqa: T201 - a command prints
+import argparse
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from gssl.io.edge_facts import EdgeFacts
+from gssl.io.graph_store import write_manifest
+from gssl.scale.estimate import PROCESS, Estimate, Job, estimate
+
+_ROOT = Path(__file__).parents[1]
+_DEPTH, _CLASSES = 2, 4
+_HEAD = (
+    "| nodes | features | budget | method | slabs × columns | memory planned | measured | ratio "
+    "| passes planned | measured | ratio | whole fit |"
+)
+
+
+@dataclass(frozen=True)
+class Size:
+    """A problem, and the budget of its runs; seven edges for each node."""
+
+    nodes: int
+    features: int
+    budget: int
+
+    def job(self, method: str) -> Job:
+        """Give the run of a method on paper."""
+        return Job(self.nodes, 7 * self.nodes, self.features, _DEPTH, _CLASSES, method)
+
+
+METHODS = ("sgc", "ssgc", "ppr", "ggc", "ggcm", "ogc")
+_SIZES = (Size(200_000, 128, 60 * 10**6), Size(10**6, 128, 200 * 10**6), Size(3 * 10**6, 96, 500 * 10**6))
+RUNS = [(size, method) for size in _SIZES for method in METHODS]
+# slabs that weigh as much as the process, so that a wrong formula shows
+QUICK = [(Size(150_000, 256, 150 * 10**6), "ggcm"), (Size(300_000, 128, 250 * 10**6), "ogc")]
+
+
+def main() -> None:
+    """Read the options, run, print; exit with 1 if memory is off by more than 30 %."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.plan_check", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one method at each of two small sizes")
+    parser.add_argument("--nodes", type=int, help="only the size that has so many")
+    parser.add_argument("--method", choices=METHODS, action="append", help="only this one; may be repeated")
+    parser.add_argument("--folder", type=Path, help="keep the problems there, and use those that are there")
+    parser.add_argument("--prepare", action="store_true", help="only write the problems into the folder")
+    options = parser.parse_args()
+    runs = [
+        (size, method)
+        for size, method in (QUICK if options.quick else RUNS)
+        if options.nodes in (None, size.nodes) and method in (options.method or METHODS)
+    ]
+    with TemporaryDirectory(prefix="gssl-plan-", dir=Path.home()) as temporary:
+        folder = options.folder or Path(temporary)
+        for size in dict.fromkeys(size for size, _ in runs):
+            prepare(folder / str(size.nodes), size)
+        if options.prepare:
+            return
+        print(_HEAD, "|---" * 12 + "|", sep="\n")
+        off = [method for size, method in runs if not check(folder / str(size.nodes), size, method)]
+    if off:
+        sys.exit(f"the memory of {', '.join(off)} is off by more than 30 %.")
+
+
+def check(folder: Path, size: Size, method: str) -> bool:
+    """Compare a run with its plan, print a line, and tell whether memory is within 30 %."""
+    run = _child(str(folder), method, str(_DEPTH), str(_CLASSES), str(size.budget))
+    plan = planned(size.job(method), size.budget, run["bandwidth"])
+    if (plan.width, plan.passes) != (run["width"], run["passes"]):
+        sys.exit(f"{method} on {size.nodes:,} nodes: {plan} was planned, but {run} came.")
+    print(_line(size, method, plan, run), flush=True)
+    return 1 / 1.3 < plan.memory / run["peak"] < 1.3
+
+
+def planned(job: Job, budget: int, bandwidth: float) -> Estimate:
+    """Give the plan of a run with a budget: that of a machine with as much beside the process."""
+    # links that are read from files so fast that no memory is kept for them
+    return estimate(job, 1, PROCESS + budget, bandwidth, disk_speed=1e15)
+
+
+def _line(size: Size, method: str, plan: Estimate, run: dict[str, Any]) -> str:
+    whole = size.nodes * size.features * 4
+    cells = (
+        f"{size.nodes:,}",
+        f"{whole / 1e6:,.0f} MB",
+        f"{size.budget / 1e6:,.0f} MB",
+        method.upper(),
+        f"{plan.n_slabs} × {plan.width}",
+        f"{plan.memory / 1e6:,.0f} MB",
+        f"{run['peak'] / 1e6:,.0f} MB",
+        f"{plan.memory / run['peak']:.2f}",
+        f"{plan.seconds:.1f} s",
+        f"{run['seconds']:.1f} s",
+        f"{plan.seconds / run['seconds']:.2f}",
+        f"{run['fit']:.1f} s",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _child(*arguments: str) -> Any:
+    command = [sys.executable, "-m", "benchmarks.plan_child", *arguments]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=_ROOT)
+    return json.loads(done.stdout)
+
+
+def prepare(folder: Path, size: Size) -> None:
+    """Write a graph store and features, unless they are there."""
+    if (folder / "X.npy").exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    rng, n = np.random.default_rng(0), size.nodes
+    ends = rng.integers(n, size=(2, 7 * n + 7 * n // 100))
+    ends.sort(axis=0)
+    pairs = np.unique((ends[0] * n + ends[1])[ends[0] < ends[1]])
+    pairs = rng.permutation(pairs)[: 7 * n]
+    links = np.concatenate([pairs, pairs % n * n + pairs // n])
+    links.sort()
+    np.save(folder / "indptr.npy", np.r_[0, np.cumsum(np.bincount(links // n, minlength=n))])
+    np.save(folder / "indices.npy", (links % n).astype(np.int32))
+    write_manifest(folder, "drawn at random", EdgeFacts(), [])
+    block = rng.random((10_000, size.features), dtype=np.float32)
+    with (folder / "X.npy.part").open("wb") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (n, size.features)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for start in range(0, n, len(block)):
+            np.roll(block, start // len(block), axis=1)[: n - start].tofile(file)
+    (folder / "X.npy.part").replace(folder / "X.npy")
+
+
+if __name__ == "__main__":
+    main()

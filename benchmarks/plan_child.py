@@ -1,0 +1,87 @@
+"""Fit one method on a graph store within a budget; print what that took, as JSON.
+
+``python -m benchmarks.plan_child FOLDER METHOD DEPTH CLASSES BUDGET``, where FOLDER is what
+:func:`benchmarks.plan_check.prepare` has written.
+"""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import gssl
+import gssl.scale.local
+from benchmarks.memory_child import _peak_bytes, _tiny
+from gssl.io.graph_store import open_graph_store
+from gssl.operators import Filters
+from gssl.scale.bandwidth import measure_bandwidth
+from gssl.scale.job import METHODS, Job
+
+# a node in so many has a label, as a plan takes for granted
+_LABELLED = 100
+
+
+class Clock:
+    """What the passes of a run took: how many columns each had, and all their seconds."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.widths: list[int] = []
+
+    def watch(self, owner: Any, name: str, *, passes: bool) -> None:
+        """Time every call of a function from now on."""
+        plain = getattr(owner, name)
+
+        def timed(*arguments: Any, **settings: Any) -> Any:
+            start = perf_counter()
+            answer = plain(*arguments, **settings)
+            self.seconds += perf_counter() - start
+            if passes:
+                self.widths.append(arguments[1].shape[1])
+            return answer
+
+        setattr(owner, name, timed)
+
+
+def main(folder: str, method: str, depth: str, classes: str, budget: str) -> None:
+    """Do it."""
+    warnings.simplefilter("ignore")
+    gssl.OGC._label_space_pays = lambda *_: False  # the form that a plan is about
+    A, X, y = _tiny()
+    _model(method, 2).fit(X.astype(np.float32), y, adjacency=A)  # kernels are loaded before anything is timed
+    store = open_graph_store(folder)
+    X = np.load(Path(folder) / "X.npy", mmap_mode="r")
+    y = np.full(len(X), -1)
+    y[::_LABELLED] = np.arange(len(y[::_LABELLED])) % int(classes)
+    clock = Clock()
+    clock.watch(Filters, "mix", passes=True)
+    clock.watch(gssl.scale.local, "add_product", passes=False)
+    start = perf_counter()
+    model = _model(method, int(depth)).fit(X, y, adjacency=store.adjacency, memory_budget=budget)
+    duration, peak, seconds, widths = perf_counter() - start, _peak_bytes(), clock.seconds, clock.widths[:]
+    del model
+    job = Job(store.n_nodes, store.n_edges, X.shape[1], int(depth), int(classes), method)
+    told = {
+        "peak": peak,
+        "fit": duration,
+        "seconds": seconds,
+        "passes": len(widths),
+        "width": max(widths),
+        # after the run, for it takes memory itself
+        "bandwidth": measure_bandwidth(job, max(widths)),
+    }
+    print(json.dumps(told))  # noqa: T201
+
+
+def _model(method: str, depth: int) -> Any:
+    if method == "ogc":
+        return gssl.OGC(max_iter=depth, patience=depth, random_state=0)
+    return getattr(gssl, METHODS[method])(depth=depth)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
