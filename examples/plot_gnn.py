@@ -28,8 +28,8 @@ edges = torch.tensor(np.vstack(data.adjacency.nonzero()), dtype=torch.long)
 # A plug-in is a line. Both are for layers that keep the width, and leave the last one alone:
 #
 # - ``sharpen`` (IGC) averages a layer with an inverse convolution: unlinked nodes move apart.
-# - ``supervise`` (SEB) lets the labels of some nodes move their embeddings after each layer. It is given train
-#   labels and no others, also when it predicts.
+# - ``supervise`` (SEB) lets the labels of some nodes move their embeddings after each layer. It is given
+#   train labels and no others, also when it predicts.
 #
 # 64 layers of random weights learn nothing at all, so all but the first deep network begin as the identity.
 

@@ -37,13 +37,13 @@ def page(record: dict[str, Any]) -> str:
         "# Speed and memory",
         "",
         f"`make bench` runs every rival beside gssl in one go, here with {record['threads']} threads in "
-        f"{record['seconds'] / 60:.0f} minutes, and leaves a record from which this page is written. Calls take "
-        "turns, the first of each is discarded, and two that did not do the same work are not timed. A ratio "
-        "(×) is the rival's time over ours: the median of the repeats, with the least and the greatest. Above 1 "
-        "gssl is faster. Seconds mean little on another machine; ratios mean more.",
+        f"{record['seconds'] / 60:.0f} minutes, and leaves a record from which this page is written. Calls "
+        "take turns, the first of each is discarded, and two that did not do the same work are not timed. "
+        "A ratio (×) is the rival's time over ours: the median of the repeats, with the least and the "
+        "greatest. Above 1 gssl is faster. Seconds mean little on another machine; ratios mean more.",
         "",
-        f"Of {sum(kind in ('reached', 'MISS') for kind in kinds)} goals {kinds.count('reached')} were reached "
-        f"and {kinds.count('MISS')} were not; the other {kinds.count('info')} rows have no goal.",
+        f"{kinds.count('reached')} goals were reached, {kinds.count('MISS')} were missed; the other "
+        f"{kinds.count('info')} rows have none.",
         "",
         "```{image} _static/sample/ratios.svg",
         ":class: dark-light",
@@ -117,7 +117,10 @@ def draw(record: dict[str, Any], path: Path) -> None:
     chart = points + even.encode(x=alt.X("ratio:Q", scale=scale))
     spec = chart.to_dict() | {"background": "transparent"}
     ink = {"labelColor": _INK, "titleColor": _INK, "domainColor": _INK, "tickColor": _INK}
-    spec["config"] = {"axis": {**ink, "gridOpacity": 0.4, "labelLimit": 330}, "view": {"stroke": "transparent"}}
+    spec["config"] = {
+        "axis": {**ink, "gridOpacity": 0.4, "labelLimit": 330},
+        "view": {"stroke": "transparent"},
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
 
