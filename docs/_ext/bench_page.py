@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-import vl_convert
+from altair_charts import INK, draw
 
 RECORD = Path(__file__).parents[1] / "records" / "benchmarks.json"
 # what a row's name begins with, under the heading where it stands
@@ -19,7 +19,6 @@ PARTS = {
     "Memory and growth": ("memory", "growth", "slabs", "plan"),
     "Tables, import and command line": ("read-", "import", "help"),
 }
-_INK = "#6b7280"  # reads on white and on near-black
 _STATUS = {"MISS": "**miss**", "FAILED": "**failed**", "info": ""}
 
 
@@ -97,7 +96,7 @@ def _goal(row: dict[str, Any]) -> str:
     return "–" if row["at_most"] is None else f"≤ {row['at_most']:g} {row['unit']}"
 
 
-def draw(record: dict[str, Any], path: Path) -> None:
+def draw_ratios(record: dict[str, Any], path: Path) -> None:
     """Draw the ratios, in the colours of the manual."""
     bars = [
         {"race": f"{row['name']}: {row['rival'].split(':')[0]}", "ratio": row["median"]}
@@ -113,23 +112,16 @@ def draw(record: dict[str, Any], path: Path) -> None:
         x=alt.X("ratio:Q", scale=scale, title=title, axis=alt.Axis(format="~g", values=[0.1, 1, 10, 100])),
         color=alt.condition("datum.ratio >= 1", alt.value("#2f7fb8"), alt.value("#c2571a")),
     )
-    even = alt.Chart(alt.InlineData(values=[{"ratio": 1}])).mark_rule(color=_INK, strokeDash=[4, 3])
+    even = alt.Chart(alt.InlineData(values=[{"ratio": 1}])).mark_rule(color=INK, strokeDash=[4, 3])
     chart = points + even.encode(x=alt.X("ratio:Q", scale=scale))
-    spec = chart.to_dict() | {"background": "transparent"}
-    ink = {"labelColor": _INK, "titleColor": _INK, "domainColor": _INK, "tickColor": _INK}
-    spec["config"] = {
-        "axis": {**ink, "gridOpacity": 0.4, "labelLimit": 330},
-        "view": {"stroke": "transparent"},
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+    draw(chart.to_dict(), path)
 
 
 def write_page(app: Any) -> None:
     """Write the page and its picture before pages are read."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
     (Path(app.srcdir) / "benchmarks.md").write_text(page(record), encoding="utf-8")
-    draw(record, Path(app.srcdir) / "_static" / "sample" / "ratios.svg")
+    draw_ratios(record, Path(app.srcdir) / "_static" / "sample" / "ratios.svg")
 
 
 def setup(app: Any) -> dict[str, bool]:
