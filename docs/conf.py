@@ -9,6 +9,7 @@ import gssl
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 from altair_charts import save_charts
+from gallery_order import ReadingOrder
 
 project = "gssl"
 author = "The gssl maintainers"
@@ -62,7 +63,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "min_reported_time": 1,
     "abort_on_example_error": True,
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": ReadingOrder,
 }
 
 html_theme = "pydata_sphinx_theme"

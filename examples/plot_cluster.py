@@ -70,9 +70,8 @@ chart = (
 # Now the run: as it is, then in 6 MB for slabs, graph and scores, then on two workers. ``--workers 2`` starts
 # two processes here; ``--dask tcp://scheduler:8786`` takes a cluster that is there already. The rest of the
 # line stays.
-run = (
-    "classify --edges links.csv --features words.npy --labels kinds.csv --method ggcm --no-calibrate --quiet"
-)
+tables = "--edges links.csv --features words.npy --labels kinds.csv"
+run = f"classify {tables} --method ggcm --no-calibrate --quiet"
 for options in ("--out plain.csv", "--out lean.csv --memory 6MB", "--out spread.csv --workers 2"):
     print(options, "| exit code:", gssl_command(f"{run} {options}").wait())
 
@@ -102,9 +101,8 @@ def read(name):
 labels, confidence = read("plain.csv")
 for name in ("lean.csv", "spread.csv", "resumed.csv"):
     others, sure = read(name)
-    print(
-        f"{name}: the same labels: {others == labels}; confidence within {abs(sure - confidence).max():.4f}"
-    )
+    apart = abs(sure - confidence).max()
+    print(f"{name}: the same labels: {others == labels}; confidence within {apart:.4f}")
 lean, resumed = ((folder / name).read_bytes() for name in ("lean.csv", "resumed.csv"))
 print("a run that was killed writes the same bytes as one that was not:", lean == resumed)
 

@@ -8,18 +8,18 @@ import vl_convert
 from sphinx_gallery.scrapers import figure_rst
 
 INK = "#6b7280"  # reads on white and on near-black
-_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-# other fonts are wider than those that the drawing was measured with
-_PADDING = {"left": 20, "right": 48, "top": 6, "bottom": 6}
+# the widest first: a browser with another one then needs less room than was measured
+_FONT = "DejaVu Sans, Verdana, sans-serif"
+_PADDING = {"left": 24, "right": 40, "top": 6, "bottom": 6}
 
 
 def draw(spec: dict[str, Any], path: Path) -> None:
     """Draw a specification as SVG, without a background and in a colour for light and dark pages."""
     ink = {"labelColor": INK, "titleColor": INK, "domainColor": INK, "tickColor": INK}
-    text = {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 330}
+    text = {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": 500, "labelLimit": 330}
     config = {
         "font": _FONT,
-        "axis": {**ink, **text, "gridOpacity": 0.35, "labelOverlap": True},
+        "axis": {**ink, **text, "gridOpacity": 0.35, "labelOverlap": True, "titlePadding": 10},
         "legend": {**text, "labelColor": INK, "titleColor": INK},
         "view": {"stroke": "transparent"},
     }
@@ -40,5 +40,4 @@ def save_charts(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, 
             draw(value.to_dict(), path)
             paths.append(str(path))
     shown: str = figure_rst(paths, gallery_conf["src_dir"])
-    # the theme lays a grey sheet under other pictures on dark pages
-    return shown.replace(":class: sphx-glr-single-img", ":class: sphx-glr-single-img dark-light")
+    return shown

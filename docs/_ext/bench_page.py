@@ -59,6 +59,14 @@ def page(record: dict[str, Any]) -> str:
         chosen = [row for row in rows if part_of(row["name"]) == title]
         if chosen:
             lines += [f"## {title}", "", *_table(chosen), ""]
+    lines += [
+        "## Notes",
+        "",
+        "`python -m benchmarks --only NAME` measures a row again.",
+        "",
+        *_notes(rows),
+        "",
+    ]
     lines += ["## Versions", "", f"Python {record['python']} on {record['machine']}; {versions}.", ""]
     return "\n".join(lines)
 
@@ -73,21 +81,32 @@ def _table(rows: list[dict[str, Any]]) -> list[str]:
     lines = ["| what | gssl | beside | ratio or figure | goal | |", "|---|---|---|---|---|---|"]
     for row in rows:
         status = _STATUS.get(row["status"], row["status"])
-        cells = (row["what"], row["ours"], row["rival"] or "–", _figure(row), _goal(row), "")
-        lines.append("| " + " | ".join(_text(cell) for cell in cells[:-1]) + f" | {status} |")
-    notes = dict.fromkeys(row["note"] for row in rows if row["note"])
-    return [*lines, "", *(f"- {_text(note)}" for note in notes)]
+        cells = (row["what"], _whole(row["ours"]), row["rival"] or "–", _figure(row), _whole(_goal(row)))
+        name = f" (`{row['name']}`)"
+        what, *rest = (_text(cell) for cell in cells)
+        lines.append("| " + " | ".join([what + name, *rest, status]) + " |")
+    return lines
+
+
+def _notes(rows: list[dict[str, Any]]) -> list[str]:
+    told = [row for row in rows if row["note"]]
+    return [f"- `{row['name']}`, {_text(row['rival'] or row['ours'])}: {_text(row['note'])}" for row in told]
 
 
 def _text(cell: str) -> str:
     return cell.replace("|", "\\|").replace("\n", " ").replace("*", "\\*")
 
 
+def _whole(cell: str) -> str:
+    # a number and its unit stay on one line
+    return cell.replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def _figure(row: dict[str, Any]) -> str:
     if row["median"] is None:
         return "–"
     low, high = min(row["values"]), max(row["values"])
-    return f"{row['median']:.3g} {row['unit']} ({low:.3g}–{high:.3g})"
+    return _whole(f"{row['median']:.3g} {row['unit']}") + f" ({low:.3g}–{high:.3g})"
 
 
 def _goal(row: dict[str, Any]) -> str:
