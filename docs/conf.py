@@ -9,6 +9,7 @@ import gssl
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 from altair_charts import save_charts
+from gallery_order import ReadingOrder
 
 project = "gssl"
 author = "The gssl maintainers"
@@ -25,6 +26,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "api_pages",
+    "bench_page",
     "sample_report",
 ]
 exclude_patterns = ["_build", "figures/README*"]
@@ -45,8 +47,8 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_line_continuation_character = "\\"
 
-# an example that needs a room or a package which is not here is left out, with the rest of the gallery whole
-NEEDS = {"plot_gnn": ("gssl.torch", "torch", "torch_geometric")}
+# an example that needs a package which is not here is left out, with the rest of the gallery whole
+NEEDS = {"plot_gnn": ("torch", "torch_geometric"), "plot_cluster": ("dask", "distributed")}
 absent = [name for name, needs in NEEDS.items() if not all(map(find_spec, needs))]
 
 sphinx_gallery_conf = {
@@ -61,7 +63,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "min_reported_time": 1,
     "abort_on_example_error": True,
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": ReadingOrder,
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -12,12 +12,17 @@ def there(data: Any) -> Any:
     from torch_geometric.nn import SGConv
 
     conv = SGConv(1433, 7, K=2, cached=True)
-    optimizer = Adam(conv.parameters(), lr=0.2, weight_decay=5e-6)
+    optimizer = Adam(
+        conv.parameters(),
+        lr=0.2,
+        weight_decay=5e-6,
+    )
     for _ in range(100):
         optimizer.zero_grad()
         out = conv(data.x, data.edge_index)
-        known = data.train_mask
-        cross_entropy(out[known], data.y[known]).backward()
+        seen = data.train_mask
+        loss = cross_entropy(out[seen], data.y[seen])
+        loss.backward()
         optimizer.step()
     return out.argmax(dim=1)
 
@@ -27,7 +32,14 @@ def here(data: Any) -> Any:
     problem = gssl.io.from_pyg(data)
     model = gssl.EmbeddingClassifier(
         gssl.SGC(depth=2),
-        head=gssl.AdamHead(weight_decay=5e-6, random_state=0),
+        head=gssl.AdamHead(
+            weight_decay=5e-6,
+            random_state=0,
+        ),
     )
-    model.fit(problem.features, problem.y, adjacency=problem.adjacency)
+    model.fit(
+        problem.features,
+        problem.y,
+        adjacency=problem.adjacency,
+    )
     return model.transduction_

@@ -1,4 +1,4 @@
-"""Charts of the gallery: what an example leaves in a variable becomes a picture in its page."""
+"""Charts of the manual: drawn as SVG that reads on white and on near-black."""
 
 from pathlib import Path
 from typing import Any
@@ -7,9 +7,29 @@ import altair as alt
 import vl_convert
 from sphinx_gallery.scrapers import figure_rst
 
+INK = "#6b7280"  # reads on white and on near-black
+# the widest first: a browser with another one then needs less room than was measured
+_FONT = "DejaVu Sans, Verdana, sans-serif"
+_PADDING = {"left": 24, "right": 40, "top": 6, "bottom": 6}
+
+
+def draw(spec: dict[str, Any], path: Path) -> None:
+    """Draw a specification as SVG, without a background and in a colour for light and dark pages."""
+    ink = {"labelColor": INK, "titleColor": INK, "domainColor": INK, "tickColor": INK}
+    text = {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": 500, "labelLimit": 330}
+    config = {
+        "font": _FONT,
+        "axis": {**ink, **text, "gridOpacity": 0.35, "labelOverlap": True, "titlePadding": 10},
+        "legend": {**text, "labelColor": INK, "titleColor": INK},
+        "view": {"stroke": "transparent"},
+    }
+    whole = spec | {"background": "transparent", "padding": _PADDING, "config": config}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(vl_convert.vegalite_to_svg(whole), encoding="utf-8")
+
 
 def save_charts(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Draw the Altair charts that this block of an example has made, as SVG."""
+    """Draw the Altair charts that this block of an example has made: the gallery shows them in its page."""
     variables = block_vars["example_globals"]
     seen = block_vars.setdefault("seen_charts", variables.setdefault("__charts__", set()))
     paths = []
@@ -17,6 +37,7 @@ def save_charts(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, 
         if isinstance(value, alt.TopLevelMixin) and id(value) not in seen:
             seen.add(id(value))
             path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
-            path.write_text(vl_convert.vegalite_to_svg(value.to_dict()), encoding="utf-8")
+            draw(value.to_dict(), path)
             paths.append(str(path))
-    return figure_rst(paths, gallery_conf["src_dir"])
+    shown: str = figure_rst(paths, gallery_conf["src_dir"])
+    return shown

@@ -134,7 +134,8 @@ def _room_page(module: str, names: list[str]) -> str:
 def _entry(place: str) -> list[str]:
     thing = find(place)
     if isinstance(thing, Missing):
-        return [f".. data:: {place}", "", f"   {thing.why}", ""]
+        # an empty module: the place is whole, and stands on the page of its room
+        return [f".. data:: {place}", "   :module:", "", f"   {thing.why}", ""]
     if isclass(thing):
         return [f".. autoclass:: {place}", "   :members:", "   :inherited-members:", ""]
     return [f".. auto{'function' if isroutine(thing) else 'data'}:: {place}", ""]

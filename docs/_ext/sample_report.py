@@ -8,13 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import vl_convert
+from altair_charts import INK, draw
 
 import gssl
 
 # what the page about reports shows of it, and how wide
 CHARTS = {"map": 700, "confidences": 330, "reliability": 330, "labels": 500}
-_INK = "#6b7280"  # reads on white and on near-black
 
 
 def write_tables(folder: Path) -> None:
@@ -56,16 +55,12 @@ def draw_charts(report: Path, folder: Path) -> None:
     found = re.search(r'<script type="application/json" id="charts">(.*?)</script>', html, re.DOTALL)
     assert found is not None, f"{report} carries no charts"
     specs = json.loads(found[1])
-    folder.mkdir(parents=True, exist_ok=True)
     for name, width in CHARTS.items():
-        text = json.dumps(specs[name]).replace("currentColor", _INK)
-        spec = json.loads(text) | {"width": width, "background": "transparent"}
+        text = json.dumps(specs[name]).replace("currentColor", INK)
+        spec = json.loads(text) | {"width": width}
         if name == "map":
             spec["height"] = round(0.56 * width)
-        ink = {"labelColor": _INK, "titleColor": _INK, "domainColor": _INK}
-        axis = {**ink, "gridOpacity": 0.4, "labelLimit": 240}
-        spec["config"] = {"axis": axis, "view": {"stroke": "transparent"}}
-        (folder / f"{name}.svg").write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+        draw(spec, folder / f"{name}.svg")
 
 
 def make_samples(app: Any) -> None:

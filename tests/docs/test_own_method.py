@@ -1,6 +1,10 @@
 """The method that the manual adds gets the right numbers and keeps the contract of all others."""
 
 import importlib.util
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +14,8 @@ from sklearn.base import clone
 
 import gssl
 
-_FILE = Path(__file__).parents[2] / "docs" / "heat.py"
+_ROOT = Path(__file__).parents[2]
+_FILE = _ROOT / "docs" / "heat.py"
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +49,38 @@ def test_it_serves_a_classifier_and_a_clone(heat):
 def test_it_refuses_what_makes_no_sense(heat):
     with pytest.raises(ValueError, match="time"):
         heat(time=-1.0).fit(np.eye(2), adjacency=[[0, 1], [1, 0]])
+
+
+def test_the_steps_of_the_page_make_it_a_method_of_the_package(tmp_path):
+    package = tmp_path / "src" / "gssl"
+    shutil.copytree(_ROOT / "src" / "gssl", package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(_FILE, package / "methods" / "heat.py")
+    with (package / "methods" / "__init__.pyi").open("a", encoding="utf-8") as names:
+        names.write("from .heat import Heat as Heat\n")
+    commands = package / "cli" / "app.py"
+    text = commands.read_text(encoding="utf-8")
+    commands.write_text(text.replace("_EMBEDDERS = (", '_EMBEDDERS = ("heat", ', 1), encoding="utf-8")
+    code = (
+        "import gssl; from gssl.cli import main; from pathlib import Path; print(gssl.__file__)\n"
+        "data = gssl.datasets.load('karate'); y = data.mask_labels('default')\n"
+        "model = gssl.EmbeddingClassifier(gssl.Heat(time=3.0), head='ridge')\n"
+        "model.fit(data.features, y, adjacency=data.adjacency); gssl.save(model, 'm.gssl')\n"
+        "print(gssl.load('m.gssl').embedder_.get_params())\n"
+        "Path('e.csv').write_text('a,b\\n1,2\\n2,3\\n3,4\\n')\n"
+        "Path('f.csv').write_text('id,x,y\\n1,1,0\\n2,1,0\\n3,0,1\\n4,0,1\\n')\n"
+        "Path('l.csv').write_text('id,label\\n1,left\\n4,right\\n')\n"
+        "main(['classify', '--edges', 'e.csv', '--features', 'f.csv', '--labels', 'l.csv', '--quiet',"
+        " '--method', 'heat', '--out', 'p.csv'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
+        capture_output=True,
+        text=True,
+    )
+    place, parameters = done.stdout.splitlines()[:2] or pytest.fail(done.stderr)
+    assert place == str(package / "__init__.py")
+    assert parameters == "{'depth': 16, 'time': 3.0}"
+    rows = [line.split(",")[:2] for line in (tmp_path / "p.csv").read_text().splitlines()[1:]]
+    assert rows == [["1", "left"], ["2", "left"], ["3", "right"], ["4", "right"]]

@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.slow
 
 
-def run(command: Sequence[str | Path], **settings: object) -> subprocess.CompletedProcess[str]:
+def run(
+    command: Sequence[str | Path], paths: str = "", **settings: object
+) -> subprocess.CompletedProcess[str]:
     env = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    env |= {"PYTHONPATH": paths} if paths else {}
     return subprocess.run(
         [str(part) for part in command],
         capture_output=True,
@@ -57,6 +59,20 @@ def test_the_wheel_holds_what_is_needed_and_nothing_else(wheel: Path):
     assert [minor for minor in minors if minor not in metadata] == []
 
 
+def test_the_wheel_alone_has_all_of_the_package(wheel: Path, tmp_path: Path):
+    place = tmp_path / "installed"
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index"]
+    done = run([*pip, "--no-deps", "--target", place, wheel])
+    assert done.returncode == 0, done.stderr
+    # what it depends on comes from here, the package itself from nowhere else
+    code = "import gssl; print(gssl.__file__, gssl.datasets.load('cora').n_nodes)"
+    done = run([sys.executable, "-c", code], cwd=tmp_path, paths=str(place))
+    assert done.stdout.split() == [str(place / "gssl" / "__init__.py"), "2708"], done.stderr
+    done = run([sys.executable, place / "bin" / "gssl", "--version"], cwd=tmp_path, paths=str(place))
+    assert done.stdout.split()[-1] == wheel.name.split("-")[1], done.stderr
+
+
+@pytest.mark.slow
 def test_the_wheel_works_in_a_clean_environment(wheel: Path, environment: Path, tmp_path: Path):
     pip = [environment, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     done = run([*pip, "-c", ROOT / "constraints.txt", wheel])
@@ -78,6 +94,7 @@ def test_the_wheel_works_in_a_clean_environment(wheel: Path, environment: Path, 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_no_known_vulnerability_in_the_versions_that_are_tested(environment: Path, tmp_path: Path):
     done = run([environment, "-m", "pip", "install", "-q", "--disable-pip-version-check", "pip-audit"])
     if done.returncode:

@@ -60,7 +60,8 @@ def cluster_client(address: str | None = None, n_workers: int | None = None) -> 
             n_workers=n_workers,
             threads_per_worker=threads,
             processes=True,
-            dashboard_address=None,
+            # a port of its own, which nobody outside reaches
+            dashboard_address="127.0.0.1:0",
             memory_limit=None,
         ) as cluster,
         Client(cluster) as client,

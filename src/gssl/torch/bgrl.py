@@ -55,7 +55,7 @@ class BGRL(EncoderEmbedder):
     ----------
     embedding_ : float32 ndarray of shape (n, dimensions)
     encoder_ : torch.nn.Module
-    losses_ : ndarray of shape (n_iter_,)
+    losses_ : ndarray of shape (n_epochs,)
         The loss of each epoch. A low one means nothing by itself, for the target moves: so training never
         stops early.
     n_iter_ : int

@@ -72,7 +72,7 @@ class ChebNetII(DeepClassifier):
 
     .. math:: Z = f(\hat L) \, \mathrm{MLP}(X)
 
-    with the f of :class:`ChebyshevFilter`. Needs torch and torch-geometric (``pip install gssl[baselines]``).
+    with the f of ``ChebyshevFilter``. Needs torch and torch-geometric (``pip install gssl[baselines]``).
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class DGI(EncoderEmbedder):
     ----------
     embedding_ : float32 ndarray of shape (n, dimensions)
     encoder_ : torch.nn.Module
-    losses_ : ndarray of shape (n_iter_,)
+    losses_ : ndarray of shape (n_epochs,)
         The loss of each epoch.
     n_iter_ : int
         The epochs that it took.

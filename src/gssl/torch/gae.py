@@ -48,7 +48,7 @@ class GAE(EncoderEmbedder):
     ----------
     embedding_ : float32 ndarray of shape (n, dimensions)
     encoder_ : torch.torch.nn.Module
-    losses_ : ndarray of shape (n_iter_,)
+    losses_ : ndarray of shape (n_epochs,)
         The loss of each epoch.
     n_iter_ : int
         The epochs that it took.

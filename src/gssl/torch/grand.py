@@ -95,7 +95,7 @@ class GRAND(DeepClassifier):
 
     .. math:: Q = \frac1S \sum_s Q_{CE}(P^{(s)}) + \lambda \, Q_{con}(P^{(1)}, \dots, P^{(S)})
 
-    with the views of :class:`RandomPropagationNetwork` and the :func:`consistency` loss over all nodes. Needs
+    with the views of ``RandomPropagationNetwork`` and the ``consistency`` loss over all nodes. Needs
     torch and torch-geometric (``pip install gssl[baselines]``).
 
     Parameters

@@ -170,7 +170,7 @@ class PluggedNetwork(torch.nn.Module):
 class PluggedClassifier(DeepClassifier):
     r"""A network of this room with IGC and SEB plugged into its layers (Sect. 4).
 
-    After each hidden layer comes what :class:`Steps` says. SEB sees the labels that train, and no others: not
+    After each hidden layer comes what ``Steps`` says. SEB sees the labels that train, and no others: not
     those of validation nodes. In each epoch half of them are hidden from it, and the loss is taken on these.
     On a graph other than that of fit SEB moves nothing, for its labels belong to the nodes of fit. Needs
     torch and torch-geometric (``pip install gssl[baselines]``).

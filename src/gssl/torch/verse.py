@@ -53,7 +53,7 @@ class VERSE(TransductiveEmbedder):
     Attributes
     ----------
     embedding_ : float32 ndarray of shape (n, dimensions)
-    losses_ : ndarray of shape (n_iter_,)
+    losses_ : ndarray of shape (n_epochs,)
         The loss of each epoch per walk, on walks of its own.
     n_iter_ : int
         The epochs.
