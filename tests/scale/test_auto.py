@@ -316,7 +316,7 @@ def _load(name):
     [
         ("cora", "default", ("train",)),
         ("planetoid/cora", "public", ("train",)),
-        ("planetoid/cora", "public", ("train", "val")),
+        pytest.param("planetoid/cora", "public", ("train", "val"), marks=pytest.mark.slow),
         ("graphs/texas", "fold0", ("train",)),
         ("graphs/chameleon_filtered", "fold0", ("train",)),
     ],
