@@ -127,11 +127,6 @@ class Team:
         ask : callable
         revive : callable
             Brings a slab to where it was, on the owner that it has by then.
-
-        Returns
-        -------
-        dict
-            The answers by slab.
         """
         pending = {s: self._submit(self.owners[s], *ask(s)) for s in slabs}
         answers: dict[int, Any] = {}
@@ -160,10 +155,6 @@ class Team:
             Sends what a slab needs to a worker; done for the next slab while the worker is at another.
         ask : callable
             Gives the function that a worker runs, and its arguments, from the slab and what was prepared.
-
-        Yields
-        ------
-        int, object
         """
         waiting, ready, pending = deque(slabs), deque[tuple[int, Any]](), dict[int, Any]()
         losses: Counter[int] = Counter()
