@@ -5,7 +5,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from distributed import Client, fire_and_forget, wait
@@ -76,11 +76,21 @@ class Team:
             self.owners[s] = min(alive, key=lambda address: (counts[address], address))
 
     def send(self, array: Any, to: str | None = None) -> Any:
-        """Put data on one worker, or on all of them, once; give what stands for it in a task."""
+        """Put data on one worker, or on all of them, once; give what stands for it in a task.
+
+        What is meant for a worker that is gone lands on another one; Dask moves it to where it is needed.
+        """
         if to is None:
             return self._try(lambda: self._client.scatter([array], broadcast=True, hash=False)[0])
-        options = {"workers": [to], "hash": False, "direct": self._near(to)}
-        return self._try(lambda: self._client.scatter([array], **options)[0])
+        options = {"workers": [to], "direct": self._near(to)}
+        for _ in range(_LOSSES):
+            try:
+                return self._client.scatter([array], hash=False, **options)[0]
+            except (CommClosedError, OSError, TimeoutError, ValueError):
+                # that worker is gone, or all of them, or the scheduler: who is left passes it on
+                options = {"workers": self.workers()[:1]}
+                sleep(_LOOK)
+        return self._try(lambda: self._client.scatter([array], hash=False)[0])
 
     def file_of(self, array: Any) -> FileArray | None:
         """Tell where an array lies if it is in a file that every worker sees as this process does."""
@@ -117,11 +127,6 @@ class Team:
         ask : callable
         revive : callable
             Brings a slab to where it was, on the owner that it has by then.
-
-        Returns
-        -------
-        dict
-            The answers by slab.
         """
         pending = {s: self._submit(self.owners[s], *ask(s)) for s in slabs}
         answers: dict[int, Any] = {}
@@ -150,10 +155,6 @@ class Team:
             Sends what a slab needs to a worker; done for the next slab while the worker is at another.
         ask : callable
             Gives the function that a worker runs, and its arguments, from the slab and what was prepared.
-
-        Yields
-        ------
-        int, object
         """
         waiting, ready, pending = deque(slabs), deque[tuple[int, Any]](), dict[int, Any]()
         losses: Counter[int] = Counter()
