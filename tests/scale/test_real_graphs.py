@@ -74,7 +74,7 @@ def _same(name, method, client, monkeypatch):
 
 
 def _same_columns(found, expected, step=512):
-    """Compare embeddings some columns at a time, for all of them may be more than memory has room for twice."""
+    """Compare embeddings some columns at a time: all of them are large."""
     assert found.shape == expected.shape
     for start in range(0, found.shape[1], step):
         part = slice(start, start + step)

@@ -131,8 +131,8 @@ class GraphStore:
         (count,) = table.run(f"SELECT count(*) FROM {self._relation}").fetchone()
         if count != self.n_nodes:
             raise ValueError(
-                f"{table.name} has {counted(count, 'id')} for {counted(self.n_nodes, 'node')}: build the store "
-                "again."
+                f"{table.name} has {counted(count, 'id')} for {counted(self.n_nodes, 'node')}: build the "
+                "store again."
             )
         return table
 
