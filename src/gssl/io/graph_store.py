@@ -128,7 +128,7 @@ class GraphStore:
     def _ids(self) -> Table:
         table = Table(str(self.directory / "ids.parquet"), {}, self._relation, connect())
         # the file itself knows how many rows it has
-        (count,) = table.run(f"SELECT count(*) FROM {self._relation}").fetchone()
+        count = int(table.fetch(f"SELECT count(*) AS n FROM {self._relation}")["n"][0])
         if count != self.n_nodes:
             raise ValueError(
                 f"{table.name} has {counted(count, 'id')} for {counted(self.n_nodes, 'node')}: build the "
