@@ -301,3 +301,13 @@ def test_millions_of_edges_are_built_within_the_budget(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert 1024 * int(done.stdout) < 400e6
     same(open_graph_store(tmp_path / "store"), assemble(read_edges(file)))
+
+
+def test_ids_of_another_graph_are_refused(tmp_path):
+    store = build_graph_store("SELECT 'a' AS src, 'b' AS dst", tmp_path / "s")
+    other = build_graph_store("SELECT 'a' AS src, 'b' AS dst UNION ALL SELECT 'b', 'c'", tmp_path / "t")
+    (other.directory / "ids.parquet").replace(store.directory / "ids.parquet")
+    again = open_graph_store(store.directory)
+    for look in (lambda: again.node_ids, lambda: again.nodes(["a"]), lambda: again.ids([0])):
+        with pytest.raises(ValueError, match=r"ids.parquet has 3 ids for 2 nodes: build the store again\."):
+            look()

@@ -118,7 +118,7 @@ def _write_large(folder: Path, n: int, d: int) -> None:
         f"COPY (SELECT 'n' || i AS a, 'n' || ((i + 1) % {n}) AS b FROM range({n}) t(i)) "
         f"TO '{folder / 'e.parquet'}'"
     )
-    labels = "".join(f"n{i},c{i % 3}\n" for i in range(0, n, n // 30))
+    labels = "".join(f"n{k * (n // 30)},c{k % 3}\n" for k in range(30))
     (folder / "l.csv").write_text("id,label\n" + labels)
 
 
@@ -130,7 +130,7 @@ def _sources(folder: Path) -> list[object]:
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted as Linux tells it")
 @pytest.mark.parametrize(
     ("n", "d", "budget"),
-    [(20_000, 2000, 40), pytest.param(200_000, 1500, 300, marks=pytest.mark.slow)],
+    [(40_000, 1000, 40), pytest.param(200_000, 1500, 300, marks=pytest.mark.slow)],
     ids=["40MB", "300MB"],
 )
 def test_features_of_several_budgets_take_no_more_than_one(tmp_path, n, d, budget):
@@ -141,7 +141,8 @@ def test_features_of_several_budgets_take_no_more_than_one(tmp_path, n, d, budge
     options = ["--method", "ggcm", "-q", "--memory", f"{budget}MB"]
     base = _peak(*_sources(small), "--out", small / "p.csv", *options)
     peak = _peak(*_sources(large), "--out", large / "p.csv", *options)
-    # ids and labels of all nodes are text in memory, whatever the budget
-    texts = 1000 * n
+    # whatever the budget, ids and labels of all nodes are text in memory, DuckDB wants 32 MB, and a pass over
+    # a file has a block of 16 MB of it in memory
+    least = 1000 * n + 48 * 10**6
     assert 4 * n * d >= 4 * budget * 10**6 * 0.95
-    assert peak - base <= 1.15 * budget * 10**6 + texts
+    assert peak - base <= 1.15 * budget * 10**6 + least

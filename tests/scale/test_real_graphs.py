@@ -12,7 +12,10 @@ distributed = pytest.importorskip("distributed", reason="the extra 'distributed'
 METHODS = {
     "OGC": lambda: gssl.OGC(random_state=0),
     "OGC, all columns": lambda: gssl.OGC(random_state=0, max_iter=12),
+    "GGC": lambda: gssl.EmbeddingClassifier(gssl.GGC(depth=4)),
     "GGCM": lambda: gssl.EmbeddingClassifier(gssl.GGCM()),
+    "SGC": lambda: gssl.EmbeddingClassifier(gssl.SGC()),
+    "SSGC": lambda: gssl.EmbeddingClassifier(gssl.SSGC(depth=8)),
     "LabelSpreading": lambda: gssl.LabelSpreading(),
 }
 
@@ -66,6 +69,16 @@ def _same(name, method, client, monkeypatch):
             assert (found.transduction_ == plain.transduction_).all()
             np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=1e-4)
             assert found.n_iter_ == plain.n_iter_
+            if method != "LabelSpreading":
+                _same_columns(found.embedding_, plain.embedding_)
+
+
+def _same_columns(found, expected, step=512):
+    """Compare embeddings some columns at a time: all of them are large."""
+    assert found.shape == expected.shape
+    for start in range(0, found.shape[1], step):
+        part = slice(start, start + step)
+        np.testing.assert_allclose(found[:, part], expected[:, part], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -120,6 +120,24 @@ def forget_pages(array: Any) -> None:
         root._mmap.madvise(mmap.MADV_DONTNEED)
 
 
+def take_rows(X: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Give rows of a matrix that may be a file, of which no more than a block is in memory at a time.
+
+    Examples
+    --------
+    >>> take_rows(np.arange(6.0).reshape(3, 2), np.array([2, 0]))
+    array([[4., 5.],
+           [0., 1.]])
+    """
+    file = file_of(X)
+    if file is None or file.order == "C":
+        return np.asarray(X[nodes])
+    found = np.empty((len(nodes), X.shape[1]), X.dtype)
+    for _, columns in blocks(X):
+        found[:, columns] = X[:, columns][nodes]
+    return found
+
+
 def has_any(X: Any) -> np.ndarray:
     """Tell the rows that have an entry other than zero.
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gssl.io.atomic import whole_file
-from gssl.io.feature_sources import ArraySource, Order, TableSource, open_matrix
+from gssl.io.feature_sources import ArraySource, TableSource, open_matrix
 from gssl.io.graph_store import GraphStore
+from gssl.io.row_order import Order
 from gssl.scale.columns import read_columns
 from gssl.scale.plan import Load, plan_slabs, read_size
 

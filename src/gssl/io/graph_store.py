@@ -127,7 +127,15 @@ class GraphStore:
         return f"read_parquet({quoted(str(self.directory / 'ids.parquet'))}, file_row_number = true)"
 
     def _ids(self) -> Table:
-        return Table(str(self.directory / "ids.parquet"), {}, self._relation, connect())
+        table = Table(str(self.directory / "ids.parquet"), {}, self._relation, connect())
+        # the file itself knows how many rows it has
+        count = int(table.fetch(f"SELECT count(*) AS n FROM {self._relation}")["n"][0])
+        if count != self.n_nodes:
+            raise ValueError(
+                f"{table.name} has {counted(count, 'id')} for {counted(self.n_nodes, 'node')}: build the "
+                "store again."
+            )
+        return table
 
     def _map(self, name: str) -> np.ndarray:
         path = self.directory / f"{name}.npy"

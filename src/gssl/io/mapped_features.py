@@ -7,9 +7,10 @@ import numpy as np
 
 from gssl.graph.pages import blocks
 from gssl.io.feature_slabs import open_feature_slabs, write_columns
-from gssl.io.feature_sources import ArraySource, Order, TableSource, is_numeric
+from gssl.io.feature_sources import ArraySource, TableSource, is_numeric
 from gssl.io.features import Features
 from gssl.io.graph_store import GraphStore
+from gssl.io.row_order import Order
 from gssl.scale.files import RunFolder
 from gssl.scale.plan import read_size
 

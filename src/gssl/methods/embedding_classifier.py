@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
 from gssl.graph import file_of
+from gssl.graph.pages import take_rows
 from gssl.methods._balance import class_places, class_weights
 from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
 from gssl.methods._embedder import Embedder, GraphEmbedder
@@ -265,7 +266,7 @@ class EmbeddingClassifier(GraphClassifier):
         fit = self._fit_inputs
         missing = len(fit.known.missing(nodes))
         if "embedding_" in self.__dict__ or not self._label_space_pays(fit.X, fit.A, missing):
-            return np.asarray(self.embedding_[nodes])
+            return take_rows(self.embedding_, nodes)
         return fit.known.of(nodes, self._pick_rows)
 
     def _pick_rows(self, nodes: np.ndarray) -> np.ndarray:

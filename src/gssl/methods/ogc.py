@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.graph import reached_nodes
+from gssl.graph.pages import take_rows
 from gssl.methods._base import iterate, last
 from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
@@ -278,7 +279,7 @@ class OGC(GraphClassifier):
         factors.resume(fit.pulls)
         columns = n_rows + len(self.classes_)
         if "_replayed" in self.__dict__ or factors.n_hops * columns > self.n_iter_ * X.shape[1]:
-            return lambda nodes: self.embedding_[nodes], lambda W: self.embedding_ @ W
+            return lambda nodes: take_rows(self.embedding_, nodes), lambda W: self.embedding_ @ W
         return factors.rows, factors.scores
 
     @property
