@@ -66,8 +66,8 @@ MUTANTS = [
     Mutant(
         "normalised on one side only",
         "operators/convolution.py",
-        "rows * A.data * scale[A.indices]",
-        "rows * A.data * rows",
+        "scale[rows] * A.data[part] * scale[A.indices[part]]",
+        "scale[rows] * A.data[part] * scale[rows]",
         ("tests/operators/test_convolution.py",),
     ),
     Mutant(
@@ -157,8 +157,8 @@ MUTANTS = [
     Mutant(
         "propagation content with a small residual",
         "methods/label_propagation.py",
-        "self.tol, self.max_iter, complete)",
-        "self.tol, self.max_iter)",
+        "B, self.tol, self.max_iter, complete",
+        "B, self.tol, self.max_iter",
         ("tests/properties/test_any_graph.py::test_behind_weak_bridges_labels_mix_as_before_them",),
     ),
     Mutant(

@@ -72,7 +72,9 @@ def map_npy(path: Path) -> NDArray[Any]:
             order: Any = "F" if column_order else "C"
             if not math.prod(shape):
                 # a map cannot be of nothing, and a graph may be without edges
-                return np.empty(shape, dtype, order)
+                nothing = np.empty(shape, dtype, order)
+                nothing.flags.writeable = False
+                return nothing
             return np.memmap(path, dtype, "r", stream.tell(), shape, order)
     except Exception as error:  # a damaged file can raise anything
         raise ValueError(_reason(error)) from error

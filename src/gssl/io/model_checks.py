@@ -85,11 +85,11 @@ def check_parts(model: Any) -> None:
     Traceback (most recent call last):
     ValueError: it ran 5 iterations where 4 were allowed.
     """
-    check_work(model)
     steps = getattr(model, "n_iter_", 0)
     limit = getattr(model, "max_iter", getattr(model, "depth", steps))
     if steps > max(limit, 1):
         raise ValueError(f"it ran {steps} iterations where {limit} were allowed.")
+    check_work(model)
     # features may be missing where a method does not use them
     d = getattr(model, "n_features_in_", 0)
     widths = {"embedder_": d, "head_": d, "base_": d, "classifier_": d}
