@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.methods._execution import InMemory
+from gssl.methods._ogc_iteration import Iteration
 from gssl.scale.cluster import ClusterExecution
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
@@ -65,14 +66,14 @@ def test_ogc_keeps_each_worker_to_the_budget(client, kind, tmp_path, monkeypatch
     X = np.random.default_rng(0).random((4000, 200), dtype=np.float32)
     y, A = data.mask_labels("default"), data.adjacency
     plain = gssl.OGC(random_state=0, max_iter=5).fit(X, y, adjacency=A, memory_budget="1GB")
-    seen, step = [], gssl.OGC._step
+    seen, step = [], Iteration.step
 
     def look(self, problem, embedding, state, k):
         if k > 1:
             seen.extend(found for shares in client.run(_held).values() for found in shares)
         return step(self, problem, embedding, state, k)
 
-    monkeypatch.setattr(gssl.OGC, "_step", look)
+    monkeypatch.setattr(Iteration, "step", look)
     np.save(tmp_path / "X.npy", X)
     features = {"array": X, "sparse": csr_array(X), "file": np.load(tmp_path / "X.npy", mmap_mode="r")}[kind]
     # graph and scores take 0.5 MB; a share of 100 columns is 1.6 MB

@@ -43,8 +43,9 @@ def test_scores_of_a_guided_method_are_held_and_travel_in_every_iteration():
     job = Job(nodes=1000, edges=5000, features=10, depth=3, method="ogc", classes=7)
     plan = estimate(job, workers=2, memory=10**9, bandwidth=1e6)
     assert plan.network == 2 * (40_000 + 8008) + 10 * 4000 + 2 * (3 + 1) * 1000 * 7 * 8
-    # five columns and as many to write to, scores of two precisions, ten labelled rows
-    assert plan.memory == PROCESS + 40_000 + 8008 + 4000 + 1000 * 7 * 16 + 10 * 5 * 4 + 10 * 4000
+    # five columns and as many to write to, scores and classes of nodes, ten labelled rows
+    held = 1000 * (7 * 16 + 48) + 10 * 5 * 4 + 10 * 4000
+    assert plan.memory == PROCESS + 40_000 + 8008 + 4000 + held
     assert plan.client == PROCESS + 52_008 + 3 * 56_000 + 56_000
     assert plan.moved == 3 * (10_000 * 64 + 40_000 + 8000 + 3 * 5 * 4000 + 2 * 56_000)
 
@@ -55,7 +56,7 @@ def test_slabs_of_a_guided_method_wait_in_files_of_their_worker():
     assert (wide.n_slabs, wide.disk) == (1, job.store_bytes + 128 * job.column_bytes)
     # two slabs in memory, and every column read and written in every iteration
     assert tight.n_slabs * tight.width >= 16 > tight.width
-    fixed = job.graph_bytes + job.nodes * 4 * 16 + 1_110_000 * 16 * 4
+    fixed = job.graph_bytes + job.nodes * (4 * 16 + 48) + 1_110_000 * 16 * 4
     assert tight.memory == PROCESS + fixed + 2 * tight.width * job.column_bytes
     links = tight.passes * job.link_bytes + job.pointer_bytes
     assert tight.through_files == links + (1 + 2 * 16) * 16 * job.column_bytes

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gssl
+from gssl.methods._ogc_iteration import Iteration
 from gssl.scale.cluster import ClusterExecution
 from gssl.scale.guided_slab import GuidedSlab
 
@@ -19,7 +20,7 @@ def test_a_killed_worker_costs_its_share_but_not_the_run(blocks, client, monkeyp
     X, y, A = blocks
     X = np.hstack([X, X[::-1], -X, X * X])
     plain = gssl.OGC(random_state=0, max_iter=8).fit(X, y, adjacency=A, memory_budget="1GB")
-    step, killed = gssl.OGC._step, []
+    step, killed = Iteration.step, []
 
     def kill_at_four(self, problem, embedding, state, k):
         if k == 4:
@@ -28,7 +29,7 @@ def test_a_killed_worker_costs_its_share_but_not_the_run(blocks, client, monkeyp
             os.kill(killed[0], signal.SIGKILL)
         return step(self, problem, embedding, state, k)
 
-    monkeypatch.setattr(gssl.OGC, "_step", kill_at_four)
+    monkeypatch.setattr(Iteration, "step", kill_at_four)
     client.wait_for_workers(2, timeout=60)  # the test before has killed one as well
     # a share of 48 columns takes 58 kB, twice in memory; graph and scores take 54 kB
     options = {"memory_budget": 125_000, "resume": tmp_path} if kept == "files" else {}
@@ -61,7 +62,7 @@ def test_a_stopped_run_takes_its_shares_up_from_the_files_of_the_workers(blocks,
     X, y, A = blocks
     model = gssl.OGC(random_state=0, max_iter=6, patience=99)
     expected = model.fit(X, y, adjacency=A, memory_budget="1GB").label_distributions_
-    moved, move, step = [], GuidedSlab.advance, gssl.OGC._step
+    moved, move, step = [], GuidedSlab.advance, Iteration.step
 
     def count(self, U, W, pull, out=None):
         moved.append(U.shape[1])
@@ -81,7 +82,7 @@ def test_a_stopped_run_takes_its_shares_up_from_the_files_of_the_workers(blocks,
         distributed.Client(cluster) as client,
     ):
         with monkeypatch.context() as patched:
-            patched.setattr(gssl.OGC, "_step", stop_at_four)
+            patched.setattr(Iteration, "step", stop_at_four)
             with pytest.raises(InterruptedError):
                 model.fit(X, y, client=client, **options)
         assert len(moved) > 3  # more slabs than one, three steps each
@@ -117,7 +118,7 @@ def test_a_killed_scheduler_is_one_sentence_and_the_run_goes_on_elsewhere(
     expected = model.fit(X, y, adjacency=A, memory_budget="1GB").label_distributions_
     scheduler, address = dask_processes.scheduler()
     dask_processes.worker(address)
-    step = gssl.OGC._step
+    step = Iteration.step
 
     def lose_at_three(self, problem, embedding, state, k):
         if k == 3:
@@ -126,7 +127,7 @@ def test_a_killed_scheduler_is_one_sentence_and_the_run_goes_on_elsewhere(
         return step(self, problem, embedding, state, k)
 
     with distributed.Client(address, timeout=5) as lost, monkeypatch.context() as patched:
-        patched.setattr(gssl.OGC, "_step", lose_at_three)
+        patched.setattr(Iteration, "step", lose_at_three)
         with pytest.raises(ConnectionError, match=r"^the Dask scheduler cannot be reached.* work is kept\.$"):
             model.fit(X, y, adjacency=A, client=lost, resume=tmp_path)
     assert len(list(tmp_path.glob("step-*.safetensors"))) == 2

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gssl
+from gssl.methods._ogc_iteration import Iteration
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 
@@ -80,7 +81,7 @@ def test_workers_in_other_networks_give_the_same_and_one_may_be_cut_off(blocks, 
     found = model.fit(X, y, adjacency=A, client=away).label_distributions_
     assert np.array_equal(found, plain)
 
-    step, cut = gssl.OGC._step, []
+    step, cut = Iteration.step, []
 
     def cut_at_four(self, problem, embedding, state, k):
         if k == 4:
@@ -88,7 +89,7 @@ def test_workers_in_other_networks_give_the_same_and_one_may_be_cut_off(blocks, 
             _ip("link", "set", cut[0], "down")
         return step(self, problem, embedding, state, k)
 
-    monkeypatch.setattr(gssl.OGC, "_step", cut_at_four)
+    monkeypatch.setattr(Iteration, "step", cut_at_four)
     found = model.fit(X, y, adjacency=A, client=away).label_distributions_
     assert len(cut) == 1
     assert len(away.nthreads()) == 1

@@ -5,6 +5,7 @@ import pytest
 
 import gssl
 from gssl.io import build_graph_store
+from gssl.methods._ogc_iteration import Iteration
 
 pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 cloudpickle = pytest.importorskip("cloudpickle", reason="the extra 'distributed' is not installed")
@@ -54,13 +55,13 @@ def _mapped():
 def test_workers_of_ogc_map_the_graph_and_read_their_columns(stored, client, sent, monkeypatch):
     X, y, A, folder = stored
     plain = gssl.OGC(random_state=0, max_iter=4).fit(np.array(X), y, adjacency=A, memory_budget="1GB")
-    seen, step = [], gssl.OGC._step
+    seen, step = [], Iteration.step
 
     def look(self, problem, embedding, state, k):
         seen.extend(client.run(_mapped).values())
         return step(self, problem, embedding, state, k)
 
-    monkeypatch.setattr(gssl.OGC, "_step", look)
+    monkeypatch.setattr(Iteration, "step", look)
     found = gssl.OGC(random_state=0, max_iter=4).fit(X, y, adjacency=A, client=client)
     names = [str(folder / "graph" / f"{name}.npy") for name in ("indptr", "indices")]
     assert seen == [names] * 2 * found.n_iter_

@@ -101,10 +101,10 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         X = check_optional_features(self, X, adjacency, reset=True)
         self._fitted_on_graph = adjacency is not None
         A = self._graph(adjacency, X)
+        self.__dict__.pop("embedding_", None)  # of an earlier fit: a task would carry it to every worker
         self._learn(A, X)
         filters = self._filters(A, X.dtype)
         del A  # the filters have what they need of it, and embeddings take much memory
-        self.__dict__.pop("embedding_", None)  # of an earlier fit: a task would carry it to every worker
         self.embedding_ = self._embed(X, filters, execution)
         return self
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gssl.methods._base import iterate
+from gssl.methods._execution import buffers_of
 from gssl.operators import Filters
 from gssl.scale import worker
 from gssl.scale.cluster_crew import ClusterCrew
@@ -18,10 +19,6 @@ from gssl.scale.guided import SlabEmbedding
 from gssl.scale.local import LocalExecution
 from gssl.scale.plan import Load, SlabPlan, graph_bytes, plan_slabs, spread_slabs
 from gssl.scale.shared import FileColumns, SharedFilters
-
-# arrays of a slab's size that a worker may hold at once: its input, two that take turns, a running total, and
-# the next input, which is sent while it works
-_BUFFERS = 5
 
 
 class ClusterExecution(SlabExecution):
@@ -81,7 +78,8 @@ class ClusterExecution(SlabExecution):
             return LocalExecution(self.budget).run(task, X, filters)
         team = self.team()
         n, d = X.shape
-        load = Load(_BUFFERS * n * X.dtype.itemsize, graph_bytes(filters(1)))
+        # the next columns are sent while a worker has its own
+        load = Load((buffers_of(task) + 1) * n * X.dtype.itemsize, graph_bytes(filters(1)))
         results = self.results(self.plan_for(d, load, len(team.workers())), X, filters)
         job = [team.send((task, _packed(team, filters)))]
 

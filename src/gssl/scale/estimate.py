@@ -154,7 +154,7 @@ def _layout(job: Job, workers: int, budget: int, cached: bool) -> Layout:
         load, in_memory = _guided(job, workers, budget)
         width = LocalExecution(budget).plan(share, load).width
         return Layout(cached, budget, width, load, waiting=not in_memory)
-    load = Load(job.buffers * job.column_bytes, job.graph_bytes)
+    load = _load(job, workers)
     if workers == 1:
         return Layout(cached, budget, LocalExecution(budget).plan(job.features, load).width, load)
     return Layout(
@@ -188,6 +188,11 @@ def _estimate(job: Job, workers: int, layout: Layout, speed: float, disk_speed: 
 
 def _share(job: Job, workers: int) -> int:
     return -(-job.features // workers)
+
+
+def _load(job: Job, workers: int) -> Load:
+    # the next columns are sent while a worker has its own
+    return Load((job.buffers + (workers > 1)) * job.column_bytes, job.graph_bytes)
 
 
 def _guided(job: Job, workers: int, budget: int) -> tuple[Load, bool]:
@@ -254,9 +259,7 @@ def _disk(job: Job, layout: Layout) -> int:
 
 
 def _does_not_fit(job: Job, workers: int, memory: int) -> str:
-    load = (
-        _guided(job, workers, 1)[0] if job.guided else Load(job.buffers * job.column_bytes, job.graph_bytes)
-    )
+    load = _guided(job, workers, 1)[0] if job.guided else _load(job, workers)
     # a sixteenth of a small budget is kept for blocks
     least = PROCESS + load.of(1) * 16 // 15
     return (

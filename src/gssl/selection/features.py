@@ -103,7 +103,7 @@ class Features:
     def shared(self, execution: Any) -> "Features":
         """Name the file of X in place of X, if workers of an execution see it as well."""
         status = getattr(getattr(execution, "_client", None), "status", None)
-        file = execution.team().sees(self.X) if status == "running" else None
+        file = execution.team().file_of(self.X) if status == "running" else None
         return self if file is None else replace(self, X=file)
 
     def _opened(self) -> Any:
