@@ -214,9 +214,6 @@ def _result(job: Job, layout: Layout) -> int:
 
 def _memory(job: Job, workers: int, layout: Layout) -> int:
     held = layout.load.of(layout.width) + (_result(job, layout) if workers == 1 else 0)
-    if job.guided and workers == 1:
-        # labels as given and as numbers, and the classes chosen before and after a step
-        held += 4 * job.nodes * _DOUBLE
     # degrees and scales in double precision, before there are slabs
     before = job.graph_bytes + 2 * job.nodes * _DOUBLE
     return PROCESS + max(held, before) + (_cache(job) if layout.cached else 0)
