@@ -102,8 +102,13 @@ def problem() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 RUNS = {
-    "GGCM": ["run-1/run.json", "run-1/embedding.npy"],
-    "OGC": ["run.json", "slabs/run.json", "scores-000003.npy", "step-000002.safetensors"],
+    "GGCM": ["run-1/run.json", "run-1/done.json", "run-1/embedding.npy"],
+    "OGC": [
+        "run.json",
+        "slabs/slab-000000-000002.000003.npy",
+        "scores-000003.npy",
+        "step-000002.safetensors",
+    ],
 }
 
 
@@ -113,11 +118,11 @@ def test_folders_of_runs(problem: Any, tmp_path: Path, fuzz: Any, method: str, p
     place, kept = tmp_path / "resumed", tmp_path / "kept"
 
     def fit(_: Path) -> None:
-        given = {"adjacency": A, "memory_budget": "20kB", "resume": place}
+        given = {"adjacency": A, "resume": place}
         if method == "GGCM":
-            gssl.GGCM(depth=2).fit(X, **given)
+            gssl.GGCM(depth=2).fit(X, memory_budget="20kB", **given)
         else:
-            gssl.OGC(max_iter=3, random_state=0).fit(X, y, **given)
+            gssl.OGC(max_iter=3, random_state=0).fit(X, y, memory_budget="6kB", **given)
 
     def renew() -> None:
         shutil.rmtree(place)

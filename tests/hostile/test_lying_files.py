@@ -367,9 +367,9 @@ def test_a_complaint_about_a_late_row_is_one_sentence_too(fetch: str):
     late = "SELECT CASE WHEN range = 500000 THEN error('no such row') ELSE range END AS id FROM range(600000)"
     table = open_table(late)
     answer = table.run(f"SELECT * FROM {table.relation}")
-    assert answer.fetchone() == (0,)
 
     def read() -> None:
+        # DuckDB may look ahead and complain before it gives the first row
         for _ in range(600_000):
             getattr(answer, fetch)(*([100_000] if fetch == "fetchmany" else []))
 
