@@ -14,7 +14,7 @@ test: .venv/dev ## style, types, layers, tests and doctests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 
 test-slow: .venv/dev ## the checks that take minutes
 	$(BIN)/pytest -m slow

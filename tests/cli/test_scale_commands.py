@@ -69,7 +69,7 @@ def test_a_plan_is_told_in_plain_numbers(run):
         "not in the time",
         "run with",
     ]
-    assert told[1] == "memory             43.3 GB for each worker; 12.8 GB of links stay in it"
+    assert told[1] == "memory             50.4 GB for each worker; 12.8 GB of links stay in it"
     assert told[2] == "columns            1 slab of 16 for each worker"
     assert told[3] == "passes             16 over the graph by each worker"
     assert told[9] == "time of passes     6.6 min, at 10.0 GB/s (given)"
