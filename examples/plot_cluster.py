@@ -11,6 +11,7 @@ compares what was written. It needs ``pip install '.[distributed,report]'``.
 # The tables are a drawn graph of 20,000 pages with 100,000 links and 64 words. Of each of five kinds, 20
 # pages have a label. It is small, so that this page is built quickly. The commands do not depend on the size.
 import csv
+import json
 import re
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def gssl_command(line, **settings):
 
 
 size = "--nodes 111e6 --edges 1.6e9 --features 128 --workers 8 --bandwidth 10GB"
-memory = (8, 16, 32, 64)
+memory = (8, 16, 64)
 asked = [gssl_command(f"plan {size} --memory {gb}GB", stdout=subprocess.PIPE) for gb in memory]
 plans = [child.communicate()[0] for child in asked]
 print(plans[-1])
@@ -76,15 +77,25 @@ for options in ("--out plain.csv", "--out lean.csv --memory 6MB", "--out spread.
     print(options, "| exit code:", gssl_command(f"{run} {options}").wait())
 
 # %%
-# A power cut. With ``--resume`` finished slabs stay in a folder: we wait until two of them are there, and
-# kill the run. No predictions were written, for outputs appear whole or not at all.
+# A power cut. With ``--resume`` finished columns stay in a folder, and a note there says which: we kill the
+# run as soon as there are some. No predictions were written, for outputs appear whole or not at all.
 keep = "--out resumed.csv --memory 6MB --resume kept"
+
+
+def finished():
+    """Count the columns that a run has finished."""
+    notes = [json.loads(path.read_text()) for path in folder.glob("kept/*/done.json")]
+    return sum(stop - start for note in notes for start, stop in note["columns"])
+
+
 victim = gssl_command(f"{run} {keep}")
-while victim.poll() is None and len(list(folder.glob("kept/**/*.npy"))) < 2:
+while victim.poll() is None and finished() == 0:
     time.sleep(0.001)
 victim.kill()
-print("exit code:", victim.wait(), "| predictions:", (folder / "resumed.csv").exists())
-print("finished slabs:", len(list(folder.glob("kept/**/*.npy"))))
+assert victim.wait() != 0, "the run was faster than the power cut"
+assert 0 < finished() < pages.features.shape[1]
+print("exit code:", victim.returncode, "| predictions:", (folder / "resumed.csv").exists())
+print("finished columns:", finished(), "of", pages.features.shape[1])
 
 # %%
 # The same command again goes on from there. Everybody says the same about all 20,000 pages:
