@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +17,7 @@ from gssl.io import from_dgl, from_pyg
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 gt = pytest.importorskip("gssl.torch")
+_device = pytest.importorskip("gssl.torch._device")
 
 PAIR = torch.tensor([[0, 1], [1, 0]])
 X = torch.tensor([[1.0, 2.0], [0.0, 4.0]])
@@ -106,6 +109,12 @@ def lying_csr(crow: list[int], columns: list[int], values: list[float]) -> Any:
         ((X, lying_csr([0, 1, 2], [0, 10**6], [1.0, 1.0])), "a link names node 1000000"),
         ((X, lying_csr([0, 1, 9], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
         ((X, lying_csr([0, 3, 2], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
+        ((X, lying_csr([1, 2, 3], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
+        ((X, lying_csr([5, 6, 7], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
+        ((X, lying_csr([-(10**6), 1 - 10**6, 2 - 10**6], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
+        ((X, lying_csr([0, 2], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
+        ((X, lying_csr([0, 1, 2, 2], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
+        ((X, lying_csr([0, 1, 2], [0, 1], [1.0])), "no whole CSR tensor"),
         ((X, PAIR, None, 7), "convolution: beta must be a number from 0 to 1, not 7"),
     ],
 )
@@ -218,6 +227,32 @@ def test_a_fit_leaves_all_random_numbers_of_the_caller_alone(network: str, monke
     assert random.getstate() == before[1]
     np.testing.assert_array_equal(np.random.get_state()[1], before[2])  # noqa: NPY002
     assert reseeded == []
+
+
+@pytest.mark.parametrize("name", ["cuda:1", "xpu:1", "mps:0"])
+def test_a_device_that_computes_gets_its_random_numbers_back(name: str, monkeypatch: pytest.MonkeyPatch):
+    """A stand-in for the module of a device: states by number, and the number that is current."""
+    place = torch.device(name)
+    module, states, current = getattr(torch, place.type), {0: "of the caller", 1: "of the caller"}, [0]
+
+    @contextmanager
+    def as_current(device: Any) -> Iterator[None]:
+        current[0] = device.index
+        yield
+        current[0] = 0
+
+    monkeypatch.setattr(_device, "find_device", lambda device: place)
+    monkeypatch.setattr(module, "get_rng_state", lambda device: states[device.index])
+    monkeypatch.setattr(module, "set_rng_state", lambda state, device: states.update({device.index: state}))
+    monkeypatch.setattr(module, "manual_seed", lambda seed: states.update({current[0]: seed}))
+    if place.type != "mps":
+        monkeypatch.setattr(module, "device", as_current)
+    before = torch.get_rng_state()
+    with suppress(KeyboardInterrupt), _device.seeded(0, name):
+        assert states == {place.index: torch.initial_seed(), 1 - place.index: "of the caller"}
+        raise KeyboardInterrupt
+    assert states == {0: "of the caller", 1: "of the caller"}
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 @pytest.mark.parametrize("network", ["GCN", "DGI", "EmbeddingClassifier"])

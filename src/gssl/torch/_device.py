@@ -1,7 +1,7 @@
 """Where to compute, and torch's random numbers there: a fit leaves those of its caller alone."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from gssl.methods._inputs import generator
@@ -65,12 +65,13 @@ def seeded(random_state: Any, device: Any = None) -> Iterator[torch.device]:
     """
     place = find_device(device)
     seed = int(generator(random_state).integers(2**31))
-    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
+    others = [] if place.type == "cpu" else [place]
+    with torch.random.fork_rng(devices=others, device_type=place.type):
         # torch.manual_seed would seed every other device too, whose state nobody gives back
         torch.default_generator.manual_seed(seed)
-        if place.type == "cuda":
-            with torch.cuda.device(place):
-                torch.cuda.manual_seed(seed)
-        elif place.type != "cpu":
-            torch.get_device_module(place).manual_seed(seed)
+        for other in others:
+            module = torch.get_device_module(other)
+            # a module seeds the device that is current; where there is only one, it has no way to say which
+            with module.device(other) if hasattr(module, "device") else nullcontext():
+                module.manual_seed(seed)
         yield place
