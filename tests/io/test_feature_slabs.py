@@ -76,7 +76,7 @@ def test_a_method_takes_the_file_as_features(store, frame, tmp_path):
         (lambda f: f.replace({"id": {"z": "y"}}), r"names 1 id that .* does not have: 'y'"),
         (lambda f: f.assign(x3=[1, 2, None, 4, 5]), "column 'x3' of id '007' is not a finite number"),
         (lambda f: f.assign(x3=[1, 2, 1e300, 4, 5]), "column 'x3' of id '007' is not a finite number"),
-        (lambda f: f[["id"]], "has no features beside 'id'"),
+        (lambda f: f[["id"]], "has no features beside the column 'id'"),
         (lambda f: f.assign(x3=pd.Timestamp("2020-01-01")), "'x3' is of type TIMESTAMP"),
         (lambda f: f.assign(x3=[[1], [1, 2], [1], [1], [1]]), "lists of column 'x3' have 1 to 2 numbers"),
     ],

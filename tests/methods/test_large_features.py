@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import gssl
+from gssl.graph import blocks
+from gssl.methods._feature_scale import feature_scale
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -47,3 +49,20 @@ def test_features_whose_squares_overflow_are_refused(problem):
     X = (1e25 * problem.X).astype(np.float32)
     with pytest.raises(ValueError, match="scale X"):
         gssl.OGC(random_state=0).fit(X, problem.y, adjacency=problem.A)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_features_in_a_file_of_many_blocks_have_the_scale_that_they_have_in_memory(
+    problem, order, tmp_path, monkeypatch
+):
+    np.save(tmp_path / "x.npy", np.asarray(problem.X, order=order))
+    X = np.load(tmp_path / "x.npy", mmap_mode="r")
+    # two columns at a time, or some rows
+    monkeypatch.setattr("gssl.graph.pages._BLOCK_BYTES", 2 * len(X) * X.itemsize)
+    assert len(list(blocks(X))) > 1
+    rows = np.abs(problem.X).sum(axis=1)
+    np.testing.assert_allclose(feature_scale(X), rows[rows > 0].mean(), rtol=1e-12)
+    wanted = gssl.OGC(random_state=0).fit(problem.X, problem.y, adjacency=problem.A)
+    model = gssl.OGC(random_state=0).fit(X, problem.y, adjacency=problem.A)
+    np.testing.assert_allclose(model.coef_, wanted.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.label_distributions_, wanted.label_distributions_, rtol=1e-9)

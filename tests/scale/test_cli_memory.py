@@ -90,6 +90,23 @@ def test_categories_are_read_as_ever(tables, tmp_path):
     assert budgeted == plain
 
 
+def test_a_long_table_of_numbered_features_is_read_as_ever(tables, tmp_path):
+    X, names = np.load(tables / "x.npy"), np.load(tables / "x.ids.npy")
+    lines = (f"{names[i]},{j},{float(X[i, j])!r}\n" for i in range(120) for j in range(24))
+    (tables / "long.csv").write_text("id,feature,value\n" + "".join(lines))
+    plain, _ = _classify(tables, "long.csv", tmp_path / "plain.csv", "--method", "sgc")
+    budgeted, _ = _classify(tables, "long.csv", tmp_path / "b.csv", "--method", "sgc", "--memory", "1MB")
+    assert budgeted == plain
+
+
+def test_a_column_that_is_left_out_is_told_of(tables, tmp_path):
+    sources = [f"--{name}={tables / name}.csv" for name in ("edges", "labels")]
+    arguments = ["classify", *sources, f"--features={tables / 'x.csv'}", f"--out={tmp_path / 'out.csv'}"]
+    done = CliRunner().invoke(app, [*arguments, "--method", "sgc", "--memory", "1MB"])
+    assert done.exit_code == 0, done.output
+    assert "column 'label' is named like a label and is no feature" in " ".join(done.output.split())
+
+
 _CHILD = """
 import re, sys
 from pathlib import Path

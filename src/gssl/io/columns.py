@@ -1,5 +1,6 @@
 """Which column is what, and how it becomes text or numbers."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -105,10 +106,11 @@ def is_number(column: Column) -> bool:
 
     Examples
     --------
-    >>> is_number(Column("x", "UBIGINT")), is_number(Column("x", "DATE"))
+    >>> is_number(Column("x", "UBIGINT")), is_number(Column("x", "INTEGER[]"))
     (True, False)
     """
-    return column.type in ("BOOLEAN", "FLOAT", "DOUBLE") or "INT" in column.type or "DECIMAL" in column.type
+    # the whole type, for INTEGER[] and ENUM('MINT') have INT in them as well
+    return bool(re.fullmatch(r"BOOLEAN|FLOAT|DOUBLE|[A-Z]*INT(EGER)?|DECIMAL(\([0-9, ]+\))?", column.type))
 
 
 def code_texts(

@@ -59,7 +59,9 @@ def read_arrays(path: Path, ids: Any = None) -> tuple[np.ndarray, Any, tuple[str
             raise ValueError(f"{path} has no array 'ids'; it has {', '.join(arrays) or 'none'}.")
     if isinstance(matrix, np.ndarray):
         matrix = _numbers(matrix, path)
-    texts = _ids(known, path, matrix.shape[0])
+    known = np.asarray(known)
+    check_ids(known, path, matrix.shape[0])
+    texts = id_texts(known, path)
     _check_finite(matrix, texts, path)
     return texts, matrix, _names(names, matrix.shape[1], path), str(path)
 
@@ -103,23 +105,51 @@ def _matrix(arrays: dict[str, np.ndarray], path: Path) -> Any:
 
 
 def _numbers(matrix: np.ndarray, path: Path) -> np.ndarray:
-    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{path} holds {matrix.dtype} of shape {matrix.shape}, not a row of numbers per node."
-        )
+    check_matrix(matrix, path)
     with np.errstate(over="ignore"):
         return matrix.astype(np.float32)
 
 
-def _ids(known: Any, path: Path, n: int) -> np.ndarray:
-    array = np.asarray(known)
-    if array.dtype.kind not in "UiuO" or array.ndim != 1:
+def check_matrix(matrix: np.ndarray, path: Path) -> None:
+    """Refuse an array that is no matrix of numbers.
+
+    Examples
+    --------
+    >>> check_matrix(np.eye(2, dtype=bool), Path("x.npy"))
+    >>> check_matrix(np.array(["a"]), Path("x.npy"))
+    Traceback (most recent call last):
+    ValueError: x.npy holds <U1 of shape (1,), not a row of numbers per node.
+    """
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise ValueError(
-            f"{path}: ids are {array.dtype} of shape {array.shape}, not a list of text or integers."
+            f"{path} holds {matrix.dtype} of shape {matrix.shape}, not a row of numbers per node."
         )
-    if len(array) != n:
-        raise ValueError(f"{path}: {len(array)} ids for {n} rows of features; give one for each.")
-    texts = np.array([str(value) for value in array.tolist()], dtype=object)
+
+
+def check_ids(ids: np.ndarray, path: Path, n: int) -> None:
+    """Refuse ids that are not as many texts or integers as there are rows.
+
+    Examples
+    --------
+    >>> check_ids(np.array([7, 8]), Path("x.npy"), 3)
+    Traceback (most recent call last):
+    ValueError: x.npy: 2 ids for 3 rows of features; give one for each.
+    """
+    if ids.dtype.kind not in "UiuO" or ids.ndim != 1:
+        raise ValueError(f"{path}: ids are {ids.dtype} of shape {ids.shape}, not a list of text or integers.")
+    if len(ids) != n:
+        raise ValueError(f"{path}: {len(ids)} ids for {n} rows of features; give one for each.")
+
+
+def id_texts(ids: np.ndarray, path: Path) -> np.ndarray:
+    """Give ids as text; none may be there twice.
+
+    Examples
+    --------
+    >>> id_texts(np.array([7, 8]), Path("x.npy"))
+    array(['7', '8'], dtype=object)
+    """
+    texts = np.array([str(value) for value in ids.tolist()], dtype=object)
     seen: set[str] = set()
     for text in texts:
         if text in seen:

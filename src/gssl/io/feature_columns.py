@@ -160,7 +160,7 @@ class FeatureColumns:
                 "FROM (SELECT rowid, x, (SELECT mode(len(x)) FROM list) AS first FROM list)"
             ).fetchone()
             if row is not None:
-                self._refuse(row, i, f"a list of {length} numbers")
+                self._refuse(row, i, "a list of numbers" if length is None else f"a list of {length} numbers")
             values = self.table.fetch("SELECT unnest(x) AS x FROM (SELECT x FROM list ORDER BY rowid)")["x"]
             matrix = values.astype(np.float32).reshape(len(self.ids), first)
             bad = np.argwhere(~np.isfinite(matrix))

@@ -99,6 +99,8 @@ def build_feature_slabs(
         given = ArraySource(Path(source), Order(store))
     else:
         given = TableSource(source, Order(store), id, columns, budget // 2)
+    if not given.n_columns:
+        raise ValueError(f"{given.name} has no columns of features: give at least one.")
     with whole_file(path) as part:
         write_columns(given, part, budget // 2)
     return open_feature_slabs(path)
@@ -124,6 +126,9 @@ def open_feature_slabs(path: str | Path) -> FeatureSlabs:
     --------
     >>> open_feature_slabs("nowhere.npy")
     Traceback (most recent call last):
-    ValueError: nowhere.npy is not a NumPy file with a matrix of numbers: write it again.
+    FileNotFoundError: nowhere.npy is not there: check its name and folder.
     """
-    return FeatureSlabs(open_matrix(path))
+    matrix = open_matrix(path)
+    if matrix.dtype.kind != "f":
+        raise ValueError(f"{path} holds {matrix.dtype}, and methods take floats: write it as float32.")
+    return FeatureSlabs(matrix)

@@ -8,22 +8,21 @@ from typing import Any
 import numpy as np
 
 from gssl.datasets.array_files import map_npy
-from gssl.io.columns import IDS, is_number, number_of, pick, text_of
+from gssl.io.columns import is_number, number_of, text_of
 from gssl.io.database import quoted
-from gssl.io.paths import is_query
+from gssl.io.feature_arrays import check_ids, check_matrix, id_texts
+from gssl.io.feature_choice import long_columns, wide_columns
+from gssl.io.paths import find_files, is_query
 from gssl.io.row_order import Order, check_places
 from gssl.io.source import Column, Table, open_table
 from gssl.scale.columns import read_columns
-
-# such a column holds the answer
-_ANSWERS = ("label", "labels", "class")
 
 # DuckDB does not work with less, and several threads of it want more
 _LEAST, _ALONE = 32 * 10**6, 128 * 10**6
 
 
 def is_numeric(source: Any, id: str | None = None) -> bool:
-    """Tell whether all of a table's features are numbers, so that its columns can be read some at a time.
+    """Tell whether a table is wide and all numbers, so that its columns can be read some at a time.
 
     Examples
     --------
@@ -31,8 +30,9 @@ def is_numeric(source: Any, id: str | None = None) -> bool:
     (True, False)
     """
     table = open_table(source)
-    name = pick(table, id, IDS, 0)
-    chosen = [column for column in table.columns if column != name and column.lower() not in _ANSWERS]
+    if id is None and long_columns(table):
+        return False
+    _, chosen = wide_columns(table, id)
     texts = [column for column in chosen if table.columns[column].type == "VARCHAR"]
     plain = [
         is_number(table.columns[column]) or table.columns[column].type.endswith("]") for column in chosen
@@ -47,17 +47,17 @@ def is_numeric(source: Any, id: str | None = None) -> bool:
         )
         if any(table.run(f"SELECT {', '.join(asked)} FROM {table.relation}").fetchone()):
             return False
-    return bool(chosen)
+    return True
 
 
 def open_matrix(path: str | Path) -> np.ndarray:
     """Map a matrix of real numbers in an ``.npy`` file."""
+    find_files(path)
     try:
         matrix = map_npy(Path(path))
     except ValueError as error:
         raise ValueError(f"{path} is not a NumPy file with a matrix of numbers: write it again.") from error
-    if matrix.ndim != 2 or matrix.dtype.kind != "f":
-        raise ValueError(f"{path} is not a NumPy file with a matrix of numbers: write it again.")
+    check_matrix(matrix, Path(path))
     return np.asanyarray(matrix)
 
 
@@ -65,7 +65,7 @@ class ArraySource:
     """Columns of an ``.npy`` file, whose rows are named by the file of ids beside it."""
 
     def __init__(self, path: Path, order: Order) -> None:
-        self.name, self.order = str(path), order
+        self.name, self.order, self.notes = str(path), order, list[str]()
         self.matrix = open_matrix(path)
         beside = path.with_suffix(".ids.npy")
         if not beside.is_file():
@@ -74,12 +74,9 @@ class ArraySource:
             ids = map_npy(beside)
         except ValueError as error:
             raise ValueError(f"{beside} is not a NumPy file with the ids of {path.name}: {error}.") from error
-        if ids.ndim != 1:
-            raise ValueError(f"{beside} has {ids.ndim} dimensions: give a list of ids.")
-        if len(ids) != len(self.matrix):
-            raise ValueError(f"{beside} has {len(ids)} ids for {len(self.matrix)} rows; give one for each.")
+        check_ids(ids, path, len(self.matrix))
         if not order.is_known:
-            order.take(np.array([str(text) for text in ids.tolist()], dtype=object), self.name)
+            order.take(id_texts(ids, path), self.name)
         self.places = order.places(ids, self.name)
         self.n_columns = int(self.matrix.shape[1])
         self.names = tuple(str(j) for j in range(self.n_columns))
@@ -105,41 +102,43 @@ class TableSource:
             # a query may give its rows in another order each time, and every slab asks again
             self.table.run(f"CREATE TEMP TABLE gssl_rows AS SELECT * FROM {self.table.relation}")
             self.table = replace(self.table, relation="gssl_rows")
-        name = pick(self.table, id, IDS, 0)
-        chosen = [column for column in self.table.columns if column != name] if columns is None else columns
-        if columns is None:
-            chosen = [column for column in chosen if column.lower() not in _ANSWERS]
-        if not chosen:
-            raise ValueError(f"{self.table.name} has no features beside {name!r}: give at least one.")
+        if id is None and columns is None and long_columns(self.table):
+            raise ValueError(
+                f"{self.table.name} has a row for each feature of a node, and one for each node is needed: "
+                "pivot it, or name its id and columns."
+            )
+        name, chosen = wide_columns(self.table, id, columns)
+        self.name, self.notes = self.table.name, self.table.notes
+        self.places = self._places(name)
         self._asked = [asked for column in chosen for asked in _numbers(self.table, column)]
         self.n_columns = len(self._asked)
         self.names = tuple(name for name, _ in self._asked)
-        self.places = self._places(name)
 
     def _places(self, name: str) -> np.ndarray:
         text, run, store = text_of(self.table, name), self.table.run, self.order.store
         if store is None:
             ids = self.table.fetch(f"SELECT {text} AS id FROM {self.table.relation}")["id"]
-            empty = np.flatnonzero(np.ma.getmaskarray(ids))
-            if len(empty):
-                raise ValueError(
-                    f"{self.table.row(int(empty[0]))}: column {name!r} has no id; remove the row or fill it "
-                    "in."
-                )
+            self._refuse_empty(np.fromiter((node is None for node in ids), bool, len(ids)), name)
             self.order.take(np.asarray(ids, dtype=object), self.table.name)
             return np.arange(self.order.n_nodes)
         relation = f"read_parquet({quoted(str(store.directory / 'ids.parquet'))}, file_row_number = true)"
         found = self.table.fetch(
-            f"SELECT coalesce(k.file_row_number, -1)::INTEGER AS node FROM (SELECT {text} AS text, "
-            f"row_number() OVER () AS row FROM {self.table.relation}) LEFT JOIN {relation} AS k "
-            "ON text = k.id ORDER BY row"
+            "SELECT CASE WHEN text IS NULL THEN -2 ELSE coalesce(k.file_row_number, -1) END::INTEGER AS node "
+            f"FROM (SELECT {text} AS text, row_number() OVER () AS row FROM {self.table.relation}) "
+            f"LEFT JOIN {relation} AS k ON text = k.id ORDER BY row"
         )["node"]
+        self._refuse_empty(found == -2, name)
 
         def row_name(row: int) -> str:
             sql = f"SELECT {text} FROM {self.table.relation} LIMIT 1 OFFSET {row}"
             return str(run(sql).fetchone()[0])
 
         return check_places(found, self.table.name, store, row_name)
+
+    def _refuse_empty(self, empty: np.ndarray, name: str) -> None:
+        if empty.any():
+            row = self.table.row(int(empty.argmax()))
+            raise ValueError(f"{row}: column {name!r} has no id; remove the row or fill it in.")
 
     def read(self, slab: slice) -> Iterator[np.ndarray]:
         """Give columns, each in order and in single precision."""
@@ -161,6 +160,8 @@ def _numbers(table: Table, name: str) -> list[tuple[str, str]]:
     shortest, longest = table.run(
         f"SELECT min(len({column.sql})), max(len({column.sql})) FROM {table.relation}"
     ).fetchone()
+    if longest is None:
+        raise ValueError(f"{table.name}: column {name!r} is empty; leave it out.")
     if shortest != longest:
         raise ValueError(
             f"{table.name}: the lists of column {name!r} have {shortest} to {longest} numbers; "

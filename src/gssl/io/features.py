@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
-from gssl.io.columns import IDS, code_texts, listed, number_of, pick, text_of
+from gssl.io.columns import code_texts, listed, number_of, text_of
+from gssl.io.feature_choice import long_columns, wide_columns
 from gssl.io.feature_columns import FeatureColumns, store_columns
 from gssl.io.source import Table, open_table
 
-_LONG = (("feature", "word", "term"), ("value", "count"))
-# such a column holds the answer
-_ANSWERS = ("label", "labels", "class")
 # a matrix with fewer nonzeros than this share is stored sparse
 _SPARSE_BELOW = 0.1
 
@@ -86,19 +84,14 @@ def read_features(
 
         return Features(*read_arrays(Path(source), ids))
     table = open_table(source)
-    if id is None and columns is None and text is None and _is_long(table):
-        return _read_long(table)
-    return _read_wide(table, pick(table, id, IDS, 0), columns, text)
+    long = long_columns(table) if id is None and columns is None and text is None else None
+    if long is not None:
+        return _read_long(table, *long)
+    name, chosen = wide_columns(table, id, columns, text)
+    return _read_wide(table, name, chosen, text)
 
 
-def _is_long(table: Table) -> bool:
-    lower = [name.lower() for name in table.columns]
-    return len(lower) == 3 and all(any(guess in lower for guess in guesses) for guesses in _LONG)
-
-
-def _read_long(table: Table) -> Features:
-    feature, value = (pick(table, None, guesses, 0) for guesses in _LONG)
-    name = next(column for column in table.columns if column not in (feature, value))
+def _read_long(table: Table, name: str, feature: str, value: str) -> Features:
     table.run(
         f"CREATE TEMP TABLE long AS SELECT {text_of(table, name)} AS id, "
         f"{text_of(table, feature)} AS feature, {number_of(table.columns[value])} AS number "
@@ -133,22 +126,7 @@ def _read_long(table: Table) -> Features:
     return Features(nodes, matrix, tuple(names.tolist()), table.name, table.notes)
 
 
-def _read_wide(table: Table, name: str, columns: Sequence[str] | None, text: str | None) -> Features:
-    if text is not None:
-        pick(table, text, (), 0)
-    if columns is None:
-        chosen = [column for column in table.columns if column != name]
-        for column in chosen:
-            if column.lower() in _ANSWERS and column != text:
-                table.notes.append(
-                    f"{table.name}: column {column!r} is named like a label and is no feature."
-                )
-        chosen = [column for column in chosen if column.lower() not in _ANSWERS or column == text]
-    else:
-        chosen = [pick(table, column, (), 0) for column in columns]
-        chosen += [text] if text is not None and text not in chosen else []
-    if not chosen:
-        raise ValueError(f"{table.name} has no features beside the column {name!r}: give at least one.")
+def _read_wide(table: Table, name: str, chosen: list[str], text: str | None) -> Features:
     store_columns(table, text_of(table, name), chosen)
     _check_ids(table, "features", name)
     ids = table.fetch("SELECT id FROM features ORDER BY rowid")["id"].astype(object)

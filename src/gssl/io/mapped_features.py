@@ -7,7 +7,7 @@ import numpy as np
 
 from gssl.graph.pages import blocks
 from gssl.io.feature_slabs import open_feature_slabs, write_columns
-from gssl.io.feature_sources import ArraySource, TableSource, is_numeric
+from gssl.io.feature_sources import ArraySource, TableSource, is_numeric, open_matrix
 from gssl.io.features import Features
 from gssl.io.graph_store import GraphStore
 from gssl.io.row_order import Order
@@ -40,8 +40,8 @@ def map_features(
     Returns
     -------
     Features or None
-        Its matrix is a memory-mapped file that goes with its last user. None where features are not all
-        numbers, so that they must be read by :func:`gssl.io.read_features`.
+        Its matrix is a memory-mapped file that goes with its last user. None where features are not
+        a row of numbers for each node, so that :func:`gssl.io.read_features` must decide what they are.
 
     Examples
     --------
@@ -52,11 +52,15 @@ def map_features(
     budget, order = read_size(memory_budget), Order(store)
     given: ArraySource | TableSource
     if Path(source).suffix.lower() == ".npy":
+        if not open_matrix(source).size:
+            return None  # nothing can be mapped
         given = ArraySource(Path(source), order)
     elif Path(source).suffix.lower() == ".npz" or not is_numeric(source, id):
         return None
     else:
         given = TableSource(source, order, id, None, budget // 2)
+    if not given.n_columns:
+        return None
     folder = RunFolder()
     path = folder.path / "features.npy"
     with folder.explained(path):
@@ -65,8 +69,7 @@ def map_features(
         if normalize == "l1" or (normalize == "auto" and not any_negative(matrix)):
             _scale_rows(path, matrix)
     matrix._gssl_folder = folder  # type: ignore[attr-defined]
-    notes = given.table.notes if isinstance(given, TableSource) else []
-    return Features(order.node_ids, matrix, given.names, source, notes)
+    return Features(order.node_ids, matrix, given.names, given.name, given.notes)
 
 
 def any_negative(X: np.ndarray) -> bool:
