@@ -1,6 +1,7 @@
 """A run that was stopped goes on where it was, and comes to the same bytes."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -384,6 +385,30 @@ def test_steps_that_are_taken_again_leave_one_file_for_each_slab(blocks, tmp_pat
     assert sorted(wrote) == left
     assert {name.split(".")[1] for name in left} == {"000019"}
     assert np.array_equal(again.label_distributions_, expected)
+
+
+def test_two_processes_do_not_share_a_folder(tmp_path):
+    folder, out = tmp_path / "r", tmp_path / "out.npy"
+    child = _start("GGCM", folder, out, pause=0.5)
+    deadline = time.monotonic() + 60
+    while not (folder / "run.json").exists():
+        assert child.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features="dense", random_state=3)
+    X = np.array(data.features, dtype=np.float32)
+    settings = {"adjacency": data.adjacency, "memory_budget": "27kB", "resume": folder}
+    try:
+        with pytest.raises(ValueError, match="r is in use by another process: wait until that has ended, or"):
+            gssl.GGCM(depth=3).fit(X, **settings)
+    finally:
+        child.kill()
+        child.wait()
+    # a lock goes with its process, and a process may come back to its own, even to one that was made anew
+    found = gssl.GGCM(depth=3).fit(X, **settings).embedding_
+    shutil.rmtree(folder)
+    assert np.array_equal(gssl.GGCM(depth=3).fit(X, **settings).embedding_, found)
+    assert np.array_equal(gssl.GGCM(depth=3).fit(X, **settings).embedding_, found)
 
 
 def test_a_full_disk_is_one_sentence_and_the_checkpoint_stays(tmp_path):

@@ -6,6 +6,7 @@ from typing import Any
 from gssl.methods._execution import Journal, NoJournal, identity_of
 from gssl.operators import Filters
 from gssl.scale.files import RunFolder
+from gssl.scale.folder_lock import lock_folder
 from gssl.scale.identity import identity
 from gssl.scale.journal import Journal as StepJournal
 from gssl.scale.journal import claim
@@ -48,7 +49,7 @@ class SlabExecution:
         """Make the place for what a task gives: a folder of its own, found by what it is a task of."""
         if self.resume is None:
             return Results(plan, X.dtype, self.budget // 4)
-        folder, first = RunFolder(self.resume), filters(1)
+        folder, first = self._own_folder(self.resume), filters(1)
         known = identity([self._description, identity_of(task), X, first.A_hat, first.N_hat])
         if not self._claimed:
             # the first task of a fit has its inputs, where no journal was opened with them
@@ -61,4 +62,11 @@ class SlabExecution:
         if self.resume is None:
             return NoJournal()
         self._claimed = True
-        return StepJournal(RunFolder(self.resume), identity([self._description, *inputs]))
+        return StepJournal(self._own_folder(self.resume), identity([self._description, *inputs]))
+
+    def _own_folder(self, path: Path) -> RunFolder:
+        """Open the folder to resume from, if no other process is in it."""
+        folder = RunFolder(path)
+        with folder.explained(folder.path):
+            lock_folder(folder.path)
+        return folder
