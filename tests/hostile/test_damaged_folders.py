@@ -14,6 +14,7 @@ from gssl.io import build_feature_slabs, build_graph_store, open_graph_store
 from gssl.io.feature_slabs import open_feature_slabs
 from gssl.scale.columns import read_file
 from gssl.scale.files import RunFolder
+from gssl.scale.kept_slabs import read_slab, slab_name
 
 FEW, MANY = 25, 1000
 
@@ -102,7 +103,7 @@ def problem() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 RUNS = {
-    "GGCM": ["run-1/run.json", "run-1/done.json", "run-1/embedding.npy"],
+    "GGCM": ["run.json", "run-*/run.json", "run-*/done.json", "run-*/embedding.npy"],
     "OGC": [
         "run.json",
         "slabs/slab-000000-000002.000003.npy",
@@ -130,13 +131,14 @@ def test_folders_of_runs(problem: Any, tmp_path: Path, fuzz: Any, method: str, p
 
     fit(place)
     shutil.copytree(place, kept)
+    (found,) = place.glob(part)
     for content in KNOWN.values():
         renew()
-        (place / part).write_bytes(content)
+        found.write_bytes(content)
         with pytest.raises(ValueError, match=r"resumed.*\.$"):
             fit(place)
     renew()
-    fuzz(fit, place / part, 8, folder="resumed", before=renew)
+    fuzz(fit, found, 8, folder="resumed", before=renew)
 
 
 def test_slabs_of_a_run_that_are_none(tmp_path: Path):
@@ -150,3 +152,22 @@ def test_slabs_of_a_run_that_are_none(tmp_path: Path):
     folder.write_array("u.npy", np.eye(2))
     read_file(tmp_path / "u.npy", into)
     assert into.tolist() == folder.read_array("u.npy").tolist() == [[1, 0], [0, 1]]
+
+
+def test_slabs_of_another_width_that_are_none(tmp_path: Path):
+    folder, into = RunFolder(tmp_path), np.empty((2, 2))
+    left, right = slab_name(slice(0, 2), 1), slab_name(slice(2, 4), 1)
+    folder.write_array(left, np.eye(2))
+    for content in KNOWN.values():
+        (tmp_path / right).write_bytes(content)
+        with pytest.raises(ValueError, match=r"000001\.npy is not the array that this run has written"):
+            read_slab(folder, 1, slice(1, 3), into)
+    for wrong in (np.eye(2, dtype=np.float32), np.eye(3)):
+        folder.write_array(right, wrong)
+        with pytest.raises(ValueError, match=r"000001\.npy is not the array that this run has written"):
+            read_slab(folder, 1, slice(1, 3), into)
+    (tmp_path / right).unlink()
+    with pytest.raises(ValueError, match="lacks column 2 of step 1: remove it and run again"):
+        read_slab(folder, 1, slice(1, 3), into)
+    folder.write_array(right, 2 * np.eye(2))
+    assert read_slab(folder, 1, slice(1, 3), into).tolist() == [[0, 2], [1, 0]]

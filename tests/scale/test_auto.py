@@ -217,6 +217,21 @@ def test_it_goes_on_after_any_file(blocks, tmp_path, stopping, stop):
     assert np.array_equal(again.label_distributions_, expected.label_distributions_)
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize(("before", "after"), [("60kB", "150kB"), ("150kB", "60kB")])
+def test_it_goes_on_with_another_budget(blocks, tmp_path, stopping, kind, before, after):
+    X, y, A = blocks
+    X = csr_array(X) if kind == "sparse" else X
+    expected = fit(X, y, A, memory_budget=before)
+    stopping(7)
+    with pytest.raises(_StoppedError):
+        fit(X, y, A, memory_budget=before, resume=tmp_path)
+    stopping(10**9)
+    again = fit(X, y, A, memory_budget=after, resume=tmp_path)
+    assert_same(again, expected)
+    assert_same(fit(X, y, A, memory_budget=before, resume=tmp_path), expected)
+
+
 def test_a_finished_run_is_not_done_again(blocks, tmp_path, monkeypatch):
     X, y, A = blocks
     first = fit(X, y, A, memory_budget="100kB", resume=tmp_path)

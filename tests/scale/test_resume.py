@@ -1,6 +1,7 @@
 """A run that was stopped goes on where it was, and comes to the same bytes."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,9 +9,14 @@ import time
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import gssl
-from gssl.scale import journal, local
+from gssl.methods._execution import InMemory
+from gssl.scale import journal, kept_slabs, local
+from gssl.selection.features import Features
+from gssl.selection.graph_operators import operators
+from gssl.selection.passes import FeatureSpace, LabelSpace, Powers
 
 # each fit writes its results when it is done; a pause after every file gives time to be killed in
 _CHILD = """
@@ -145,7 +151,7 @@ def test_embeddings_keep_to_the_budget_they_are_resumed_with(
 ):
     X, _, A = blocks
     expected = np.array(method.fit(X, adjacency=A, memory_budget=before).embedding_)
-    stopping(3)  # after the identity and two slabs
+    stopping(4)  # after the identities of fit and task, and two slabs
     with pytest.raises(_StoppedError):
         method.fit(X, adjacency=A, memory_budget=before, resume=tmp_path)
     stopping(10**9)
@@ -216,9 +222,9 @@ def test_a_damaged_list_of_what_is_done_is_refused(blocks, tmp_path, content):
     X, _, A = blocks
     settings = {"adjacency": A, "memory_budget": "100kB", "resume": tmp_path}
     gssl.SGC().fit(X, **settings)
-    (kept,) = tmp_path.rglob("done.json")
+    (kept,) = tmp_path.glob("run-*/done.json")
     kept.write_bytes(content)
-    with pytest.raises(ValueError, match=r"done.json is damaged: remove .*run-1\.$"):
+    with pytest.raises(ValueError, match=r"done.json is damaged: remove .*run-\w+\.$"):
         gssl.SGC().fit(X, **settings)
 
 
@@ -227,7 +233,7 @@ def test_results_of_another_shape_than_written_down_are_refused(blocks, tmp_path
     X, _, A = blocks
     settings = {"adjacency": A, "memory_budget": "100kB", "resume": tmp_path}
     gssl.SGC().fit(X, **settings)
-    (kept,) = tmp_path.rglob("done.json")
+    (kept,) = tmp_path.glob("run-*/done.json")
     kept.write_text(json.dumps({**json.loads(kept.read_text()), name: wrong}))
     with pytest.raises(ValueError, match="is not what the finished slabs of this run have left"):
         gssl.SGC().fit(X, **settings)
@@ -251,6 +257,160 @@ def test_other_inputs_are_refused(blocks, tmp_path):
         gssl.OGC(random_state=0).fit(X, relabelled, adjacency=A, resume=tmp_path / "ogc")
 
 
+def test_what_is_asked_for_after_a_fit_is_found_in_any_order(tmp_path, monkeypatch):
+    data = gssl.datasets.load("karate")
+    X, y = data.features, data.mask_labels("default")
+    plain = gssl.OGC(random_state=0).fit(X, y, adjacency=data.adjacency)
+    settings = {"adjacency": data.adjacency, "memory_budget": "1MB", "resume": tmp_path}
+    first = gssl.OGC(random_state=0).fit(X, y, **settings)
+    embedding, losses = first.embedding_, first.history_["smoothing_loss"]
+    np.testing.assert_allclose(embedding, plain.embedding_, atol=1e-6)
+    np.testing.assert_allclose(losses, plain.history_["smoothing_loss"], rtol=1e-4)
+    again = gssl.OGC(random_state=0).fit(X, y, **settings)
+    monkeypatch.setattr(type(again._fit), "replay", None)  # both are taken up
+    assert np.array_equal(again.history_["smoothing_loss"], losses)
+    assert np.array_equal(again.embedding_, embedding)
+    assert len(list(tmp_path.glob("run-*/done.json"))) == 2
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("space", ["features", "labels"])
+def test_passes_over_plain_and_unit_features_do_not_meet(blocks, tmp_path, kind, space):
+    X, _, A = blocks
+    given = csr_array(X) if kind == "sparse" else X
+    smooth, nodes = operators(A, X.dtype)["smooth"], np.arange(0, 300, 7)
+    picks = csr_array((np.ones(len(nodes), X.dtype), (nodes, np.arange(len(nodes)))), shape=(300, len(nodes)))
+
+    def run(execution, features):
+        columns = features.X if space == "features" else picks
+        seen = FeatureSpace(features, nodes) if space == "features" else LabelSpace(features)
+        task = Powers("smooth", smooth.on(None), seen, 2)
+        return np.array(execution.run(task, columns, lambda k: smooth.filters))
+
+    choices = [Features(given), Features.unit(given)]
+    plain, unit = (run(InMemory(), features) for features in choices)
+    assert not np.allclose(plain, unit)
+    for order in (choices, choices[::-1], choices):
+        execution = local.LocalExecution("1GB", tmp_path)
+        execution.journal(given)
+        found = {id(features): run(execution, features) for features in order}
+        assert np.array_equal(found[id(choices[0])], plain)
+        assert np.array_equal(found[id(choices[1])], unit)
+    assert len(list(tmp_path.glob("run-*/done.json"))) == 2
+
+
+def test_a_task_that_does_not_say_what_it_is_leaves_nothing(blocks, tmp_path):
+    X, _, A = blocks
+    filters = gssl.SGC()._filters(A, X.dtype)
+    with pytest.raises(TypeError, match="a task without an identity cannot be resumed: name it"):
+        local.LocalExecution("1GB", tmp_path).run(lambda X, filters, columns: X, X, filters)
+    assert not list(tmp_path.glob("run-*"))
+
+
+def test_another_version_does_not_take_up_what_was_done(blocks, tmp_path, monkeypatch):
+    X, _, A = blocks
+    settings = {"adjacency": A, "memory_budget": "100kB", "resume": tmp_path}
+    gssl.SGC().fit(X, **settings)
+    monkeypatch.setattr(gssl, "__version__", "999.0")
+    with pytest.raises(ValueError, match="or of another version of gssl: give those again"):
+        gssl.SGC().fit(X, **settings)
+
+
+def _stop_at_step(monkeypatch, k):
+    """Stop a fit before the journal has its k-th step, whose slabs are written."""
+    finish = journal.Journal.finish
+
+    def finish_until(self, step, scores):
+        if len(self.past) + 1 == k:
+            raise _StoppedError
+        finish(self, step, scores)
+
+    monkeypatch.setattr(journal.Journal, "finish", finish_until)
+    return lambda: monkeypatch.setattr(journal.Journal, "finish", finish)
+
+
+def test_slabs_of_a_run_that_has_finished_no_step_are_not_taken_up(blocks, tmp_path, monkeypatch):
+    monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
+    monkeypatch.setattr("gssl.methods.ogc._KEPT", 1.0)  # rows of the slabs are kept, however many they are
+    X, y, A = blocks
+    model = gssl.OGC(max_iter=4, tol=1.0, patience=9)  # every fit begins with another predictor
+    for budget, k in (("90kB", 1), ("1GB", 4)):
+        finishing = _stop_at_step(monkeypatch, k)
+        with pytest.raises(_StoppedError):
+            model.fit(X, y, adjacency=A, memory_budget=budget, resume=tmp_path)
+        finishing()
+    found = model.fit(X, y, adjacency=A, memory_budget="90kB", resume=tmp_path)
+    assert found.n_iter_ == 4
+    rows = found._fit.known.of(np.flatnonzero(y != -1), None)  # none is computed again
+    np.testing.assert_allclose(rows, found.embedding_[y != -1], rtol=1e-4, atol=1e-6)
+
+
+def test_slabs_left_by_another_number_of_workers_are_not_taken_up(tmp_path):
+    # workers keep shares where runs with more or fewer of them do not look
+    folder = local.RunFolder(tmp_path)
+    kept_slabs.begin_steps(folder, np.eye(2), np.ones(2))
+    folder.write_array(kept_slabs.slab_name(slice(0, 2), 1), np.eye(2))
+    kept_slabs.begin_steps(folder, np.eye(2), np.ones(2))
+    assert kept_slabs.last_whole_step(folder, 2, at_most=1) == 1
+    kept_slabs.begin_steps(folder, np.eye(2), np.zeros(2))
+    assert kept_slabs.last_whole_step(folder, 2, at_most=1) == 0
+
+
+def test_steps_that_are_taken_again_leave_one_file_for_each_slab(blocks, tmp_path, monkeypatch):
+    monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
+    X, y, A = blocks
+    model = gssl.OGC(random_state=0, max_iter=20, tol=1.0, patience=99)
+    expected = model.fit(X, y, adjacency=A, memory_budget="90kB").label_distributions_
+    finishing = _stop_at_step(monkeypatch, 20)
+    with pytest.raises(_StoppedError):
+        model.fit(X, y, adjacency=A, memory_budget="1GB", resume=tmp_path)
+    finishing()
+    assert not list((tmp_path / "slabs").glob("slab-*"))
+    after, write = [], local.RunFolder.write
+    resume = local.LocalCrew.resume
+
+    def watched(self, pulls):
+        resume(self, pulls)
+        after.append(sorted(path.name for path in (tmp_path / "slabs").glob("slab-*")))
+        after.append([path.name for path in written if path.name.startswith("slab-")])
+
+    written = []
+    monkeypatch.setattr(
+        local.RunFolder, "write", lambda self, *given: written.append(write(self, *given)) or written[-1]
+    )
+    monkeypatch.setattr(local.LocalCrew, "resume", watched)
+    again = model.fit(X, y, adjacency=A, memory_budget="90kB", resume=tmp_path)
+    left, wrote = after
+    assert len(left) > 1
+    assert sorted(wrote) == left
+    assert {name.split(".")[1] for name in left} == {"000019"}
+    assert np.array_equal(again.label_distributions_, expected)
+
+
+def test_two_processes_do_not_share_a_folder(tmp_path):
+    folder, out = tmp_path / "r", tmp_path / "out.npy"
+    child = _start("GGCM", folder, out, pause=0.5)
+    deadline = time.monotonic() + 60
+    while not (folder / "run.json").exists():
+        assert child.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features="dense", random_state=3)
+    X = np.array(data.features, dtype=np.float32)
+    settings = {"adjacency": data.adjacency, "memory_budget": "27kB", "resume": folder}
+    try:
+        with pytest.raises(ValueError, match="r is in use by another process: wait until that has ended, or"):
+            gssl.GGCM(depth=3).fit(X, **settings)
+    finally:
+        child.kill()
+        child.wait()
+    # a lock goes with its process, and a process may come back to its own, even to one that was made anew
+    found = gssl.GGCM(depth=3).fit(X, **settings).embedding_
+    shutil.rmtree(folder)
+    assert np.array_equal(gssl.GGCM(depth=3).fit(X, **settings).embedding_, found)
+    assert np.array_equal(gssl.GGCM(depth=3).fit(X, **settings).embedding_, found)
+
+
 def test_a_full_disk_is_one_sentence_and_the_checkpoint_stays(tmp_path):
     code = (
         "import resource, sys, numpy as np, gssl\n"
@@ -269,7 +429,7 @@ def test_a_full_disk_is_one_sentence_and_the_checkpoint_stays(tmp_path):
     assert "cannot be written: file too large; make room or choose another place" in done.stdout
     assert "run again with the same resume=" in done.stdout
     assert "Traceback" not in done.stderr
-    assert (tmp_path / "r" / "run-1" / "run.json").exists()
+    assert len(list(tmp_path.glob("r/run-*/run.json"))) == 1
 
 
 def test_a_damaged_step_is_refused_and_nothing_is_unpickled(tmp_path):

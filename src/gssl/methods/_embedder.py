@@ -162,12 +162,13 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         check_backend(self)
 
     def _embed(self, X: Any, filters: FiltersOf, execution: Execution) -> np.ndarray:
-        task = holding(self._buffers(), lambda X, filters, columns: self._apply(X, filters))
+        task = holding(self._buffers(), lambda X, filters, _: self._apply(X, filters), "embed", repr(self))
         return execution.run(task, X, filters)
 
     def _embed_adjoint(self, E: csr_array, filters: FiltersOf, execution: Execution) -> np.ndarray:
         """Apply the transposed filter by an execution."""
-        return execution.run(lambda E, filters, columns: self._adjoint(E, filters), E, filters)
+        task = holding(BUFFERS, lambda E, filters, _: self._adjoint(E, filters), "adjoint", repr(self))
+        return execution.run(task, E, filters)
 
     def _width(self, n_features: int) -> int:
         return n_features

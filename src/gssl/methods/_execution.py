@@ -124,8 +124,17 @@ class InMemory:
 IN_MEMORY = InMemory()
 
 
-def holding(buffers: int, task: Task) -> Task:
-    """Have a task say how many arrays as large as its input it holds at once, the input among them.
+def holding(buffers: int, task: Task, *identity: Any) -> Task:
+    """Have a task say how many arrays as large as its input it holds at once, and what it is.
+
+    Parameters
+    ----------
+    buffers : int
+        The input is one of them.
+    task : Task
+    *identity : text, numbers and arrays
+        All that the result depends on beside columns, matrices and the parameters of the method: tasks whose
+        identities are equal give the same. Only what has one can be resumed.
 
     Examples
     --------
@@ -133,7 +142,29 @@ def holding(buffers: int, task: Task) -> Task:
     (3, 5)
     """
     task.buffers = buffers  # type: ignore[attr-defined]
+    if identity:
+        task.identity = identity  # type: ignore[attr-defined]
     return task
+
+
+def identity_of(task: Task) -> tuple[Any, ...]:
+    """Give what a task says about itself, so that nobody takes up what another one has left.
+
+    Examples
+    --------
+    >>> identity_of(holding(3, lambda X, filters, columns: X, "copy"))
+    ('copy',)
+    >>> identity_of(max)
+    Traceback (most recent call last):
+        ...
+    TypeError: a task without an identity cannot be resumed: name it by holding(…), or leave out resume.
+    """
+    identity: tuple[Any, ...] | None = getattr(task, "identity", None)
+    if identity is None:
+        raise TypeError(
+            "a task without an identity cannot be resumed: name it by holding(…), or leave out resume."
+        )
+    return identity
 
 
 def buffers_of(task: Task) -> int:

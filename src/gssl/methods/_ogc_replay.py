@@ -24,6 +24,11 @@ class Replay:
     loss: list[float] = field(default_factory=list)
     agreement: list[float] = field(default_factory=list)
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells these embeddings from others of the same features and graph."""
+        return self.lazy, self.anchors, self.pulls
+
     def note(self, step: FinishedStep) -> None:
         """Remember what a step moves the embeddings by, and the history."""
         self.pulls.append((step.pull, step.W))

@@ -12,7 +12,7 @@ from gssl.graph.pages import take_rows
 from gssl.methods._base import iterate, last
 from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._execution import check_backend, choose_execution, holding, open_journal
+from gssl.methods._execution import BUFFERS, check_backend, choose_execution, holding, open_journal
 from gssl.methods._feature_scale import feature_scale
 from gssl.methods._guided import GuidedEmbedding, LabelSpaceEmbedding, lazy_powers
 from gssl.methods._inputs import check_number, generator
@@ -302,7 +302,7 @@ class OGC(GraphClassifier):
         inputs, fit = self._kept_inputs(), self._fit
         filters = Filters(fit.A_hat)
         # X, the embeddings before a step, and those after it
-        task = holding(3, lambda X, filters, columns: last(fit.replay(X, filters, columns)))
+        task = holding(3, lambda X, *more: last(fit.replay(X, *more)), "embedding", *fit.identity)
         return inputs.execution.run(task, inputs.X, lambda k: filters)
 
     @cached_property
@@ -310,7 +310,8 @@ class OGC(GraphClassifier):
         """The smoothing loss of the embeddings after each iteration."""
         inputs, fit = self._kept_inputs(), self._fit
         filters = Filters(fit.A_hat)
-        by_column = inputs.execution.run(fit.smoothing_losses, inputs.X, lambda k: filters)
+        task = holding(BUFFERS, lambda X, *more: fit.smoothing_losses(X, *more), "smoothing", *fit.identity)
+        by_column = inputs.execution.run(task, inputs.X, lambda k: filters)
         return np.asarray(by_column.sum(axis=1, dtype=np.float64))
 
     @property

@@ -80,7 +80,7 @@ class ClusterExecution(SlabExecution):
         n, d = X.shape
         # the next columns are sent while a worker has its own
         load = Load((buffers_of(task) + 1) * n * X.dtype.itemsize, graph_bytes(filters(1)))
-        results = self.results(self.plan_for(d, load, len(team.workers())), X, filters)
+        results = self.results(self.plan_for(d, load, len(team.workers())), X, filters, task)
         job = [team.send((task, _packed(team, filters)))]
 
         def prepare(s: int, address: str) -> Any:

@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from gssl.methods._execution import Journal, NoJournal
+from gssl.methods._execution import Journal, NoJournal, identity_of
 from gssl.operators import Filters
 from gssl.scale.files import RunFolder
+from gssl.scale.folder_lock import lock_folder
 from gssl.scale.identity import identity
 from gssl.scale.journal import Journal as StepJournal
+from gssl.scale.journal import claim
 from gssl.scale.memory import available_memory
 from gssl.scale.plan import Load, SlabPlan, plan_slabs, read_size
 from gssl.scale.results import LastingResults, Results
@@ -31,7 +33,7 @@ class SlabExecution:
         self.resume = None if resume is None else Path(resume)
         self._description = description
         self._width = width
-        self._n_runs = 0
+        self._claimed = False
 
     def filters(self, filters: Filters) -> Filters:
         """Give the matrices as they are, for columns as few as classes."""
@@ -43,18 +45,28 @@ class SlabExecution:
             return SlabPlan(n_columns, self._width)
         return plan_slabs(n_columns, load, self.budget)
 
-    def results(self, plan: SlabPlan, X: Any, filters: Any) -> Results | LastingResults:
-        """Make the place for what a task gives; runs of a fit are told apart by their order."""
-        self._n_runs += 1
+    def results(self, plan: SlabPlan, X: Any, filters: Any, task: Any) -> Results | LastingResults:
+        """Make the place for what a task gives: a folder of its own, found by what it is a task of."""
         if self.resume is None:
             return Results(plan, X.dtype, self.budget // 4)
-        folder = RunFolder(self.resume).inside(f"run-{self._n_runs}")
-        first = filters(1)
-        known = identity([self._description, self._n_runs, X, first.A_hat, first.N_hat])
-        return LastingResults(folder, known, plan, self.budget // 4)
+        folder, first = self._own_folder(self.resume), filters(1)
+        known = identity([self._description, identity_of(task), X, first.A_hat, first.N_hat])
+        if not self._claimed:
+            # the first task of a fit has its inputs, where no journal was opened with them
+            claim(folder, known)
+            self._claimed = True
+        return LastingResults(folder.inside(f"run-{known[:12]}"), known, plan, self.budget // 4)
 
     def journal(self, *inputs: Any) -> Journal:
         """Open what is written down about steps of OGC with these inputs."""
         if self.resume is None:
             return NoJournal()
-        return StepJournal(RunFolder(self.resume), identity([self._description, *inputs]))
+        self._claimed = True
+        return StepJournal(self._own_folder(self.resume), identity([self._description, *inputs]))
+
+    def _own_folder(self, path: Path) -> RunFolder:
+        """Open the folder to resume from, if no other process is in it."""
+        folder = RunFolder(path)
+        with folder.explained(folder.path):
+            lock_folder(folder.path)
+        return folder

@@ -1,6 +1,7 @@
 """What a run is a run of, so that nothing is resumed with other inputs."""
 
 import hashlib
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,12 +14,12 @@ _ARRAYS = ("indptr", "indices", "data", "weights", "scale")
 
 
 def identity(parts: Iterable[Any]) -> str:
-    """Give a short text that differs where any number of any part does.
+    """Give a short text that differs where any number of any part does, or the version of gssl.
 
     Parameters
     ----------
     parts : iterable
-        Text, numbers, arrays, sparse matrices, and the matrices of a filter.
+        Text, numbers, arrays, sparse matrices, the matrices of a filter, and tuples and lists of these.
 
     Returns
     -------
@@ -32,8 +33,8 @@ def identity(parts: Iterable[Any]) -> str:
     False
     """
     digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        _add(digest, part)
+    _add(digest, sys.modules["gssl"].__version__)
+    _add(digest, list(parts))
     return digest.hexdigest()
 
 
@@ -49,8 +50,14 @@ def _add(digest: Any, part: Any) -> None:
         digest.update(f"{part.shape if hasattr(part, 'shape') else ''}".encode())
         for name in _ARRAYS:
             _add(digest, getattr(part, name, None))
+    elif isinstance(part, tuple | list):
+        digest.update(f"{len(part)} parts".encode())
+        for one in part:
+            _add(digest, one)
     else:
-        digest.update(repr(part).encode())
+        text = repr(part).encode()
+        # its length comes first, so that no two texts meet in another way
+        digest.update(f"{len(text)} ".encode() + text)
 
 
 def _contiguous(array: np.ndarray) -> Any:

@@ -134,7 +134,7 @@ def claim(folder: RunFolder, identity: str) -> None:
     >>> claim(folder, "b")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    ValueError: ... belongs to a run with other features, graph, labels or parameters: ...
+    ValueError: ... belongs to a run with other features, graph, labels or parameters, or ...
     """
     try:
         found = folder.read_json("run.json")
@@ -144,8 +144,8 @@ def claim(folder: RunFolder, identity: str) -> None:
         folder.write_json("run.json", {"identity": identity})
     elif not isinstance(found, dict) or found.get("identity") != identity:
         raise ValueError(
-            f"{folder.path} belongs to a run with other features, graph, labels or parameters: give those "
-            "again, or choose an empty folder for resume."
+            f"{folder.path} belongs to a run with other features, graph, labels or parameters, or of another "
+            "version of gssl: give those again, or choose an empty folder for resume."
         )
 
 

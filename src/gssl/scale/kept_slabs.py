@@ -5,12 +5,14 @@ So a run that goes on with another budget cuts its slabs out of files that were 
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gssl.graph import file_of
 from gssl.scale.columns import read_columns, read_file
 from gssl.scale.files import RunFolder
+from gssl.scale.identity import identity
 from gssl.scale.plan import SlabPlan
 
 _NAME = re.compile(r"slab-(\d+)-(\d+)\.(\d+)\.npy")
@@ -71,14 +73,18 @@ def read_slab(folder: RunFolder, step: int, columns: slice, into: np.ndarray) ->
     if exact.exists():
         read_file(exact, into)
         return into
+    missing = set(range(columns.start, columns.stop))
     for path, there, of_step in _files(folder):
         start, stop = max(columns.start, there.start), min(columns.stop, there.stop)
         if of_step == step and start < stop:
-            kept = np.load(path, mmap_mode="r", allow_pickle=False)
-            if file_of(kept) is None or kept.shape != (len(into), there.stop - there.start):
-                raise ValueError(f"{path} is not what this run has written: remove {folder.path}.")
+            kept = _opened(path, (len(into), there.stop - there.start), into.dtype)
             part = read_columns(kept, slice(start - there.start, stop - there.start))
             into[:, start - columns.start : stop - columns.start] = part
+            missing.difference_update(range(start, stop))
+    if missing:
+        raise ValueError(
+            f"{folder.path} lacks column {min(missing)} of step {step}: remove it and run again."
+        )
     return into
 
 
@@ -99,6 +105,49 @@ def forget_steps(folder: RunFolder, but: int, plan: SlabPlan | None = None) -> N
     for path, columns, step in _files(folder):
         if step != but or (plan is not None and columns not in plan.slabs):
             path.unlink(missing_ok=True)
+
+
+def begin_steps(folder: RunFolder, *first: Any) -> None:
+    """Make a folder that of a run with this first step: what another one has left in it is removed.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    *first : ndarray
+        What the first step was taken with, which nothing but chance may tell from that of another run.
+
+    Examples
+    --------
+    >>> folder = RunFolder()
+    >>> begin_steps(folder, np.eye(2))
+    >>> _ = folder.write_array(slab_name(slice(0, 2), 3), np.eye(2))
+    >>> begin_steps(folder, np.eye(2))
+    >>> last_whole_step(folder, 2, at_most=5)
+    3
+    >>> begin_steps(folder, np.ones((2, 2)))
+    >>> last_whole_step(folder, 2, at_most=5)
+    0
+    """
+    known = {"first": identity(first)}
+    if folder.read_json("steps.json") != known:
+        forget_steps(folder, but=0)
+        folder.write_json("steps.json", known)
+
+
+def _opened(path: Path, shape: tuple[int, int], dtype: Any) -> np.ndarray:
+    """Map the file of a slab, if it is what a run has written."""
+    kept: Any = None
+    try:
+        kept = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception:  # a damaged file can raise anything
+        kept = None
+    if (
+        not isinstance(kept, np.ndarray)
+        or file_of(kept) is None
+        or (kept.shape, kept.dtype) != (shape, dtype)
+    ):
+        raise ValueError(f"{path} is not the array that this run has written: remove it and run again.")
+    return np.asanyarray(kept)
 
 
 def _files(folder: RunFolder) -> list[tuple[Path, slice, int]]:

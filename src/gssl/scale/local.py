@@ -14,7 +14,7 @@ from gssl.scale.execution import SlabExecution
 from gssl.scale.files import RunFolder
 from gssl.scale.guided import SlabEmbedding
 from gssl.scale.guided_slab import GuidedSlab
-from gssl.scale.kept_slabs import forget_steps, last_whole_step
+from gssl.scale.kept_slabs import begin_steps, forget_steps, last_whole_step
 from gssl.scale.plan import Load, SlabPlan, graph_bytes, guided_load
 from gssl.scale.precise import add_product
 from gssl.scale.source import ColumnSource
@@ -55,7 +55,7 @@ class LocalExecution(SlabExecution):
         """Run a task slab by slab; a result larger than a quarter of the budget is a file that is mapped."""
         n, d = X.shape
         load = Load(buffers_of(task) * n * X.dtype.itemsize, graph_bytes(filters(1)))
-        results = self.results(self.plan(d, load), X, filters)
+        results = self.results(self.plan(d, load), X, filters, task)
 
         source = ColumnSource(X, results.plan)
 
@@ -115,6 +115,8 @@ class LocalCrew:
 
     def advance(self, W: np.ndarray, pull: np.ndarray) -> np.ndarray:
         """Move every slab and give UW; whoever asks for a step has written down the one before."""
+        if self._step == 0 and self._folder.durable:
+            begin_steps(self._folder, W, pull)
         self._save()
         self._step += 1
         return self._sum(W, lambda s: self._moved(s, W, pull))
@@ -131,6 +133,9 @@ class LocalCrew:
     def resume(self, pulls: Pulls) -> None:
         """Take the slabs up from their files, and take the steps again that those have not seen."""
         n_slabs = len(self._plan.slabs)
+        if self._folder.durable:
+            pull, W = pulls[0]
+            begin_steps(self._folder, W, pull)
         first = last_whole_step(self._folder, self._plan.n_columns, len(pulls))
         forget_steps(self._folder, first)
         for s in range(n_slabs if first else 0):
@@ -139,17 +144,22 @@ class LocalCrew:
             # other slabs of an earlier run, which these were cut out of
             forget_steps(self._folder, first, self._plan)
         for s in range(n_slabs):
-            for self._step in range(first + 1, len(pulls) + 1):
-                pull, W = pulls[self._step - 1]
-                self._moved(s, W, pull)
+            for k in range(first + 1, len(pulls) + 1):
+                self._step = k
+                pull, W = pulls[k - 1]
+                # only the last step is one to go on from
+                self._moved(s, W, pull, passing=k < len(pulls))
         for s in range(n_slabs):
             self._labelled[s] = picked_rows(self._slabs, s, self._work.labelled)
         self._step = len(pulls)
 
-    def _moved(self, s: int, W: np.ndarray, pull: np.ndarray) -> np.ndarray:
+    def _moved(self, s: int, W: np.ndarray, pull: np.ndarray, passing: bool = False) -> np.ndarray:
         out = self._slabs.free(s)
         U = self._work.advance(self._slabs.load(s), W[self._plan.slabs[s]], pull, out)
-        self._slabs.keep(s, self._step, U)
+        if passing:
+            self._slabs.hold(s, U)
+        else:
+            self._slabs.keep(s, self._step, U)
         return U
 
     def _save(self) -> None:

@@ -48,6 +48,10 @@ class SlabsInMemory:
 
     def keep(self, s: int, step: int, U: np.ndarray) -> None:
         """Hold the state of a slab after a step; the one before is free."""
+        self.hold(s, U)
+
+    def hold(self, s: int, U: np.ndarray) -> None:
+        """Hold a state that the next step of the same slab follows at once."""
         self._spare = self._held.get(s)
         self._held[s] = U
 
@@ -91,9 +95,12 @@ class SlabsOnDisk:
         self._old: list[Path] = []
         self._read: np.ndarray | None = None
         self._written: np.ndarray | None = None
+        self._passing: tuple[int, np.ndarray] | None = None
 
     def load(self, s: int) -> Any:
         """Read a slab as it is now."""
+        if self._passing is not None and self._passing[0] == s:
+            return self._passing[1]
         if s not in self._files:
             return self._source.read(s)
         columns = self._slabs[s]
@@ -111,12 +118,19 @@ class SlabsOnDisk:
 
     def keep(self, s: int, step: int, U: np.ndarray) -> None:
         """Write the state of a slab after a step."""
+        self._passing = None
         if not self._folder.durable:
             self._files[s] = self._folder.overwrite_array(f"slab-{s:04}.npy", U)
             return
         if s in self._files:
             self._old.append(self._files[s])
         self._files[s] = self._folder.write_array(slab_name(self._slabs[s], step), U)
+
+    def hold(self, s: int, U: np.ndarray) -> None:
+        """Hold a state that the next step of the same slab follows at once: it needs no file."""
+        self._passing = s, U
+        # it is where it would be if it had been read, and the next is written to the other array
+        self._read, self._written = self._written, self._read
 
     def settle(self) -> None:
         """Forget the files of the step before the last, which is written down."""

@@ -68,6 +68,11 @@ class Features:
         dtype: np.dtype[Any] = np.dtype(self.X.dtype)
         return dtype
 
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """All that it is made of, to tell it from others."""
+        return self._opened(), self.divisors
+
     def rows(self, nodes: np.ndarray) -> np.ndarray:
         """Give some rows, dense."""
         part = self.X[nodes]

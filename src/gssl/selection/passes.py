@@ -27,6 +27,11 @@ class FeatureSpace:
     features: Features
     nodes: np.ndarray
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another space over the same columns."""
+        return ("features", self.features.divisors, self.nodes)
+
     def start(self, columns: Any) -> Any:
         """Scale columns of X."""
         return self.features.scaled(columns)
@@ -41,6 +46,11 @@ class LabelSpace:
     """Hops over columns that pick nodes: what is seen of them is their product with all features."""
 
     features: Features
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another space over the same columns."""
+        return ("labels", self.features.numbers)
 
     def start(self, columns: Any) -> Any:
         """Take the columns as they are."""
@@ -86,6 +96,11 @@ class Powers:
         """What the result holds, one below the other."""
         return [(self.name, k) for k in range(1, self.n_hops + 1)] + [("sharp", k) for k in self.sharpened]
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another task."""
+        return ("powers", self.terms, self.operator.mixture, self.operator.own, self.space.identity)
+
     def __call__(self, columns: Any, filters: Any, _: slice) -> np.ndarray:
         """Run the hops."""
         V = dense(self.space.start(columns))
@@ -126,6 +141,11 @@ class Sharpened:
         """What the result holds, one below the other."""
         return [("sharp", k) for k in self.depths]
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another task."""
+        return ("sharpened", self.terms, self.space.identity)
+
     def __call__(self, columns: Any, filters: Any, _: slice) -> np.ndarray:
         """Sharpen, then smooth and add up."""
         sharp, smooth = Mixture(sharp=1.0), GraphOperator(filters(1), Mixture(smooth=1.0))
@@ -150,6 +170,11 @@ class Embedded:
         """What the result holds, one below the other."""
         return [("GGC", k) for k in self.depths]
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another task."""
+        return ("embedded", self.terms, self.space.identity)
+
     def __call__(self, columns: Any, filters: Any, _: slice) -> np.ndarray:
         """Embed."""
         start = self.space.start(columns)
@@ -168,6 +193,12 @@ class Clustered:
     U: np.ndarray
     operator: GraphOperator
     powers: np.ndarray
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another task."""
+        operator = self.operator.mixture, self.operator.own
+        return ("clustered", self.features.numbers, self.U, *operator, self.powers)
 
     def __call__(self, columns: Any, filters: Any, places: slice) -> np.ndarray:
         """Give columns of all nodes; those that came in only say how many."""

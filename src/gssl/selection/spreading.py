@@ -178,6 +178,11 @@ class _SpreadTask:
     steps: int
     nodes: np.ndarray
 
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another task."""
+        return ("spread", self.hop.mixture, self.hop.own, self.alpha, self.steps, self.nodes)
+
     def __call__(self, Y: Any, filters: Any, _: slice) -> np.ndarray:
         F = _spread(self.hop.on(filters(1)), dense(Y), self.alpha, self.steps)
         return np.asarray(F[self.nodes])
