@@ -1,5 +1,6 @@
 """AutoClassifier within a budget, on a cluster and after a stop: the same models, the same predictions."""
 
+import pickle
 import tracemalloc
 import warnings
 
@@ -299,9 +300,15 @@ def test_labels_are_updated_when_the_cluster_is_gone(blocks, tmp_path, monkeypat
     )
     with cluster, distributed.Client(cluster) as lost:
         found = fit(X, y, A, client=lost)
+        again = pickle.loads(pickle.dumps(found))  # noqa: S301
     more = np.array(y)
     more[:30] = np.arange(30) % 5
-    assert_same(found.update_labels(more), fit(X, more, A), atol=1e-3)
+    for model in (found, again):
+        assert_same(model.update_labels(more), fit(X, more, A), atol=1e-3)
+        # its rivals keep to what its passes keep to
+        assert model._fit_inputs.options.memory_budget == found._fit_inputs.execution.budget
+        assert model._fit_inputs.options.client is None
+        assert isinstance(model._fit_inputs.execution, LocalExecution)
 
 
 def _load(name):
