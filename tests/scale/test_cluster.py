@@ -46,7 +46,7 @@ def _held():
     """Tell on a worker what its shares take, how many slabs they have and how many of them are in files."""
     from gssl.scale import worker
 
-    crews = [crew for run in worker._runs.values() for crew in run.crews.values()]
+    crews = [share.crew for run in worker._runs.values() for share in run.shares.values()]
     found = []
     for crew in crews:
         in_memory = sum(U.nbytes for U in getattr(crew._slabs, "_held", {}).values())
@@ -93,6 +93,36 @@ def test_ogc_keeps_each_worker_to_the_budget(client, kind, tmp_path, monkeypatch
     assert (found.transduction_ == plain.transduction_).all()
     with pytest.raises(ValueError, match=r"memory budget of 200\.0 kB is too small"):
         model.fit(features, y, adjacency=A, client=client, memory_budget="200kB")
+
+
+def test_whoever_is_free_gets_more_before_answers_are_taken():
+    from gssl.scale.team import Team
+
+    done = []
+
+    class OneWorker(Team):
+        def workers(self):
+            return ["w"]
+
+        def _submit(self, address, function, arguments):
+            done.append(("asked", *arguments))
+
+        def _look(self, pending, losses):
+            answers = {s: 10 * s for s in pending}
+            pending.clear()
+            return answers, []
+
+    def prepare(s, address):
+        done.append(("sent", s))
+
+    for s, answer in OneWorker(None).spread([0, 1, 2], prepare, lambda s, part: (None, (s,))):
+        assert answer == 10 * s
+        done.append(("taken", s))
+    assert done == [
+        *(("sent", 0), ("asked", 0), ("sent", 1)),
+        *(("asked", 1), ("taken", 0), ("sent", 2)),
+        *(("asked", 2), ("taken", 1), ("taken", 2)),
+    ]
 
 
 def test_classifiers_predict_the_same(blocks, client):

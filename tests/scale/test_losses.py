@@ -2,14 +2,19 @@
 
 import os
 import signal
+from threading import Thread
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
 
 import gssl
 from gssl.methods._ogc_iteration import Iteration
+from gssl.operators import Filters, normalized_adjacency
+from gssl.scale import worker
 from gssl.scale.cluster import ClusterExecution
 from gssl.scale.guided_slab import GuidedSlab
+from gssl.scale.local import LocalCrew
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 
@@ -133,3 +138,63 @@ def test_a_killed_scheduler_is_one_sentence_and_the_run_goes_on_elsewhere(
     assert len(list(tmp_path.glob("step-*.safetensors"))) == 2
     again = model.fit(X, y, adjacency=A, memory_budget="1GB", resume=tmp_path)
     assert np.array_equal(again.label_distributions_, expected)
+
+
+def test_a_share_is_taken_over_while_another_is_in_a_step(blocks, monkeypatch):
+    X, y, A = blocks
+    labelled = np.flatnonzero(y != -1)
+    setup = (Filters(normalized_adjacency(A, X.dtype)), 0.5, labelled, labelled)
+    W = np.random.default_rng(0).random((12, 5), dtype=np.float32)
+    pull = np.zeros((len(labelled), 5), np.float32)
+    # a share takes 67 kB beside the graph, so the second drives the first out
+    budget = worker.GuidedSlab(*setup).n_bytes + 120_000
+    advance, others = LocalCrew.advance, []
+
+    def interrupted(self, *arguments):
+        beginning = worker.Beginning(W, [], budget)
+        others.append(Thread(target=worker.begin, args=("taken over", 1, X[:, 12:], setup, beginning)))
+        others[0].start()
+        others[0].join(timeout=1.0)
+        return advance(self, *arguments)
+
+    try:
+        worker.begin("taken over", 0, X[:, :12], setup, worker.Beginning(W, [], budget))
+        with monkeypatch.context() as patched:
+            patched.setattr(LocalCrew, "advance", interrupted)
+            found = worker.advance("taken over", 0, 1, W, pull)
+        others[0].join()
+        moved = GuidedSlab(*setup).advance(X[:, :12], W, pull, np.empty((300, 12), np.float32))
+        np.testing.assert_allclose(found, moved @ W, rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(worker.rows("taken over", 1, np.array([7])), X[[7], 12:])
+        with pytest.raises(worker.SlabLostError, match="share 0 is not here"):
+            worker.gradient("taken over", 0, pull)
+    finally:
+        worker.end("taken over")
+
+
+@pytest.mark.usefixtures("direct")
+def test_a_worker_that_has_lost_its_share_forgets_the_run_too(blocks, client):
+    X, _, A = blocks
+    client.wait_for_workers(2, timeout=60)
+    nodes = np.arange(4)
+    filters = Filters(normalized_adjacency(A, X.dtype))
+    crew = ClusterExecution(client).guided(X, filters, 0.5, nodes, nodes)._crew
+    crew.start(np.zeros((24, 5), np.float32))
+    run = crew._run
+    assert list(client.run(_holds, run).values()) == [True, True]
+    first = crew._team.owners[0]
+    crew._team.owners[1] = first  # as if the other had been silent for a while
+    client.run(_receive, run, workers=[crew._team.workers()[1]])
+    del crew
+    deadline = monotonic() + 30
+    while any(client.run(_holds, run).values()):
+        assert monotonic() < deadline
+        sleep(0.05)
+
+
+def _receive(run):
+    worker.receive(run, 5, (2, 3), slice(0, 1), np.ones((2, 1)))
+
+
+def _holds(run):
+    return run in worker._runs or any(key[0] == run for key in worker._arrived)

@@ -238,6 +238,36 @@ def test_labels_refused_halfway_leave_the_classifier_inside_as_it_was(blocks, mo
     np.testing.assert_array_equal(model.classifier_._fit_codes, y)
 
 
+@pytest.mark.parametrize(
+    ("model", "place"),
+    [
+        (gssl.AutoClassifier(depth=2), "gssl.selection.auto.judge_rivals"),
+        (gssl.AutoClassifier(depth=2), "gssl.selection.auto.AutoClassifier._score_fit"),
+        (gssl.OGC(random_state=0), "gssl.methods._ogc_iteration.Iteration.step"),
+        (gssl.CalibratedClassifier(gssl.OGC(random_state=0)), "gssl.methods._ogc_iteration.Iteration.step"),
+        (gssl.CalibratedClassifier(), "gssl.selection.calibrated.held_out_distributions"),
+    ],
+)
+def test_a_fit_that_fails_halfway_leaves_the_model_as_it_was(blocks, monkeypatch, model, place):
+    X, A, y, _ = blocks
+    model = clone(model).fit(X, y, adjacency=A)
+    distributions, P = model.label_distributions_.copy(), model.predict_proba(X, adjacency=A)
+
+    def fail(*_, **__):
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(place, fail)
+        with pytest.raises(MemoryError):
+            model.fit(X[:, :5], np.where(y == 3, 2, y), adjacency=A)
+    np.testing.assert_array_equal(model.classes_, [0, 1, 2, 3])
+    assert model.n_features_in_ == X.shape[1]
+    np.testing.assert_array_equal(model.transduction_, model.classes_[distributions.argmax(axis=1)])
+    np.testing.assert_array_equal(model.label_distributions_, distributions)
+    np.testing.assert_array_equal(model.predict_proba(X, adjacency=A), P)
+    np.testing.assert_allclose(model.update_labels(y).classes_, [0, 1, 2, 3])
+
+
 def test_sets_of_some_nodes_are_those_of_all(blocks):
     X, A, y, _ = blocks
     model = gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())).fit(X, y, adjacency=A)

@@ -51,6 +51,9 @@ def test_a_gram_matrix_by_blocks_of_rows(monkeypatch):
     monkeypatch.setattr(features, "_BLOCK_BYTES", 1)
     G = np.random.default_rng(0).normal(size=(300, 5))
     np.testing.assert_allclose(gram_of_columns(np.asfortranarray(G)), G.T @ G, atol=1e-12)
+    single = G.astype(np.float32)
+    precise = single.T.astype(np.float64) @ single.astype(np.float64)
+    np.testing.assert_allclose(gram_of_columns(single), precise, atol=1e-12)
 
 
 def test_operators_on_weighted_links():

@@ -84,7 +84,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @contextmanager
     def _unless_refused(self) -> Iterator[None]:
-        """Leave the model as it was where other labels are refused halfway."""
+        """Leave the model as it was where other inputs or labels are refused halfway."""
         before = dict(self.__dict__)
         try:
             yield

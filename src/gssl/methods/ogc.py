@@ -174,7 +174,13 @@ class OGC(GraphClassifier):
         """
         self._check_parameters()
         execution = choose_execution(self, memory_budget=memory_budget, client=client, resume=resume)
-        X, A, codes = self._start(X, y, adjacency, execution)
+        for name in ("_replayed", "_smoothing"):
+            self.__dict__.pop(name, None)  # of an earlier fit, and made again where that is asked for
+        with self._unless_refused():
+            return self._learn(*self._start(X, y, adjacency, execution), anchors)
+
+    def _learn(self, X: Any, A: csr_array, codes: np.ndarray, anchors: Any) -> Self:
+        """Fit embeddings and predictor to inputs that are checked."""
         rng = generator(self.random_state)
         scale = feature_scale(X)
         anchors_ = choose_anchors(anchors, codes, rng)
@@ -185,8 +191,6 @@ class OGC(GraphClassifier):
         A_hat = normalized_adjacency(A, X.dtype)
         bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
         W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
-        for name in ("_replayed", "_smoothing"):
-            self.__dict__.pop(name, None)  # of an earlier fit
         known = KnownRows(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
         self._fit = Replay(A_hat, Mixture.lazy(self.beta), anchors_, known)
         state = self._run(problem, W, self._rules.gain * self.eta_w / scale**2)

@@ -42,6 +42,7 @@ class Team:
     def __init__(self, client: Client, keep: str = "") -> None:
         self._client, self._keep = client, keep
         self.owners: dict[int, str] = {}
+        self._alive: dict[str, int] = {}  # when they were last asked for
         self._ready: set[str] = set()
         self._seen: dict[str, dict[str, bool]] = {}
         self._networks: dict[str, str] = {}
@@ -158,7 +159,8 @@ class Team:
         """
         waiting, ready, pending = deque(slabs), deque[tuple[int, Any]](), dict[int, Any]()
         losses: Counter[int] = Counter()
-        while waiting or ready or pending:
+        found: dict[int, Any] = {}
+        while waiting or ready or pending or found:
             busy = {self.owners[s] for s in pending}
             for address in [address for address in self.workers() if address not in busy]:
                 if not ready and waiting:
@@ -168,6 +170,11 @@ class Team:
                     s, part = ready.popleft()
                     self.owners[s] = address
                     pending[s] = self._submit(address, *ask(s, part))
+            # once everybody is at work: whoever takes answers may write them to a disk
+            while found:
+                yield found.popitem()
+            if not pending:
+                continue
             if waiting and len(ready) < len(pending):
                 # sent to whoever has one for longest: he is likely to be free first
                 ahead = list(pending)[len(ready)]
@@ -176,7 +183,6 @@ class Team:
                 continue
             found, lost = self._look(pending, losses)
             waiting.extendleft(lost)
-            yield from found.items()
 
     def _look(self, pending: dict[int, Any], losses: "Counter[int]") -> tuple[dict[int, Any], list[int]]:
         """Wait a little; take the answers out of what is pending, and slabs that have lost their worker."""
@@ -201,8 +207,8 @@ class Team:
         return answers, lost
 
     def release(self, run: str) -> None:
-        """Let the workers forget a run; one that is gone has."""
-        for address in set(self.owners.values()):
+        """Let all workers forget a run, also who has had to give up what he had; one that is gone has."""
+        for address in sorted(self._alive):
             if self._client.status == "running":
                 fire_and_forget(self._submit(address, worker.end, (run,)))
 
@@ -234,7 +240,8 @@ class Team:
         return [s for s, future in pending.items() if future in finished]
 
     def _listed(self) -> dict[str, int]:
-        return dict(self._try(self._client.nthreads))
+        self._alive = dict(self._try(self._client.nthreads))
+        return self._alive
 
     def _try(self, call: Callable[[], Any]) -> Any:
         """Call the scheduler, and say in one sentence that it is gone."""

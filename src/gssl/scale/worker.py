@@ -2,6 +2,8 @@
 
 import os
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -40,16 +42,24 @@ class Beginning:
     folder: Path | None = None
 
 
+@dataclass(frozen=True)
+class _Share:
+    crew: LocalCrew
+    features: ShareColumns
+
+
 @dataclass
 class _Run:
     work: GuidedSlab
-    crews: dict[int, LocalCrew] = field(default_factory=dict)
-    features: dict[int, ShareColumns] = field(default_factory=dict)
+    shares: dict[int, _Share] = field(default_factory=dict)
+    # a worker with several threads may be told to take a share over while its own is in a step, and the two
+    # must not be in memory beyond the budget
+    turn: Lock = field(default_factory=Lock)
 
 
 _runs: "OrderedDict[str, _Run]" = OrderedDict()
 _arrived: dict[tuple[str, int], ArrivedColumns] = {}
-_beginning = Lock()
+_opening = Lock()
 
 
 def use_threads(client_pid: int, n_threads: int) -> None:
@@ -119,40 +129,42 @@ def begin(run: str, s: int, X: Any, setup: tuple[Any, ...], beginning: Beginning
         if X is None or not X.whole:
             raise SlabLostError(f"not all columns of share {s} are here")
     features = ShareColumns(X)
-    with _beginning:
+    with _opening:
         held = _open_run(run, setup)
+    with held.turn:
         budget = _make_room(held, s, beginning.budget)
         execution = LocalExecution(budget, beginning.folder, width=beginning.width)
         crew = LocalCrew(execution, features, held.work)
         scores = crew.start(beginning.W)
-        held.crews[s], held.features[s] = crew, features
-    if not beginning.pulls:
-        return scores
-    crew.resume(beginning.pulls)
-    features.forget()
-    return None
+        if beginning.pulls:
+            crew.resume(beginning.pulls)
+            features.forget()
+        held.shares[s] = _Share(crew, features)
+    return None if beginning.pulls else scores
 
 
 def gradient(run: str, s: int, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Give the rows of U_Lᵀ R that belong to a share, and its part of U_L times them."""
-    return _crew(run, s).gradient(R)
+    with _held(run, s) as share:
+        return share.crew.gradient(R)
 
 
 def advance(run: str, s: int, step: int, W: np.ndarray, pull: np.ndarray) -> np.ndarray:
     """Take a step, unless it was taken already and only its answer was lost, and give the scores."""
-    crew = _crew(run, s)
-    if crew.step == step:
-        return crew.scores(W)
-    if crew.step != step - 1:
-        raise SlabLostError(f"share {s} has done {crew.step} steps, not {step - 1}")
-    scores = crew.advance(W, pull)
-    _runs[run].features[s].forget()
-    return scores
+    with _held(run, s) as share:
+        if share.crew.step == step:
+            return share.crew.scores(W)
+        if share.crew.step != step - 1:
+            raise SlabLostError(f"share {s} has done {share.crew.step} steps, not {step - 1}")
+        scores = share.crew.advance(W, pull)
+        share.features.forget()
+        return scores
 
 
 def rows(run: str, s: int, nodes: np.ndarray) -> np.ndarray:
     """Give rows of a share."""
-    return _crew(run, s).rows(nodes)
+    with _held(run, s) as share:
+        return share.crew.rows(nodes)
 
 
 def end(run: str) -> None:
@@ -163,8 +175,9 @@ def end(run: str) -> None:
     >>> end("never begun")
     """
     _runs.pop(run, None)
-    for key in [key for key in _arrived if key[0] == run]:
-        del _arrived[key]
+    # other threads may put columns of another run there meanwhile
+    for key in [key for key in list(_arrived) if key[0] == run]:
+        _arrived.pop(key, None)
 
 
 def _open_run(run: str, setup: tuple[Any, ...]) -> _Run:
@@ -183,19 +196,23 @@ def _make_room(held: _Run, s: int, budget: int) -> int:
     Where that is less than its part, shares that take more than theirs are let go of: whoever asks for them
     next finds them lost, and brings them again.
     """
-    held.crews.pop(s, None)
-    held.features.pop(s, None)
+    held.shares.pop(s, None)
     graph = held.work.n_bytes  # which shares have together
-    left = budget - sum(crew.n_bytes - graph for crew in held.crews.values())
-    part = graph + (budget - graph) // (len(held.crews) + 1)
+    left = budget - sum(share.crew.n_bytes - graph for share in held.shares.values())
+    part = graph + (budget - graph) // (len(held.shares) + 1)
     if left >= part:
         return left
-    for other in [other for other, crew in held.crews.items() if crew.n_bytes > part]:
-        del held.crews[other], held.features[other]
+    for other in [other for other, share in held.shares.items() if share.crew.n_bytes > part]:
+        del held.shares[other]
     return part
 
 
-def _crew(run: str, s: int) -> LocalCrew:
-    if run not in _runs or s not in _runs[run].crews:
-        raise SlabLostError(f"share {s} is not here")
-    return _runs[run].crews[s]
+@contextmanager
+def _held(run: str, s: int) -> Iterator[_Share]:
+    """Give a share that is here, and let nobody else at the run meanwhile."""
+    held = _runs.get(run)
+    with nullcontext() if held is None else held.turn:
+        share = None if held is None else held.shares.get(s)
+        if share is None:
+            raise SlabLostError(f"share {s} is not here")
+        yield share

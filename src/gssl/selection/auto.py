@@ -154,12 +154,13 @@ class AutoClassifier(AveragedClassifier):
             )
         options = FitOptions(memory_budget, client, resume)
         execution = options.execution(self)
-        self._forget()  # an earlier fit: this one may do without features
-        X, A, codes = self._start(X, y, adjacency, execution)
-        open_journal(execution, X, A, codes)  # refuses the folder of other inputs
-        self._fit_inputs = SelectionInputs(X, A, execution, {}, options)
-        self._choose()
-        self._fit_inputs = self._fit_inputs.afterwards(self)
+        with self._unless_refused():
+            self._forget()  # an earlier fit: this one may do without features
+            X, A, codes = self._start(X, y, adjacency, execution)
+            open_journal(execution, X, A, codes)  # refuses the folder of other inputs
+            self._fit_inputs = SelectionInputs(X, A, execution, {}, options)
+            self._choose()
+            self._fit_inputs = self._fit_inputs.afterwards(self)
         return self
 
     def update_labels(self, y: Any) -> Self:

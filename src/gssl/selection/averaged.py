@@ -49,9 +49,11 @@ class SelectionInputs(FitInputs):
     def afterwards(self, estimator: Any) -> "SelectionInputs":
         """Give what other labels of the same nodes start from."""
         options = self.options.afterwards()
-        if options.client is not self.options.client and options.memory_budget is None:
-            # what a cluster was needed for may not fit here all at once
-            options = replace(options, memory_budget=getattr(self.execution, "budget", None))
+        budget = getattr(self.execution, "budget", None)
+        if options.memory_budget is None and options.client is None and budget is not None:
+            # what a cluster was needed for, before it was gone or left behind by a pickle, or what was to be
+            # resumed, may not fit here all at once
+            options = replace(options, memory_budget=budget)
         execution = self.execution if options == self.options else options.execution(estimator)
         return replace(self, execution=execution, options=options)
 

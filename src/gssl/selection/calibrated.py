@@ -131,11 +131,12 @@ class CalibratedClassifier(SetPredictor):
         self
         """
         self._check_parameters()
-        self.__dict__.pop("classifier_", None)  # of an earlier fit
-        self._start(X, y, adjacency)
-        # what other labels of the same nodes need again; a cluster may be gone by then
-        self._fit_budget = {name: options[name] for name in ("memory_budget",) if name in options}
-        return self._learn(None, options)
+        with self._unless_refused():
+            self.__dict__.pop("classifier_", None)  # of an earlier fit
+            self._start(X, y, adjacency)
+            # what other labels of the same nodes need again; a cluster may be gone by then
+            self._fit_budget = {name: options[name] for name in ("memory_budget",) if name in options}
+            return self._learn(None, options)
 
     def update_labels(self, y: Any) -> Self:
         """Fit and calibrate to other labels of the same nodes: the result is that of a fit to them.

@@ -151,9 +151,9 @@ def gram_of_columns(G: np.ndarray) -> np.ndarray:
            [2., 5.]])
     """
     total = np.zeros((G.shape[1], G.shape[1]))
-    step = _rows_at_a_time(G.shape[1], G.itemsize)
+    step = _rows_at_a_time(G.shape[1], total.itemsize)
     for start in range(0, len(G), step):
-        part = np.ascontiguousarray(G[start : start + step])
+        part = np.ascontiguousarray(G[start : start + step], dtype=np.float64)
         total += part.T @ part
         forget_pages(G)
     return total

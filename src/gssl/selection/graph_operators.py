@@ -41,7 +41,8 @@ def operators(A: csr_array, dtype: Any) -> dict[str, Any]:
     r"""Give the operators on a graph as functions of columns; all are symmetric.
 
     None of them has a copy of the links: what differs is the scale of the nodes, and what of themselves is
-    added. With :math:`K_s = s (A + I) s`, which is what the kernels compute,
+    added. Only where links have weights, ``hop`` and ``high`` each have an array of weights of their own, as
+    long as the links. With :math:`K_s = s (A + I) s`, which is what the kernels compute,
 
     .. math:: D^{-1/2} A D^{-1/2} = K_s - s^2, \; s = D^{-1/2}, \qquad
               t (2I - A) t = 3 t^2 - K_t, \; t = (2I + D)^{-1/2}.
