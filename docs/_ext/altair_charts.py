@@ -5,7 +5,6 @@ from typing import Any
 
 import altair as alt
 import vl_convert
-from sphinx_gallery.scrapers import figure_rst
 
 INK = "#6b7280"  # reads on white and on near-black
 # the widest first: a browser with another one then needs less room than was measured
@@ -30,6 +29,8 @@ def draw(spec: dict[str, Any], path: Path) -> None:
 
 def save_charts(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """Draw the Altair charts that this block of an example has made: the gallery shows them in its page."""
+    from sphinx_gallery.scrapers import figure_rst  # charts of other pages are drawn without a gallery
+
     variables = block_vars["example_globals"]
     seen = block_vars.setdefault("seen_charts", variables.setdefault("__charts__", set()))
     paths = []

@@ -2,15 +2,14 @@
 
 import os
 from pathlib import Path
-from typing import IO, Any
 
 try:
     import fcntl
 except ImportError:  # a system without it goes without locks
     fcntl = None  # type: ignore[assignment]
 
-# open as long as the process lives: a lock goes with the file, however the process ends
-_held: dict[Path, tuple[int, IO[Any]]] = {}
+# process and open file, as long as the process lives: a lock goes with the file, however the process ends
+_held: dict[Path, tuple[int, int]] = {}
 
 
 def lock_folder(path: Path) -> None:
@@ -35,17 +34,17 @@ def lock_folder(path: Path) -> None:
     file = path.resolve() / ".lock"
     if file in _held and _is_ours(file):
         return
-    opened = file.open("ab")
+    opened = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        opened.close()
+        os.close(opened)
         raise ValueError(
             f"{path} is in use by another process: wait until that has ended, or choose another folder for "
             "resume."
         ) from error
     except OSError:  # no locks here
-        opened.close()
+        os.close(opened)
         return
     _held[file] = os.getpid(), opened
 
@@ -54,6 +53,6 @@ def _is_ours(file: Path) -> bool:
     """Tell whether the file that is held is still there, and held by this process, not by its parent."""
     pid, opened = _held[file]
     try:
-        return pid == os.getpid() and os.path.samestat(file.stat(), os.fstat(opened.fileno()))
+        return pid == os.getpid() and os.path.samestat(file.stat(), os.fstat(opened))
     except FileNotFoundError:  # the folder was removed since
         return False
