@@ -21,7 +21,8 @@ test-slow: .venv/dev ## the checks that take minutes
 
 coverage: .venv/dev ## which lines the tests run, without the optional networks; fails below 95 % (15 minutes)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -q -m "not slow"
+	# on a disk that is full the measure itself cannot be written
+	$(BIN)/coverage run -m pytest -q -m "not slow" -k "not full_disk"
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report
 
