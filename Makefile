@@ -22,7 +22,7 @@ test-slow: .venv/dev ## the checks that take minutes
 coverage: .venv/dev ## which lines the tests run, without the optional networks; fails below 95 % (15 minutes)
 	$(BIN)/coverage erase
 	# on a disk that is full the measure itself cannot be written
-	$(BIN)/coverage run -m pytest -q -m "not slow" -k "not full_disk"
+	$(BIN)/coverage run -m pytest -q -n 2 --dist loadfile -m "not slow" -k "not full_disk"
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report
 
