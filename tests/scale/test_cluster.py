@@ -1,5 +1,7 @@
 """Workers of a cluster come to the same answers, within a budget for each."""
 
+from time import monotonic, sleep
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -7,6 +9,8 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.methods._execution import InMemory
 from gssl.methods._ogc_iteration import Iteration
+from gssl.operators import Filters, normalized_adjacency
+from gssl.scale import worker
 from gssl.scale.cluster import ClusterExecution
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
@@ -185,3 +189,30 @@ def test_a_closed_client_is_refused_but_a_model_outlives_its_cluster(blocks, dir
         ConnectionError, match=r"^the Dask client is closed: make a new one, and fit with that\.$"
     ):
         model.fit(X, y, adjacency=A, client=client)
+
+
+@pytest.mark.usefixtures("direct")
+def test_a_worker_that_has_lost_its_share_forgets_the_run_too(blocks, client):
+    X, _, A = blocks
+    nodes = np.arange(4)
+    filters = Filters(normalized_adjacency(A, X.dtype))
+    crew = ClusterExecution(client).guided(X, filters, 0.5, nodes, nodes)._crew
+    crew.start(np.zeros((24, 5), np.float32))
+    run = crew._run
+    assert list(client.run(_holds, run).values()) == [True, True]
+    first = crew._team.owners[0]
+    crew._team.owners[1] = first  # as if the other had been silent for a while
+    client.run(_receive, run, workers=[crew._team.workers()[1]])
+    del crew
+    deadline = monotonic() + 30
+    while any(client.run(_holds, run).values()):
+        assert monotonic() < deadline
+        sleep(0.05)
+
+
+def _receive(run):
+    worker.receive(run, 5, (2, 3), slice(0, 1), np.ones((2, 1)))
+
+
+def _holds(run):
+    return run in worker._runs or any(key[0] == run for key in worker._arrived)

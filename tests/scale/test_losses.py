@@ -3,7 +3,6 @@
 import os
 import signal
 from threading import Thread
-from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -170,31 +169,3 @@ def test_a_share_is_taken_over_while_another_is_in_a_step(blocks, monkeypatch):
             worker.gradient("taken over", 0, pull)
     finally:
         worker.end("taken over")
-
-
-@pytest.mark.usefixtures("direct")
-def test_a_worker_that_has_lost_its_share_forgets_the_run_too(blocks, client):
-    X, _, A = blocks
-    client.wait_for_workers(2, timeout=60)
-    nodes = np.arange(4)
-    filters = Filters(normalized_adjacency(A, X.dtype))
-    crew = ClusterExecution(client).guided(X, filters, 0.5, nodes, nodes)._crew
-    crew.start(np.zeros((24, 5), np.float32))
-    run = crew._run
-    assert list(client.run(_holds, run).values()) == [True, True]
-    first = crew._team.owners[0]
-    crew._team.owners[1] = first  # as if the other had been silent for a while
-    client.run(_receive, run, workers=[crew._team.workers()[1]])
-    del crew
-    deadline = monotonic() + 30
-    while any(client.run(_holds, run).values()):
-        assert monotonic() < deadline
-        sleep(0.05)
-
-
-def _receive(run):
-    worker.receive(run, 5, (2, 3), slice(0, 1), np.ones((2, 1)))
-
-
-def _holds(run):
-    return run in worker._runs or any(key[0] == run for key in worker._arrived)
