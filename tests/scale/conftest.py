@@ -8,8 +8,63 @@ from time import monotonic, sleep
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import gssl
+from gssl.cli.app import app
+from gssl.scale.files import RunFolder
+
+
+class _StoppedError(Exception):
+    pass
+
+
+@pytest.fixture
+def stopping(monkeypatch):
+    """Stop a fit, by ``stopping.error``, after so many files that it has written."""
+    write = RunFolder.write
+
+    def stop_after(count):
+        left = [count]
+
+        def write_until(self, *arguments):
+            left[0] -= 1
+            if left[0] < 0:
+                raise _StoppedError
+            return write(self, *arguments)
+
+        monkeypatch.setattr(RunFolder, "write", write_until)
+
+    stop_after.error = _StoppedError
+    return stop_after
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Write a graph, features and labels as files."""
+    folder = tmp_path_factory.mktemp("tables")
+    data = gssl.datasets.make_block_graph(120, 500, 24, 3, features="dense", random_state=1)
+    y = data.mask_labels("default")
+    rows, columns = data.adjacency.nonzero()
+    edges = "".join(f"{u},{v}\n" for u, v in zip(rows, columns, strict=True) if u < v)
+    (folder / "edges.csv").write_text("a,b\n" + edges)
+    labels = "".join(f"{node},c{label}\n" for node, label in enumerate(y) if label != -1)
+    (folder / "labels.csv").write_text("id,label\n" + labels)
+    np.save(folder / "x.npy", np.array(data.features, dtype=np.float32))
+    np.save(folder / "x.ids.npy", np.arange(120))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def classify():
+    """Run ``gssl classify`` on the tables of a folder."""
+
+    def run(folder, out, *options):
+        named = {"--edges": "edges.csv", "--labels": "labels.csv", "--features": "x.npy"}
+        sources = [part for option, file in named.items() for part in (option, str(folder / file))]
+        return CliRunner().invoke(app, ["classify", *sources, "--out", str(out), "-q", *options])
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -6,13 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.cli.app import app
 from gssl.graph import GraphWarning
-from gssl.scale import local
 from gssl.scale.local import LocalExecution
 from gssl.selection import fit_options, labelled_rows, rivals
 
@@ -189,35 +186,12 @@ def test_no_array_of_all_nodes_and_features_is_made(tmp_path, monkeypatch):
     assert peak < most
 
 
-class _StoppedError(Exception):
-    pass
-
-
-@pytest.fixture
-def stopping(monkeypatch):
-    """Stop a fit after so many files that it has written."""
-    write = local.RunFolder.write
-
-    def stop_after(count):
-        left = [count]
-
-        def write_until(self, *arguments):
-            left[0] -= 1
-            if left[0] < 0:
-                raise _StoppedError
-            return write(self, *arguments)
-
-        monkeypatch.setattr(local.RunFolder, "write", write_until)
-
-    return stop_after
-
-
 @pytest.mark.parametrize("stop", [0, 3, 21])
 def test_it_goes_on_after_any_file(blocks, tmp_path, stopping, stop):
     X, y, A = blocks
     expected = fit(X, y, A, memory_budget="60kB")
     stopping(stop)
-    with pytest.raises(_StoppedError):
+    with pytest.raises(stopping.error):
         fit(X, y, A, memory_budget="60kB", resume=tmp_path)
     stopping(10**9)
     again = fit(X, y, A, memory_budget="60kB", resume=tmp_path)
@@ -232,7 +206,7 @@ def test_it_goes_on_with_another_budget(blocks, tmp_path, stopping, kind, before
     X = csr_array(X) if kind == "sparse" else X
     expected = fit(X, y, A, memory_budget=before)
     stopping(7)
-    with pytest.raises(_StoppedError):
+    with pytest.raises(stopping.error):
         fit(X, y, A, memory_budget=before, resume=tmp_path)
     stopping(10**9)
     again = fit(X, y, A, memory_budget=after, resume=tmp_path)
@@ -274,7 +248,7 @@ def test_spreading_labels_goes_on_after_any_file(blocks, tmp_path, stopping, mon
     distributions, n_iter = plain.label_distributions_, plain.n_iter_
     assert n_iter > 15
     stopping(6)
-    with pytest.raises(_StoppedError):
+    with pytest.raises(stopping.error):
         method.fit(None, y, adjacency=A, memory_budget=budget, resume=tmp_path)
     stopping(10**9)
     again = method.fit(None, y, adjacency=A, memory_budget=budget, resume=tmp_path)
@@ -360,43 +334,21 @@ def test_graphs_that_people_know(client, name, split, parts):
         assert_same(fit(data.features, y, data.adjacency, depth=16, **settings), plain)
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory):
-    """Write a graph, features and labels as files."""
-    folder = tmp_path_factory.mktemp("tables")
-    data = gssl.datasets.make_block_graph(120, 500, 24, 3, features="dense", random_state=1)
-    y = data.mask_labels("default")
-    rows, columns = data.adjacency.nonzero()
-    edges = "".join(f"{u},{v}\n" for u, v in zip(rows, columns, strict=True) if u < v)
-    (folder / "edges.csv").write_text("a,b\n" + edges)
-    labels = "".join(f"{node},c{label}\n" for node, label in enumerate(y) if label != -1)
-    (folder / "labels.csv").write_text("id,label\n" + labels)
-    np.save(folder / "x.npy", np.array(data.features, dtype=np.float32))
-    np.save(folder / "x.ids.npy", np.arange(120))
-    return folder
-
-
-def _classify(folder, out, *options):
-    named = {"--edges": "edges.csv", "--labels": "labels.csv", "--features": "x.npy"}
-    sources = [part for option, file in named.items() for part in (option, str(folder / file))]
-    return CliRunner().invoke(app, ["classify", *sources, "--out", str(out), "-q", *options])
-
-
 @pytest.mark.parametrize("how", ["memory", "workers", "resume"])
-def test_the_command_takes_its_options_without_a_method(tables, tmp_path, how):
+def test_the_command_takes_its_options_without_a_method(classify, tables, tmp_path, how):
     if how == "workers":
         pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
     options = {"memory": ["--memory", "1MB"], "workers": ["--workers", "2"]}
     options["resume"] = [*options["memory"], "--resume", str(tmp_path / "run")]
     plain, found, again = (tmp_path / f"{name}.csv" for name in ("plain", "found", "again"))
-    assert _classify(tables, plain).exit_code == 0
-    done = _classify(tables, found, *options[how])
+    assert classify(tables, plain).exit_code == 0
+    done = classify(tables, found, *options[how])
     assert done.exit_code == 0, done.output
     columns = [[line.split(",")[:2] for line in out.read_text().splitlines()] for out in (plain, found)]
     assert columns[0] == columns[1]
     if how == "resume":
         assert (tmp_path / "run" / "run.json").exists()
-        assert _classify(tables, again, *options[how]).exit_code == 0
+        assert classify(tables, again, *options[how]).exit_code == 0
         assert again.read_bytes() == found.read_bytes()
 
 
@@ -410,9 +362,9 @@ def test_the_command_takes_its_options_without_a_method(tables, tmp_path, how):
         ("deepwalk", ["--dask", "tcp://127.0.0.1:1"], "--dask"),
     ],
 )
-def test_options_are_refused_before_anything_is_read(tmp_path, method, options, flag):
+def test_options_are_refused_before_anything_is_read(classify, tmp_path, method, options, flag):
     # none of the files is there
-    done = _classify(tmp_path, tmp_path / "p.csv", "--method", method, *options)
+    done = classify(tmp_path, tmp_path / "p.csv", "--method", method, *options)
     assert done.exit_code == 2
     told = done.output.strip()
     assert told == f"gssl: {flag} is not for --method {method}: choose another method, such as ogc or ggcm."

@@ -78,29 +78,6 @@ def _stamp(folder):
     return sorted((path.name, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file())
 
 
-class _StoppedError(Exception):
-    pass
-
-
-@pytest.fixture
-def stopping(monkeypatch):
-    """Stop a fit after so many files that it has written."""
-    write = local.RunFolder.write
-
-    def stop_after(count):
-        left = [count]
-
-        def write_until(self, *arguments):
-            left[0] -= 1
-            if left[0] < 0:
-                raise _StoppedError
-            return write(self, *arguments)
-
-        monkeypatch.setattr(local.RunFolder, "write", write_until)
-
-    return stop_after
-
-
 @pytest.mark.parametrize("stop", range(0, 26, 2))
 def test_ogc_goes_on_after_any_file(blocks, tmp_path, stopping, monkeypatch, stop):
     monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
@@ -109,7 +86,7 @@ def test_ogc_goes_on_after_any_file(blocks, tmp_path, stopping, monkeypatch, sto
     model = gssl.OGC(random_state=0, max_iter=6)
     expected = model.fit(X, y, **settings).label_distributions_
     stopping(stop)
-    with pytest.raises(_StoppedError):
+    with pytest.raises(stopping.error):
         model.fit(X, y, resume=tmp_path, **settings)
     stopping(10**9)
     again = model.fit(X, y, resume=tmp_path, **settings)
@@ -127,7 +104,7 @@ def test_ogc_keeps_to_the_budget_it_is_resumed_with(
     model = gssl.OGC(random_state=0, max_iter=6)
     expected = model.fit(X, y, adjacency=A, memory_budget=before).label_distributions_
     stopping(stop)
-    with pytest.raises(_StoppedError):
+    with pytest.raises(stopping.error):
         model.fit(X, y, adjacency=A, memory_budget=before, resume=tmp_path)
     stopping(10**9)
     widths, keep = [], local.SlabsOnDisk.keep
@@ -152,7 +129,7 @@ def test_embeddings_keep_to_the_budget_they_are_resumed_with(
     X, _, A = blocks
     expected = np.array(method.fit(X, adjacency=A, memory_budget=before).embedding_)
     stopping(4)  # after the identities of fit and task, and two slabs
-    with pytest.raises(_StoppedError):
+    with pytest.raises(stopping.error):
         method.fit(X, adjacency=A, memory_budget=before, resume=tmp_path)
     stopping(10**9)
     widths, apply = [], type(method)._apply
@@ -174,7 +151,7 @@ def test_slabs_in_memory_are_saved_now_and_then(blocks, tmp_path, stopping, monk
     model = gssl.OGC(random_state=0, max_iter=6)
     expected = model.fit(X, y, adjacency=A, memory_budget="1GB").label_distributions_
     stopping(12)
-    with pytest.raises(_StoppedError):
+    with pytest.raises(stopping.error):
         model.fit(X, y, adjacency=A, memory_budget="1GB", resume=tmp_path)
     assert list((tmp_path / "slabs").glob("slab-*.npy"))
     stopping(10**9)
@@ -314,6 +291,10 @@ def test_another_version_does_not_take_up_what_was_done(blocks, tmp_path, monkey
     monkeypatch.setattr(gssl, "__version__", "999.0")
     with pytest.raises(ValueError, match="or of another version of gssl: give those again"):
         gssl.SGC().fit(X, **settings)
+
+
+class _StoppedError(Exception):
+    pass
 
 
 def _stop_at_step(monkeypatch, k):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gssl.scale.machines import cluster_client
+from gssl.scale.machines import check_dask, cluster_client
 from gssl.scale.plan import read_size
 
 
@@ -33,6 +33,8 @@ class Machines:
             read_size(self.memory)
         if self.dask is not None and self.workers is not None:
             raise ValueError("--dask names a cluster and --workers starts one: give either.")
+        if self.dask is not None or self.workers is not None:
+            check_dask()
         plain = getattr(model, "classifier", model)
         taken = inspect.signature(plain.fit).parameters
         apart = getattr(getattr(plain, "embedder", plain), "_columns_apart", True)

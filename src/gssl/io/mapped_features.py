@@ -64,7 +64,8 @@ def map_features(
     folder = RunFolder()
     path = folder.path / "features.npy"
     with folder.explained(path):
-        write_columns(given, path, budget // 2)
+        # a column at a time if need be: it is for the fit to say what is too little
+        write_columns(given, path, max(budget // 2, 64 * order.n_nodes))
         matrix = open_feature_slabs(path).matrix
         if normalize == "l1" or (normalize == "auto" and not any_negative(matrix)):
             _scale_rows(path, matrix)

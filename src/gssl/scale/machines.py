@@ -3,7 +3,19 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
+
+
+def check_dask() -> None:
+    """Refuse to go on where Dask is not installed, without loading it.
+
+    Examples
+    --------
+    >>> check_dask()
+    """
+    if find_spec("distributed") is None:
+        raise ImportError("Dask is missing: pip install 'gssl[distributed]'.")
 
 
 @contextmanager
@@ -34,10 +46,9 @@ def cluster_client(address: str | None = None, n_workers: int | None = None) -> 
     if address is None and n_workers is None:
         yield None
         return
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError as missing:
-        raise ImportError("Dask is missing: pip install 'gssl[distributed]'.") from missing
+    check_dask()
+    from distributed import Client, LocalCluster
+
     if address is not None:
         try:
             client = Client(address, timeout=10)
