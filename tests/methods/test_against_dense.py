@@ -8,7 +8,7 @@ from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 import gssl
 from gssl.methods import _local_depths
-from gssl.methods._local_depths import local_depths
+from gssl.methods.ndls import local_depths
 from gssl.operators import normalized_adjacency
 
 EMBEDDERS = (gssl.SGC, gssl.SSGC, gssl.PPR, gssl.G2CN, gssl.NDLS, gssl.GGC, gssl.GGCM)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.methods._selection import choose_anchors
+from gssl.methods.inputs import choose_anchors
 
 CODES = np.array([0] * 10 + [1] * 4 + [2] + [-1] * 5)
 

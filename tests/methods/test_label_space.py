@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.datasets import draw_split, make_block_graph
 from gssl.methods import _guided, embedding_classifier, ogc
-from gssl.methods._inputs import check_features
-from gssl.methods._stepwise import StepwiseEmbedder
+from gssl.methods.inputs import check_features
+from gssl.methods.linear_filters import StepwiseEmbedder
 from gssl.operators import Filters, Mixture, complement_negatives, normalized_adjacency
 
 EMBEDDERS = [

@@ -5,7 +5,7 @@ import pytest
 
 import gssl
 from gssl.graph import blocks
-from gssl.methods._feature_scale import feature_scale
+from gssl.methods.inputs import feature_scale
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

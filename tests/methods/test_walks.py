@@ -194,7 +194,7 @@ def test_without_gensim_the_extra_is_named(problem, monkeypatch):
 
 
 def test_progress_is_told(problem):
-    from gssl.methods._base import watching
+    from gssl.methods.base import watching
 
     seen = []
     with watching(lambda done, total: seen.append((done, total))):

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.methods._execution import InMemory
-from gssl.methods._ogc_iteration import Iteration
+from gssl.methods.ogc import Iteration
 from gssl.operators import Filters, normalized_adjacency
 from gssl.scale import worker
 from gssl.scale.cluster import ClusterExecution

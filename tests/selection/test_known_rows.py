@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.methods._execution import InMemory
-from gssl.methods._inputs import FitInputs
+from gssl.methods.inputs import FitInputs
 from gssl.operators import complement_negatives
 from gssl.selection import averaged, scaling, search
 from gssl.selection.complement_rows import complement_rows

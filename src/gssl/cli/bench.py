@@ -10,7 +10,7 @@ from gssl.cli.console import Talk
 from gssl.cli.paper import failure_texts
 from gssl.datasets import Dataset
 from gssl.io import whole_file
-from gssl.methods._base import watching
+from gssl.methods.base import watching
 from gssl.paper import Job, Store, run
 from gssl.paper.sources import dataset_of
 from gssl.report import Grid

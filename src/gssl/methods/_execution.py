@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gssl.methods._guided import DirectEmbedding, GuidedEmbedding
+from gssl.methods.label_space import DirectEmbedding, GuidedEmbedding
 from gssl.operators import Filters
 
 FiltersOf = Callable[[int], Filters]

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.methods._inputs import check_number, generator
 from gssl.methods._skipgram import SkipGram
 from gssl.methods._transductive import TransductiveEmbedder
+from gssl.methods.inputs import check_number, generator
 from gssl.operators import random_walks, transitions
 
 

@@ -10,16 +10,14 @@ from sklearn.base import clone
 
 from gssl.graph import file_of
 from gssl.graph.pages import take_rows
-from gssl.methods._balance import class_places, class_weights
-from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
-from gssl.methods._embedder import Embedder, GraphEmbedder
 from gssl.methods._execution import Execution, FiltersOf, choose_execution
-from gssl.methods._inputs import FitInputs, check_graph, generator
-from gssl.methods._known_rows import KnownRows
-from gssl.methods._labels import UNLABELLED
-from gssl.methods._selection import select_labelled
-from gssl.methods.ggcm import GGCM
+from gssl.methods.base import GraphClassifier, featured_nodes, has_features
+from gssl.methods.embedder import Embedder, GraphEmbedder
+from gssl.methods.ggc import GGCM
 from gssl.methods.heads import AdamHead, LinearHead, LogisticHead, RidgeHead
+from gssl.methods.inputs import FitInputs, check_graph, generator, select_labelled
+from gssl.methods.label_space import KnownRows
+from gssl.methods.labels import UNLABELLED, class_places, class_weights
 from gssl.operators import Filters, NormalizedAdjacency, dense, multiply
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gssl.methods._base import iterate, last
-from gssl.methods._embedder import GraphEmbedder
 from gssl.methods._execution import FiltersOf
-from gssl.methods._inputs import check_number
+from gssl.methods.base import iterate, last
+from gssl.methods.embedder import GraphEmbedder
+from gssl.methods.inputs import check_number
 from gssl.operators import Mixture, add_scaled, dense, mix
 
 

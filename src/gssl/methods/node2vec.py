@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gssl.methods._inputs import check_number
 from gssl.methods.deepwalk import DeepWalk
+from gssl.methods.inputs import check_number
 
 
 class Node2Vec(DeepWalk):

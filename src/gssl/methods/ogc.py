@@ -1,6 +1,8 @@
-"""OGC: optimized graph convolution, guided by labels (Alg. 1)."""
+"""The iteration of OGC (Alg. 1), whatever its embeddings are kept in."""
 
+from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -9,30 +11,165 @@ from scipy.sparse import csr_array, issparse
 
 from gssl.graph import reached_nodes
 from gssl.graph.pages import take_rows
-from gssl.methods._base import iterate, last
-from gssl.methods._classifier import GraphClassifier, featured_nodes
-from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._execution import BUFFERS, check_backend, choose_execution, holding, open_journal
-from gssl.methods._feature_scale import feature_scale
-from gssl.methods._guided import GuidedEmbedding, LabelSpaceEmbedding, lazy_powers
-from gssl.methods._inputs import check_number, generator
-from gssl.methods._known_rows import KnownRows
-from gssl.methods._labels import UNLABELLED
-from gssl.methods._ogc_iteration import Iteration, Problem, State
-from gssl.methods._ogc_replay import Replay
-from gssl.methods._selection import choose_anchors
+from gssl.methods._execution import (
+    BUFFERS,
+    FiltersOf,
+    FinishedStep,
+    check_backend,
+    choose_execution,
+    holding,
+    open_journal,
+)
+from gssl.methods.base import GraphClassifier, featured_nodes, iterate, last
+from gssl.methods.inputs import check_number, choose_anchors, feature_scale, generator
+from gssl.methods.label_space import GuidedEmbedding, KnownRows, LabelSpaceEmbedding, lazy_powers
+from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
 from gssl.operators import (
     Filters,
     Loss,
     Mixture,
     NormalizedAdjacency,
+    alike,
+    classification_loss,
     mix,
     multiply,
     normalized_adjacency,
     residual,
     small_algebra,
     soft_labels,
+    zeros,
 )
+
+# a step this often halved is no step
+_HALVINGS = 60
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What stays the same over the iterations: the labels, and where they are."""
+
+    labelled: np.ndarray
+    Y: np.ndarray
+    anchors: np.ndarray
+    # positions of the anchors among the labelled nodes
+    anchored: np.ndarray
+    watched: np.ndarray
+    eta_sup: float
+
+
+@dataclass(frozen=True)
+class State:
+    """What changes: the predictor and its step, the scores, the pull on the anchors, and the stop rule."""
+
+    W: np.ndarray
+    eta_w: float
+    scores: np.ndarray
+    chosen: np.ndarray
+    pull: Any = None
+    agreement: float = 0.0
+    calm: int = 0
+    settled: bool = False
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """The rules of a step: which loss, how the pull decays, and when predictions count as settled."""
+
+    loss: Loss
+    decay: float
+    tol: float
+    patience: int
+
+    def first(self, problem: Problem, W: np.ndarray, eta_w: float, scores: np.ndarray, past: Any) -> State:
+        """Give the state to go on from: that of X, or the last of steps that an earlier run has taken."""
+        if past:
+            W, eta_w = past[-1].W, past[-1].facts["eta_w"]
+        calm = sum(step.facts["agreement"] > self.tol for step in past)
+        chosen = scores.argmax(axis=1)[problem.watched]
+        return State(W, eta_w, scores, chosen, calm=calm, settled=calm > self.patience)
+
+    def step(self, problem: Problem, embedding: GuidedEmbedding, state: State, k: int) -> State:
+        """Do one W step, then move U by its old value and the new W (the order of the authors' scripts)."""
+        scores = state.scores[problem.labelled]
+        G = embedding.pull_back(residual(scores, problem.Y, self.loss))
+        eta_w, scores = self.downhill(scores, embedding.push(G), problem.Y, state.eta_w)
+        W = state.W - eta_w * G
+        eta_sup = problem.eta_sup * self.decay ** (k - 1)
+        anchored = problem.anchored
+        pull = eta_sup * residual(scores[anchored], problem.Y[anchored], self.loss)
+        scores = embedding.advance(W, eta_w, pull)
+
+        chosen = scores.argmax(axis=1)[problem.watched]
+        agreement = float((chosen == state.chosen).mean())
+        calm = state.calm + (agreement > self.tol)
+        return State(W, eta_w, scores, chosen, pull, agreement, calm, settled=calm > self.patience)
+
+    def finished(self, problem: Problem, state: State) -> FinishedStep:
+        """Give what is written down of a step."""
+        loss = classification_loss(state.scores[problem.labelled], problem.Y, self.loss)
+        facts = {"eta_w": state.eta_w, "agreement": state.agreement, "loss": loss}
+        return FinishedStep(state.pull, state.W, facts)
+
+    def downhill(
+        self, scores: np.ndarray, change: np.ndarray, Y: np.ndarray, eta_w: float
+    ) -> tuple[float, np.ndarray]:
+        """Give a step length that does not overshoot, and the labelled scores after it."""
+        # rounding at the optimum is no overshoot
+        limit = classification_loss(scores, Y, self.loss) * (1.0 + 1e-6)
+        for _ in range(_HALVINGS):
+            after = scores - eta_w * change
+            if classification_loss(after, Y, self.loss) <= limit:
+                return eta_w, after
+            eta_w /= 2.0
+        return 0.0, scores
+
+    @property
+    def gain(self) -> float:
+        """Give the factor of the published squared loss, a sum without the appendix's ½."""
+        return 2.0 if self.loss == "squared" else 1.0
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The pull and the predictor of every step: embeddings are computed when somebody asks for them."""
+
+    A_hat: NormalizedAdjacency
+    lazy: Mixture
+    anchors: np.ndarray
+    known: KnownRows
+    pulls: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    loss: list[float] = field(default_factory=list)
+    agreement: list[float] = field(default_factory=list)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells these embeddings from others of the same features and graph."""
+        return self.lazy, self.anchors, self.pulls
+
+    def note(self, step: FinishedStep) -> None:
+        """Remember what a step moves the embeddings by, and the history."""
+        self.pulls.append((step.pull, step.W))
+        self.loss.append(step.facts["loss"])
+        self.agreement.append(step.facts["agreement"])
+
+    def replay(self, X: Any, filters: FiltersOf, columns: slice) -> Iterator[Any]:
+        """Yield some columns of the embeddings after each iteration."""
+
+        def step(U: Any, k: int) -> Any:
+            pull, W = self.pulls[k]
+            U = mix(filters(k), U, self.lazy)
+            U[self.anchors] -= alike(pull @ W[columns].T, U)
+            return U
+
+        return iterate(step, X, range(len(self.pulls)))
+
+    def smoothing_losses(self, X: Any, filters: FiltersOf, columns: slice) -> Any:
+        """Give tr(Uᵀ(I − Â)U) after each iteration, as one row, column by column."""
+        losses = zeros(X, n_rows=len(self.pulls))
+        for k, U in enumerate(self.replay(X, filters, columns)):
+            losses[k] = (U * mix(filters(k), U, Mixture(smooth=-1.0, keep=1.0))).sum(0)
+        return losses
+
 
 # an iteration that has not stopped by then is beyond what label space is good for
 _LONG = 64

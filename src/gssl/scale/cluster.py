@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gssl.methods._base import iterate
 from gssl.methods._execution import buffers_of
+from gssl.methods.base import iterate
 from gssl.operators import Filters
 from gssl.scale import worker
 from gssl.scale.cluster_crew import ClusterCrew

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gssl.methods._base import iterate
 from gssl.methods._execution import buffers_of
-from gssl.methods._guided import Pulls
+from gssl.methods.base import iterate
+from gssl.methods.label_space import Pulls
 from gssl.operators import Filters
 from gssl.scale.execution import SlabExecution
 from gssl.scale.files import RunFolder

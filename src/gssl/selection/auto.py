@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 from gssl.evaluation.held_out import label_folds
 from gssl.methods import OGC, LabelPropagation, LabelSpreading
 from gssl.methods._execution import open_journal
-from gssl.methods._inputs import check_number
-from gssl.methods._labels import UNLABELLED
+from gssl.methods.inputs import check_number
+from gssl.methods.labels import UNLABELLED
 from gssl.selection.averaged import AveragedClassifier, SelectionInputs
 from gssl.selection.explanation import explain, tabulate_trials
 from gssl.selection.filters import candidate_filters

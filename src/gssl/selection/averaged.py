@@ -9,12 +9,10 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from gssl.graph import GraphWarning
-from gssl.methods._balance import class_weights
-from gssl.methods._classifier import GraphClassifier, featured_nodes
-from gssl.methods._distributions import nearest_distribution, one_hot
 from gssl.methods._execution import IN_MEMORY
-from gssl.methods._inputs import FitInputs
-from gssl.methods._labels import UNLABELLED
+from gssl.methods.base import GraphClassifier, featured_nodes
+from gssl.methods.inputs import FitInputs
+from gssl.methods.labels import UNLABELLED, class_weights, nearest_distribution, one_hot
 from gssl.selection.features import Features
 from gssl.selection.filters import candidate_filters
 from gssl.selection.finalists import FILTERS

@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from gssl.graph import GraphWarning, warn_user
 from gssl.methods import EmbeddingClassifier
-from gssl.methods._classifier import GraphClassifier
-from gssl.methods._inputs import check_number
-from gssl.methods._labels import UNLABELLED, decode_labels
+from gssl.methods.base import GraphClassifier
+from gssl.methods.inputs import check_number
+from gssl.methods.labels import UNLABELLED, decode_labels
 from gssl.operators import NormalizedAdjacency
 from gssl.selection.calibration import FITS, Calibration
 from gssl.selection.calibration_choice import CHOICES, calibrate

@@ -13,9 +13,9 @@ from gssl.evaluation.graph_gain import GraphGain, compare_hits
 from gssl.evaluation.held_out import label_folds
 from gssl.graph import GraphWarning
 from gssl.methods import OGC, LabelSpreading
-from gssl.methods._classifier import GraphClassifier
-from gssl.methods._feature_scale import FeatureSizeError
-from gssl.methods._labels import UNLABELLED
+from gssl.methods.base import GraphClassifier
+from gssl.methods.inputs import FeatureSizeError
+from gssl.methods.labels import UNLABELLED
 from gssl.selection.fit_options import PLAIN, FitOptions
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leaderboard import Entry

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from gssl.methods._inputs import FitInputs
+from gssl.methods.inputs import FitInputs
 from gssl.operators import small_algebra
 from gssl.selection.features import Features
 from gssl.selection.filters import candidate_filters

@@ -9,10 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.evaluation.held_out import label_folds
-from gssl.methods._base import iterate, last
-from gssl.methods._distributions import rows_to_distributions
 from gssl.methods._execution import IN_MEMORY, Execution
-from gssl.methods._labels import UNLABELLED
+from gssl.methods.base import iterate, last
+from gssl.methods.labels import UNLABELLED, rows_to_distributions
 from gssl.operators import dense
 from gssl.selection.graph_operators import GraphOperator
 from gssl.selection.leaderboard import Entry

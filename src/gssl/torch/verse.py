@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from gssl.methods._inputs import check_number
 from gssl.methods._transductive import TransductiveEmbedder
+from gssl.methods.inputs import check_number
 from gssl.operators import Transitions, random_walks, transitions
 from gssl.torch._device import seeded
 from gssl.torch._unsupervised import descend

@@ -17,7 +17,7 @@ from gssl.methods._execution import (
     choose_execution,
     holding,
 )
-from gssl.methods._inputs import check_features, check_graph, check_number, check_optional_features
+from gssl.methods.inputs import check_features, check_graph, check_number, check_optional_features
 from gssl.operators import Filters, dense, normalized_adjacency
 
 
@@ -137,7 +137,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     """Features and a graph in, smoothed features out.
 
     A subclass says how its filter is applied, transposed, and followed from one depth to the next; most are
-    a :class:`gssl.methods._stepwise.StepwiseEmbedder`. Every filter is linear in X and treats columns alike,
+    a :class:`gssl.methods.linear_filters.StepwiseEmbedder`. Every filter is linear in X and treats columns alike,
     so it serves features and scores of classes. What it computes on are arrays of any kind (see
     :mod:`gssl.operators.arrays`), so that an execution may run it elsewhere and some columns at a time.
     """

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from gssl.methods._base import iterate, last
-from gssl.methods._embedder import GraphEmbedder
+from scipy.sparse import csr_array
+
 from gssl.methods._execution import FiltersOf
-from gssl.methods._inputs import check_number
+from gssl.methods.base import iterate, last
+from gssl.methods.embedder import GraphEmbedder
+from gssl.methods.inputs import check_graph, check_number
 from gssl.operators import Filters, Mixture, add_scaled, dense, mix, zeros
 
 
@@ -139,3 +141,167 @@ class _Products:
         for name, product in self._parts:
             add_scaled(V, getattr(mixture, name), product)
         add_scaled(V, mixture.keep, self._E)
+
+
+class SGC(StepwiseEmbedder):
+    r"""Smooth features over the graph a fixed number of times (Sect. 2.2).
+
+    .. math:: U = \hat A^K X
+
+    Parameters
+    ----------
+    depth : int, default=2
+        K, the number of convolutions.
+    backend : {"numba", "torch"}, default="numba"
+    device : str or torch.device, optional
+        See :class:`gssl.OGC`.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, d)
+    n_iter_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> gssl.SGC(depth=2).fit_transform(data.features, adjacency=data.adjacency).shape
+    (34, 34)
+    """
+
+    def __init__(self, depth: int = 2, backend: str = "numba", device: Any = None) -> None:
+        self.depth = depth
+        self.backend = backend
+        self.device = device
+
+    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
+        smooth = Mixture.lazy(1.0)
+        return smooth, smooth
+
+
+class SSGC(SGC):
+    r"""Average the features smoothed 1, 2, … K times, and keep a part of the raw ones.
+
+    .. math:: U = \alpha X + (1 - \alpha) \frac1K \sum_{k=1}^{K} \hat A^k X
+
+    Parameters
+    ----------
+    depth : int, default=16
+        K, the number of convolutions.
+    alpha : float, default=0.05
+        The part of the raw features.
+    backend : {"numba", "torch"}, default="numba"
+    device : str or torch.device, optional
+        See :class:`gssl.OGC`.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, d)
+    n_iter_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> gssl.SSGC().fit_transform(data.features, adjacency=data.adjacency).shape
+    (34, 34)
+    """
+
+    _multiscale = True
+
+    def __init__(
+        self, depth: int = 16, alpha: float = 0.05, backend: str = "numba", device: Any = None
+    ) -> None:
+        super().__init__(depth, backend, device)
+        self.alpha = alpha
+
+
+class PPR(StepwiseEmbedder):
+    r"""Smooth features over the graph, and come back to the raw ones in every step.
+
+    .. math:: U^{(0)} = X, \qquad U^{(k)} = (1 - \alpha) \hat A U^{(k-1)} + \alpha X
+
+    It tends to :math:`\alpha (I - (1 - \alpha) \hat A)^{-1} X`, so it may go on for ever without smoothing
+    everything away. APPNP puts the same steps behind a neural network that it trains through them; here they
+    stand alone, as a linear filter.
+
+    Parameters
+    ----------
+    depth : int, default=10
+        K, the number of steps.
+    alpha : float, default=0.1
+        The probability of coming back; 0 is plain convolution, :class:`gssl.SGC`.
+    backend : {"numba", "torch"}, default="numba"
+    device : str or torch.device, optional
+        See :class:`gssl.OGC`.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, d)
+    n_iter_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> gssl.PPR().fit_transform(data.features, adjacency=data.adjacency).shape
+    (34, 34)
+    """
+
+    def __init__(
+        self, depth: int = 10, alpha: float = 0.1, backend: str = "numba", device: Any = None
+    ) -> None:
+        self.depth = depth
+        self.alpha = alpha
+        self.backend = backend
+        self.device = device
+
+    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
+        step = Mixture.page_rank(self.alpha)
+        return step, step
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number(self, "alpha", low=0.0, high=1.0)
+
+
+class NoGraph(StepwiseEmbedder):
+    r"""Leave features as they are, so that a head on them is a baseline without any graph.
+
+    .. math:: U = X
+
+    ``EmbeddingClassifier(NoGraph(), head="ridge")`` is plain ridge regression and ``head="logistic"`` plain
+    softmax regression on the labelled rows. A graph may be given and is not looked at beyond its size and
+    its sanity; where there is none, none is built, and prediction needs none either.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, d)
+        A dense copy of X.
+    n_iter_ : int
+        0.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import gssl
+    >>> model = gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge")
+    >>> model.fit([[1.0, 0.0], [0.0, 1.0], [0.9, 0.2]], ["spy", "cook", None]).transduction_.tolist()
+    ['spy', 'cook', 'spy']
+    >>> model.predict([[0.1, 0.8]]).tolist()
+    ['cook']
+    """
+
+    depth: int = 0  # not a parameter: there is nothing to repeat
+    _uses_graph: ClassVar[bool] = False
+
+    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
+        return Mixture(keep=1.0), Mixture(keep=1.0)
+
+    def _graph(self, adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
+        if adjacency is None:
+            return csr_array((X.shape[0], X.shape[0]), dtype=X.dtype)
+        return check_graph(adjacency, X, allow_empty=allow_empty)
