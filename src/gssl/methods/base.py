@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gssl.graph import has_any, nearest_rows, reached_nodes, surroundings
-from gssl.methods._execution import Execution, InMemory
 from gssl.methods.inputs import N_NEIGHBORS, FitInputs, check_graph, check_optional_features, select_nodes
 from gssl.methods.labels import (
     UNLABELLED,
@@ -53,14 +52,19 @@ def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]
     [1, 3, 6, 10]
     """
     total = len(ks) if isinstance(ks, Sized) else None
-    watcher = _watcher.get()
     for done, k in enumerate(ks, start=1):
         state = step(state, k)
-        if watcher is not None:
-            watcher(done, total)
+        report_progress(done, total)
         yield state
         if getattr(state, "settled", False):
             return
+
+
+def report_progress(done: int, total: int | None) -> None:
+    """Tell whoever watches that an iteration has done so many steps, and how many it may do at most."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(done, total)
 
 
 @contextmanager
@@ -124,6 +128,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return not self._uses_features
 
     _fit_inputs: FitInputs
+    # whether a fit may take some columns at a time, within a memory budget or on a cluster
+    runs_by_columns: ClassVar[bool] = False
+    # whether torch can run its passes
+    runs_on_torch: ClassVar[bool] = False
     # the shares of the classes among the nodes that are predicted; a parameter of the methods whose
     # distributions are those of their labels
     priors: Any = None
@@ -144,16 +152,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         """Count the numbers per node that a fit would carry over the graph, for an estimate of its memory."""
 
-    def _start(
-        self, X: Any, y: Any, adjacency: Any, execution: Execution | None = None
-    ) -> tuple[Any, csr_array, np.ndarray]:
+    def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
         """Check the inputs of fit; give features, graph and class codes."""
         X = check_optional_features(self, X, adjacency, reset=True)
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
         self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
         A = self._graph(adjacency, X)
-        self._fit_inputs = FitInputs(X, A, execution or InMemory())
+        self._fit_inputs = FitInputs(X, A)
         # before embeddings take their memory: finding components takes some, too
         self.reached_ = _reached(A, codes)
         return X, A, codes
@@ -170,7 +176,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return codes
 
     @contextmanager
-    def _unless_refused(self) -> Iterator[None]:
+    def _rollback_on_error(self) -> Iterator[None]:
         """Leave the model as it was where other inputs or labels are refused halfway."""
         before = dict(self.__dict__)
         try:
@@ -214,7 +220,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.informed_ = informed
         self._priors = self._read_priors(class_weight)
         self._unweighed = None if self._priors is None else P
-        P = _honest(self._with_priors(P), informed)
+        P = _uniform_where_unknown(self._with_priors(P), informed)
         self.label_distributions_ = P
         self.transduction_ = self.classes_[decide(P, informed, self._fit_codes)]
         return self
@@ -333,7 +339,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             # no links stand for a graph that nothing will look at
             A = csr_array((n, n)) if adjacency is None else check_graph(adjacency, X, allow_empty=True)
             P, informed = self._score_graph(X, A) if chosen is None else self._score_nodes(X, A, chosen)
-            return _honest(self._with_priors(P), informed), informed
+            return _uniform_where_unknown(self._with_priors(P), informed), informed
         if self._fit_features is None:
             raise ValueError(
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
@@ -373,7 +379,7 @@ def _reached(A: csr_array, codes: np.ndarray) -> np.ndarray:
     return reached_nodes(A, codes != UNLABELLED, checked=True) if A.nnz else np.ones(len(codes), dtype=bool)
 
 
-def _honest(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
+def _uniform_where_unknown(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
     """Make distributions uniform where nothing is known, and refuse those that are none."""
     P[~informed] = 1.0 / P.shape[1]
     if not np.isfinite(P).all():

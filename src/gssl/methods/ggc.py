@@ -1,4 +1,4 @@
-"""GGC: graph structure preserving graph convolution (Alg. 2)."""
+"""GGC and GGCM: graph structure preserving graph convolution (Alg. 2), over many scales (Alg. 3)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,17 +8,18 @@ from scipy.sparse import csr_array
 
 from gssl.graph import sample_negatives
 from gssl.methods.inputs import check_number, generator
-from gssl.methods.linear_filters import StepwiseEmbedder
+from gssl.methods.linear_filters import LinearFilter
 from gssl.operators import (
     Filters,
-    Mixture,
     complement_negatives,
+    inverse_convolution,
+    lazy_convolution,
     normalized_adjacency,
     normalized_negatives,
 )
 
 
-class GGC(StepwiseEmbedder):
+class GGC(LinearFilter):
     r"""Draw linked nodes together and push unlinked ones apart, again and again (Sect. 4.2, Alg. 2).
 
     .. math:: U^{(k)} = \tfrac12 \left(\mathrm{smo}_k(U^{(k-1)}) + \mathrm{sharp}_k(U^{(k-1)})\right)
@@ -42,9 +43,6 @@ class GGC(StepwiseEmbedder):
         a sample never holds a real edge.
     random_state : int, Generator, RandomState or None, default=None
         Used only where negatives are sampled.
-    backend : {"numba", "torch"}, default="numba"
-    device : str or torch.device, optional
-        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -69,8 +67,6 @@ class GGC(StepwiseEmbedder):
         igc_decay: float = 0.5,
         negatives: Any = "complement",
         random_state: Any = None,
-        backend: str = "numba",
-        device: Any = None,
     ) -> None:
         self.depth = depth
         self.beta = beta
@@ -79,18 +75,20 @@ class GGC(StepwiseEmbedder):
         self.igc_decay = igc_decay
         self.negatives = negatives
         self.random_state = random_state
-        self.backend = backend
-        self.device = device
 
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        half = (self._smooth(k) + self._sharp(k)) / 2.0
-        return half, half
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Take iteration k of Algorithm 2."""
+        smo, sharp = self.smooth(k, U, graph), self.sharpen(k, U, graph)
+        U = (smo + sharp) / 2
+        return U, U
 
-    def _smooth(self, k: int) -> Mixture:
-        return Mixture.lazy(self.beta * self.decay ** (k - 1))
+    def smooth(self, k: int, U: Any, graph: Filters) -> Any:
+        """Draw linked nodes together, less in every iteration."""
+        return lazy_convolution(graph.A_hat, U, self.beta * self.decay ** (k - 1))
 
-    def _sharp(self, k: int) -> Mixture:
-        return Mixture.lazy_inverse(self.igc_beta * self.igc_decay ** (k - 1))
+    def sharpen(self, k: int, U: Any, graph: Filters) -> Any:
+        """Push unlinked nodes apart, less in every iteration."""
+        return inverse_convolution(graph.N_hat, U, self.igc_beta * self.igc_decay ** (k - 1))
 
     def _buffers(self) -> int:
         # sampled negatives have a pass of their own, whose product is added
@@ -148,9 +146,6 @@ class GGCM(GGC):
         The part of the raw features.
     random_state : int, Generator, RandomState or None, default=None
         Used only where negatives are sampled.
-    backend : {"numba", "torch"}, default="numba"
-    device : str or torch.device, optional
-        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -167,7 +162,7 @@ class GGCM(GGC):
     (34, 34)
     """
 
-    _multiscale = True
+    multiscale = True
 
     def __init__(
         self,
@@ -179,12 +174,11 @@ class GGCM(GGC):
         negatives: Any = "complement",
         alpha: float = 0.15,
         random_state: Any = None,
-        backend: str = "numba",
-        device: Any = None,
     ) -> None:
-        super().__init__(depth, beta, decay, igc_beta, igc_decay, negatives, random_state, backend, device)
+        super().__init__(depth, beta, decay, igc_beta, igc_decay, negatives, random_state)
         self.alpha = alpha
 
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        smooth = self._smooth(k)
-        return smooth, (smooth + self._sharp(k)) / 2.0
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Take iteration k of Algorithm 3: the smooth branch is carried on, the mean of both is gathered."""
+        smo, sharp = self.smooth(k, U, graph), self.sharpen(k, U, graph)
+        return smo, (smo + sharp) / 2

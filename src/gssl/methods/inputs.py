@@ -8,7 +8,6 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import validate_data
 
 from gssl.graph import blocks, check_adjacency, check_finite, file_of, knn_graph, refuse_mask
-from gssl.methods._execution import Execution
 from gssl.methods.labels import UNLABELLED
 
 N_NEIGHBORS = 10
@@ -16,14 +15,10 @@ N_NEIGHBORS = 10
 
 @dataclass(frozen=True)
 class FitInputs:
-    """What a fitted model keeps of what it was given, without copies; a saved model is without.
-
-    ``execution`` is how the fit ran, and how what is computed later for its nodes runs.
-    """
+    """What a fitted model keeps of what it was given, without copies; a saved model is without."""
 
     X: Any
     A: csr_array
-    execution: Execution
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:

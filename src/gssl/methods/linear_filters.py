@@ -1,4 +1,4 @@
-"""Filters that are one mixture after another: the same steps forward, and in reverse order transposed."""
+"""Filters whose iterations are one pass over the graph each, and the simplest of them."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -7,11 +7,21 @@ from typing import Any, ClassVar
 
 from scipy.sparse import csr_array
 
-from gssl.methods._execution import FiltersOf
 from gssl.methods.base import iterate, last
 from gssl.methods.embedder import GraphEmbedder
 from gssl.methods.inputs import check_graph, check_number
-from gssl.operators import Filters, Mixture, add_scaled, dense, mix, zeros
+from gssl.operators import (
+    EMBEDDING,
+    FEATURES,
+    Filters,
+    Mixture,
+    add_scaled,
+    dense,
+    lazy_convolution,
+    mix,
+    zeros,
+)
+from gssl.scale.execution import FiltersOf
 
 
 @dataclass(frozen=True)
@@ -23,48 +33,57 @@ class _Scales:
     total: Any
 
 
-class StepwiseEmbedder(GraphEmbedder):
-    """A subclass says which mixtures iteration k carries on and gathers, and whether scales are averaged."""
+class LinearFilter(GraphEmbedder):
+    """A filter of K iterations, of which a subclass writes down one: see :meth:`step`."""
 
     alpha: float
     # True: output αX + (1−α)·mean of what was gathered; False: output what was carried on
-    _multiscale: ClassVar[bool] = False
+    multiscale: ClassVar[bool] = False
 
     @abstractmethod
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        """Give what iteration k = 1, 2, … carries on, and what it gathers."""
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Return what iteration k = 1, 2, … carries on, and what it adds to the mean over scales.
+
+        It is written with the functions of :mod:`gssl.operators` and may be run on arrays. A fit runs it on
+        symbols for U and X instead, and then does what it says in one pass over the graph.
+        """
+
+    def mixtures(self, k: int) -> tuple[Mixture, Mixture]:
+        """Return iteration k as weights of ÂU, N̂U, U and X."""
+        carried, gathered = self.step(k, EMBEDDING, FEATURES, Filters(None))
+        return carried, gathered
 
     def _reach(self) -> int | None:
-        steps = [mixture for k in range(1, self.depth + 1) for mixture in self._mixtures(k)]
+        steps = [mixture for k in range(1, self.depth + 1) for mixture in self.mixtures(k)]
         # unlinked nodes are no number of hops apart
         return None if any(mixture.sharp for mixture in steps) else self.depth
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self._multiscale:
+        if self.multiscale:
             check_number(self, "alpha", low=0.0, high=1.0)
 
     def _buffers(self) -> int:
         # X, two that take turns, and the total over scales
-        return 4 if self._multiscale else 3
+        return 4 if self.multiscale else 3
 
-    def _scales(self, X: Any, filters: FiltersOf) -> Iterator[_Scales]:
+    def scales(self, X: Any, filters: FiltersOf) -> Iterator[_Scales]:
         """Run the iterations on the columns of X; two buffers take turns."""
-        total = zeros(X) if self._multiscale else None
+        total = zeros(X) if self.multiscale else None
 
         def step(state: _Scales, k: int) -> _Scales:
-            carried, gathered = self._mixtures(k)
-            added = gathered if self._multiscale else None
+            carried, gathered = self.mixtures(k)
+            added = gathered if self.multiscale else None
             U = mix(filters(k), state.U, carried, out=state.spare, gathered=added, total=total, X=X)
             return _Scales(U, None if state.U is X else state.U, total)
 
         yield from iterate(step, _Scales(X, None, total), range(1, self.depth + 1))
 
     def _apply(self, X: Any, filters: FiltersOf) -> Any:
-        """Give the output of the whole filter, in the buffers of its iterations."""
+        """Return the output of the whole filter, in the buffers of its iterations."""
         if not self.depth:
             return dense(X, copy=True)
-        end = last(self._scales(X, filters))
+        end = last(self.scales(X, filters))
         if end.total is None:
             return end.U
         total = end.total
@@ -80,18 +99,18 @@ class StepwiseEmbedder(GraphEmbedder):
         X with weight r has the transposed rest of the way, r times, in the output.
         """
         steps = range(self.depth, 0, -1)
-        restarts = any(mixture.restart for k in steps for mixture in self._mixtures(k))
+        restarts = any(mixture.restart for k in steps for mixture in self.mixtures(k))
         restarted = zeros(E) if restarts else None
 
         products = _Products(E)
 
         def step(V: Any, k: int) -> Any:
-            carried, gathered = self._mixtures(k)
+            carried, gathered = self.mixtures(k)
             if restarted is not None:
                 add_scaled(restarted, carried.restart, V)
             graph = filters(k)
             V = mix(graph, V, replace(carried, restart=0.0), out=products.free(V))
-            if self._multiscale:
+            if self.multiscale:
                 products.add(graph, gathered, V)
                 if restarted is not None:
                     add_scaled(restarted, gathered.restart, E)
@@ -99,17 +118,17 @@ class StepwiseEmbedder(GraphEmbedder):
 
         if not self.depth:
             return dense(E)
-        V = last(iterate(step, zeros(E) if self._multiscale else E, steps))
+        V = last(iterate(step, zeros(E) if self.multiscale else E, steps))
         if restarted is not None:
             V += restarted
-        if self._multiscale:
+        if self.multiscale:
             V *= (1.0 - self.alpha) / self.depth
             add_scaled(V, self.alpha, E)
         return V
 
     def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[Any]:
         """Yield what each depth would give."""
-        for k, state in enumerate(self._scales(X, filters), start=1):
+        for k, state in enumerate(self.scales(X, filters), start=1):
             if state.total is None:
                 yield dense(state.U, copy=True)
                 continue
@@ -128,7 +147,7 @@ class _Products:
         self._before: Any = None
 
     def free(self, V: Any) -> Any:
-        """Give the buffer that a step may write to: the V of the step before, which nobody reads again."""
+        """Return the buffer that a step may write to: the V of the step before, which nobody reads again."""
         free, self._before = self._before, None if V is self._E else V
         return free
 
@@ -143,7 +162,7 @@ class _Products:
         add_scaled(V, mixture.keep, self._E)
 
 
-class SGC(StepwiseEmbedder):
+class SGC(LinearFilter):
     r"""Smooth features over the graph a fixed number of times (Sect. 2.2).
 
     .. math:: U = \hat A^K X
@@ -152,9 +171,6 @@ class SGC(StepwiseEmbedder):
     ----------
     depth : int, default=2
         K, the number of convolutions.
-    backend : {"numba", "torch"}, default="numba"
-    device : str or torch.device, optional
-        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -170,14 +186,13 @@ class SGC(StepwiseEmbedder):
     (34, 34)
     """
 
-    def __init__(self, depth: int = 2, backend: str = "numba", device: Any = None) -> None:
+    def __init__(self, depth: int = 2) -> None:
         self.depth = depth
-        self.backend = backend
-        self.device = device
 
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        smooth = Mixture.lazy(1.0)
-        return smooth, smooth
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Smooth once."""
+        U = lazy_convolution(graph.A_hat, U)
+        return U, U
 
 
 class SSGC(SGC):
@@ -191,9 +206,6 @@ class SSGC(SGC):
         K, the number of convolutions.
     alpha : float, default=0.05
         The part of the raw features.
-    backend : {"numba", "torch"}, default="numba"
-    device : str or torch.device, optional
-        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -209,16 +221,14 @@ class SSGC(SGC):
     (34, 34)
     """
 
-    _multiscale = True
+    multiscale = True
 
-    def __init__(
-        self, depth: int = 16, alpha: float = 0.05, backend: str = "numba", device: Any = None
-    ) -> None:
-        super().__init__(depth, backend, device)
+    def __init__(self, depth: int = 16, alpha: float = 0.05) -> None:
+        super().__init__(depth)
         self.alpha = alpha
 
 
-class PPR(StepwiseEmbedder):
+class PPR(LinearFilter):
     r"""Smooth features over the graph, and come back to the raw ones in every step.
 
     .. math:: U^{(0)} = X, \qquad U^{(k)} = (1 - \alpha) \hat A U^{(k-1)} + \alpha X
@@ -233,9 +243,6 @@ class PPR(StepwiseEmbedder):
         K, the number of steps.
     alpha : float, default=0.1
         The probability of coming back; 0 is plain convolution, :class:`gssl.SGC`.
-    backend : {"numba", "torch"}, default="numba"
-    device : str or torch.device, optional
-        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -251,24 +258,21 @@ class PPR(StepwiseEmbedder):
     (34, 34)
     """
 
-    def __init__(
-        self, depth: int = 10, alpha: float = 0.1, backend: str = "numba", device: Any = None
-    ) -> None:
+    def __init__(self, depth: int = 10, alpha: float = 0.1) -> None:
         self.depth = depth
         self.alpha = alpha
-        self.backend = backend
-        self.device = device
 
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        step = Mixture.page_rank(self.alpha)
-        return step, step
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Smooth once, and come back to X."""
+        U = (1.0 - self.alpha) * lazy_convolution(graph.A_hat, U) + self.alpha * X
+        return U, U
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number(self, "alpha", low=0.0, high=1.0)
 
 
-class NoGraph(StepwiseEmbedder):
+class NoGraph(LinearFilter):
     r"""Leave features as they are, so that a head on them is a baseline without any graph.
 
     .. math:: U = X
@@ -298,8 +302,9 @@ class NoGraph(StepwiseEmbedder):
     depth: int = 0  # not a parameter: there is nothing to repeat
     _uses_graph: ClassVar[bool] = False
 
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        return Mixture(keep=1.0), Mixture(keep=1.0)
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Leave U as it is."""
+        return U, U
 
     def _graph(self, adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
         if adjacency is None:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csgraph, csr_array, diags_array
 
-from gssl.methods._execution import FiltersOf
 from gssl.methods.base import iterate, last
 from gssl.methods.embedder import GraphEmbedder
 from gssl.methods.inputs import check_number
 from gssl.operators import Filters, Mixture, NormalizedAdjacency, add_scaled, dense, mix, normalized_adjacency
+from gssl.scale.execution import FiltersOf
 
 # columns that are smoothed at a time: two buffers of 512 bytes per node
 _COLUMNS = 64
@@ -198,6 +198,8 @@ class NDLS(GraphEmbedder):
     >>> gssl.NDLS().fit_transform(data.features, adjacency=data.adjacency).shape
     (34, 34)
     """
+
+    runs_on_torch = False
 
     def __init__(self, depth: int = 32, epsilon: float = 0.03, alpha: float = 0.15) -> None:
         self.depth = depth

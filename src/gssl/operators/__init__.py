@@ -11,7 +11,16 @@ from gssl.operators.inverse import (
     normalized_negatives,
 )
 from gssl.operators.losses import classification_loss, sharpening_loss, smoothing_loss
-from gssl.operators.mixture import EMBEDDING, FEATURES, Filters, Mixture, add_scaled, column_sums, mix, multiply
+from gssl.operators.mixture import (
+    EMBEDDING,
+    FEATURES,
+    Filters,
+    Mixture,
+    add_scaled,
+    column_sums,
+    mix,
+    multiply,
+)
 from gssl.operators.products import multiply_transposed
 from gssl.operators.supervision import Loss, Pull, linear_step, residual, soft_labels, supervised_embedding
 from gssl.operators.walks import Transitions, random_walks, transitions

@@ -81,9 +81,9 @@ class DenseRows:
         self._U, self._nodes = U, nodes
 
     @property
-    def T(self) -> "_Transposed":
+    def T(self) -> "TransposedRows":
         """The transpose."""
-        return _Transposed(self)
+        return TransposedRows(self)
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Yield a few rows at a time."""
@@ -109,8 +109,8 @@ class DenseRows:
         return np.asarray(fetch(rows.toarray() if hasattr(rows, "toarray") else rows), dtype=dtype)
 
 
-class _Transposed:
-    """The transpose of some rows: all that it does is to be multiplied."""
+class TransposedRows:
+    """The transpose of some rows, which is only good for products: the rows have ``transposed_times``."""
 
     def __init__(self, rows: Any) -> None:
         self._rows = rows

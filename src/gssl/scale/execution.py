@@ -91,6 +91,8 @@ class Execution(Protocol):
 
     # bytes, where memory is limited
     budget: int | None
+    # the folder that finished work is kept in, if it is
+    resume: Path | None
 
     def place(self, filters: Filters) -> Filters:
         """Return the same matrices where this execution computes, for narrow arrays such as scores."""
@@ -112,6 +114,7 @@ class InMemory:
     """The default: all columns at once, in memory, on all threads."""
 
     budget: int | None = None
+    resume: Path | None = None
 
     def place(self, filters: Filters) -> Filters:
         """Return the matrices as they are."""
