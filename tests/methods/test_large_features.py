@@ -13,7 +13,7 @@ from gssl.methods.inputs import feature_scale
 @pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])
 def test_the_loss_stays_finite_and_does_not_rise(problem, scale, loss, dtype):
     X = (scale * problem.X).astype(dtype)
-    model = gssl.OGC(loss=loss, tol=1.0, random_state=0).fit(X, problem.y, adjacency=problem.A)
+    model = gssl.OGC(loss=loss, agreement=1.0, random_state=0).fit(X, problem.y, adjacency=problem.A)
     for name in ("embedding_", "coef_", "label_distributions_"):
         assert np.isfinite(getattr(model, name)).all()
     history = model.history_["classification_loss"]

@@ -51,7 +51,8 @@ def test_residual(U, W, Y, loss, close):
 
 def test_supervised_embedding(U, W, Y, S, loss, close):
     expected = -0.3 * S @ (dense_Z(U, W, loss) - Y) @ W.T.astype(np.float64)
-    close(supervised_embedding(residual(U[LABELLED] @ W, Y[LABELLED], loss), W, 0.3), expected[LABELLED])
+    pull = supervised_embedding(residual(U[LABELLED] @ W, Y[LABELLED], loss), W, 0.3)
+    close(np.asarray(pull), expected[LABELLED])
     assert not np.delete(expected, LABELLED, axis=0).any()
 
 

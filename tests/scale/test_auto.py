@@ -239,7 +239,7 @@ def test_what_cannot_be_is_one_sentence(blocks, tmp_path):
         fit(X, y, A, memory_budget="10kB")
 
 
-@pytest.mark.parametrize("method", [gssl.LabelPropagation(), gssl.LabelSpreading(alpha=0.99)])
+@pytest.mark.parametrize("method", [gssl.LabelPropagation(), gssl.LabelSpreading(spread=0.99)])
 @pytest.mark.parametrize("budget", [None, "300kB"])
 def test_spreading_labels_goes_on_after_any_file(blocks, tmp_path, stopping, monkeypatch, method, budget):
     monkeypatch.setattr("gssl.methods.propagation._CHECKPOINT", 5)

@@ -4,10 +4,10 @@ from time import monotonic, sleep
 
 import numpy as np
 import pytest
+from gssl.methods._execution import InMemory
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.methods._execution import InMemory
 from gssl.methods.ogc import Iteration
 from gssl.operators import Filters, normalized_adjacency
 from gssl.scale import worker

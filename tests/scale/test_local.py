@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+from gssl.methods._execution import InMemory
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.methods._execution import InMemory
 from gssl.scale import source
 from gssl.scale.local import LocalExecution
 

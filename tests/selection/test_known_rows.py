@@ -4,10 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
+from gssl.methods._execution import InMemory
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.methods._execution import InMemory
 from gssl.methods.inputs import FitInputs
 from gssl.operators import complement_negatives
 from gssl.selection import averaged, scaling, search

@@ -15,6 +15,7 @@ from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, decode_labels
 from gssl.operators import NormalizedAdjacency
+from gssl.scale.execution import without_resume
 from gssl.selection.calibration import FITS, Calibration
 from gssl.selection.calibration_choice import CHOICES, calibrate
 from gssl.selection.held_out import held_out_distributions, takes_other_labels
@@ -124,18 +125,16 @@ class CalibratedClassifier(SetPredictor):
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
         **options
-            What else the classifier's fit takes, such as ``memory_budget``.
+            What else the classifier's fit takes, such as the ``anchors`` of OGC.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        with self._unless_refused():
+        with self._rollback_on_error():
             self.__dict__.pop("classifier_", None)  # of an earlier fit
             self._start(X, y, adjacency)
-            # what other labels of the same nodes need again; a cluster may be gone by then
-            self._fit_budget = {name: options[name] for name in ("memory_budget",) if name in options}
             return self._learn(None, options)
 
     def update_labels(self, y: Any) -> Self:
@@ -167,10 +166,10 @@ class CalibratedClassifier(SetPredictor):
         20
         """
         self._check_parameters()
-        with self._unless_refused():
+        with self._rollback_on_error():
             self._restart(y)
             # a copy, so that the one that is there stays as it is if the labels are refused
-            return self._learn(copy(self.classifier_), self._fit_budget)
+            return self._learn(copy(self.classifier_), {})
 
     def _learn(self, earlier: Any, options: dict[str, Any]) -> Self:
         """Fit the classifier to the inputs and labels that are kept, from an earlier one where it can."""
@@ -188,8 +187,8 @@ class CalibratedClassifier(SetPredictor):
             else:
                 self.classifier_ = clone(self._unfitted()).fit(X, y, adjacency=A, **options)
         self.n_iter_ = self.classifier_.n_iter_
-        # a fit without some labels is another one than that to be resumed
-        self._hide_labels(X, A, {name: value for name, value in options.items() if name != "resume"})
+        with without_resume():  # a fit without some labels is another one than that to be resumed
+            self._hide_labels(X, A, options)
         return self._finish(self.calibration_(self.classifier_._before_priors()), self.classifier_.informed_)
 
     def _read_priors(self, class_weight: Any) -> np.ndarray | None:
