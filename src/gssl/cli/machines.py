@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gssl.scale.machines import check_dask, cluster_client
-from gssl.scale.plan import read_size
+from gssl.scale.cluster import check_dask, cluster_client
+from gssl.scale.memory import read_size
 
 
 @dataclass(frozen=True)
