@@ -1,0 +1,227 @@
+"""What the workers of a cluster run: pure functions, whose values Dask keeps and can make again."""
+
+import os
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from threadpoolctl import threadpool_limits
+
+from gssl.graph import FileArray, file_of
+from gssl.operators import Filters, set_threads
+from gssl.scale import columns as products
+from gssl.scale import slabs
+from gssl.scale.columns import read_columns
+from gssl.scale.execution import FiltersOf, Task
+from gssl.scale.memory import available_memory
+from gssl.scale.run_folder import write_all
+
+_ARRAYS = ("indptr", "indices", "weights", "scale")
+
+
+def alone(client_pid: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a function on one thread of kernels and BLAS: a worker runs as many as it has threads."""
+    if os.getpid() != client_pid:
+        _use_one_thread()
+    return function(*arguments)
+
+
+@cache
+def _use_one_thread() -> None:
+    """Set this process to one thread, for good: it is a worker's."""
+    set_threads(1)
+    threadpool_limits(1, user_api="blas")
+
+
+def hold(value: Any) -> Any:
+    """Return a value: as a task of its own it travels once, however many tasks need it."""
+    return value
+
+
+@dataclass(frozen=True)
+class PackedFilters:
+    """The matrices of one iteration, some of their arrays by the name of a file, which each process maps."""
+
+    A_hat: Any
+    N_hat: Any
+    files: dict[str, FileArray]
+
+    @classmethod
+    def of(cls, filters: Filters, visible: Callable[[FileArray], bool]) -> "PackedFilters":
+        """Take arrays out that lie in files which the workers see."""
+        files: dict[str, FileArray] = {}
+        parts = {}
+        for name in ("A_hat", "N_hat"):
+            matrix = getattr(filters, name)
+            for array in _ARRAYS if hasattr(matrix, "scale") else ():
+                file = file_of(getattr(matrix, array, None))
+                if file is not None and visible(file):
+                    files[f"{name}.{array}"] = file
+                    matrix = replace(matrix, **{array: np.empty(0, file.dtype)})
+            parts[name] = matrix
+        return cls(parts["A_hat"], parts["N_hat"], files)
+
+    def __reduce__(self) -> Any:
+        # without what is opened: files are mapped by whoever has them
+        return PackedFilters, (self.A_hat, self.N_hat, self.files)
+
+    @cached_property
+    def opened(self) -> Filters:
+        """The matrices, with their files mapped."""
+        matrices = {"A_hat": self.A_hat, "N_hat": self.N_hat}
+        for place, file in self.files.items():
+            name, array = place.split(".")
+            matrices[name] = replace(matrices[name], **{array: file.open()})
+        return Filters(matrices["A_hat"], matrices["N_hat"])
+
+
+@dataclass(frozen=True)
+class Job:
+    """A task with the matrices that it needs: what all slabs share."""
+
+    task: Task
+    filters: PackedFilters | FiltersOf
+
+    @staticmethod
+    def make(task: Task, filters: PackedFilters | FiltersOf) -> "Job":
+        """Make a job on the worker that runs this."""
+        return Job(task, filters)
+
+    def run(self, X: Any, columns: slice) -> np.ndarray:
+        """Run the task on a slab."""
+        if not isinstance(self.filters, PackedFilters):
+            return np.asarray(self.task(X, self.filters, columns))
+        opened = self.filters.opened
+        return np.asarray(self.task(X, lambda k: opened, columns))
+
+
+@dataclass(frozen=True)
+class FileColumns:
+    """Columns of features in a file that workers see."""
+
+    file: FileArray
+    columns: slice
+
+    def read(self) -> np.ndarray:
+        """Read the columns into memory."""
+        try:
+            return np.asarray(read_columns(self.file.open(), self.columns))
+        except FileNotFoundError as error:
+            raise FileNotFoundError(
+                f"{self.file.path} is not there for a worker that came later: start workers that see the files "
+                "which the others do, or load the features into memory."
+            ) from error
+
+
+def part_of(X: Any, columns: slice) -> Any:
+    """Return columns as a task takes them along: by name where X is a file that workers see."""
+    return FileColumns(X, columns) if isinstance(X, FileArray) else read_columns(X, columns)
+
+
+def embed(job: Job, part: Any, columns: slice) -> np.ndarray:
+    """Run the task of a job on a slab of columns."""
+    return job.run(part.read() if isinstance(part, FileColumns) else part, columns)
+
+
+class FileSlab:
+    """A slab in a file of the worker that has it; it travels as its content, and goes with its last user."""
+
+    def __init__(self, U: np.ndarray) -> None:
+        handle, name = tempfile.mkstemp(prefix="gssl-slab-", dir=_local_directory())
+        self._path, self._shape, self._dtype = Path(name), U.shape, U.dtype
+        weakref.finalize(self, self._path.unlink, missing_ok=True)
+        with os.fdopen(handle, "wb", buffering=0) as opened:
+            write_all(opened, U)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.memmap(self._path, self._dtype, "r", shape=self._shape)
+
+    def __reduce__(self) -> Any:
+        return FileSlab, (np.array(self),)
+
+    def __sizeof__(self) -> int:
+        # Dask moves tasks to the data that would take longest to move
+        return int(np.prod(self._shape)) * self._dtype.itemsize
+
+
+def _local_directory() -> str | None:
+    """Return the folder of the worker that runs this; None for that of temporary files."""
+    from distributed import get_worker
+
+    try:
+        return str(get_worker().local_directory)
+    except ValueError:
+        return None
+
+
+def load(part: Any, in_file: bool) -> Any:
+    """Return a slab as U begins with it: columns of X, dense."""
+    U = part.read() if isinstance(part, FileColumns) else part
+    return _kept(np.asarray(U.toarray() if issparse(U) else U), in_file)
+
+
+def advance(
+    U: Any, graph: PackedFilters, steps: Sequence[slabs.LazyStep], columns: slice, in_file: bool
+) -> Any:
+    """Return a slab after some steps of lazy convolution."""
+    U = np.asarray(U)
+    own = [(beta, pull and pull.columns(columns)) for beta, pull in steps]
+    return _kept(slabs.advance(U, graph.opened, own, slabs.Buffers(*U.shape, U.dtype)), in_file)
+
+
+def _kept(U: np.ndarray, in_file: bool) -> Any:
+    return FileSlab(U) if in_file else U
+
+
+def pick(U: Any, nodes: np.ndarray) -> np.ndarray:
+    """Return rows of a slab."""
+    return slabs.pick_rows(np.asarray(U), nodes)
+
+
+def add_product(U: Any, W: np.ndarray, total: np.ndarray | None) -> np.ndarray:
+    """Return a sum over slabs with the product of one more, in double precision."""
+    U = np.asarray(U)
+    scores = np.zeros((len(U), W.shape[1])) if total is None else total.copy()
+    products.add_product(scores, U, W)
+    return scores
+
+
+def transposed_product(U: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return the product of the transpose of some rows with R, in double precision."""
+    return products.transposed_product(U, R)
+
+
+def room(n_beside: int) -> int:
+    """Return the memory that a worker may take: half of what is free for each, and of its limit."""
+    from distributed import get_worker
+
+    free = available_memory() // 2 // max(1, n_beside)
+    try:
+        limit = get_worker().memory_manager.memory_limit
+    except (ValueError, AttributeError):  # not on a worker, or one that watches no memory
+        return free
+    return min(free, int(limit) // 2) if limit else free
+
+
+def sees(path: str, size: int, modified: int) -> bool:
+    """Return whether this process sees a file as another one does: by name, length and time of change."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return False
+    return (found.st_size, found.st_mtime_ns) == (size, modified)
+
+
+def network() -> str:
+    """Name the network that this process is in: of a running machine, or of a container on it; "" if unknown."""
+    try:
+        machine = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        return f"{machine.strip()} {Path('/proc/self/ns/net').stat().st_ino}"
+    except OSError:
+        return ""
