@@ -1,8 +1,8 @@
 """Where a fit runs: in memory, in slabs within a memory budget, on a Dask cluster, or with torch.
 
 A method writes its equations once, for any columns, and asks the current execution to run them. An execution
-is one of :class:`InMemory`, :class:`gssl.scale.slabs.SlabExecution`, :class:`gssl.scale.cluster.ClusterExecution`
-and :class:`gssl.torch.backend.TorchExecution`.
+is one of :class:`InMemory`, :class:`gssl.scale.slabs.SlabExecution`,
+:class:`gssl.scale.cluster.ClusterExecution` and :class:`gssl.torch.backend.TorchExecution`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,6 +47,7 @@ class Task:
     buffers: int = BUFFERS
 
     def __call__(self, X: Any, filters: FiltersOf, columns: slice) -> Any:
+        """Run the function."""
         return self.function(X, filters, columns)
 
 
@@ -124,7 +125,7 @@ class Execution(Protocol):
         """Yield everything that a task yields, each in an array of its own."""
 
     def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
-        """Keep the embeddings of OGC, which start at X; the rows of labelled nodes are needed in every step."""
+        """Keep the embeddings of OGC, which start at X; every step needs the rows of labelled nodes."""
 
     def checkpoint(self, *inputs: Any) -> Checkpoint:
         """Open what an earlier run with the same inputs has recorded, if anything is."""
@@ -175,7 +176,9 @@ class Settings:
             names = " or ".join(f'"{name}"' for name in BACKENDS)
             raise ValueError(f"execution: backend must be {names}, not {self.backend!r}.")
         if self.device is not None and self.backend == "numba":
-            raise ValueError(f'execution: device={self.device!r} needs backend="torch"; "numba" is on the CPU.')
+            raise ValueError(
+                f'execution: device={self.device!r} needs backend="torch"; "numba" is on the CPU.'
+            )
         if self.backend != "numba" and self.by_columns:
             raise ValueError(
                 f'execution: memory, client and resume need backend="numba", not {self.backend!r}.'
@@ -187,12 +190,18 @@ class Settings:
         return self.memory is not None or self.client is not None or self.resume is not None
 
 
-_settings: ContextVar[Settings] = ContextVar("gssl_execution", default=Settings())
+_DEFAULT = Settings()
+_settings: ContextVar[Settings] = ContextVar("gssl_execution", default=_DEFAULT)
 
 
 @contextmanager
 def execution(
-    *, memory: Any = None, client: Any = None, resume: Any = None, backend: str | None = None, device: Any = None
+    *,
+    memory: Any = None,
+    client: Any = None,
+    resume: Any = None,
+    backend: str | None = None,
+    device: Any = None,
 ) -> Iterator[None]:
     """Choose where the fits in a block run; predictions are the same everywhere, up to rounding.
 
@@ -234,7 +243,9 @@ def execution(
         from gssl.scale.cluster import check_client
 
         check_client(client)
-    with _using(replace(_settings.get(), **{name: value for name, value in given.items() if value is not None})):
+    with _using(
+        replace(_settings.get(), **{name: value for name, value in given.items() if value is not None})
+    ):
         yield
 
 
