@@ -334,8 +334,10 @@ class ClusterEmbedding:
         self._graph = self._cluster.submit(worker.hold, 0, self._cluster.packed(lambda k: filters))
         self._nodes = self._cluster.submit(worker.hold, 0, self._labelled)
         X = self._cluster.columns_of(self._X)
+        # they depend on a task without a home: Dask forgets one that has a home and no dependency if all
+        # workers are gone for a while
         self._U = [
-            self._submit(worker.load, s, worker.part_of(X, columns), self._in_files)
+            self._submit(worker.load, s, worker.part_of(X, columns), self._in_files, self._nodes)
             for s, columns in enumerate(self._columns)
         ]
 

@@ -160,8 +160,8 @@ def _local_directory() -> str | None:
         return None
 
 
-def load(part: Any, in_file: bool) -> Any:
-    """Return a slab as U begins with it: columns of X, dense."""
+def load(part: Any, in_file: bool, after: Any = None) -> Any:
+    """Return a slab as U begins with it: columns of X, dense; ``after`` is only waited for."""
     U: Any = part.read() if isinstance(part, FileColumns) else part
     return _kept(np.asarray(U.toarray() if issparse(U) else U), in_file)
 
