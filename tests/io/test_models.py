@@ -8,7 +8,6 @@ import pytest
 import safetensors.numpy
 from safetensors import safe_open
 from scipy.sparse import csr_array
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import gssl
@@ -170,62 +169,6 @@ def test_a_classifier_keeps_no_embeddings_and_needs_none(tmp_path, graph, model)
     with pytest.raises(AttributeError, match="loaded model keeps none"):
         loaded.embedding_  # noqa: B018
     np.testing.assert_array_equal(loaded.predict(X, adjacency=A), model.predict(X, adjacency=A))
-
-
-@pytest.mark.parametrize("with_features", [True, False])
-def test_embeddings_of_walks_are_kept_since_nothing_brings_them_back(tmp_path, graph, with_features):
-    X, A, _ = graph
-    X = X if with_features else None
-    embedder = gssl.Node2Vec(q=2.0, dimensions=8, random_state=0)
-    classifier = gssl.EmbeddingClassifier(clone(embedder))
-    for model in (fitted(classifier, graph, X=X), embedder.fit(X, adjacency=A)):
-        gssl.save(model, tmp_path / "m.gssl")
-        loaded = gssl.load(tmp_path / "m.gssl")
-        assert_same(model, loaded)
-        ask = "predict_proba" if hasattr(model, "predict_proba") else "transform"
-        same = getattr(loaded, ask)(X, adjacency=A)
-        np.testing.assert_array_equal(same, getattr(model, ask)(X, adjacency=A))
-        with pytest.raises(ValueError, match="embeds only the graph of its fit"):
-            getattr(loaded, ask)(None if X is None else X[:9], adjacency=A[:9][:, :9])
-
-
-def test_walks_saved_without_their_embedding_say_so(tmp_path, graph):
-    _, A, _ = graph
-    gssl.save(
-        gssl.DeepWalk(dimensions=4, random_state=0).fit(None, adjacency=A),
-        tmp_path / "m.gssl",
-        embedding=False,
-    )
-    with pytest.raises(ValueError, match="saved without its embedding"):
-        gssl.load(tmp_path / "m.gssl").transform(None, adjacency=A)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda model: model["fitted"]["embedder_"]["params"].update(dimensions=5), "'embedding_' has 4"),
-        (lambda model: model["fitted"]["head_"]["fitted"].update(n_features_in_=3), "does not fit"),
-        (
-            lambda model: model["fitted"]["embedder_"].update(model["fitted"]["head_"]),
-            "embedder is a Logistic",
-        ),
-        (
-            lambda model: model["fitted"]["embedder_"]["fitted"].pop("_fingerprint"),
-            "'_fingerprint' of its Dee",
-        ),
-        (lambda model: model["fitted"]["embedder_"]["fitted"].update(_fingerprint="a"), "not a whole number"),
-    ],
-)
-def test_lying_walks_are_refused(tmp_path, graph, change, message):
-    walks = gssl.EmbeddingClassifier(gssl.DeepWalk(dimensions=4, random_state=0))
-    gssl.save(fitted(walks, graph), tmp_path / "m.gssl")
-    with safe_open(tmp_path / "m.gssl", framework="np") as stored:
-        metadata = json.loads(stored.metadata()[FORMAT])
-        tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
-    change(metadata["model"])
-    safetensors.numpy.save_file(tensors, tmp_path / "x.gssl", metadata={FORMAT: json.dumps(metadata)})
-    with pytest.raises(ValueError, match=message):
-        gssl.load(tmp_path / "x.gssl")
 
 
 def test_an_embedder_keeps_its_embedding_unless_told_not_to(tmp_path, graph):

@@ -357,9 +357,8 @@ def test_the_command_takes_its_options_without_a_method(classify, tables, tmp_pa
     [
         ("manifoldregularization", ["--memory", "1GB"], "--memory"),
         ("correctandsmooth", ["--resume", "r"], "--resume"),
-        ("node2vec", ["--memory", "1GB"], "--memory"),
-        ("deepwalk", ["--workers", "2"], "--workers"),
-        ("deepwalk", ["--dask", "tcp://127.0.0.1:1"], "--dask"),
+        ("correctandsmooth", ["--workers", "2"], "--workers"),
+        ("manifoldregularization", ["--dask", "tcp://127.0.0.1:1"], "--dask"),
     ],
 )
 def test_options_are_refused_before_anything_is_read(classify, tmp_path, method, options, flag):

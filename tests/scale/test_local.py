@@ -193,12 +193,6 @@ def test_a_budget_that_nothing_fits_in_is_refused_with_what_would_do(blocks):
             gssl.SGC().fit(X, adjacency=A, memory_budget=wrong)
 
 
-def test_methods_whose_columns_meet_say_so(blocks):
-    X, _, A = blocks
-    with pytest.raises(ValueError, match="cannot take columns apart"):
-        gssl.DeepWalk().fit(X, adjacency=A, memory_budget="1MB")
-
-
 def test_fitted_models_survive_a_pickle(blocks):
     # in a process of its own, as joblib would
     code = (

@@ -7,10 +7,10 @@ from scipy.sparse import csr_array
 pytest.importorskip("torch_geometric")
 
 import torch
+from reproduction.walks import transitions
 from scipy.special import log_expit
 
 from gssl.graph import sample_negatives
-from gssl.operators import transitions
 from gssl.torch import BGRL, DGI, GAE, VERSE, VGAE
 from gssl.torch._device import seeded
 from gssl.torch.bgrl import Bootstrap, without_columns

@@ -18,7 +18,7 @@ def classifier_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(classifier_names())[:3]
-    ['correctandsmooth', 'deepwalk', 'g2cn']
+    ['correctandsmooth', 'g2cn', 'ggc']
     """
     kinds = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
     return {
@@ -34,7 +34,7 @@ def embedder_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(embedder_names())
-    ['deepwalk', 'g2cn', 'ggc', 'ggcm', 'ndls', 'node2vec', 'nograph', 'ppr', 'sgc', 'ssgc']
+    ['g2cn', 'ggc', 'ggcm', 'ndls', 'nograph', 'ppr', 'sgc', 'ssgc']
     """
     return {name: kind for name, kind in classifier_names().items() if issubclass(kind, Embedder)}
 

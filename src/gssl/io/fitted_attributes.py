@@ -57,10 +57,6 @@ _N_ITER = Fitted("n_iter_", "whole")
 # by class name, base classes included: a model holds what its whole line of descent names
 FITTED: dict[str, tuple[Fitted, ...]] = {
     "Embedder": (_D, _NAMES, _N_ITER, _EMBEDDING, Fitted("_fitted_on_graph", "flag")),
-    "TransductiveEmbedder": (
-        Fitted("_fingerprint", "whole"),
-        Fitted("embedding_", "float", ("n", "dimensions"), optional=True),
-    ),
     "GraphClassifier": (
         _D,
         _NAMES,

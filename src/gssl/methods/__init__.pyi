@@ -1,5 +1,4 @@
 from .correct_and_smooth import CorrectAndSmooth as CorrectAndSmooth
-from .deepwalk import DeepWalk as DeepWalk
 from .embedding_classifier import EmbeddingClassifier as EmbeddingClassifier
 from .g2cn import G2CN as G2CN
 from .ggc import GGC as GGC
@@ -12,7 +11,6 @@ from .label_spreading import LabelSpreading as LabelSpreading
 from .manifold_regularization import ManifoldRegularization as ManifoldRegularization
 from .ndls import NDLS as NDLS
 from .no_graph import NoGraph as NoGraph
-from .node2vec import Node2Vec as Node2Vec
 from .ogc import OGC as OGC
 from .ppr import PPR as PPR
 from .sgc import SGC as SGC

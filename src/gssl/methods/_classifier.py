@@ -168,8 +168,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         A model that learns from features scores any graph that has the same features; the new graph
         has no labels that could guide it, so OGC may differ from ``transduction_`` on its own graph. A
         model that goes back to the labels themselves (``LabelPropagation``, ``LabelSpreading``,
-        ``CorrectAndSmooth``) needs a graph that has grown: its first nodes are those of fit. One on walks
-        (``DeepWalk``, ``Node2Vec``) knows the graph of fit alone.
+        ``CorrectAndSmooth``) needs a graph that has grown: its first nodes are those of fit.
 
         A filter of K hops sees no farther than K hops: ``OGC`` (one per iteration of fit), ``SGC``, ``SSGC``,
         ``PPR`` and ``G2CN`` (two per step). ``GGC`` and ``GGCM`` push all unlinked nodes apart, ``NDLS``

@@ -13,7 +13,6 @@ from gssl.operators.losses import classification_loss, sharpening_loss, smoothin
 from gssl.operators.mixture import Filters, Mixture, add_scaled, column_sums, mix, multiply
 from gssl.operators.products import multiply_transposed
 from gssl.operators.supervision import Loss, linear_step, residual, soft_labels, supervised_embedding
-from gssl.operators.walks import Transitions, random_walks, transitions
 
 __all__ = [
     "Complement",
@@ -21,7 +20,6 @@ __all__ = [
     "Loss",
     "Mixture",
     "NormalizedAdjacency",
-    "Transitions",
     "add_scaled",
     "alike",
     "classification_loss",
@@ -38,7 +36,6 @@ __all__ = [
     "multiply_transposed",
     "normalized_adjacency",
     "normalized_negatives",
-    "random_walks",
     "residual",
     "set_threads",
     "sharpening_loss",
@@ -46,6 +43,5 @@ __all__ = [
     "smoothing_loss",
     "soft_labels",
     "supervised_embedding",
-    "transitions",
     "zeros",
 ]

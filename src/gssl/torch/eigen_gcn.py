@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from reproduction.transductive import fingerprint
 from scipy.sparse import csr_array, hstack, issparse
 from scipy.sparse.linalg import eigsh
 
 from gssl.methods._inputs import check_number
-from gssl.methods._transductive import fingerprint
 from gssl.operators import normalized_adjacency
 from gssl.torch._classifier import Inputs
 from gssl.torch.gcn import GCN

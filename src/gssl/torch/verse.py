@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from reproduction.transductive import TransductiveEmbedder
+from reproduction.walks import Transitions, random_walks, transitions
 from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from gssl.methods._inputs import check_number
-from gssl.methods._transductive import TransductiveEmbedder
-from gssl.operators import Transitions, random_walks, transitions
 from gssl.torch._device import seeded
 from gssl.torch._unsupervised import descend
 

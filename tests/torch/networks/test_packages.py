@@ -4,10 +4,10 @@ import subprocess
 import sys
 
 import pytest
+from reproduction.network_cells import DROP_EDGE, PUBLISHED, network
+from reproduction.sources import CITATIONS
 
 import gssl
-from gssl.paper.networks import DROP_EDGE, PUBLISHED, network
-from gssl.paper.sources import CITATIONS
 
 
 def said(code):
@@ -21,7 +21,7 @@ from importlib.machinery import PathFinder
 find = PathFinder.find_spec
 PathFinder.find_spec = lambda name, *more: None if name.split(".")[0] == {package!r} else find(name, *more)
 import gssl
-from gssl.paper.networks import network
+from reproduction.network_cells import network
 print(network("GCN", "planetoid/cora").available)
 try:
     gssl.torch.GCN

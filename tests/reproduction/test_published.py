@@ -1,0 +1,160 @@
+"""The numbers in the specifications are those of the paper, read from its own source."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from reproduction.budget import PUBLISHED as BUDGETS
+from reproduction.depth import PUBLISHED as DEPTHS
+from reproduction.karate import PUBLISHED as SMOOTHED
+from reproduction.karate import PUBLISHED_GCN as SMOOTHED_GCN
+from reproduction.lim import ACCURACY, TRAINING_MSE
+from reproduction.measures import MEASURES
+from reproduction.reconstruction import PUBLISHED as RECONSTRUCTED
+from reproduction.reddit import PUBLISHED as REDDIT
+from reproduction.running_time import PUBLISHED as TIMES
+from reproduction.table1 import ROWS
+
+from reproduction import ARTEFACTS
+
+PAPER = (
+    Path(os.environ.get("GSSL_DATA_DIR", Path(__file__).parents[3] / "shared" / "data")).parent / "paper.tex"
+)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Give the rows of a table that holds a certain text: lists of fields without TeX."""
+    if not PAPER.exists():
+        pytest.skip("the paper's source is not beside the project")
+    text = PAPER.read_text(encoding="utf-8").replace("C\\&S", "C and S")
+    found = re.findall(r"\\begin\{tabular\}(.*?)\\end\{tabular\}", text, flags=re.S)
+
+    def rows(marker):
+        (table,) = [table for table in found if marker in table]
+        return [[clean(field) for field in line.split("&")] for line in table.split("\\\\")]
+
+    return rows
+
+
+def clean(field):
+    """Strip a field to a name or a number."""
+    words = {
+        "\\mygspalg M": "GGCM",
+        "\\mygspalg": "GGC",
+        "\\myoptalg": "OGC",
+        "S$^2$GC": "S²GC",
+        "G$^2$CN": "G²CN",
+        "C and S": "C&S",
+        "(ours)": "",
+    }
+    for word, meant in words.items():
+        field = field.replace(word, meant)
+    field = re.sub(r"\$?\s*\\pm.*", "", field)
+    field = re.sub(
+        r"\\(textbf|textcolor\{\w+\}|\w+arrow|midrule|hline|toprule)|\\cmidrule\{.*?\}|[{}$]", "", field
+    )
+    return field.strip()
+
+
+def number(field):
+    match = re.match(r"[-+]?(\d+(\.\d+)?|\.\d+)(e-\d+)?", field)
+    return float(match.group()) if match else None
+
+
+def test_table_1(tables):
+    rows = {row[1]: tuple(map(number, row[-3:])) for row in tables("DeepWalk") if len(row) == 6}
+    published = {row.name: row.published for row in ROWS if any(row.published)}
+    assert len(published) == 29
+    assert {name: rows[name] for name in published} == published
+
+
+def test_table_2(tables):
+    rows = [row for row in tables("FastGCN") if len(row) == 3][1:]
+    assert [number(row[2]) for row in rows] == list(REDDIT.values())
+    assert [row[1] for row in rows] == [name.removesuffix(", unsupervised") for name in REDDIT]
+
+
+def test_table_4(tables):
+    rows = [row for row in tables("GCN (k=1024)") if len(row) == 4][1:]
+    read = {int(row[0].split()[0]): float(row[1][1:6]) for row in rows if "cdots" not in row[0]}
+    assert read == SMOOTHED
+    for place, depth in ((2, 64), (3, 1024)):
+        read = {int(row[0].split()[0]): number(row[place][1:]) for row in rows if "cdots" not in row[0]}
+        assert read == SMOOTHED_GCN[depth]
+
+
+def test_table_3(tables):
+    rows = [row for row in tables("4.341") if len(row) == 8][1:]
+    read = [(row[1], tuple(map(number, row[2:]))) for row in rows]
+    assert read == [item for group in RECONSTRUCTED.values() for item in group.items()]
+    assert len(read) == 12
+
+
+def test_table_5(tables):
+    rows = [row for row in tables("GCN(Drop)") if len(row) == 8][1:]
+    read = [(row[1], tuple(map(number, row[2:]))) for row in rows]
+    written = [item for group in DEPTHS.values() for item in group.items()]
+    assert len(read) == 45
+    assert read == written
+
+
+def test_table_6(tables):
+    rows = {row[1]: tuple(map(number, row[2:8])) for row in tables("857.23") if len(row) > 8}
+    assert {name: rows[name] for name in TIMES} == TIMES
+
+
+def test_table_7(tables):
+    rows = {row[1]: tuple(map(number, row[2:])) for row in tables("Chg.") if len(row) == 8}
+    written = {name: tuple(value for pair in pairs for value in pair) for name, pairs in BUDGETS.items()}
+    assert {name: rows[name] for name in written} == written
+    assert len(written) == 16
+
+
+def test_table_8(tables):
+    rows = [[number(field) for field in row[1:]] for row in tables("Training MSE Loss") if len(row) == 7]
+    assert rows[-2] == [value for pair in ACCURACY.values() for value in pair]
+    assert rows[-1] == [value for pair in TRAINING_MSE.values() for value in pair]
+
+
+def test_reconstruction_claims_are_about_every_depth():
+    """They hold for the published numbers, and one depth can refute them or leave them open."""
+    claims = ARTEFACTS["reconstruction"].claims
+    means = {e.place: e.published for e in ARTEFACTS["reconstruction"].entries if e.published is not None}
+    assert len(claims) == 6
+    assert all(claim.holds(means) for claim in claims)
+    worse = means | {("Cora", "GGCM", "64"): 81.0}
+    assert [claim.holds(worse) for claim in claims] == [True, False, True, True, True, True]
+    del means["Cora", "GGC", "16"]
+    for claim in claims[:2]:
+        with pytest.raises(KeyError):
+            claim.holds(means)
+
+
+def test_budget_claims():
+    entries = ARTEFACTS["budget"].entries
+    means = {e.place: e.published for e in entries if e.column == "change" and e.published is not None}
+    heads = {e.place: 1.0 for e in entries if e.row.endswith((" + ridge", " + logistic"))}
+    claims, networks = ARTEFACTS["budget"].claims[:6], ARTEFACTS["budget"].claims[6:]
+    assert [claim.holds(means) for claim in networks] == [True] * 6
+    better = means | {("Cora", "GCN", "change"): 0.1}
+    assert [claim.holds(better) for claim in networks] == [False] + [True] * 5
+    assert [claim.holds(means) for claim in claims[::2]] == [True, True, True]
+    assert [claim.holds(means | heads) for claim in claims[1::2]] == [True, True, True]
+    lost = means | heads | {("Cora", "LP", "change"): -0.1, ("Pubmed", "SGC + ridge", "change"): 0.0}
+    assert [claim.holds(lost) for claim in claims] == [False, True, True, True, True, False]
+
+
+@pytest.mark.parametrize("artefact", ARTEFACTS.values(), ids=list(ARTEFACTS))
+def test_a_specification_is_whole(artefact):
+    places = [entry.place for entry in artefact.entries]
+    assert len(set(places)) == len(places)
+    cells = artefact.cells()
+    assert cells
+    assert {cell.measure for cell in cells} <= set(MEASURES)
+    budgets = {entry.budget for entry in artefact.entries if entry.cell is not None}
+    for entry in artefact.entries:
+        if entry.cell is not None and entry.budget:
+            assert entry.budget == entry.cell.budget, entry.place
+    assert budgets
