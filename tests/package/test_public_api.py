@@ -24,7 +24,6 @@ ROOMS = (
     "datasets",
     "io",
     "torch",
-    "paper",
     "report",
 )
 
