@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from gssl.graph import clean_adjacency
 from gssl.io import read_edges, read_features
 from gssl.io.atomic import whole_file, whole_folder
 from gssl.operators import get_threads, set_threads
@@ -76,6 +77,12 @@ def test_threads_by_the_environment(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GSSL_NUM_THREADS", "many")
     with pytest.raises(ValueError, match="GSSL_NUM_THREADS is 'many': give a whole number of threads"):
         get_threads()
+
+
+def test_weights_that_add_up_to_infinity():
+    A = np.full((3, 3), 1.5e308) - np.diag([1.5e308] * 3)
+    with pytest.raises(ValueError, match="the weights of row 0 of the adjacency add up to more than float64"):
+        clean_adjacency(csr_array(A))
 
 
 def test_an_entry_named_twice_counts_twice():

@@ -1,8 +1,7 @@
-"""Graphs by name: ``load("cora")`` gives a :class:`Dataset` with features, labels and splits."""
+"""Graphs by name: ``load("cora")`` returns a :class:`Dataset` with features, labels and splits."""
 
-from gssl.datasets.dataset import Dataset
+from gssl.datasets.dataset import Dataset, draw_random, draw_split
 from gssl.datasets.registry import list_datasets, load
-from gssl.datasets.splits import draw_random, draw_split
 from gssl.datasets.synthetic import make_block_graph
 from gssl.datasets.synthetic_reddit import make_synthetic_reddit
 

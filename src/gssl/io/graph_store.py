@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.datasets.array_files import map_npy
+from gssl.datasets.numpy_files import map_npy
 from gssl.graph.simplify import declare_simple
 from gssl.io.database import connect, quoted
 from gssl.io.edge_facts import EdgeFacts, counted
