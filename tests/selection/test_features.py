@@ -13,7 +13,7 @@ from gssl.selection.graph_operators import operators, polynomial
 @pytest.fixture(params=["dense", "sparse", "file", "file by columns"])
 def X(request, tmp_path, monkeypatch):
     monkeypatch.setattr(features, "_BLOCK_BYTES", 1)  # as few rows as may be
-    monkeypatch.setattr("gssl.graph.pages._BLOCK_BYTES", 2000)
+    monkeypatch.setattr("gssl.graph.mapped._BLOCK_BYTES", 2000)
     X = np.random.default_rng(0).normal(size=(200, 7))
     X[3] = 0.0
     X[4] *= 1e200  # squares would leave the range of the type

@@ -1,4 +1,4 @@
-"""Graphs by name: ``load("cora")`` gives a :class:`Dataset` with features, labels and splits.
+"""Graphs by name: ``load("cora")`` returns a :class:`Dataset` with features, labels and splits.
 
 Every name loads when it is first used.
 """

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.datasets.array_files import read_npy, read_npz
-from gssl.datasets.matrices import csr_from_parts
+from gssl.datasets.numpy_files import csr_from_parts, read_npy, read_npz
 from gssl.io.paths import find_files
 
 _PARTS = ("data", "indices", "indptr", "shape")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.datasets.array_files import map_npy
+from gssl.datasets.numpy_files import map_npy
 from gssl.io.columns import is_number, number_of, text_of
 from gssl.io.database import quoted
 from gssl.io.feature_arrays import check_ids, check_matrix, id_texts

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.graph.pages import blocks
+from gssl.graph.mapped import iterate_blocks
 from gssl.io.feature_slabs import open_feature_slabs, write_columns
 from gssl.io.feature_sources import ArraySource, TableSource, is_numeric, open_matrix
 from gssl.io.features import Features
@@ -81,16 +81,16 @@ def any_negative(X: np.ndarray) -> bool:
     >>> any_negative(np.eye(2)), any_negative(-np.eye(2))
     (False, True)
     """
-    return any(bool((X[rows, columns] < 0).any()) for rows, columns in blocks(X))
+    return any(bool((X[rows, columns] < 0).any()) for rows, columns in iterate_blocks(X))
 
 
 def _scale_rows(path: Path, matrix: np.ndarray) -> None:
     """Divide every row by the sum of its absolute values, in place, unless that is zero."""
     sums = np.zeros(len(matrix))
-    for rows, columns in blocks(matrix):
+    for rows, columns in iterate_blocks(matrix):
         sums[rows] += np.abs(matrix[rows, columns]).sum(axis=1, dtype=np.float64)
     sums[sums == 0] = 1.0
     written = np.load(path, mmap_mode="r+", allow_pickle=False)
-    for rows, columns in blocks(written):
+    for rows, columns in iterate_blocks(written):
         written[rows, columns] = written[rows, columns] / sums[rows, None]
         written.flush()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.datasets.matrices import csr_from_parts
+from gssl.datasets.numpy_files import csr_from_parts
 from gssl.io.fitted_attributes import Fitted, fitted_attributes, storable
 from gssl.io.model_checks import check_parts
 from gssl.selection import Entry, Leaderboard

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from gssl.graph.cleaning import simplify
+from gssl.graph.simplify import simplify
 from gssl.io.columns import listed
 from gssl.io.edge_facts import count_facts, counted
 from gssl.io.edges import Edges

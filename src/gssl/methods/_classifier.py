@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.graph import has_any, nearest_rows, reached_nodes, surroundings
+from gssl.graph import k_hop_subgraph, nearest_rows, reached_nodes
+from gssl.graph.mapped import nonzero_rows
 from gssl.methods._balance import class_shares, read_priors
 from gssl.methods._distributions import decide, reweigh, unsure
 from gssl.methods._execution import Execution, InMemory
@@ -261,7 +262,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return self._score_graph(X[nodes], csr_array((len(nodes), len(nodes))))
         reach, part = self._reach(), None
         if reach is not None and len(nodes):
-            part = surroundings(A, nodes, reach, max_links=A.nnz // 2)
+            part = k_hop_subgraph(A, nodes, reach, max_links=A.nnz // 2)
         if part is None:
             P, informed = self._score_graph(X, A)
             return P[nodes], informed[nodes]
@@ -319,4 +320,4 @@ def has_features(X: Any) -> np.ndarray:
     >>> has_features(np.array([[0.0, 1.0], [0.0, 0.0]]))
     array([ True, False])
     """
-    return has_any(X)
+    return nonzero_rows(X)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.graph import warn_user
+from gssl.graph.validate import warn_user
 from gssl.methods._labels import UNLABELLED
 
 # rows that are projected at a time

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.graph import blocks
+from gssl.graph.mapped import iterate_blocks
 
 
 class FeatureSizeError(ValueError):
@@ -22,7 +22,7 @@ def feature_scale(X: Any) -> float:
     # by blocks, for the absolute values of a dense X would be a second X
     d = X.shape[1]
     sums = np.zeros(X.shape[0], X.dtype)
-    for rows, columns in blocks(X):
+    for rows, columns in iterate_blocks(X):
         for start in range(rows.start, rows.stop, 1024):
             part = slice(start, min(start + 1024, rows.stop))
             # the last of many blocks of columns ends at d as well, and is not whole rows

@@ -7,7 +7,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import validate_data
 
-from gssl.graph import check_adjacency, check_finite, file_of, knn_graph, refuse_mask
+from gssl.graph import check_adjacency, check_finite, knn_graph
+from gssl.graph.mapped import mapped_file
+from gssl.graph.validate import refuse_mask
 from gssl.methods._execution import Execution
 
 N_NEIGHBORS = 10
@@ -45,7 +47,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     check_finite(X)
     if not issparse(X):
         # what is in a file stays there
-        return X if file_of(X) is not None else np.ascontiguousarray(X)
+        return X if mapped_file(X) is not None else np.ascontiguousarray(X)
     # a fresh object, which has no flags to lie, with every entry named once
     X = csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     if not X.has_canonical_format:

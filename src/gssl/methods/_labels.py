@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from gssl.graph import refuse_mask
+from gssl.graph.validate import refuse_mask
 
 UNLABELLED = -1
 

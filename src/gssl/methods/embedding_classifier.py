@@ -8,8 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
-from gssl.graph import file_of
-from gssl.graph.pages import take_rows
+from gssl.graph.mapped import mapped_file, take_rows
 from gssl.methods._balance import class_places, class_weights
 from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
 from gssl.methods._embedder import Embedder, GraphEmbedder
@@ -277,7 +276,7 @@ class EmbeddingClassifier(GraphClassifier):
         ones = np.ones(len(nodes), X.dtype)
         E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
         V = self.embedder_._embed_adjoint(E, self._fit_filters(), self._fit_inputs.execution)
-        if issparse(X) or file_of(X) is not None:
+        if issparse(X) or mapped_file(X) is not None:
             return np.asarray(multiply(csr_array(X.T) if issparse(X) else X.T, V).T)
         return np.asarray(V.T @ X)
 

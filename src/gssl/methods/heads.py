@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from gssl.graph import warn_user
+from gssl.graph.validate import warn_user
 from gssl.methods._balance import class_weights
 from gssl.methods._distributions import nearest_distribution, one_hot
 from gssl.methods._inputs import check_features, check_number, generator

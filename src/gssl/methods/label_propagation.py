@@ -6,7 +6,8 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 from sklearn.exceptions import ConvergenceWarning
 
-from gssl.graph import reached_nodes, warn_user
+from gssl.graph import reached_nodes
+from gssl.graph.validate import warn_user
 from gssl.methods._classifier import GraphClassifier
 from gssl.methods._descent import Descent, conjugate_gradients, descend
 from gssl.methods._distributions import one_hot, rows_to_distributions

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from gssl.graph import warn_user
+from gssl.graph.validate import warn_user
 from gssl.methods._classifier import GraphClassifier, has_features
 from gssl.methods._descent import conjugate_gradients
 from gssl.methods._distributions import nearest_distribution, one_hot

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.graph import reached_nodes
-from gssl.graph.pages import take_rows
+from gssl.graph.mapped import take_rows
 from gssl.methods._base import iterate, last
 from gssl.methods._classifier import GraphClassifier, featured_nodes
 from gssl.methods._distributions import nearest_distribution, one_hot

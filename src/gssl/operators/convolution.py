@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from gssl.graph.pages import file_of, forget_pages
+from gssl.graph.mapped import mapped_file, release_pages
 from gssl.operators._kernels.threads import run_parts, split_rows
 from gssl.operators.mixture import Filters, Mixture, mix
 
@@ -56,7 +56,7 @@ class NormalizedAdjacency:
     def each_part(self, task: Callable[[int, int], Any], width: int) -> None:
         """Run ``task(start, stop)`` over all rows on the threads, a block of a graph in files at a time."""
         bounds = self.parts(width)
-        mapped = [array for array in (self.indices, self.weights) if file_of(array) is not None]
+        mapped = [array for array in (self.indices, self.weights) if mapped_file(array) is not None]
         size = sum(array.itemsize for array in mapped)
         # a part belongs to the block in which its first entry lies
         block = self.indptr[bounds[:-1]] * size // _BLOCK_BYTES
@@ -64,7 +64,7 @@ class NormalizedAdjacency:
             cuts = bounds[first : last + 1]
             run_parts(partial(_run_part, task, cuts), last - first)
             for array in mapped:
-                forget_pages(array)
+                release_pages(array)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -102,8 +102,8 @@ def normalized_adjacency(
     dtype : float type, optional
         Of the embeddings it will be applied to; that of A if None.
     degrees : float64 ndarray of shape (n,), optional
-        The diagonal of D where A is a part of a larger graph (see :func:`gssl.graph.surroundings`); the sums
-        of its rows if None.
+        The diagonal of D where A is a part of a larger graph (see :func:`gssl.graph.k_hop_subgraph`); its row
+        sums if None.
 
     Returns
     -------

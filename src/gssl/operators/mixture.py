@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl.graph import blocks, file_of, forget_pages
+from gssl.graph.mapped import iterate_blocks, mapped_file, release_pages
 from gssl.operators._kernels.threads import run_parts, split_rows
 from gssl.operators.arrays import alike
 
@@ -253,7 +253,7 @@ def multiply(X: Any, V: np.ndarray) -> Any:
     array([[6.]])
     """
     if not issparse(X):
-        return X @ alike(V, X) if file_of(X) is None else _multiply_file(X, V)
+        return X @ alike(V, X) if mapped_file(X) is None else _multiply_file(X, V)
     from gssl.operators._kernels import narrow, rows
 
     V = np.ascontiguousarray(V, dtype=X.dtype)
@@ -270,9 +270,9 @@ def multiply(X: Any, V: np.ndarray) -> Any:
 def _multiply_file(X: np.ndarray, V: np.ndarray) -> np.ndarray:
     """Multiply a memory-mapped X by blocks, none of which stays in memory."""
     out = np.zeros((X.shape[0], V.shape[1]), np.result_type(X, V))
-    for rows, columns in blocks(X):
+    for rows, columns in iterate_blocks(X):
         out[rows] += X[rows, columns] @ V[columns]
-        forget_pages(V)
+        release_pages(V)
     return out
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from gssl.graph.pages import FileArray, file_of, forget_pages
+from gssl.graph.mapped import FileArray, mapped_file, release_pages
 
 # bytes that are read at a time
 _BLOCK_BYTES = 1 << 23
@@ -35,10 +35,10 @@ def read_columns(X: Any, columns: slice) -> Any:
     """
     if issparse(X):
         return X if columns == slice(0, X.shape[1]) else X[:, columns]
-    file = file_of(X)
+    file = mapped_file(X)
     if file is None:
         wanted = np.ascontiguousarray(X[:, columns])
-        forget_pages(X)
+        release_pages(X)
         return wanted
     wanted = np.empty((X.shape[0], columns.stop - columns.start), X.dtype)
     with file.path.open("rb", buffering=0) as opened:
@@ -59,7 +59,7 @@ def read_file(path: Path, into: np.ndarray) -> None:
     array([1., 2.])
     """
     try:
-        file = file_of(np.load(path, mmap_mode="r", allow_pickle=False))
+        file = mapped_file(np.load(path, mmap_mode="r", allow_pickle=False))
     except Exception:  # a damaged file can raise anything
         file = None
     if file is None or (file.shape, file.dtype) != (into.shape, into.dtype):
@@ -79,7 +79,7 @@ def read_rows(X: np.ndarray) -> Iterator[np.ndarray]:
     >>> [block.tolist() for block in read_rows(np.load(path, mmap_mode="r"))]
     [[[1.0, 0.0], [0.0, 1.0]]]
     """
-    file = file_of(X)
+    file = mapped_file(X)
     if file is None or file.order != "C":
         raise ValueError("X is not in a file by rows: read its columns.")
     with file.path.open("rb", buffering=0) as opened:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from gssl.graph.pages import blocks
+from gssl.graph.mapped import iterate_blocks
 
 _ARRAYS = ("indptr", "indices", "data", "weights", "scale")
 
@@ -42,7 +42,7 @@ def _add(digest: Any, part: Any) -> None:
     if isinstance(part, np.ndarray):
         digest.update(f"{part.shape} {part.dtype.str}".encode())
         if part.ndim == 2:
-            for rows, columns in blocks(part):
+            for rows, columns in iterate_blocks(part):
                 digest.update(_contiguous(part[rows, columns]))
         elif part.size:
             digest.update(_contiguous(part))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.graph import file_of
+from gssl.graph.mapped import mapped_file
 from gssl.scale.columns import read_columns, read_file
 from gssl.scale.files import RunFolder
 from gssl.scale.identity import identity
@@ -143,7 +143,7 @@ def _opened(path: Path, shape: tuple[int, int], dtype: Any) -> np.ndarray:
         kept = None
     if (
         not isinstance(kept, np.ndarray)
-        or file_of(kept) is None
+        or mapped_file(kept) is None
         or (kept.shape, kept.dtype) != (shape, dtype)
     ):
         raise ValueError(f"{path} is not the array that this run has written: remove it and run again.")

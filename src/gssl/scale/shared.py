@@ -9,7 +9,7 @@ from uuid import uuid4
 import numpy as np
 from scipy.sparse import issparse
 
-from gssl.graph import FileArray, file_of
+from gssl.graph.mapped import FileArray, mapped_file
 from gssl.operators import Filters
 from gssl.scale.columns import read_columns
 from gssl.scale.files import ColumnFile, RunFolder
@@ -43,7 +43,7 @@ class SharedFilters:
         for name in ("A_hat", "N_hat"):
             matrix = getattr(filters, name)
             for array in _ARRAYS if hasattr(matrix, "scale") else ():
-                file = file_of(getattr(matrix, array, None))
+                file = mapped_file(getattr(matrix, array, None))
                 if file is not None and visible(file):
                     files[f"{name}.{array}"] = file
                     matrix = replace(matrix, **{array: np.empty(0, file.dtype)})
@@ -69,7 +69,7 @@ class FileColumns:
     >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "x.npy"
     >>> np.save(path, np.eye(2))
-    >>> FileColumns(file_of(np.load(path, mmap_mode="r")), slice(1, 2)).read()
+    >>> FileColumns(mapped_file(np.load(path, mmap_mode="r")), slice(1, 2)).read()
     array([[0.],
            [1.]])
     """

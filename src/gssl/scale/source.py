@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.graph import file_of
+from gssl.graph.mapped import mapped_file
 from gssl.scale.columns import raw_bytes, read_columns, read_file, read_rows
 from gssl.scale.files import RunFolder
 from gssl.scale.plan import SlabPlan
@@ -33,7 +33,7 @@ class ColumnSource:
 
     def __init__(self, X: Any, plan: SlabPlan) -> None:
         self._X, self._slabs = X, plan.slabs
-        file = file_of(X)
+        file = mapped_file(X)
         self._sorts = file is not None and file.order == "C" and len(self._slabs) > _FEW
         self._folder: RunFolder | None = None
 

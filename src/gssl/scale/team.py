@@ -12,7 +12,7 @@ from distributed import Client, fire_and_forget, wait
 from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
-from gssl.graph import FileArray, file_of
+from gssl.graph.mapped import FileArray, mapped_file
 from gssl.scale import worker
 from gssl.scale.shared import network, sees, sweep, touch
 
@@ -95,7 +95,7 @@ class Team:
 
     def file_of(self, array: Any) -> FileArray | None:
         """Tell where an array lies if it is in a file that every worker sees as this process does."""
-        file = file_of(array)
+        file = mapped_file(array)
         return file if file is not None and self.sees_file(file) else None
 
     def sees_file(self, file: FileArray) -> bool:

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from gssl.graph import GraphWarning, warn_user
+from gssl.graph import GraphWarning
+from gssl.graph.validate import warn_user
 from gssl.methods import EmbeddingClassifier
 from gssl.methods._classifier import GraphClassifier
 from gssl.methods._inputs import check_number

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.preprocessing import normalize
 
-from gssl.graph import FileArray, blocks, forget_pages
+from gssl.graph.mapped import FileArray, iterate_blocks, release_pages
 from gssl.operators import multiply, multiply_transposed
 
 # bytes of rows that are copied at a time
@@ -122,7 +122,7 @@ class Features:
 
 def _parts(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
     """Cut X into blocks of a few rows each, none of which stays in memory if X is a file."""
-    for rows, columns in blocks(X):
+    for rows, columns in iterate_blocks(X):
         step = _rows_at_a_time(columns.stop - columns.start, X.itemsize)
         for start in range(rows.start, rows.stop, step):
             yield slice(start, min(start + step, rows.stop)), columns
@@ -155,5 +155,5 @@ def gram_of_columns(G: np.ndarray) -> np.ndarray:
     for start in range(0, len(G), step):
         part = np.ascontiguousarray(G[start : start + step], dtype=np.float64)
         total += part.T @ part
-        forget_pages(G)
+        release_pages(G)
     return total

@@ -1,65 +1,79 @@
-"""Reading a matrix whose arrays nobody has checked.
+"""Validation of matrices, and the warning about odd data.
 
-SciPy multiplies with indices out of bounds without complaint and believes its cached flags, so nothing here
-trusts a sparse matrix: its arrays are checked before any SciPy operation touches them, and put into a fresh
-object, which has no flags to lie.
+SciPy multiplies with indices out of bounds without complaint and believes its cached flags. No sparse matrix
+is trusted here: its arrays are checked before any SciPy operation touches them, and put into a fresh object
+without cached flags.
 """
 
+import sys
+import warnings
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csc_array, csr_array, issparse
 
+from gssl.graph.mapped import iterate_blocks
+
+# scikit-learn wraps the methods of its estimators, also ours
+_INSIDE = ("gssl", "sklearn")
 _REBUILD = "rebuild the matrix, e.g. with scipy.sparse.coo_array((data, (row, column)), shape)"
 
 
-def row_pointers(counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Turn entries per row into CSR row pointers, always in 64 bits.
+class GraphWarning(UserWarning):
+    """Something about the data was odd; the message says what, how often, and what was done."""
+
+
+def warn_user(message: str, category: type[Warning] = GraphWarning) -> None:
+    """Warn at the line of the first caller outside this package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _package(frame) in _INSIDE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def check_finite(X: Any, name: str = "X") -> None:
+    """Raise an error that names the first NaN or infinity of a matrix, or its broken sparse structure.
 
     Parameters
     ----------
-    counts : array-like of int, shape (n,)
-        Entries in each row.
-
-    Returns
-    -------
-    ndarray of int64, shape (n + 1,)
-        Where each row starts; the last value is the number of entries.
+    X : sparse matrix or array-like, shape (n, d)
+    name : str, default="X"
+        What to call it in the error.
 
     Examples
     --------
-    >>> row_pointers([2, 0, 3])
-    array([0, 2, 2, 5])
+    >>> check_finite([[0.0, 1.0], [float("nan"), 2.0]])
+    Traceback (most recent call last):
+    ValueError: X contains NaN at row 1, column 0: remove the row or fill in the value.
     """
-    counts = np.asarray(counts)
-    pointers = np.zeros(counts.size + 1, dtype=np.int64)
-    # 32-bit counts may sum beyond 2³¹ − 1
-    np.cumsum(counts, dtype=np.int64, out=pointers[1:])
-    return pointers
+    matrix = read_matrix(X, name)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # one bad value spoils the sum; a sum may also overflow, so only this direction is a proof
+        if np.isfinite(_sum(matrix)):
+            return
+    if isinstance(matrix, np.ndarray):
+        rows, columns = np.nonzero(~np.isfinite(matrix))
+        bad = matrix[rows, columns]
+    else:
+        entries = matrix.tocoo()
+        places = np.flatnonzero(~np.isfinite(entries.data))
+        places = places[np.lexsort((entries.col[places], entries.row[places]))]
+        rows, columns, bad = entries.row[places], entries.col[places], entries.data[places]
+    if bad.size:
+        what = "NaN" if np.isnan(bad[0]) else "infinity"
+        raise ValueError(
+            f"{name} contains {what} at row {rows[0]}, column {columns[0]}: "
+            "remove the row or fill in the value."
+        )
 
 
 def read_matrix(matrix: Any, name: str) -> Any:
-    """Return a matrix as floats in a structure that is safe to compute with.
+    """Return a matrix as floats (float32 stays) in a structure that is safe to compute with.
 
-    Parameters
-    ----------
-    matrix : sparse matrix or array of any format, or 2-D array-like
-        Never modified.
-    name : str
-        What to call it in an error.
-
-    Returns
-    -------
-    ndarray, coo_array, csc_array or csr_array
-        Same entries, duplicates included, float32 if it was float32 and float64 otherwise. Shares memory with
-        the input where it can.
-
-    Examples
-    --------
-    >>> read_matrix([[0, 1], [1, 0]], "adjacency")
-    array([[0., 1.],
-           [1., 0.]])
+    Entries stay the same, duplicates included, and memory is shared where possible. Sparse matrices become
+    COO, CSC or CSR.
     """
     if not issparse(matrix):
         return _read_dense(matrix, name)
@@ -72,23 +86,29 @@ def read_matrix(matrix: Any, name: str) -> Any:
 
 
 def refuse_mask(array: Any, name: str) -> None:
-    """Refuse a masked array with masked entries: NumPy would take what the mask hides for data.
-
-    Parameters
-    ----------
-    array : object
-    name : str
-        What to call it in the error.
-
-    Examples
-    --------
-    >>> refuse_mask(np.ma.array([1, 2], mask=[False, True]), "y")
-    Traceback (most recent call last):
-    ValueError: y has 1 masked entries: fill them in, e.g. with .filled(value).
-    """
+    """Refuse a masked array with masked entries: NumPy would take what the mask hides for data."""
     masked = int(np.ma.getmaskarray(array).sum()) if isinstance(array, np.ma.MaskedArray) else 0
     if masked:
         raise ValueError(f"{name} has {masked} masked entries: fill them in, e.g. with .filled(value).")
+
+
+def row_pointers(counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Turn entries per row into CSR row pointers, always in 64 bits."""
+    counts = np.asarray(counts)
+    pointers = np.zeros(counts.size + 1, dtype=np.int64)
+    # 32-bit counts may sum beyond 2³¹ − 1
+    np.cumsum(counts, dtype=np.int64, out=pointers[1:])
+    return pointers
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _sum(matrix: Any) -> float:
+    if not isinstance(matrix, np.ndarray):
+        return float(matrix.data.sum())
+    return float(sum(matrix[rows, columns].sum() for rows, columns in iterate_blocks(matrix)))
 
 
 def _read_dense(matrix: Any, name: str) -> npt.NDArray[Any]:

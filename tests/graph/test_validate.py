@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gssl.graph import check_adjacency, check_finite, clean_adjacency, row_pointers
+from gssl.graph import GraphWarning, check_adjacency, check_finite, clean_adjacency
+from gssl.graph.validate import read_matrix, row_pointers, warn_user
 
 PATH = np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]])
+CONTAINERS = [np.asarray, sparse.csr_array, sparse.csc_array, sparse.coo_array, sparse.lil_matrix]
 FORMATS = ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"]
 
 
@@ -113,7 +115,7 @@ def test_row_pointers_pass_two_to_the_31():
 
 def test_index_arithmetic_beyond_two_to_the_31_is_checked_in_64_bits():
     from gssl.graph.negatives import _codes_of
-    from gssl.graph.structure import _check_compressed
+    from gssl.graph.validate import _check_compressed
 
     indptr = np.array([0, 2**31 + 5], dtype=np.int64)
     with pytest.raises(ValueError, match=f"ends at {2**31 + 5}, not at its 1 entries"):
@@ -121,3 +123,30 @@ def test_index_arithmetic_beyond_two_to_the_31_is_checked_in_64_bits():
     n = 3_000_000_000
     last = np.array([n - 2], dtype=np.int64)
     assert _codes_of(last + 1, last, n)[0] == (n - 2) * n + n - 1
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize(("value", "what"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_bad_features_name_the_first_place(container, value, what):
+    X = np.arange(12.0).reshape(4, 3)
+    X[2, 1] = X[3, 0] = value
+    with pytest.raises(ValueError, match=f"^features contains {what} at row 2, column 1: "):
+        check_finite(container(X), "features")
+
+
+def test_finite_features_pass():
+    check_finite(np.full((2, 2), np.finfo(np.float32).max, dtype=np.float32))
+    check_finite([[1, 2], [3, 4]])
+    check_finite(sparse.csr_array((3, 2)))
+    check_finite(np.array([[True, False]]))
+
+
+def test_numbers_become_floats_and_single_precision_stays():
+    assert read_matrix([[0, 1], [1, 0]], "adjacency").dtype == np.float64
+    assert read_matrix(PATH.astype(np.float32), "adjacency").dtype == np.float32
+
+
+def test_a_warning_points_at_the_first_caller_outside_the_package():
+    with pytest.warns(GraphWarning, match="^removed 3 self-loops$") as caught:
+        warn_user("removed 3 self-loops")
+    assert caught[0].filename == __file__

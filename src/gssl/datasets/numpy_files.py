@@ -1,8 +1,8 @@
-"""NumPy's own files, whose word is checked before any memory is reserved on it.
+"""NumPy files, whose headers are checked before memory is reserved.
 
 ``np.load`` believes a header: one that claims 10¹² numbers reserves their memory before the file turns out
-to be short. Here the sizes in the header, in the directory of the archive and of the file itself must agree
-first. Nothing is unpickled and nothing is unpacked to disk, so that names in an archive lead nowhere.
+to be short. Here the sizes in the header, in the archive's directory and of the file must agree first.
+Nothing is unpickled and nothing is unpacked to disk. Errors give the reason, but not the path.
 """
 
 from __future__ import annotations
@@ -16,33 +16,20 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-# deflate cannot shrink more than that, so a larger promise is a lie
+# deflate cannot shrink more than this
 _MOST_SHRUNK = 1032
-# what unpacks to more than a gigabyte must not do so from nearly nothing
+# a file that unpacks to more than a gigabyte must have a fair part of that size
 _LARGE = 1 << 30
 _BOMB = 200
 _AT_ONCE = 1 << 20
-# an empty table may still have so many rows or columns
+# rows or columns of an empty table
 _LONGEST_EMPTY = 1 << 31
 
 
 def read_npy(path: Path) -> NDArray[Any]:
-    """Read one array without pickle.
-
-    Raises
-    ------
-    ValueError
-        With the reason, but not the path, if the file is not a whole array of plain numbers or texts.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "x.npy"
-    >>> np.save(path, [1.5, 2.5])
-    >>> read_npy(path)
-    array([1.5, 2.5])
-    """
+    """Read one array of plain numbers or texts."""
     try:
         with path.open("rb") as stream:
             return _read(stream, path.stat().st_size)
@@ -51,27 +38,13 @@ def read_npy(path: Path) -> NDArray[Any]:
 
 
 def map_npy(path: Path) -> NDArray[Any]:
-    """Map one array, which stays in its file, for reading.
-
-    Raises
-    ------
-    ValueError
-        As :func:`read_npy`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "x.npy"
-    >>> np.save(path, [1.5, 2.5])
-    >>> map_npy(path)
-    memmap([1.5, 2.5])
-    """
+    """Map one array, which stays in its file, read-only."""
     try:
         with path.open("rb") as stream:
             shape, column_order, dtype = _header(stream, path.stat().st_size)
             order: Any = "F" if column_order else "C"
             if not math.prod(shape):
-                # a map cannot be of nothing, and a graph may be without edges
+                # an empty file cannot be mapped, and a graph may have no edges
                 nothing = np.empty(shape, dtype, order)
                 nothing.flags.writeable = False
                 return nothing
@@ -81,16 +54,7 @@ def map_npy(path: Path) -> NDArray[Any]:
 
 
 def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """Tell the arrays in an .npz file and their shapes, without reading them.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "x.npz"
-    >>> np.savez(path, a=[1, 2], b=3)
-    >>> npz_shapes(path)
-    {'a': (2,), 'b': ()}
-    """
+    """Return the shapes of the arrays in an .npz file without reading them."""
     try:
         shapes = {}
         with zipfile.ZipFile(path) as archive:
@@ -103,21 +67,7 @@ def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
-    """Read arrays of an .npz file without pickle; those of other names are not looked at.
-
-    Raises
-    ------
-    ValueError
-        As :func:`read_npy`; also for an archive that unpacks to far more than it holds.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "x.npz"
-    >>> np.savez(path, a=[1, 2], b=3)
-    >>> read_npz(path, {"a"})
-    {'a': array([1, 2])}
-    """
+    """Read arrays of an .npz file; those of other names are not looked at."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = _members(archive)
@@ -132,8 +82,30 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, NDAr
         raise ValueError(_reason(error)) from error
 
 
+def csr_from_parts(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
+) -> csr_array:
+    """Build a CSR matrix from parts read from a file, each checked before SciPy relies on it."""
+    n_rows, n_columns = shape
+    if any(part.ndim != 1 for part in (data, indices, indptr)) or data.dtype.kind not in "biuf":
+        raise ValueError("the parts of the sparse matrix are not lists of numbers")
+    if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        raise ValueError("the positions in the sparse matrix are not whole numbers")
+    if indptr.size != n_rows + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError(f"the row pointers of the sparse matrix do not fit its {n_rows} rows")
+    if not indptr[-1] == indices.size == data.size:
+        raise ValueError(f"the sparse matrix has {data.size} values but {indptr[-1]} places for them")
+    if indices.size and not 0 <= indices.min() <= indices.max() < n_columns:
+        raise ValueError(f"the sparse matrix has {n_columns} columns but names another")
+    if not np.isfinite(data).all():
+        raise ValueError("the sparse matrix holds NaN or infinity")
+    matrix = csr_array((data, indices, indptr), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
+
+
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """Give the arrays by name; other things in the archive are left alone."""
+    """Return the arrays by name; everything else in the archive is ignored."""
     members: dict[str, zipfile.ZipInfo] = {}
     for member in archive.infolist():
         if not member.filename.endswith(".npy"):
@@ -157,7 +129,7 @@ def _refuse_bombs(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
 
 
 def _header(stream: IO[bytes], n_bytes: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read what a file says about its array, and hold it against the bytes that are there."""
+    """Read a header and compare it with the size of the file."""
     version = npy.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"version {version} of the format is none for plain numbers and texts")
@@ -170,7 +142,7 @@ def _header(stream: IO[bytes], n_bytes: int) -> tuple[tuple[int, ...], bool, np.
     count = math.prod(shape)
     if stream.tell() + count * dtype.itemsize != n_bytes:
         raise ValueError("its header declares another size than the file has")
-    # numbers of no bytes, or rows of no columns, could be as many as a header likes
+    # a header may claim any number of entries of no bytes, or of rows of no columns
     if (count and not dtype.itemsize) or math.prod(size for size in shape if size) > max(
         count, _LONGEST_EMPTY
     ):
@@ -189,7 +161,7 @@ def _read(stream: IO[bytes], n_bytes: int) -> NDArray[Any]:
             raise EOFError("the file breaks off")
         raw[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
         at += len(piece)
-    # the check sum of an archive is compared at the end only
+    # an archive compares its check sum only at the end
     if stream.read(1):
         raise ValueError("the file goes on behind its array")
     return array.reshape(shape, order="F" if column_order else "C")

@@ -1,14 +1,14 @@
-"""Making an adjacency simple: no self-loops, no duplicates, no stored zeros, symmetric."""
+"""Simple graphs: symmetric, without self-loops, duplicates and stored zeros."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array, triu
 
-from gssl.graph.pages import forget_pages
-from gssl.graph.structure import read_matrix
+from gssl.graph.mapped import release_pages
+from gssl.graph.validate import read_matrix, warn_user
 
 # entries that are compared at a time
 _BLOCK = 1 << 20
@@ -46,8 +46,8 @@ class CleaningReport:
         return bool(self.self_loops or self.duplicates or self.asymmetric or self.zeros)
 
     def messages(self) -> list[str]:
-        """One sentence per kind of change."""
-        told = [
+        """Return one sentence per kind of change."""
+        sentences = [
             (self.self_loops, f"removed {_count(self.self_loops, 'self-loop')}"),
             (
                 self.duplicates,
@@ -61,7 +61,7 @@ class CleaningReport:
             ),
             (self.zeros, f"removed {_count(self.zeros, 'stored zero')}"),
         ]
-        return [message for count, message in told if count]
+        return [message for count, message in sentences if count]
 
 
 def clean_adjacency(adjacency: Any) -> tuple[csr_array, CleaningReport]:
@@ -96,36 +96,78 @@ def clean_adjacency(adjacency: Any) -> tuple[csr_array, CleaningReport]:
     simple, self_loops, duplicates, zeros = simplify(adjacency)
     asymmetric = len(asymmetric_pairs(simple))
     for array in (simple.data, simple.indices, simple.indptr):
-        forget_pages(array)  # of a graph in files, which the check has read as a whole
+        release_pages(array)  # of a graph in files, which the check has read as a whole
     if asymmetric:
         simple = simple.maximum(simple.T.tocsr())
     return simple, CleaningReport(self_loops, duplicates, asymmetric, zeros)
 
 
-def declare_simple(A: csr_array) -> csr_array:
-    """Vouch for an adjacency that was clean when it was written, so that nobody checks it again.
+def check_adjacency(
+    adjacency: Any,
+    *,
+    n_nodes: int | None = None,
+    directed: Literal["symmetrize", "keep"] = "symmetrize",
+    allow_empty: bool = False,
+) -> csr_array:
+    """Return an adjacency fit to compute with, or raise an error that says why there is none.
 
-    A check reads the graph and its transpose into memory, which a graph in files may be too large for. The
-    word holds for this very object while its arrays are read-only; what is computed from it is checked.
+    Repairs (self-loops, duplicates, stored zeros, asymmetry; see :func:`clean_adjacency`) are reported in one
+    :class:`GraphWarning` per kind, with its count.
 
     Parameters
     ----------
-    A : csr_array of shape (n, n)
-        Symmetric, with sorted, unique indices within bounds, without zeros and self-loops, in arrays that
-        cannot be written to.
+    adjacency : sparse matrix or array of any format, or array-like, shape (n, n)
+        Weights of any real or boolean type, finite and not negative. Never modified.
+    n_nodes : int, optional
+        The number of nodes expected, e.g. the rows of X.
+    directed : {"symmetrize", "keep"}, default="symmetrize"
+        An asymmetric graph becomes max(A, Aᵀ), or is an error, since no method here takes directions.
+    allow_empty : bool, default=False
+        Whether a graph without edges passes.
 
     Returns
     -------
-    csr_array
-        A itself.
+    csr_array, shape (n, n)
+        Symmetric, sorted, without duplicates, zeros or self-loops; float32 if given so, otherwise float64. A
+        CSR that was clean already shares its memory: do not write into it.
 
     Examples
     --------
-    >>> A = csr_array([[0.0, 1.0], [1.0, 0.0]])
-    >>> for array in (A.data, A.indices, A.indptr):
-    ...     array.flags.writeable = False
-    >>> clean_adjacency(declare_simple(A))[0] is A
-    True
+    >>> check_adjacency([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
+    """
+    if directed not in ("symmetrize", "keep"):
+        raise ValueError(f'directed must be "symmetrize" or "keep", got {directed!r}.')
+    cleaned, report = clean_adjacency(adjacency)
+    n = cleaned.shape[0]
+    if n == 0:
+        raise ValueError("the adjacency has zero nodes: give at least one.")
+    if n_nodes is not None and n != n_nodes:
+        raise ValueError(f"the adjacency has {n} nodes but {n_nodes} are expected: one node per row of X.")
+    if report.asymmetric and directed == "keep":
+        simple, *_ = simplify(adjacency)
+        u, v = asymmetric_pairs(simple)[0]
+        raise ValueError(
+            f"the adjacency is not symmetric in {report.asymmetric} pair(s) of nodes, "
+            f"first nodes {u} and {v} with weights {simple[u, v]} and {simple[v, u]}: "
+            'pass directed="symmetrize" or adjacency.maximum(adjacency.T).'
+        )
+    if not cleaned.nnz and not allow_empty:
+        raise ValueError(
+            "the graph has no edges between different nodes: check the edge list or build a kNN graph."
+        )
+    for message in report.messages():
+        warn_user(message)
+    return cleaned
+
+
+def declare_simple(A: csr_array) -> csr_array:
+    """Mark an adjacency as already clean, so that it is not checked again; return it.
+
+    A check reads the graph and its transpose into memory, which a graph in files may be too large for. The
+    mark holds for this object while its arrays are read-only; anything computed from it is checked.
     """
     A._declared_simple = True
     if not is_declared(A):
@@ -134,13 +176,7 @@ def declare_simple(A: csr_array) -> csr_array:
 
 
 def is_declared(adjacency: Any) -> bool:
-    """Tell whether somebody vouched for an adjacency: see :func:`declare_simple`.
-
-    Examples
-    --------
-    >>> is_declared(csr_array((2, 2)))
-    False
-    """
+    """Return whether :func:`declare_simple` marked this adjacency."""
     return bool(
         isinstance(adjacency, csr_array)
         and getattr(adjacency, "_declared_simple", False)
@@ -149,20 +185,9 @@ def is_declared(adjacency: Any) -> bool:
 
 
 def simplify(adjacency: Any) -> tuple[csr_array, int, int, int]:
-    """Remove self-loops and zeros and merge duplicates, but leave directions alone.
+    """Remove self-loops and zeros and merge duplicates, but keep directions.
 
-    Returns
-    -------
-    simple : csr_array, shape (n, n)
-    self_loops, duplicates, zeros : int
-        Entries removed or merged.
-
-    Examples
-    --------
-    >>> simple, self_loops, duplicates, zeros = simplify([[1, 2], [0, 0]])
-    >>> simple.toarray(), self_loops
-    (array([[0., 2.],
-           [0., 0.]]), 1)
+    Returns the graph and the number of self-loops, duplicates and zeros.
     """
     if is_declared(adjacency):
         return adjacency, 0, 0, 0
@@ -191,17 +216,7 @@ def simplify(adjacency: Any) -> tuple[csr_array, int, int, int]:
 
 
 def asymmetric_pairs(simple: csr_array) -> npt.NDArray[np.int64]:
-    """List the pairs u < v whose two weights differ by more than rounding, in order.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_pairs, 2)
-
-    Examples
-    --------
-    >>> asymmetric_pairs(simplify([[0, 2], [1, 0]])[0])
-    array([[0, 1]])
-    """
+    """Return the pairs u < v whose two weights differ by more than rounding, one per row, in order."""
     transposed = simple.T.tocsr()
     # the same canonical pattern is the common case, and far cheaper to see than a sparse comparison;
     # weights that were computed may differ in their last bits, which is no direction
@@ -214,7 +229,7 @@ def asymmetric_pairs(simple: csr_array) -> npt.NDArray[np.int64]:
 
 
 def _same_entries(A: csr_array, B: csr_array) -> bool:
-    """Compare indices and, but for rounding, weights: in blocks, for each comparison makes another array."""
+    # in blocks, because each comparison makes another array
     blocks = (slice(start, start + _BLOCK) for start in range(0, A.nnz, _BLOCK))
     return all(
         np.array_equal(A.indices[block], B.indices[block])
@@ -224,7 +239,7 @@ def _same_entries(A: csr_array, B: csr_array) -> bool:
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> npt.NDArray[np.bool_]:
-    """Tell which weights are the same but for rounding."""
+    """Return which weights are equal up to rounding."""
     return np.asarray(np.isclose(a, b, rtol=8 * np.finfo(a.dtype).eps, atol=0.0))
 
 

@@ -1,4 +1,4 @@
-"""Arrays that stay in files: which they are, and passes over them that leave no pages in memory."""
+"""Memory-mapped arrays: where they lie in their file, and passes over them that keep no pages in memory."""
 
 import mmap
 from collections.abc import Iterator
@@ -15,13 +15,7 @@ _BLOCK_BYTES = 1 << 24
 
 @dataclass(frozen=True)
 class FileArray:
-    """Where in a file an array of two axes or one lies without gaps, rows first (``C``) or columns (``F``).
-
-    Examples
-    --------
-    >>> FileArray(Path("x.npy"), 128, (2, 3), np.dtype("f4"), "C").n_bytes
-    24
-    """
+    """The place in a file of a contiguous array of one or two axes, by rows (``C``) or by columns (``F``)."""
 
     path: Path
     offset: int
@@ -35,34 +29,17 @@ class FileArray:
         return int(np.prod(self.shape)) * self.dtype.itemsize
 
     def open(self) -> np.ndarray:
-        """Map the array, for reading only."""
+        """Map the array, read-only."""
         if not self.n_bytes:
             return np.empty(self.shape, self.dtype)
         order: Any = self.order
         return np.memmap(self.path, self.dtype, "r", self.offset, self.shape, order)
 
 
-def file_of(array: Any) -> FileArray | None:
-    """Tell where an array lies if it is a memory-mapped file, or a view of one without gaps.
+def mapped_file(array: Any) -> FileArray | None:
+    """Locate a memory-mapped array, or a contiguous view of one, in its file.
 
-    Parameters
-    ----------
-    array : object
-
-    Returns
-    -------
-    FileArray or None
-        None where it is in memory, has gaps, or may hold changes that the file has not.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "x.npy"
-    >>> np.save(path, np.eye(3))
-    >>> file_of(np.load(path, mmap_mode="r")[1:]).shape
-    (2, 3)
-    >>> file_of(np.eye(3)) is None
-    True
+    None if it is in memory, not contiguous, or may hold changes that the file does not.
     """
     root = _root(array)
     if root is None or root.filename is None or root.mode == "c":
@@ -75,24 +52,10 @@ def file_of(array: Any) -> FileArray | None:
     return FileArray(Path(root.filename), int(begin), array.shape, array.dtype, order)
 
 
-def blocks(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
-    """Cut a matrix into blocks of rows and columns in the order in which they lie in memory.
+def iterate_blocks(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
+    """Yield slices (rows, columns) that cover a matrix in the order of its memory.
 
-    Pages of a memory-mapped file are let go of when the next block is asked for, so that a pass over X takes
-    no memory. An array in memory is one block.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-
-    Yields
-    ------
-    rows, columns : slice
-
-    Examples
-    --------
-    >>> list(blocks(np.eye(2)))
-    [(slice(0, 2, None), slice(0, 2, None))]
+    An array in memory is one block. Pages of a memory-mapped file are released after each block.
     """
     n, d = X.shape
     root = _root(X)
@@ -105,58 +68,40 @@ def blocks(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
     for start in range(0, length, step):
         part = slice(start, min(start + step, length))
         yield (slice(0, n), part) if by_columns else (part, slice(0, d))
-        forget_pages(X)
+        release_pages(X)
 
 
-def forget_pages(array: Any) -> None:
-    """Take the pages of a memory-mapped file out of this process's memory; the file keeps what they hold.
-
-    Examples
-    --------
-    >>> forget_pages(np.eye(2))
-    """
+def release_pages(array: Any) -> None:
+    """Drop the pages of a memory-mapped file from this process's memory; the file keeps their content."""
     root = _root(array)
     if root is not None and hasattr(mmap, "MADV_DONTNEED") and root.mode != "c":
         root._mmap.madvise(mmap.MADV_DONTNEED)
 
 
 def take_rows(X: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """Give rows of a matrix that may be a file, of which no more than a block is in memory at a time.
-
-    Examples
-    --------
-    >>> take_rows(np.arange(6.0).reshape(3, 2), np.array([2, 0]))
-    array([[4., 5.],
-           [0., 1.]])
-    """
-    file = file_of(X)
+    """Return rows of a matrix, reading a file by columns block by block."""
+    file = mapped_file(X)
     if file is None or file.order == "C":
         return np.asarray(X[nodes])
     found = np.empty((len(nodes), X.shape[1]), X.dtype)
-    for _, columns in blocks(X):
+    for _, columns in iterate_blocks(X):
         found[:, columns] = X[:, columns][nodes]
     return found
 
 
-def has_any(X: Any) -> np.ndarray:
-    """Tell the rows that have an entry other than zero.
-
-    Examples
-    --------
-    >>> has_any(np.array([[0.0, 1.0], [0.0, 0.0]]))
-    array([ True, False])
-    """
+def nonzero_rows(X: Any) -> np.ndarray:
+    """Return a mask of the rows that have an entry other than zero."""
     # a stored zero is no entry; the absolute values of a dense X would be a second X
     if issparse(X):
         return np.asarray(abs(X).sum(axis=1) > 0)
     found = np.zeros(X.shape[0], dtype=bool)
-    for rows, columns in blocks(X):
+    for rows, columns in iterate_blocks(X):
         found[rows] |= X[rows, columns].any(axis=1)
     return found
 
 
 def _root(array: Any) -> Any:
-    """Give the map that an array is a view of, or None."""
+    """Return the memory map that an array is a view of, or None."""
     base = array
     while isinstance(getattr(base, "base", None), np.ndarray):
         base = base.base
