@@ -1,7 +1,7 @@
 """Heat: features flow along edges for a given time."""
 
-from gssl.methods._inputs import check_number
-from gssl.methods._stepwise import StepwiseEmbedder
+from gssl.methods.inputs import check_number
+from gssl.methods.linear_filters import StepwiseEmbedder
 from gssl.operators import Mixture
 
 

@@ -1,9 +1,10 @@
 """Figure 5: the parts of OGC, GGC and GGCM apart and together, on Cora."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from gssl.methods import GGC, GGCM
-from gssl.operators import Mixture
+from gssl.operators import Filters
 from reproduction.estimators import part
 from reproduction.settings import DEPTHS, embedder, ogc_depths
 from reproduction.spec import Artefact, Cell, Claim, Entry, Place
@@ -15,32 +16,36 @@ _CORA = "planetoid/cora"
 class SmoothGGC(GGC):
     """GGC without inverse convolution: U ← smo(U)."""
 
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        return self._smooth(k), self._smooth(k)
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        U = self.smooth(k, U, graph)
+        return U, U
 
 
 @part
 class SharpGGC(GGC):
     """GGC without convolution: U ← sharp(U)."""
 
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        return self._sharp(k), self._sharp(k)
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        U = self.sharpen(k, U, graph)
+        return U, U
 
 
 @part
 class SmoothGGCM(GGCM):
     """GGCM that gathers smooth embeddings only."""
 
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        return self._smooth(k), self._smooth(k)
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        U = self.smooth(k, U, graph)
+        return U, U
 
 
 @part
 class SharpGGCM(GGCM):
     """GGCM that gathers sharpened embeddings only, and carries on what it sharpened."""
 
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        return self._sharp(k), self._sharp(k)
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        U = self.sharpen(k, U, graph)
+        return U, U
 
 
 _LGC, _SEB, _IGC = "LGC alone", "SEB alone", "IGC alone"

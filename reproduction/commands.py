@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from gssl.cli.console import Talk
-from gssl.methods._base import watching
+from gssl.methods.base import watching
 from reproduction import (
     ARTEFACTS,
     QUICK_SEEDS,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.methods._inputs import check_number, generator
+from gssl.methods.inputs import check_number, generator
 from reproduction.skipgram import SkipGram
 from reproduction.transductive import TransductiveEmbedder
 from reproduction.walks import random_walks, transitions

@@ -122,7 +122,7 @@ def stop_early(cell: Cell, seed: int) -> dict[str, float]:
 
     Examples
     --------
-    >>> settings = {"method": "OGC", "params": {"tol": 1.0}, "depths": [1, 4]}
+    >>> settings = {"method": "OGC", "params": {"agreement": 1.0}, "depths": [1, 4]}
     >>> sorted(stop_early(Cell("stopped", "karate", settings, split="default"), 0))
     ['accuracy@1', 'accuracy@4']
     """

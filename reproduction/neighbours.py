@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
 from gssl.graph import GraphWarning, check_adjacency, check_finite
-from gssl.methods._embedder import GraphEmbedder
-from gssl.methods._execution import FiltersOf
+from gssl.methods.embedder import GraphEmbedder
 from gssl.operators import Complement, Filters, complement_negatives
+from gssl.scale.execution import FiltersOf
 
 # distances whose difference is less than this many roundings are equal
 _ROUNDINGS = 64

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.methods._inputs import check_number
+from gssl.methods.inputs import check_number
 from reproduction.deepwalk import DeepWalk
 
 

@@ -144,7 +144,7 @@ def race_entries(published: Mapping[str, tuple[float, ...]]) -> Iterator[Entry]:
     63.0
     """
     at = DEPTHS.index(DEPTH)
-    solver = {**ogc(DATASET, tol=1.0, max_iter=DEPTH).settings}
+    solver = {**ogc(DATASET, agreement=1.0, max_iter=DEPTH).settings}
     solver.pop("anchors")
     columns = {"time / OGC's": "ratio", "CPU seconds": "seconds", "accuracy": "accuracy", "epochs": "epochs"}
     for row in ("OGC", *CLAIMED):

@@ -30,7 +30,7 @@ def _estimators(dataset: str) -> dict[str, Any]:
     """Give the settings of each method, without its depth."""
     found: dict[str, Any] = {}
     for row, name in _METHODS.items():
-        params: dict[str, Any] = {"tol": 1.0} if name == "OGC" else fixed_params(name, dataset)
+        params: dict[str, Any] = {"agreement": 1.0} if name == "OGC" else fixed_params(name, dataset)
         params.pop("depth", None)
         found[row] = {"method": name, "params": GGC_PARAMS if name == "GGC" else params}
     return found

@@ -52,7 +52,7 @@ def ogc_depths(dataset: str, **params: Any) -> Cell:
     >>> ogc_depths("planetoid/cora").settings["params"]
     {'tol': 1.0}
     """
-    base = ogc(dataset, **params, tol=1.0)
+    base = ogc(dataset, **params, agreement=1.0)
     return Cell("stopped", dataset, {**base.settings, "depths": list(DEPTHS)}, base.budget)
 
 

@@ -8,7 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
-from gssl.methods._base import iterate, last
+from gssl.methods.base import iterate, last
 
 # the first and the last learning rate, as in word2vec
 _FIRST_RATE, _LAST_RATE = 0.025, 1e-4

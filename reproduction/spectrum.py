@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gssl.graph import check_adjacency
-from gssl.methods._embedder import GraphEmbedder
+from gssl.methods.embedder import GraphEmbedder
 
 # an eigendecomposition takes about a minute and 0.4 GB here
 _MAX_NODES = 5000

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
-from gssl.methods._embedder import Embedder
+from gssl.methods.embedder import Embedder
 
 
 class TransductiveEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):

@@ -13,7 +13,7 @@ from benchmarks.accuracy.tables import Grid
 from gssl.cli.console import Talk
 from gssl.datasets import Dataset
 from gssl.io import whole_file
-from gssl.methods._base import watching
+from gssl.methods.base import watching
 from reproduction import Job, Store, run
 
 _WIDE = 240

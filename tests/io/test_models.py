@@ -30,7 +30,7 @@ MODELS = {
     "manifold": gssl.ManifoldRegularization(gamma_intrinsic=0.5),
     "correct-and-smooth": gssl.CorrectAndSmooth(),
     "correct-and-smooth-ridge": gssl.CorrectAndSmooth(gssl.RidgeHead(penalty=0.3), scale="auto"),
-    "spreading": gssl.LabelSpreading(alpha=0.5),
+    "spreading": gssl.LabelSpreading(spread=0.5),
     "calibrated": gssl.CalibratedClassifier(gssl.OGC(random_state=0), folds=2),
     "calibrated-default": gssl.CalibratedClassifier(method="isotonic"),
     "calibrated-auto": gssl.CalibratedClassifier(gssl.AutoClassifier(depth=2)),

@@ -119,7 +119,7 @@ def by_equations(model, X, A, y):
 def test_ogc_learns_its_predictor_anew(data, labels, in_label_space, monkeypatch):
     always(monkeypatch, ogc.OGC, in_label_space)
     X = data.features.astype(np.float64)
-    make = gssl.OGC(eta_w=1e-3, eta_sup=0.05, max_iter=12, tol=1.0, random_state=0)
+    make = gssl.OGC(eta_w=1e-3, eta_sup=0.05, max_iter=12, agreement=1.0, random_state=0)
     model = make.fit(X, labels[0], adjacency=data.adjacency)
     model.update_labels(labels[1])
     W, Z = by_equations(model, X, data.adjacency, labels[1])

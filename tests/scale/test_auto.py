@@ -239,10 +239,10 @@ def test_what_cannot_be_is_one_sentence(blocks, tmp_path):
         fit(X, y, A, memory_budget="10kB")
 
 
-@pytest.mark.parametrize("method", [gssl.LabelPropagation(), gssl.LabelSpreading(alpha=0.99)])
+@pytest.mark.parametrize("method", [gssl.LabelPropagation(), gssl.LabelSpreading(spread=0.99)])
 @pytest.mark.parametrize("budget", [None, "300kB"])
 def test_spreading_labels_goes_on_after_any_file(blocks, tmp_path, stopping, monkeypatch, method, budget):
-    monkeypatch.setattr("gssl.methods._together._CHECKPOINT", 5)
+    monkeypatch.setattr("gssl.methods.propagation._CHECKPOINT", 5)
     _, y, A = blocks
     plain = method.fit(None, y, adjacency=A)
     distributions, n_iter = plain.label_distributions_, plain.n_iter_

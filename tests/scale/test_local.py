@@ -9,8 +9,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.methods._execution import InMemory
 from gssl.scale import source
+from gssl.scale.execution import InMemory
 from gssl.scale.local import LocalExecution
 
 EMBEDDERS = [

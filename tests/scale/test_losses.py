@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.methods._ogc_iteration import Iteration
+from gssl.methods.ogc import Iteration
 from gssl.operators import Filters, normalized_adjacency
 from gssl.scale import worker
 from gssl.scale.cluster import ClusterExecution

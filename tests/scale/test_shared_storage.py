@@ -5,7 +5,7 @@ import pytest
 
 import gssl
 from gssl.io import build_graph_store
-from gssl.methods._ogc_iteration import Iteration
+from gssl.methods.ogc import Iteration
 
 pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 cloudpickle = pytest.importorskip("cloudpickle", reason="the extra 'distributed' is not installed")

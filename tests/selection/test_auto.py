@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.methods._base import watching
+from gssl.methods.base import watching
 from gssl.selection.filters import candidate_filters
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.methods._distributions import one_hot
+from gssl.methods.labels import one_hot
 from gssl.selection import search
 from gssl.selection.filters import candidate_filters
 from gssl.selection.graph_operators import operators

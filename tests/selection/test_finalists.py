@@ -7,7 +7,7 @@ from scipy.special import log_softmax, softmax
 
 import gssl
 from gssl.evaluation.held_out import label_folds
-from gssl.methods._distributions import nearest_distribution, one_hot
+from gssl.methods.labels import nearest_distribution, one_hot
 from gssl.selection import spectrum_of_rows
 from gssl.selection.features import Features
 from gssl.selection.filters import candidate_filters

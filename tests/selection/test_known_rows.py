@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.methods._execution import InMemory
-from gssl.methods._inputs import FitInputs
+from gssl.methods.inputs import FitInputs
 from gssl.operators import complement_negatives
+from gssl.scale.execution import InMemory
 from gssl.selection import averaged, scaling, search
 from gssl.selection.complement_rows import complement_rows
 from gssl.selection.features import Features

@@ -7,7 +7,7 @@ from scipy.special import log_softmax
 
 import gssl
 from gssl.evaluation.held_out import label_folds
-from gssl.methods._distributions import one_hot
+from gssl.methods.labels import one_hot
 from gssl.selection import search, spectrum_of_rows, trial
 from gssl.selection.filters import candidate_filters
 from gssl.selection.finalists import fit_logistic, hidden_logits, try_logistic

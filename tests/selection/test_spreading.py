@@ -14,7 +14,7 @@ def test_hidden_labels_are_those_of_refits():
     y[20:] = -1
     A = data.adjacency.astype(float)
     nodes, P = spread_hidden(operators(A, np.float64)["hop"], y, alpha=0.5, steps=200)
-    expected = held_out_accuracy(gssl.LabelSpreading(alpha=0.5, tol=1e-12), None, y, A)
+    expected = held_out_accuracy(gssl.LabelSpreading(spread=0.5, tol=1e-12), None, y, A)
     np.testing.assert_array_equal(nodes, expected.nodes)
     np.testing.assert_allclose(P, expected.distributions, atol=1e-8)
 
@@ -30,7 +30,7 @@ def test_what_is_judged_is_what_predicts(alpha):
     y[[30, 37, 47]] = 1
     hop = operators(gssl.graph.check_adjacency(A), np.float64)["hop"]
     nodes, P = spread_hidden(hop, y, alpha)
-    expected = held_out_accuracy(gssl.LabelSpreading(alpha=alpha), None, y, A)
+    expected = held_out_accuracy(gssl.LabelSpreading(spread=alpha), None, y, A)
     np.testing.assert_array_equal(nodes, expected.nodes)
     # the 1 % that is missing is a larger part of what a node has that is far from every label
     np.testing.assert_allclose(P, expected.distributions, atol=0.05)

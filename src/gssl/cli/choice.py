@@ -5,8 +5,8 @@ from typing import Any
 
 from gssl import methods
 from gssl.methods import EmbeddingClassifier
-from gssl.methods._classifier import GraphClassifier
-from gssl.methods._embedder import Embedder
+from gssl.methods.base import GraphClassifier
+from gssl.methods.embedder import Embedder
 from gssl.selection import AutoClassifier, CalibratedClassifier, hides_cheaply
 
 

@@ -86,8 +86,8 @@ def run_classify(
         refuse_if_too_large(problem, model)
     plain = getattr(model, "classifier", model)
     fitting = talk.step(f"fitting {type(plain).__name__}")
-    with machines.options() as options, fitting:
-        model.fit(problem.features, problem.y, adjacency=problem.adjacency, **options)
+    with machines.execution(), fitting:
+        model.fit(problem.features, problem.y, adjacency=problem.adjacency)
     predictions = list_predictions(model, problem.node_ids, problem.given)
     if choice.abstain is not None:
         predictions = withhold(predictions, choice.abstain, model.informed_)

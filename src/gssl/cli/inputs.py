@@ -27,8 +27,8 @@ from gssl.io import (
     refuse_overwrite,
 )
 from gssl.io.mapped_features import any_negative
-from gssl.methods._classifier import GraphClassifier
-from gssl.methods._embedder import Embedder
+from gssl.methods.base import GraphClassifier
+from gssl.methods.embedder import Embedder
 from gssl.scale.memory import available_memory
 
 # of all absolute values: a feature with so great a part decides alone

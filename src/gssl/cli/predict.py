@@ -20,7 +20,7 @@ from gssl.io import (
     withhold,
     write_predictions,
 )
-from gssl.methods._distributions import decide
+from gssl.methods.labels import decide
 from gssl.report import classification_table
 from gssl.selection import CalibratedClassifier
 

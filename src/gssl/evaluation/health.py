@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gssl.graph import clean_adjacency, connected_components
-from gssl.methods._labels import encode_labels
+from gssl.methods.labels import encode_labels
 
 
 @dataclass(frozen=True)

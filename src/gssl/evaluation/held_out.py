@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gssl.graph import GraphWarning, check_adjacency
-from gssl.methods._labels import UNLABELLED, decode_labels, encode_labels
+from gssl.methods.labels import UNLABELLED, decode_labels, encode_labels
 
 
 @dataclass(frozen=True, eq=False)

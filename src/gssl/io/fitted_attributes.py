@@ -73,7 +73,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
     ),
     "OGC": (
         Fitted("coef_", "float", ("d", "c")),
-        Fitted("_fit", "transient", optional=True),
+        Fitted("_steps", "transient", optional=True),
         Fitted("_replayed", "transient", optional=True),
         Fitted("_smoothing", "transient", optional=True),
     ),

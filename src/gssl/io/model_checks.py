@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from gssl.methods._classifier import GraphClassifier
-from gssl.methods._embedder import Embedder
+from gssl.methods.base import GraphClassifier
+from gssl.methods.embedder import Embedder
 from gssl.selection import AutoClassifier
 
 # what a prediction repeats

@@ -7,12 +7,10 @@ from scipy.sparse import csr_array, diags_array
 from sklearn.base import clone
 
 from gssl.graph import reached_nodes
-from gssl.methods._base import iterate, last
-from gssl.methods._classifier import GraphClassifier, has_features
-from gssl.methods._distributions import nearest_distribution, one_hot, rows_to_distributions
-from gssl.methods._inputs import check_number
-from gssl.methods._labels import UNLABELLED
+from gssl.methods.base import GraphClassifier, has_features, iterate, last
 from gssl.methods.heads import LogisticHead
+from gssl.methods.inputs import check_number
+from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot, rows_to_distributions
 from gssl.operators import multiply
 
 

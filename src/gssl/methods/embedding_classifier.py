@@ -9,17 +9,15 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
 from gssl.graph.mapped import mapped_file, take_rows
-from gssl.methods._balance import class_places, class_weights
-from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
-from gssl.methods._embedder import Embedder, GraphEmbedder
-from gssl.methods._execution import Execution, FiltersOf, choose_execution
-from gssl.methods._inputs import FitInputs, check_graph, generator
-from gssl.methods._known_rows import KnownRows
-from gssl.methods._labels import UNLABELLED
-from gssl.methods._selection import select_labelled
-from gssl.methods.ggcm import GGCM
+from gssl.methods.base import GraphClassifier, featured_nodes, has_features
+from gssl.methods.embedder import Embedder, GraphEmbedder
+from gssl.methods.ggc import GGCM
 from gssl.methods.heads import AdamHead, LinearHead, LogisticHead, RidgeHead
+from gssl.methods.inputs import FitInputs, check_graph, generator, select_labelled
+from gssl.methods.label_space import KnownRows
+from gssl.methods.labels import UNLABELLED, class_places, class_weights
 from gssl.operators import Filters, NormalizedAdjacency, dense, multiply
+from gssl.scale.execution import Execution, FiltersOf, current_execution
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class EmbeddingClassifier(GraphClassifier):
     Parameters
     ----------
     embedder : estimator, optional
-        ``G2CN, GGC, GGCM, NDLS, PPR, SGC, SSGC``; ``GGCM()`` if None. With
+        ``DeepWalk, G2CN, GGC, GGCM, NDLS, Node2Vec, PPR, SGC, SSGC``; ``GGCM()`` if None. With
         ``NoGraph()`` the head sees plain features: the baseline that any graph has to beat.
     head : {"logistic", "ridge", "adam"} or a classifier, default="logistic"
         A convex softmax regression, a closed-form ridge, the paper's Adam protocol, each with its
@@ -89,17 +87,7 @@ class EmbeddingClassifier(GraphClassifier):
         self.random_state = random_state
         self.priors = priors
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        adjacency: Any = None,
-        validation: Any = None,
-        memory_budget: Any = None,
-        client: Any = None,
-        resume: Any = None,
-    ) -> Self:
+    def fit(self, X: Any, y: Any, *, adjacency: Any = None, validation: Any = None) -> Self:
         """Embed every node and fit the head.
 
         Parameters
@@ -112,13 +100,6 @@ class EmbeddingClassifier(GraphClassifier):
             Built from the nearest neighbours in X if None.
         validation : bool mask of shape (n,) or indices, optional
             Labelled nodes that only choose the epoch of the ``adam`` head and train nothing.
-        memory_budget : number or str, optional
-            How much memory the fit may take beside what is there already, such as ``"4GB"``: columns pass
-            through it in slabs, and what does not fit stays on disk (see docs/scale.md).
-        client : dask.distributed.Client, optional
-            A cluster whose workers share the columns.
-        resume : path, optional
-            A folder that keeps finished work, so that a run that was stopped goes on where it was.
 
         Returns
         -------
@@ -130,9 +111,7 @@ class EmbeddingClassifier(GraphClassifier):
             raise ValueError(f"embedder must be an embedder of gssl, such as GGCM(), not {self.embedder!r}.")
         self.embedder_._check_parameters()
         self._fix_randomness()
-        execution = choose_execution(
-            self.embedder_, memory_budget=memory_budget, client=client, resume=resume
-        )
+        execution = current_execution(self.embedder_)
         self.head_ = self._make_head()
         self._rows(codes, validation)  # what cannot be done is said before the work begins
         self.embedder_._learn(A, X)
@@ -142,10 +121,10 @@ class EmbeddingClassifier(GraphClassifier):
             if hasattr(self, name):
                 setattr(self.embedder_, name, getattr(self, name))
         self.__dict__.pop("embedding_", None)  # of an earlier fit
-        known = KnownRows(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
         # filters once for all passes: what a filter asks of its graph may cost more than the filter
-        self._fit_inputs = _EmbeddingInputs(X, A, execution, self.embedder_._filters(A, X.dtype), known)
-        return self._learn(codes, validation)
+        filters = self.embedder_._filters(A, X.dtype)
+        self._fit_inputs = _EmbeddingInputs(X, A, filters, KnownRows.none(X))
+        return self._learn(codes, validation, execution)
 
     def update_labels(self, y: Any, *, validation: Any = None) -> Self:
         """Fit the head to other labels of the same nodes: the result is that of a fit to them.
@@ -175,24 +154,23 @@ class EmbeddingClassifier(GraphClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
-        with self._unless_refused():
-            return self._learn(self._restart(y), validation)
+        with self._rollback_on_error():
+            return self._learn(self._restart(y), validation, self._no_fit())
 
-    def _learn(self, codes: np.ndarray, validation: Any) -> Self:
+    def _learn(self, codes: np.ndarray, validation: Any, execution: Execution) -> Self:
         """Fit the head to labels, and predict all nodes."""
         X, A = self._fit_inputs.X, self._fit_inputs.A
         self.head_ = self._make_head()
         training, held_out = self._rows(codes, validation)
         weights = self._class_weights(codes, training)
         self._read_priors(weights)  # to refuse them before the work
-        rows = self._embed_rows(np.concatenate([training, held_out]))
+        rows = self._embed_rows(np.concatenate([training, held_out]), execution)
         U_train, U_held_out = rows[: len(training)], rows[len(training) :]
         if len(held_out):
             self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
         else:
             self.head_.fit(U_train, codes[training])
-        execution, embedding = self._fit_inputs.execution, self.__dict__.get("embedding_")
-        P = self._distributions(X, self._fit_filters(), execution, embedding)
+        P = self._distributions(X, self._fit_filters(), execution, self.__dict__.get("embedding_"))
         return self._finish(P, self._informed(X, A), weights)
 
     def _fit_filters(self) -> FiltersOf:
@@ -204,9 +182,9 @@ class EmbeddingClassifier(GraphClassifier):
         if not hasattr(self, "_fit_inputs"):
             return None
         kept = np.setdiff1d(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
-        head = self._make_head().fit(self._embed_rows(kept), self._fit_codes[kept])
+        head = self._make_head().fit(self._embed_rows(kept, self._no_fit()), self._fit_codes[kept])
         P = np.zeros((len(hidden), len(self.classes_)))
-        P[:, head.classes_] = head.predict_proba(self._embed_rows(hidden))
+        P[:, head.classes_] = head.predict_proba(self._embed_rows(hidden, self._no_fit()))
         P = self._with_priors(P)
         P[~self.informed_[hidden]] = 1.0 / P.shape[1]
         return P
@@ -215,7 +193,12 @@ class EmbeddingClassifier(GraphClassifier):
     def embedding_(self) -> np.ndarray:
         """The embedding of every node, computed when it is first asked for if fit could do without."""
         fit = self._kept_inputs()
-        return self.embedder_._embed(fit.X, self._fit_filters(), fit.execution)
+        return self.embedder_._embed(fit.X, self._fit_filters(), self._no_fit())
+
+    @property
+    def runs_by_columns(self) -> bool:
+        """Whether the embedder does."""
+        return self.embedder is None or bool(getattr(self.embedder, "runs_by_columns", False))
 
     @property
     def _uses_features(self) -> bool:
@@ -260,22 +243,22 @@ class EmbeddingClassifier(GraphClassifier):
         linear = isinstance(self.head, LinearHead | str)
         return width if linear and in_label_space < 0.5 * (hops + n) * d else int(d)
 
-    def _embed_rows(self, nodes: np.ndarray) -> np.ndarray:
+    def _embed_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:
         """Embed a few nodes only where that is cheaper than all."""
         fit = self._fit_inputs
         missing = len(fit.known.missing(nodes))
         if "embedding_" in self.__dict__ or not self._label_space_pays(fit.X, fit.A, missing):
             return take_rows(self.embedding_, nodes)
-        return fit.known.of(nodes, self._pick_rows)
+        return fit.known.of(nodes, lambda missing: self._pick_rows(missing, execution))
 
-    def _pick_rows(self, nodes: np.ndarray) -> np.ndarray:
+    def _pick_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:
         """Embed nodes by the transposed filter: (fᵀE)ᵀX with E the columns that pick them."""
         X = self._fit_inputs.X
         if self._rows_suffice():
             return np.asarray(dense(X[nodes]))
         ones = np.ones(len(nodes), X.dtype)
         E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
-        V = self.embedder_._embed_adjoint(E, self._fit_filters(), self._fit_inputs.execution)
+        V = self.embedder_._embed_adjoint(E, self._fit_filters(), execution)
         if issparse(X) or mapped_file(X) is not None:
             return np.asarray(multiply(csr_array(X.T) if issparse(X) else X.T, V).T)
         return np.asarray(V.T @ X)
@@ -346,15 +329,19 @@ class EmbeddingClassifier(GraphClassifier):
         return P
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        filters, execution = self.embedder_._filters(A, X.dtype), choose_execution(self.embedder_)
-        return self._distributions(X, filters, execution), self._informed(X, A)
+        filters = self.embedder_._filters(A, X.dtype)
+        return self._distributions(X, filters, self._no_fit()), self._informed(X, A)
 
     def _reach(self) -> int | None:
         return self.embedder_._reach()
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
         filters = Filters(A_hat)
-        return self._distributions(X, lambda k: filters, choose_execution(self.embedder_))
+        return self._distributions(X, lambda k: filters, self._no_fit())
+
+    def _no_fit(self) -> Execution:
+        """Return how embeddings are computed after a fit, when nothing is kept to resume from."""
+        return current_execution(self.embedder_, resumes=False)
 
 
 def _class_weight_parameters(head: Any) -> dict[str, Any]:

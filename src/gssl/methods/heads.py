@@ -11,10 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from gssl.graph.validate import warn_user
-from gssl.methods._balance import class_weights
-from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._inputs import check_features, check_number, generator
-from gssl.methods._labels import UNLABELLED, encode_labels
+from gssl.methods.inputs import check_features, check_number, generator
+from gssl.methods.labels import UNLABELLED, class_weights, encode_labels, nearest_distribution, one_hot
 from gssl.operators import dense, multiply, small_algebra, soft_labels
 
 

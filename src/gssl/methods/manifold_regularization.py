@@ -8,11 +8,10 @@ from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from gssl.graph.validate import warn_user
-from gssl.methods._classifier import GraphClassifier, has_features
-from gssl.methods._descent import conjugate_gradients
-from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._inputs import check_number
-from gssl.methods._labels import UNLABELLED
+from gssl.methods.base import GraphClassifier, has_features
+from gssl.methods.inputs import check_number
+from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
+from gssl.methods.propagation import conjugate_gradients
 from gssl.operators import multiply
 
 

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, diags_array
 from gssl.graph.mapped import mapped_file, release_pages
 from gssl.operators._kernels.threads import run_parts, split_rows
 from gssl.operators.mixture import Filters, Mixture, mix
+from gssl.operators.supervision import Pull
 
 # of a graph in files: what is in memory at a time
 _BLOCK_BYTES = 1 << 26
@@ -130,7 +131,9 @@ def normalized_adjacency(
     return NormalizedAdjacency(indptr, indices, weights, scale.astype(dtype))
 
 
-def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0) -> Any:
+def lazy_convolution(
+    A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0, pull: Pull | None = None
+) -> Any:
     r"""Move every embedding towards its neighbours' (lazy graph convolution, Eq. 21).
 
     .. math:: [\beta \hat A + (1 - \beta) I] U
@@ -142,13 +145,17 @@ def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0) -> A
     ----------
     A_hat : NormalizedAdjacency
         From :func:`normalized_adjacency`.
-    U : ndarray or csr_array of shape (n, d)
+    U : ndarray or csr_array of shape (n, d), Embedding or Mixture
+        An embedding that is kept elsewhere was given its graph when it was made. Of a mixture, which stands
+        for U in the equations of a method, the result is a mixture.
     beta : float, default=1.0
         The moving probability.
+    pull : Pull, optional
+        What :func:`supervised_embedding` adds to labelled rows (Eq. 6).
 
     Returns
     -------
-    ndarray of shape (n, d)
+    ndarray of shape (n, d), Embedding or Mixture
 
     Examples
     --------
@@ -159,7 +166,14 @@ def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0) -> A
     array([[0.75],
            [0.25]])
     """
-    return mix(Filters(A_hat), U, Mixture.lazy(beta))
+    if isinstance(U, Mixture):
+        return U.then(Mixture.lazy(beta))
+    if hasattr(U, "convolved"):
+        return U.convolved(beta, pull)
+    U = mix(Filters(A_hat), U, Mixture.lazy(beta))
+    if pull is not None:
+        pull.add_to(U)
+    return U
 
 
 def _run_part(task: Callable[[int, int], Any], cuts: np.ndarray, k: int) -> None:

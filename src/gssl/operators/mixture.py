@@ -48,8 +48,19 @@ class Mixture:
         r"""Give the step of personalised PageRank: :math:`(1 - \alpha) \hat A`, and :math:`\alpha X`."""
         return cls(smooth=1.0 - alpha, restart=alpha)
 
+    def then(self, step: Self) -> Self:
+        """Return the mixture that applies a step to this one, which may not have passed over the graph yet."""
+        if self.smooth or self.sharp or self.restart:
+            raise ValueError("a mixture is one pass over the graph: a second step needs a pass of its own.")
+        return step * self.keep
+
     def __add__(self, other: Self) -> Self:
         return type(self)(*(mine + theirs for mine, theirs in zip(self._all, other._all, strict=True)))
+
+    def __mul__(self, number: float) -> Self:
+        return type(self)(*(weight * number for weight in self._all))
+
+    __rmul__ = __mul__
 
     def __truediv__(self, number: float) -> Self:
         return type(self)(*(weight / number for weight in self._all))
@@ -62,6 +73,10 @@ class Mixture:
     @property
     def _all(self) -> tuple[float, float, float, float]:
         return *self.coefficients, self.restart
+
+
+# what stands for U and for X in the equations of a method
+EMBEDDING, FEATURES = Mixture(keep=1.0), Mixture(restart=1.0)
 
 
 @dataclass(frozen=True)

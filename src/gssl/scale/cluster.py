@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gssl.methods._base import iterate
-from gssl.methods._execution import buffers_of
+from gssl.methods.base import iterate
 from gssl.operators import Filters
 from gssl.scale import worker
 from gssl.scale.cluster_crew import ClusterCrew
 from gssl.scale.columns import read_columns
-from gssl.scale.execution import SlabExecution
+from gssl.scale.execution import SlabExecution, buffers_of
 from gssl.scale.guided import SlabEmbedding
 from gssl.scale.local import LocalExecution
 from gssl.scale.plan import Load, SlabPlan, graph_bytes, plan_slabs, spread_slabs

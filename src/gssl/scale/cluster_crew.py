@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from gssl.methods._guided import Pulls
+from gssl.methods.label_space import Pulls
 from gssl.scale import worker
 from gssl.scale.columns import read_columns
 from gssl.scale.files import RunFolder

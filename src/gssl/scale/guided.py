@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gssl.methods._guided import Pulls
+from gssl.methods.label_space import Pulls
 
 
 class Crew(Protocol):
@@ -27,7 +27,7 @@ class Crew(Protocol):
 
 
 class SlabEmbedding:
-    """U in slabs of columns: a :class:`gssl.methods._guided.GuidedEmbedding` of any size.
+    """U in slabs of columns: a :class:`gssl.methods.label_space.GuidedEmbedding` of any size.
 
     Parameters
     ----------

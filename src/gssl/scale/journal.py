@@ -6,7 +6,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from gssl.methods._execution import FinishedStep
+from gssl.scale.execution import FinishedStep
 from gssl.scale.files import RunFolder
 
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gssl.methods._base import iterate
-from gssl.methods._execution import buffers_of
-from gssl.methods._guided import Pulls
+from gssl.methods.base import iterate
+from gssl.methods.label_space import Pulls
 from gssl.operators import Filters
-from gssl.scale.execution import SlabExecution
+from gssl.scale.execution import SlabExecution, buffers_of
 from gssl.scale.files import RunFolder
 from gssl.scale.guided import SlabEmbedding
 from gssl.scale.guided_slab import GuidedSlab

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from gssl.scale.plan import read_size as read_size
+
 
 def available_memory() -> int:
     """Tell how many bytes may be used; ``GSSL_MEMORY`` overrules what the machine says.

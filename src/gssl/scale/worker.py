@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from gssl.methods._guided import Pulls
+from gssl.methods.label_space import Pulls
 from gssl.operators import Filters, set_threads
 from gssl.scale.guided_slab import GuidedSlab
 from gssl.scale.local import LocalCrew, LocalExecution

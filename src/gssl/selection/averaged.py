@@ -1,24 +1,21 @@
 """How the average of many linear models is kept, and how it predicts."""
 
 import warnings
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from gssl.graph import GraphWarning
-from gssl.methods._balance import class_weights
-from gssl.methods._classifier import GraphClassifier, featured_nodes
-from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._execution import IN_MEMORY
-from gssl.methods._inputs import FitInputs
-from gssl.methods._labels import UNLABELLED
+from gssl.methods.base import GraphClassifier, featured_nodes
+from gssl.methods.inputs import FitInputs
+from gssl.methods.labels import UNLABELLED, class_weights, nearest_distribution, one_hot
+from gssl.scale.execution import IN_MEMORY, part_of_run
 from gssl.selection.features import Features
 from gssl.selection.filters import candidate_filters
 from gssl.selection.finalists import FILTERS
-from gssl.selection.fit_options import PLAIN, FitOptions
 from gssl.selection.label_space import label_space_pays
 from gssl.selection.labelled_rows import OTHERS, KnownTables, LabelledRows
 from gssl.selection.polynomial import ROOM, average, polynomial_scores
@@ -38,24 +35,12 @@ class SelectionInputs(FitInputs):
     """What a fit leaves behind for other labels: also the rows it needed, by whether they were scaled."""
 
     known: dict[bool, KnownTables]
-    options: FitOptions = PLAIN
 
     def keep(self, tables: dict[bool, KnownTables]) -> None:
         """Keep rows for the next labels, if they are not too many."""
         self.known.clear()
         if sum(known.size for known in tables.values()) <= _MOST_KEPT:
             self.known.update(tables)
-
-    def afterwards(self, estimator: Any) -> "SelectionInputs":
-        """Give what other labels of the same nodes start from."""
-        options = self.options.afterwards()
-        budget = getattr(self.execution, "budget", None)
-        if options.memory_budget is None and options.client is None and budget is not None:
-            # what a cluster was needed for, before it was gone or left behind by a pickle, or what was to be
-            # resumed, may not fit here all at once
-            options = replace(options, memory_budget=budget)
-        execution = self.execution if options == self.options else options.execution(estimator)
-        return replace(self, execution=execution, options=options)
 
     def __getstate__(self) -> dict[str, Any]:
         # they can be made again
@@ -72,6 +57,7 @@ class AveragedClassifier(GraphClassifier):
     scales, their distributions are not.
     """
 
+    runs_by_columns = True
     depth: int
     class_weight: Any
     _fit_inputs: SelectionInputs
@@ -130,8 +116,8 @@ class AveragedClassifier(GraphClassifier):
             # told once, by this fit
             warnings.simplefilter("ignore", GraphWarning)
             X = self._fit_inputs.X if model._uses_features else None
-            options = self._fit_inputs.options.inside("predicts")
-            self.propagation_ = model.fit(X, codes, adjacency=A, **options)
+            with part_of_run("predicts"):
+                self.propagation_ = model.fit(X, codes, adjacency=A)
         labelled = np.flatnonzero(codes != UNLABELLED)
         self._leave_one_out = np.full((len(labelled), len(self.classes_)), 1.0 / len(self.classes_))
         if hidden is not None:
@@ -177,7 +163,7 @@ class AveragedClassifier(GraphClassifier):
         heads = [name for name in ("coef_", "logistic_coef_") if hasattr(self, name)]
         # both heads side by side: one pass over the graph
         M = np.concatenate([getattr(self, name) for name in heads], axis=2)
-        room = min(ROOM, getattr(execution, "budget", 4 * ROOM) // 4)
+        room = ROOM if execution.budget is None else min(ROOM, execution.budget // 4)
         scores = np.hsplit(polynomial_scores(M, scaled, A, self.n_iter_, apply, room), len(heads))
         P = np.zeros_like(scores[0])
         for name, Z in zip(heads, scores, strict=True):

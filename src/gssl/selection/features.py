@@ -1,7 +1,7 @@
 """Features as they are given or with rows of length one, without a scaled copy of a dense matrix."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -104,12 +104,6 @@ class Features:
                 part = self._divided(np.array(part), rows)
             out[columns] += part.T @ V[rows]
         return out
-
-    def shared(self, execution: Any) -> "Features":
-        """Name the file of X in place of X, if workers of an execution see it as well."""
-        status = getattr(getattr(execution, "_client", None), "status", None)
-        file = execution.team().file_of(self.X) if status == "running" else None
-        return self if file is None else replace(self, X=file)
 
     def _opened(self) -> Any:
         return self.X.open() if isinstance(self.X, FileArray) else self.X

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from gssl.methods import GGC, GGCM
-from gssl.methods._embedder import GraphEmbedder
-from gssl.methods._guided import lazy_powers
+from gssl.methods.embedder import GraphEmbedder
+from gssl.methods.label_space import lazy_powers
 
 # the depths at which GGC and GGCM are tried; a deeper GGC made hidden labels of citation graphs less likely
 GGC_DEPTHS = (4,)

@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 from gssl.evaluation.held_out import label_folds
 from gssl.graph import GraphWarning
-from gssl.methods._classifier import GraphClassifier
-from gssl.methods._labels import UNLABELLED, decode_labels
+from gssl.methods.base import GraphClassifier
+from gssl.methods.labels import UNLABELLED, decode_labels
 
 # fitting a head again costs next to nothing, and more folds hide fewer labels at a time
 _CHEAP_FOLDS = 20

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.methods._execution import IN_MEMORY, Execution, InMemory
 from gssl.operators import dense
+from gssl.scale.execution import IN_MEMORY, Execution, InMemory, Task
 from gssl.selection.features import Features, gram_of_columns
 from gssl.selection.filters import GGC_DEPTHS, GGCM_DEPTHS, SHORT, Block, Filter
 from gssl.selection.graph_operators import operators, polynomial
@@ -148,8 +148,8 @@ class LabelledRows:
         """
         (block,) = filter_.blocks
         apply = self.operators[block.operator]
-        task = Clustered(self._sent(), U, apply.on(None), block.powers)
-        return gram_of_columns(self.execution.run(task, self._picks(), lambda k: apply.filters))
+        task = Clustered(self.features, U, apply.on(None), block.powers)
+        return gram_of_columns(self._map(task, self._picks(), apply.filters))
 
     def gathered(self, V: np.ndarray) -> np.ndarray:
         """Give XV."""
@@ -224,9 +224,12 @@ class LabelledRows:
     def _run(self, operator: str, task: Any) -> None:
         """Run a task and keep what it gives, one table below the other."""
         filters = self.operators[operator].filters
-        found = self.execution.run(task, self._columns(), lambda k: filters)
+        found = self._map(task, self._columns(), filters)
         for term, table in zip(task.terms, np.split(found, len(task.terms)), strict=True):
             self._tables[term] = self._laid(table)
+
+    def _map(self, task: Any, columns: Any, filters: Any) -> np.ndarray:
+        return self.execution.map_columns(Task(task, task.identity), columns, lambda k: filters)
 
     def _laid(self, table: np.ndarray) -> np.ndarray:
         """Give a row to each node; what is in a file stays there."""
@@ -236,12 +239,9 @@ class LabelledRows:
 
     def _space(self) -> Space:
         if self.in_label_space:
-            return LabelSpace(self._sent())
+            return LabelSpace(self.features)
         # the columns come with the task
         return FeatureSpace(replace(self.features, X=None), self.nodes)
-
-    def _sent(self) -> Features:
-        return self.features.shared(self.execution)
 
     def _columns(self) -> Any:
         return self._picks() if self.in_label_space else self.X

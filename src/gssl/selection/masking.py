@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gssl.evaluation.held_out import label_folds
-from gssl.methods._labels import UNLABELLED, encode_labels
+from gssl.methods.labels import UNLABELLED, encode_labels
 
 
 def masked_labels(y: Any, n_folds: int = 5, random_state: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -1,4 +1,4 @@
-"""The passes over the graph that filters need, as tasks on columns: see :mod:`gssl.methods._execution`.
+"""The passes over the graph that filters need, as tasks on columns: see :mod:`gssl.scale.execution`.
 
 A task has no graph of its own, so that an execution may send it elsewhere and give it some columns at a time.
 """
@@ -181,7 +181,7 @@ class Embedded:
         if isinstance(self.space, LabelSpace):
             adjoints = (GGC(depth=k)._adjoint(start, filters) for k in self.depths)
             return np.concatenate([self.space.seen(V) for V in adjoints])
-        states = enumerate(GGC(depth=self.depths[-1])._scales(start, filters), start=1)
+        states = enumerate(GGC(depth=self.depths[-1]).scales(start, filters), start=1)
         return np.concatenate([self.space.seen(state.U) for k, state in states if k in self.depths])
 
 

@@ -13,10 +13,10 @@ from gssl.evaluation.graph_gain import GraphGain, compare_hits
 from gssl.evaluation.held_out import label_folds
 from gssl.graph import GraphWarning
 from gssl.methods import OGC, LabelSpreading
-from gssl.methods._classifier import GraphClassifier
-from gssl.methods._feature_scale import FeatureSizeError
-from gssl.methods._labels import UNLABELLED
-from gssl.selection.fit_options import PLAIN, FitOptions
+from gssl.methods.base import GraphClassifier
+from gssl.methods.inputs import FeatureSizeError
+from gssl.methods.labels import UNLABELLED
+from gssl.scale.execution import part_of_run
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leaderboard import Entry
 from gssl.selection.spreading import Hidden, hidden_entry, judge_spreading
@@ -50,7 +50,6 @@ def judge_rivals(
     ours: np.ndarray,
     weigh: Weigh,
     deadline: float,
-    options: FitOptions = PLAIN,
 ) -> list[Rival]:
     """Judge label spreading on five folds of labels, and OGC on one of them, until time is up.
 
@@ -68,8 +67,6 @@ def judge_rivals(
         From class codes to labels that know how much they count.
     deadline : float
         As :func:`time.perf_counter` counts.
-    options : FitOptions, optional
-        Of each fit.
 
     Returns
     -------
@@ -92,13 +89,13 @@ def judge_rivals(
     if perf_counter() <= deadline:
         spreading = LabelSpreading()
         hop = rows.operators["hop"]
-        judged = judge_spreading(spreading.alpha, hop, codes, weigh, rows.X.dtype, rows.execution)
+        judged = judge_spreading(spreading.spread, hop, codes, weigh, rows.X.dtype, rows.execution)
         found += [Rival(spreading, *judged)] if judged is not None else []
     fold = label_folds(codes, FOLDS, random_state=0)[0]
     # on a few labels, or where few of ours are wrong, not even one without a mistake would be clearly better
     could_win = _is_clear(compare_hits(np.ones(len(fold), dtype=bool), ours[fold]))
     if X is not None and could_win and perf_counter() <= deadline:
-        found += _judge_ogc((X, rows.A), codes, fold, weigh, options)
+        found += _judge_ogc((X, rows.A), codes, fold, weigh)
     return found
 
 
@@ -130,9 +127,7 @@ def clear_winner(
     return max(clear, key=lambda pair: pair[1].difference - _CLEAR * pair[1].standard_error, default=None)
 
 
-def hide_from_ogc(
-    X: Any, A: csr_array, codes: np.ndarray, folds: Sequence[np.ndarray], options: FitOptions = PLAIN
-) -> Hidden:
+def hide_from_ogc(X: Any, A: csr_array, codes: np.ndarray, folds: Sequence[np.ndarray]) -> Hidden:
     """Say what OGC thinks of labels that were hidden from it: one fit for each fold.
 
     Parameters
@@ -142,8 +137,6 @@ def hide_from_ogc(
     codes : int ndarray of shape (n,)
     folds : sequence of int ndarray
         Nodes whose labels are hidden together.
-    options : FitOptions, optional
-        Of each fit.
 
     Returns
     -------
@@ -165,8 +158,8 @@ def hide_from_ogc(
         with warnings.catch_warnings():
             # what is odd about the graph is told by the fit that asks
             warnings.simplefilter("ignore", GraphWarning)
-            told = options.inside(f"ogc-{k + 1}-of-{len(folds)}")
-            fitted = OGC(random_state=0).fit(X, shown, adjacency=A, **told)
+            with part_of_run(f"ogc-{k + 1}-of-{len(folds)}"):
+                fitted = OGC(random_state=0).fit(X, shown, adjacency=A)
         said.append(fitted.label_distributions_[fold].astype(np.float64))
     nodes = np.concatenate(folds)
     order = np.argsort(nodes)
@@ -174,11 +167,11 @@ def hide_from_ogc(
 
 
 def _judge_ogc(
-    inputs: tuple[Any, csr_array], codes: np.ndarray, fold: np.ndarray, weigh: Weigh, options: FitOptions
+    inputs: tuple[Any, csr_array], codes: np.ndarray, fold: np.ndarray, weigh: Weigh
 ) -> list[Rival]:
     start = perf_counter()
     try:
-        hidden = hide_from_ogc(*inputs, codes, [fold], options)
+        hidden = hide_from_ogc(*inputs, codes, [fold])
     except FeatureSizeError:
         # an average may still predict
         return []

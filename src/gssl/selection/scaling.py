@@ -6,8 +6,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from gssl.methods._inputs import FitInputs
+from gssl.methods.inputs import FitInputs
 from gssl.operators import small_algebra
+from gssl.scale.execution import IN_MEMORY, Execution
 from gssl.selection.features import Features
 from gssl.selection.filters import candidate_filters
 from gssl.selection.graph_operators import operators
@@ -26,13 +27,14 @@ def choose_scaling(
     depth: int,
     known: Mapping[bool, KnownTables] = MappingProxyType({}),
     deadline: float = np.inf,
+    execution: Execution = IN_MEMORY,
 ) -> tuple[bool, LabelledRows, dict[bool, KnownTables]]:
     """Take rows of length one, unless the rows as given do clearly better on the labels.
 
     Parameters
     ----------
     inputs : FitInputs
-        Features, graph, and how hops run.
+        Features and graph.
     nodes : int ndarray of shape (m,)
         The labelled nodes.
     labels : Labels
@@ -41,6 +43,8 @@ def choose_scaling(
         What earlier labels needed, with rows scaled and not.
     deadline : float, default=inf
         As :func:`time.perf_counter` counts; past it, nothing is compared.
+    execution : Execution, optional
+        How hops run.
 
     Returns
     -------
@@ -53,14 +57,13 @@ def choose_scaling(
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> from gssl.methods._execution import InMemory
     >>> X = np.repeat(np.eye(2), 4, axis=0)
-    >>> inputs, labels = FitInputs(X, csr_array((8, 8)), InMemory()), Labels(X, np.ones(8))
+    >>> inputs, labels = FitInputs(X, csr_array((8, 8))), Labels(X, np.ones(8))
     >>> unit, rows, lost = choose_scaling(inputs, np.arange(8), labels, depth=2)
     >>> unit, list(lost)
     (True, [False])
     """
-    X, A, execution = inputs.X, inputs.A, inputs.execution
+    X, A = inputs.X, inputs.A
     apply = operators(A, X.dtype)
     scaled = LabelledRows(Features.unit(X), A, nodes, depth, apply, known.get(True), execution)
     if perf_counter() > deadline:

@@ -6,7 +6,7 @@ from time import perf_counter
 
 import numpy as np
 
-from gssl.methods._base import iterate, watching
+from gssl.methods.base import iterate, watching
 from gssl.operators import small_algebra
 from gssl.selection.filters import MOST_BLOCKS, Filter
 from gssl.selection.labelled_rows import LabelledRows

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.methods._classifier import GraphClassifier
-from gssl.methods._selection import select_nodes
+from gssl.methods.base import GraphClassifier
+from gssl.methods.inputs import select_nodes
 from gssl.selection.calibration import Calibration
 from gssl.selection.conformal import Coverage, conformal_thresholds, held_out_coverage, label_sets
 

@@ -9,11 +9,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.evaluation.held_out import label_folds
-from gssl.methods._base import iterate, last
-from gssl.methods._distributions import rows_to_distributions
-from gssl.methods._execution import IN_MEMORY, Execution
-from gssl.methods._labels import UNLABELLED
+from gssl.methods.base import iterate, last
+from gssl.methods.labels import UNLABELLED, rows_to_distributions
 from gssl.operators import dense
+from gssl.scale.execution import IN_MEMORY, Execution, Task
 from gssl.selection.graph_operators import GraphOperator
 from gssl.selection.leaderboard import Entry
 from gssl.selection.trial import Labels, score_error
@@ -152,7 +151,8 @@ def spread_hidden(
     if steps is None:
         steps = int(np.clip(np.ceil(np.log(_MISSING) / np.log(alpha)), _FEWEST, _MOST))
     labelled = np.flatnonzero(codes != UNLABELLED)
-    task = _SpreadTask(hop.on(None), alpha, steps, labelled)
+    spread = _SpreadTask(hop.on(None), alpha, steps, labelled)
+    task = Task(spread, spread.identity)
     said = []
     together = max(1, _COLUMNS // n_classes)
     for first in range(0, len(folds), together):
@@ -162,7 +162,7 @@ def spread_hidden(
         values = np.full(sum(map(len, shown)), 1.0 - alpha, dtype)
         shape = len(codes), len(group) * n_classes
         Y = csr_array((values, (np.concatenate(shown), np.concatenate(places))), shape=shape)
-        F = execution.run(task, Y, lambda k: hop.filters).reshape(len(labelled), len(group), n_classes)
+        F = execution.map_columns(task, Y, lambda k: hop.filters).reshape(len(labelled), len(group), n_classes)
         said += [F[np.searchsorted(labelled, hidden), k] for k, hidden in enumerate(group)]
     nodes = np.concatenate(folds)
     order = np.argsort(nodes)

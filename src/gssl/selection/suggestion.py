@@ -7,8 +7,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.graph import check_adjacency
-from gssl.methods._inputs import check_features
-from gssl.methods._labels import UNLABELLED
+from gssl.methods.inputs import check_features
+from gssl.methods.labels import UNLABELLED
 from gssl.selection.covering import cover, smoothed_signature
 
 

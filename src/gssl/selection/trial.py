@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.special import softmax
 
-from gssl.methods._distributions import nearest_distribution
+from gssl.methods.labels import nearest_distribution
 from gssl.selection.filters import Filter
 from gssl.selection.leave_one_out import Spectrum, keep_class_mass
 

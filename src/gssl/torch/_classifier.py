@@ -10,10 +10,9 @@ from scipy.sparse import csr_array, issparse
 from torch import Tensor
 from torch.nn.functional import cross_entropy, softmax
 
-from gssl.methods._classifier import GraphClassifier, featured_nodes
-from gssl.methods._inputs import check_number
-from gssl.methods._labels import UNLABELLED
-from gssl.methods._selection import select_labelled
+from gssl.methods.base import GraphClassifier, featured_nodes
+from gssl.methods.inputs import check_number, select_labelled
+from gssl.methods.labels import UNLABELLED
 from gssl.torch._device import seeded
 from gssl.torch._graph import Graph
 from gssl.torch._layers import Features

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from gssl.methods._inputs import generator
+from gssl.methods.inputs import generator
 from gssl.torch._packages import torch
 
 

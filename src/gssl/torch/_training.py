@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gssl.methods._base import iterate, last
+from gssl.methods.base import iterate, last
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from torch import Tensor
 
-from gssl.methods._embedder import Embedder
-from gssl.methods._inputs import check_number
+from gssl.methods.embedder import Embedder
+from gssl.methods.inputs import check_number
 from gssl.torch._device import seeded
 from gssl.torch._graph import Graph
 from gssl.torch._layers import Features

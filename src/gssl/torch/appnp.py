@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gssl.methods._inputs import check_number
+from gssl.methods.inputs import check_number
 from gssl.torch._classifier import DeepClassifier
 from gssl.torch._graph import Graph
 from gssl.torch._layers import Features, Perceptron

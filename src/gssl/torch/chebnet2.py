@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gssl.methods._inputs import check_number
+from gssl.methods.inputs import check_number
 from gssl.torch._classifier import DeepClassifier
 from gssl.torch._graph import Graph
 from gssl.torch._layers import Features, Perceptron, drop

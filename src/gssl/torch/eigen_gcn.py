@@ -8,7 +8,7 @@ from reproduction.transductive import fingerprint
 from scipy.sparse import csr_array, hstack, issparse
 from scipy.sparse.linalg import eigsh
 
-from gssl.methods._inputs import check_number
+from gssl.methods.inputs import check_number
 from gssl.operators import normalized_adjacency
 from gssl.torch._classifier import Inputs
 from gssl.torch.gcn import GCN

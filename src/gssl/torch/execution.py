@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl.methods._execution import FiltersOf, Task
-from gssl.methods._guided import DirectEmbedding, GuidedEmbedding
+from gssl.methods.label_space import DirectEmbedding, GuidedEmbedding
 from gssl.operators import Complement, Filters, Mixture, dense, fetch
+from gssl.scale.execution import FiltersOf, Task
 from gssl.torch._device import find_device
 from gssl.torch._packages import torch
 

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from gssl.methods._inputs import check_number
+from gssl.methods.inputs import check_number
 from gssl.torch._classifier import DeepClassifier, Inputs, Targets
 from gssl.torch._layers import drop
 from gssl.torch._sparse import SparseMatrix

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from gssl.graph import sample_negatives
-from gssl.methods._inputs import check_number
+from gssl.methods.inputs import check_number
 from gssl.torch._graph import Graph
 from gssl.torch._layers import Features, GraphConvolution
 from gssl.torch._sparse import SparseMatrix

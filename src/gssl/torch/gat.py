@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import GATConv
 
-from gssl.methods._inputs import check_number
+from gssl.methods.inputs import check_number
 from gssl.torch._classifier import DeepClassifier
 from gssl.torch._graph import Graph
 from gssl.torch._layers import Features, InputLinear, drop

@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor
 
-from gssl.methods._inputs import check_number
+from gssl.methods.inputs import check_number
 from gssl.torch._layers import Perceptron
 from gssl.torch.appnp import Product, SpreadingClassifier, SpreadingNetwork
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import nll_loss
 
-from gssl.methods._inputs import check_number
+from gssl.methods.inputs import check_number
 from gssl.torch._classifier import DeepClassifier, Inputs, Targets
 from gssl.torch._graph import Graph
 from gssl.torch._layers import Features, InputLinear, drop

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from gssl.methods._inputs import check_number
+from gssl.methods.inputs import check_number
 from gssl.torch._device import seeded
 from gssl.torch._unsupervised import descend
 

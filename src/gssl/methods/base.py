@@ -1,9 +1,11 @@
-"""Methods with labels: what they check, keep and predict alike."""
+"""The one loop that every method runs in."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
-from typing import Any, Self
+from contextvars import ContextVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -12,13 +14,102 @@ from sklearn.utils.validation import check_is_fitted
 
 from gssl.graph import k_hop_subgraph, nearest_rows, reached_nodes
 from gssl.graph.mapped import nonzero_rows
-from gssl.methods._balance import class_shares, read_priors
-from gssl.methods._distributions import decide, reweigh, unsure
-from gssl.methods._execution import Execution, InMemory
-from gssl.methods._inputs import N_NEIGHBORS, FitInputs, check_graph, check_optional_features
-from gssl.methods._labels import UNLABELLED, decode_labels, encode_labels
-from gssl.methods._selection import select_nodes
+from gssl.methods.inputs import N_NEIGHBORS, FitInputs, check_graph, check_optional_features, select_nodes
+from gssl.methods.labels import (
+    UNLABELLED,
+    class_shares,
+    decide,
+    decode_labels,
+    encode_labels,
+    read_priors,
+    reweigh,
+    unsure,
+)
 from gssl.operators import NormalizedAdjacency, normalized_adjacency
+
+State = TypeVar("State")
+_watcher: ContextVar[Callable[[int, int | None], None] | None] = ContextVar("watcher", default=None)
+
+
+def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]) -> Iterator[State]:
+    """Yield the states after each step, until there are no more or a state's ``settled`` is true.
+
+    Parameters
+    ----------
+    step : callable
+        Takes a state and the number of the step, gives the next state.
+    state : object
+        Where to start.
+    ks : iterable of int
+        The numbers of the steps, in the order in which they are taken.
+
+    Yields
+    ------
+    State
+
+    Examples
+    --------
+    >>> list(iterate(lambda total, k: total + k, 0, range(1, 5)))
+    [1, 3, 6, 10]
+    """
+    total = len(ks) if isinstance(ks, Sized) else None
+    for done, k in enumerate(ks, start=1):
+        state = step(state, k)
+        report_progress(done, total)
+        yield state
+        if getattr(state, "settled", False):
+            return
+
+
+def report_progress(done: int, total: int | None) -> None:
+    """Tell whoever watches that an iteration has done so many steps, and how many it may do at most."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(done, total)
+
+
+@contextmanager
+def watching(watcher: Callable[[int, int | None], None]) -> Iterator[None]:
+    """Call ``watcher(done, total)`` after each step of every iteration in this block, for progress bars.
+
+    Parameters
+    ----------
+    watcher : callable
+        Takes how many steps an iteration has done and how many it may do at most, or None.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> with watching(lambda done, total: seen.append((done, total))):
+    ...     _ = last(iterate(lambda total, k: total + k, 0, range(2)))
+    >>> seen
+    [(1, 2), (2, 2)]
+    """
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
+def last(states: Iterable[State]) -> State:
+    """Run an iteration to its end and keep only the last state.
+
+    Parameters
+    ----------
+    states : iterable of State
+        At least one.
+
+    Returns
+    -------
+    State
+
+    Examples
+    --------
+    >>> last(iterate(lambda total, k: total + k, 0, range(1, 5)))
+    10
+    """
+    return deque(states, maxlen=1).pop()
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -38,6 +129,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return not self._uses_features
 
     _fit_inputs: FitInputs
+    @property
+    def runs_by_columns(self) -> bool:
+        """Whether a fit may take some columns at a time: within a memory budget, on a cluster, resumed."""
+        return False
+
+    # whether torch can run its passes
+    runs_on_torch: ClassVar[bool] = False
     # the shares of the classes among the nodes that are predicted; a parameter of the methods whose
     # distributions are those of their labels
     priors: Any = None
@@ -58,16 +156,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         """Count the numbers per node that a fit would carry over the graph, for an estimate of its memory."""
 
-    def _start(
-        self, X: Any, y: Any, adjacency: Any, execution: Execution | None = None
-    ) -> tuple[Any, csr_array, np.ndarray]:
+    def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
         """Check the inputs of fit; give features, graph and class codes."""
         X = check_optional_features(self, X, adjacency, reset=True)
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
         self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
         A = self._graph(adjacency, X)
-        self._fit_inputs = FitInputs(X, A, execution or InMemory())
+        self._fit_inputs = FitInputs(X, A)
         # before embeddings take their memory: finding components takes some, too
         self.reached_ = _reached(A, codes)
         return X, A, codes
@@ -84,7 +180,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return codes
 
     @contextmanager
-    def _unless_refused(self) -> Iterator[None]:
+    def _rollback_on_error(self) -> Iterator[None]:
         """Leave the model as it was where other inputs or labels are refused halfway."""
         before = dict(self.__dict__)
         try:
@@ -128,7 +224,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.informed_ = informed
         self._priors = self._read_priors(class_weight)
         self._unweighed = None if self._priors is None else P
-        P = _honest(self._with_priors(P), informed)
+        P = _uniform_where_unknown(self._with_priors(P), informed)
         self.label_distributions_ = P
         self.transduction_ = self.classes_[decide(P, informed, self._fit_codes)]
         return self
@@ -169,7 +265,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         A model that learns from features scores any graph that has the same features; the new graph
         has no labels that could guide it, so OGC may differ from ``transduction_`` on its own graph. A
         model that goes back to the labels themselves (``LabelPropagation``, ``LabelSpreading``,
-        ``CorrectAndSmooth``) needs a graph that has grown: its first nodes are those of fit.
+        ``CorrectAndSmooth``) needs a graph that has grown: its first nodes are those of fit. One on walks
+        (``DeepWalk``, ``Node2Vec``) knows the graph of fit alone.
 
         A filter of K hops sees no farther than K hops: ``OGC`` (one per iteration of fit), ``SGC``, ``SSGC``,
         ``PPR`` and ``G2CN`` (two per step). ``GGC`` and ``GGCM`` push all unlinked nodes apart, ``NDLS``
@@ -246,7 +343,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             # no links stand for a graph that nothing will look at
             A = csr_array((n, n)) if adjacency is None else check_graph(adjacency, X, allow_empty=True)
             P, informed = self._score_graph(X, A) if chosen is None else self._score_nodes(X, A, chosen)
-            return _honest(self._with_priors(P), informed), informed
+            return _uniform_where_unknown(self._with_priors(P), informed), informed
         if self._fit_features is None:
             raise ValueError(
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
@@ -286,7 +383,7 @@ def _reached(A: csr_array, codes: np.ndarray) -> np.ndarray:
     return reached_nodes(A, codes != UNLABELLED, checked=True) if A.nnz else np.ones(len(codes), dtype=bool)
 
 
-def _honest(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
+def _uniform_where_unknown(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
     """Make distributions uniform where nothing is known, and refuse those that are none."""
     P[~informed] = 1.0 / P.shape[1]
     if not np.isfinite(P).all():

@@ -9,16 +9,9 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.methods._execution import (
-    BUFFERS,
-    Execution,
-    FiltersOf,
-    check_backend,
-    choose_execution,
-    holding,
-)
-from gssl.methods._inputs import check_features, check_graph, check_number, check_optional_features
+from gssl.methods.inputs import check_features, check_graph, check_number, check_optional_features
 from gssl.operators import Filters, dense, normalized_adjacency
+from gssl.scale.execution import BUFFERS, Execution, FiltersOf, Task, current_execution
 
 
 class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
@@ -29,7 +22,9 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     # False: a row's embedding depends on that row alone
     _uses_graph: ClassVar[bool] = True
     # True: a column of the embedding depends on that column of X alone, so slabs of them can run apart
-    _columns_apart: ClassVar[bool] = False
+    runs_by_columns: ClassVar[bool] = False
+    # whether torch can run its passes
+    runs_on_torch: ClassVar[bool] = False
     # packages of an extra without which it cannot be fitted
     _packages: ClassVar[tuple[str, ...]] = ()
 
@@ -65,16 +60,7 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         """Check a graph over the rows of X, or make what stands for it where there is none."""
         return check_graph(adjacency, X, allow_empty=allow_empty)
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        adjacency: Any = None,
-        memory_budget: Any = None,
-        client: Any = None,
-        resume: Any = None,
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
         """Compute the embedding of every node.
 
         Parameters
@@ -84,20 +70,13 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         y : ignored
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
-        memory_budget : number or str, optional
-            How much memory the fit may take beside what is there already, such as ``"4GB"``: columns pass
-            through it in slabs, and what does not fit stays on disk (see docs/scale.md).
-        client : dask.distributed.Client, optional
-            A cluster whose workers share the columns.
-        resume : path, optional
-            A folder that keeps finished work, so that a run that was stopped goes on where it was.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        execution = choose_execution(self, memory_budget=memory_budget, client=client, resume=resume)
+        execution = current_execution(self)
         X = check_optional_features(self, X, adjacency, reset=True)
         self._fitted_on_graph = adjacency is not None
         A = self._graph(adjacency, X)
@@ -108,9 +87,9 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         self.embedding_ = self._embed(X, filters, execution)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> np.ndarray:
-        """Fit and give the embedding of every node: see :meth:`fit`, whose options it takes."""
-        return self.fit(X, y, **options).embedding_
+    def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
+        """Fit and return the embedding of every node: see :meth:`fit`."""
+        return self.fit(X, y, adjacency=adjacency).embedding_
 
     def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
         """Embed the nodes of another graph that has the same features, if the method can.
@@ -125,7 +104,7 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
                 "rows of X, to transform."
             )
         filters = self._filters(self._graph(adjacency, X, allow_empty=True), X.dtype)
-        return self._embed(X, filters, choose_execution(self))
+        return self._embed(X, filters, current_execution(self, resumes=False))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -137,13 +116,14 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     """Features and a graph in, smoothed features out.
 
     A subclass says how its filter is applied, transposed, and followed from one depth to the next; most are
-    a :class:`gssl.methods._stepwise.StepwiseEmbedder`. Every filter is linear in X and treats columns alike,
+    a :class:`gssl.methods.linear_filters.StepwiseEmbedder`. Every filter is linear in X and treats columns alike,
     so it serves features and scores of classes. What it computes on are arrays of any kind (see
     :mod:`gssl.operators.arrays`), so that an execution may run it elsewhere and some columns at a time.
     """
 
     depth: int
-    _columns_apart = True
+    runs_by_columns = True
+    runs_on_torch = True
 
     @abstractmethod
     def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[Any]:
@@ -159,16 +139,15 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=0, whole=True)
-        check_backend(self)
 
     def _embed(self, X: Any, filters: FiltersOf, execution: Execution) -> np.ndarray:
-        task = holding(self._buffers(), lambda X, filters, _: self._apply(X, filters), "embed", repr(self))
-        return execution.run(task, X, filters)
+        task = Task(lambda X, filters, _: self._apply(X, filters), ("embed", repr(self)), self._buffers())
+        return execution.map_columns(task, X, filters)
 
     def _embed_adjoint(self, E: csr_array, filters: FiltersOf, execution: Execution) -> np.ndarray:
         """Apply the transposed filter by an execution."""
-        task = holding(BUFFERS, lambda E, filters, _: self._adjoint(E, filters), "adjoint", repr(self))
-        return execution.run(task, E, filters)
+        task = Task(lambda E, filters, _: self._adjoint(E, filters), ("adjoint", repr(self)))
+        return execution.map_columns(task, E, filters)
 
     def _width(self, n_features: int) -> int:
         return n_features
@@ -198,8 +177,8 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         X = check_features(self, X, reset=True)
         filters = self._filters(self._graph(adjacency, X), X.dtype)
         yield dense(X, copy=True)
-        execution = choose_execution(self)
-        yield from execution.each(lambda X, filters, columns: self._embeddings(X, filters), X, filters)
+        task = Task(lambda X, filters, _: self._embeddings(X, filters), ("depths", repr(self)))
+        yield from current_execution(self, resumes=False).each(task, X, filters)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
