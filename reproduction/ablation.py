@@ -17,6 +17,7 @@ class SmoothGGC(GGC):
     """GGC without inverse convolution: U ← smo(U)."""
 
     def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Smooth only."""
         U = self.smooth(k, U, graph)
         return U, U
 
@@ -26,6 +27,7 @@ class SharpGGC(GGC):
     """GGC without convolution: U ← sharp(U)."""
 
     def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Sharpen only."""
         U = self.sharpen(k, U, graph)
         return U, U
 
@@ -35,6 +37,7 @@ class SmoothGGCM(GGCM):
     """GGCM that gathers smooth embeddings only."""
 
     def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Smooth only."""
         U = self.smooth(k, U, graph)
         return U, U
 
@@ -44,6 +47,7 @@ class SharpGGCM(GGCM):
     """GGCM that gathers sharpened embeddings only, and carries on what it sharpened."""
 
     def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Sharpen only."""
         U = self.sharpen(k, U, graph)
         return U, U
 

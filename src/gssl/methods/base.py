@@ -129,6 +129,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return not self._uses_features
 
     _fit_inputs: FitInputs
+
     @property
     def runs_by_columns(self) -> bool:
         """Whether a fit may take some columns at a time: within a memory budget, on a cluster, resumed."""

@@ -131,9 +131,7 @@ def normalized_adjacency(
     return NormalizedAdjacency(indptr, indices, weights, scale.astype(dtype))
 
 
-def lazy_convolution(
-    A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0, pull: Pull | None = None
-) -> Any:
+def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0, pull: Pull | None = None) -> Any:
     r"""Move every embedding towards its neighbours' (lazy graph convolution, Eq. 21).
 
     .. math:: [\beta \hat A + (1 - \beta) I] U

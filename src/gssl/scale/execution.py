@@ -174,7 +174,12 @@ _settings: ContextVar[Settings] = ContextVar("gssl_execution", default=_PLAIN)
 
 @contextmanager
 def execution(
-    *, memory: Any = None, client: Any = None, resume: Any = None, backend: str | None = None, device: Any = None
+    *,
+    memory: Any = None,
+    client: Any = None,
+    resume: Any = None,
+    backend: str | None = None,
+    device: Any = None,
 ) -> Iterator[None]:
     """Choose where the fits in a block run; predictions are the same everywhere, up to rounding.
 

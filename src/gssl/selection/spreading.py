@@ -162,7 +162,9 @@ def spread_hidden(
         values = np.full(sum(map(len, shown)), 1.0 - alpha, dtype)
         shape = len(codes), len(group) * n_classes
         Y = csr_array((values, (np.concatenate(shown), np.concatenate(places))), shape=shape)
-        F = execution.map_columns(task, Y, lambda k: hop.filters).reshape(len(labelled), len(group), n_classes)
+        F = execution.map_columns(task, Y, lambda k: hop.filters).reshape(
+            len(labelled), len(group), n_classes
+        )
         said += [F[np.searchsorted(labelled, hidden), k] for k, hidden in enumerate(group)]
     nodes = np.concatenate(folds)
     order = np.argsort(nodes)
