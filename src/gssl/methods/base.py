@@ -4,7 +4,6 @@ from abc import ABCMeta, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -26,9 +25,10 @@ from gssl.methods.labels import (
     unsure,
 )
 from gssl.operators import NormalizedAdjacency, normalized_adjacency
+from gssl.scale.execution import report_progress as report_progress
+from gssl.scale.execution import watching as watching
 
 State = TypeVar("State")
-_watcher: ContextVar[Callable[[int, int | None], None] | None] = ContextVar("watcher", default=None)
 
 
 def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]) -> Iterator[State]:
@@ -59,37 +59,6 @@ def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]
         yield state
         if getattr(state, "settled", False):
             return
-
-
-def report_progress(done: int, total: int | None) -> None:
-    """Tell whoever watches that an iteration has done so many steps, and how many it may do at most."""
-    watcher = _watcher.get()
-    if watcher is not None:
-        watcher(done, total)
-
-
-@contextmanager
-def watching(watcher: Callable[[int, int | None], None]) -> Iterator[None]:
-    """Call ``watcher(done, total)`` after each step of every iteration in this block, for progress bars.
-
-    Parameters
-    ----------
-    watcher : callable
-        Takes how many steps an iteration has done and how many it may do at most, or None.
-
-    Examples
-    --------
-    >>> seen = []
-    >>> with watching(lambda done, total: seen.append((done, total))):
-    ...     _ = last(iterate(lambda total, k: total + k, 0, range(2)))
-    >>> seen
-    [(1, 2), (2, 2)]
-    """
-    token = _watcher.set(watcher)
-    try:
-        yield
-    finally:
-        _watcher.reset(token)
 
 
 def last(states: Iterable[State]) -> State:

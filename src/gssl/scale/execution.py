@@ -85,6 +85,26 @@ class NoCheckpoint:
         """Do nothing."""
 
 
+_watcher: ContextVar[Callable[[int, int | None], None] | None] = ContextVar("watcher", default=None)
+
+
+def report_progress(done: int, total: int | None) -> None:
+    """Tell whoever watches that an iteration has done so many steps, and how many it may do at most."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(done, total)
+
+
+@contextmanager
+def watching(watcher: Callable[[int, int | None], None]) -> Iterator[None]:
+    """Call ``watcher(done, total)`` after each step of every iteration in this block, for progress bars."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
 class Execution(Protocol):
     """What methods ask of whoever runs their passes over the graph."""
 
