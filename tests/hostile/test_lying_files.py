@@ -26,7 +26,7 @@ from gssl.datasets.numpy_files import read_npz
 from gssl.datasets.reddit import read_reddit
 from gssl.datasets.restricted_pickle import ForbiddenPickleError, read_pickle
 from gssl.io import read_edges, read_features
-from gssl.io.models import FORMAT
+from gssl.io.models import FORMAT, VERSION
 
 
 def npy(shape: str, dtype: str = "<f8", content: bytes = b"") -> bytes:
@@ -306,7 +306,7 @@ def test_a_model_in_a_model_without_end(tmp_path: Path, answer: Any, depth: int)
     path = tmp_path / "m.gssl"
     opened = '{"class": "EmbeddingClassifier", "params": {"embedder": '
     model = opened * depth + '{"class": "SGC", "params": {}}' + "}}" * depth
-    text = f'{{"format": "{FORMAT}", "version": 1, "model": {model}}}'
+    text = f'{{"format": "{FORMAT}", "version": {VERSION}, "model": {model}}}'
     safetensors.numpy.save_file({"x": np.ones(1)}, path, metadata={FORMAT: text})
     answer(gssl.load, path)
     with pytest.raises(ValueError, match="is damaged: "):
