@@ -26,7 +26,7 @@ _CHECKPOINT = 64
 
 
 class LabelPropagation(GraphClassifier):
-    r"""Give every node the mean label distribution of its neighbours; given labels stay.
+    r"""Return every node the mean label distribution of its neighbours; given labels stay.
 
     .. math:: F_U = (D_{UU} - A_{UU})^{-1} A_{UL} Y_L
 
@@ -235,23 +235,6 @@ def normalize_class_mass(F: np.ndarray, shares: np.ndarray) -> np.ndarray:
     r"""Scale the columns of F so that their sums are in given proportions.
 
     .. math:: F_{ic} \leftarrow \frac{q_c}{\sum_j F_{jc}} F_{ic}
-
-    Parameters
-    ----------
-    F : ndarray of shape (m, c)
-        Not negative.
-    shares : ndarray of shape (c,)
-        The q. A class that no node has anything of stays at zero.
-
-    Returns
-    -------
-    ndarray of shape (m, c)
-
-    Examples
-    --------
-    >>> normalize_class_mass(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([0.5, 0.5])).round(3)
-    array([[0.265, 0.167],
-           [0.235, 0.333]])
     """
     mass = F.sum(axis=0)
     return np.asarray(F * np.divide(shares, mass, out=np.zeros_like(mass), where=mass > 0))
