@@ -15,12 +15,12 @@ from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, one_hot, rows_to_distributions
 from gssl.operators import Filters
 from gssl.operators.convolution import row_sums, scaled_weights
-from gssl.scale.execution import Execution, FiltersOf, Task, current_execution
+from gssl.scale.execution import Execution, FiltersOf, Step, Task, current_execution
 
 # the arrays of a state, each with a column for every class
 Arrays = tuple[np.ndarray, ...]
 # takes the matrix and the arrays of a state; returns the next arrays and whether they stand still
-Step = Callable[[Any, Arrays], tuple[Arrays, bool]]
+Move = Callable[[Any, Arrays], tuple[Arrays, bool]]
 # iterations between two states that a run keeps to resume from
 _CHECKPOINT = 64
 
@@ -255,7 +255,7 @@ class _State:
 
 
 def iterate_by_slabs(
-    step: Step,
+    step: Move,
     start: Arrays,
     matrix: Any,
     execution: Execution,
@@ -273,7 +273,10 @@ def iterate_by_slabs(
     filters = Filters(matrix)
     # with nothing to resume from there is nothing to stop for
     stretch = max_iter if execution.resume is None else _CHECKPOINT
-    goal, limit = 0, min(max_iter, stretch)
+    checkpoint = execution.checkpoint(columns, matrix)
+    columns = checkpoint.scores() if checkpoint.past else columns
+    saved = int(columns[cuts[-1]].max(initial=0))
+    goal, limit = 0, min(max_iter, saved + stretch)
     while True:
         task = Task(_slab_task(step, cuts, goal, limit), ("iterate_by_slabs", goal, limit))
         columns = execution.map_columns(task, columns, lambda k: filters)
@@ -282,6 +285,10 @@ def iterate_by_slabs(
             goal = int(done.max())
             continue
         n_iter, still = int(done[0]), bool(columns[cuts[-1] + 1].all())
+        if n_iter - saved >= stretch:
+            nothing = np.zeros((1, 1))
+            checkpoint.finish(Step(nothing, nothing, {"n_iter": n_iter}), columns)
+            saved = n_iter
         arrays = tuple(np.array(part) for part in np.split(columns, cuts)[:-1])
         settled = still and accept(arrays)
         if settled or n_iter >= max_iter:
@@ -290,7 +297,7 @@ def iterate_by_slabs(
         goal, limit = (n_iter + 1, n_iter + 1) if still else (0, min(max_iter, n_iter + stretch))
 
 
-def _slab_task(step: Step, cuts: np.ndarray, goal: int, max_iter: int) -> Any:
+def _slab_task(step: Move, cuts: np.ndarray, goal: int, max_iter: int) -> Any:
     """Return the task of a slab: go on until its columns stand still, at least as far as the slowest slab."""
 
     def task(columns: np.ndarray, filters: FiltersOf, _: slice) -> np.ndarray:
