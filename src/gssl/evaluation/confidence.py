@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from gssl.evaluation.calibration import expected_calibration_error, reliability
+from gssl.evaluation.reliability import expected_calibration_error, reliability
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
-from gssl.evaluation.accuracy import accuracy
+from gssl.evaluation.metrics import accuracy
 from gssl.graph import check_adjacency
 
 

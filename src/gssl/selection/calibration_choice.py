@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gssl.evaluation.holdout import fold_numbers
 from gssl.selection.calibration import FITS, Calibration, temperature
 
 _FOLDS = 5
@@ -75,14 +76,12 @@ def cross_validated_losses(P: np.ndarray, codes: np.ndarray) -> dict[str, float]
     >>> {name: round(loss, 2) for name, loss in losses.items()}
     {'temperature': 0.33, 'score': 0.33, 'isotonic': 0.33}
     """
-    # by class and by turns: no fold is without a class that has labels enough
-    order = np.argsort(codes, kind="stable")
+    folds = fold_numbers(codes, _FOLDS)
     losses = {}
     for name, fit in FITS.items():
         total = 0.0
         for fold in range(_FOLDS):
-            hidden = np.zeros(len(codes), dtype=bool)
-            hidden[order[fold::_FOLDS]] = True
+            hidden = folds == fold
             total += log_loss(fit(P[~hidden], codes[~hidden])(P[hidden]), codes[hidden]) * hidden.sum()
         losses[name] = float(total / len(codes))
     return losses

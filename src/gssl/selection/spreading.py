@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.evaluation.held_out import label_folds
+from gssl.evaluation.holdout import label_folds
 from gssl.methods._base import iterate, last
 from gssl.methods._distributions import rows_to_distributions
 from gssl.methods._execution import IN_MEMORY, Execution
