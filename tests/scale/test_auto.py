@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.graph import GraphWarning
-from gssl.selection import fit_options, labelled_rows, rivals
+from gssl.selection import labelled_rows, rivals
 
 pytestmark = pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
 
@@ -217,7 +217,7 @@ def test_it_goes_on_with_another_budget(blocks, tmp_path, stopping, kind, before
 def test_a_finished_run_is_not_done_again(blocks, tmp_path, monkeypatch):
     X, y, A = blocks
     first = fit(X, y, A, memory_budget="100kB", resume=tmp_path)
-    monkeypatch.setattr("gssl.selection.passes.Powers.__call__", None)
+    monkeypatch.setattr("gssl.selection.labelled_rows.Powers.__call__", None)
     again = fit(X, y, A, memory_budget="100kB", resume=tmp_path)
     assert np.array_equal(again.label_distributions_, first.label_distributions_)
 

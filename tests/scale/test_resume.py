@@ -14,9 +14,8 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.scale import journal, kept_slabs, local
 from gssl.scale.execution import InMemory
-from gssl.selection.features import Features
-from gssl.selection.graph_operators import operators
-from gssl.selection.passes import FeatureSpace, LabelSpace, Powers
+from gssl.selection.graph_features import Features, operators
+from gssl.selection.labelled_rows import FeatureSpace, LabelSpace, Powers
 
 # each fit writes its results when it is done; a pause after every file gives time to be killed in
 _CHILD = """

@@ -9,12 +9,11 @@ import gssl
 from gssl.evaluation.holdout import balanced_fold_count, label_folds
 from gssl.methods.labels import nearest_distribution, one_hot
 from gssl.selection import spectrum_of_rows
-from gssl.selection.features import Features
-from gssl.selection.filters import candidate_filters
-from gssl.selection.finalists import fit_logistic, hidden_logits, try_logistic
+from gssl.selection.averaged import polynomial_scores
+from gssl.selection.candidates import candidate_filters
+from gssl.selection.graph_features import Features
 from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.polynomial import polynomial_scores
-from gssl.selection.search import try_all
+from gssl.selection.search import fit_logistic, hidden_logits, try_all, try_logistic
 from gssl.selection.trial import Labels, near_best
 
 

@@ -3,9 +3,8 @@ import pytest
 
 import gssl
 from gssl.evaluation.holdout import fold_numbers
-from gssl.selection.filters import candidate_filters
-from gssl.selection.nesting import nested_average
-from gssl.selection.trial import PENALTIES, Labels, Trial
+from gssl.selection.candidates import candidate_filters
+from gssl.selection.trial import PENALTIES, Labels, Trial, nested_average
 
 
 def test_labels_of_noise_are_predicted_as_badly_as_they_can_be():

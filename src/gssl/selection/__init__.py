@@ -2,10 +2,8 @@
 
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
-from gssl.selection.calibration import Calibration, isotonic, score_temperature, temperature
-from gssl.selection.calibration_choice import calibrate
+from gssl.selection.calibration import Calibration, calibrate, isotonic, score_temperature, temperature
 from gssl.selection.conformal import Coverage, conformal_thresholds, coverage, label_sets
-from gssl.selection.leaderboard import Entry, Leaderboard
 from gssl.selection.leave_one_out import (
     Spectrum,
     dual_coefficients,
@@ -15,6 +13,7 @@ from gssl.selection.leave_one_out import (
     spectrum_of_rows,
 )
 from gssl.selection.suggestion import Suggestion, suggest, suggestions
+from gssl.selection.trial import Entry, Leaderboard
 
 __all__ = [
     "AutoClassifier",

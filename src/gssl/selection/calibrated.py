@@ -18,9 +18,8 @@ from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, decode_labels
 from gssl.operators import NormalizedAdjacency
 from gssl.scale.execution import without_resume
-from gssl.selection.calibration import FITS, Calibration
-from gssl.selection.calibration_choice import CHOICES, calibrate
-from gssl.selection.set_predictor import SetPredictor
+from gssl.selection.calibration import CHOICES, FITS, Calibration, calibrate
+from gssl.selection.conformal import SetPredictor
 
 
 class CalibratedClassifier(SetPredictor):

@@ -3,9 +3,9 @@ import pytest
 
 import gssl
 from gssl.evaluation import held_out_accuracy
-from gssl.selection import spreading
-from gssl.selection.graph_operators import GraphOperator, operators
-from gssl.selection.spreading import spread_hidden
+from gssl.selection import rivals
+from gssl.selection.graph_features import GraphOperator, operators
+from gssl.selection.rivals import spread_hidden
 
 
 def test_hidden_labels_are_those_of_refits():
@@ -54,6 +54,6 @@ def test_folds_side_by_side_say_what_they_say_one_by_one(monkeypatch):
     data = gssl.datasets.load("karate")
     hop = operators(data.adjacency.astype(float), np.float64)["hop"]
     nodes, together = spread_hidden(hop, data.labels)
-    monkeypatch.setattr(spreading, "_COLUMNS", 1)
+    monkeypatch.setattr(rivals, "_COLUMNS", 1)
     np.testing.assert_array_equal(spread_hidden(hop, data.labels)[0], nodes)
     np.testing.assert_allclose(spread_hidden(hop, data.labels)[1], together, atol=1e-14)
