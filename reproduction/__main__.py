@@ -30,9 +30,9 @@ def main() -> None:
 @main.command("list")
 def list_() -> None:
     """List the tables and figures."""
-    from reproduction.commands import list_paper
+    from reproduction.catalogue import list_artefacts
 
-    list_paper(Talk())
+    list_artefacts(Talk())
 
 
 @main.command("run")
@@ -57,7 +57,7 @@ def run_all(**options: Any) -> None:
     Example:
       python -m reproduction all --quick --out results
     """
-    from reproduction import ARTEFACTS
+    from reproduction.catalogue import ARTEFACTS
 
     _run(tuple(ARTEFACTS), page=True, **options)
 
@@ -74,14 +74,15 @@ def _run(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    from reproduction.commands import failure_texts, run_paper, write_paper_page
+    from reproduction.catalogue import run_artefacts, write_all
+    from reproduction.runner import failure_texts
 
     set_threads(threads)
     talk = Talk(quiet, verbose)
-    failures = run_paper(names, records, out, seeds, quick, talk)
+    failures = run_artefacts(names, records, out, seeds, quick, talk)
     try:
         if page:
-            write_paper_page(records, out, talk)
+            write_all(records, out, talk)
     finally:
         # after everything else, where it is seen
         for text in failure_texts(failures):
@@ -100,9 +101,9 @@ def page(records: Path, out: Path) -> None:
     Example:
       python -m reproduction page --out docs
     """
-    from reproduction.commands import write_paper_page
+    from reproduction.catalogue import write_all
 
-    write_paper_page(records, out, Talk())
+    write_all(records, out, Talk())
 
 
 if __name__ == "__main__":

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from reproduction.network_cells import network
 from reproduction.settings import DEPTHS, SGC_WEIGHT_DECAY, embedder, ogc_depths
-from reproduction.sources import CITATIONS
-from reproduction.spec import Artefact, Cell, Entry
+from reproduction.spec import CITATIONS, Artefact, Cell, Entry
 
 Numbers = tuple[float | None, ...]
 
@@ -79,7 +78,7 @@ _DEEP: dict[str, tuple[str, bool, int]] = {
 
 
 def _deep_cell(row: str, dataset: str, depth: int, published: float | None) -> Cell | None:
-    """Give a network of some depth, where the paper has a number to compare it with."""
+    """Return a network of some depth, where the paper has a number to compare it with."""
     name, drop_edge, deepest = _DEEP[row]
     if published is None or depth > deepest:
         return None
@@ -87,7 +86,7 @@ def _deep_cell(row: str, dataset: str, depth: int, published: float | None) -> C
 
 
 def _cells(dataset: str) -> dict[str, Cell]:
-    """Give the cell of each method that is run; one cell serves all depths."""
+    """Return the cell of each method that is run; one cell serves all depths."""
     return {
         "OGC": ogc_depths(dataset),
         "SGC": embedder("SGC", dataset, DEPTHS, penalties=[SGC_WEIGHT_DECAY]),

@@ -1,91 +1,30 @@
-"""What a cell computes: a graph, settings and a seed in, named numbers out; accuracies are in percent."""
+"""What most cells compute: a graph, settings and a seed in, named numbers out; accuracies are in percent.
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+Settings of unsupervised methods are chosen on validation nodes; one propagation serves all depths and heads.
+"""
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from gssl import methods
 from gssl.evaluation import Record, accuracy, compare
-from reproduction.estimators import estimator
-from reproduction.sources import dataset_of
-from reproduction.spec import BUDGETS, Cell
-from reproduction.tuning import candidates, choose
+from gssl.methods import OGC, AdamHead, LogisticHead, RidgeHead
+from reproduction.spec import BUDGETS, Cell, build, dataset_of, estimator, measure
 
-Measure = Callable[[Cell, int], dict[str, float]]
-MEASURES: dict[str, Measure] = {}
-
-
-def measure(name: str) -> Callable[[Measure], Measure]:
-    """Register a function as what cells of this name compute.
-
-    Parameters
-    ----------
-    name : str
-
-    Examples
-    --------
-    >>> @measure("nodes")
-    ... def count(cell, seed):
-    ...     return {"nodes": dataset_of(cell.dataset).n_nodes}
-    >>> MEASURES.pop("nodes")(Cell("nodes", "karate", {}), 0)
-    {'nodes': 34}
-    """
-
-    def register(function: Measure) -> Measure:
-        if name in MEASURES:
-            raise ValueError(f"there is a measure {name!r} already: choose another name.")
-        MEASURES[name] = function
-        return function
-
-    return register
-
-
-def build(settings: Any, seed: int) -> Any:
-    """Make the estimators that settings name, each with the seed where it takes one.
-
-    Parameters
-    ----------
-    settings : mapping or any other JSON
-        ``{"method": name, "params": {…}}`` becomes an estimator, also inside of parameters.
-    seed : int
-
-    Examples
-    --------
-    >>> build({"method": "OGC", "params": {"beta": 0.2}}, seed=3)
-    OGC(beta=0.2, random_state=3)
-    """
-    if not isinstance(settings, Mapping) or "method" not in settings:
-        return settings
-    kind = estimator(settings["method"])
-    model = kind(**{name: build(value, seed) for name, value in settings.get("params", {}).items()})
-    return model.set_params(random_state=seed) if "random_state" in model.get_params(deep=False) else model
+Params = tuple[tuple[str, Any], ...]
+HEADS = {"adam": "weight_decay", "logistic": "penalty", "ridge": "penalty"}
 
 
 @measure("classifier")
 def classify(cell: Cell, seed: int) -> dict[str, float]:
-    r"""Fit a classifier and score it on the test nodes.
+    """Fit a classifier and score it on the test nodes; ``anchors``: the parts whose labels move OGC's U.
 
-    ``anchors`` in the settings names the parts of the split whose labels may move OGC's embeddings. The
-    training error is :math:`\frac1{|L| c} \sum_{i \in L} \|U_i W - Y_i\|^2` where a method knows it.
-
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of an estimator.
-    seed : int
-
-    Returns
-    -------
-    dict
-        ``accuracy``, ``iterations`` and, for OGC, ``training_mse``.
-
-    Examples
-    --------
-    >>> cell = Cell("classifier", "karate", {"method": "LabelPropagation"}, split="default")
-    >>> round(classify(cell, 0)["accuracy"], 1)
-    96.9
+    OGC also tells its training error, the mean of (UW − Y)² over labelled nodes and classes.
     """
     data = dataset_of(cell.dataset)
     split = data.splits[cell.split]
@@ -95,7 +34,7 @@ def classify(cell: Cell, seed: int) -> dict[str, float]:
 
     def keep(record: Record, model: Any) -> None:
         values.update(accuracy=100 * record.accuracy, iterations=record.n_iter)
-        if isinstance(model, methods.OGC):
+        if isinstance(model, OGC):
             # the loss carries a factor ½
             size = record.n_labels * len(model.classes_)
             values["training_mse"] = 2.0 * model._fit.loss[-1] / size
@@ -107,25 +46,7 @@ def classify(cell: Cell, seed: int) -> dict[str, float]:
 
 @measure("stopped")
 def stop_early(cell: Cell, seed: int) -> dict[str, float]:
-    """Fit a classifier anew for each number of iterations in ``depths``.
-
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :func:`classify`, and ``depths``.
-    seed : int
-
-    Returns
-    -------
-    dict
-        ``accuracy@k`` for each number k of iterations.
-
-    Examples
-    --------
-    >>> settings = {"method": "OGC", "params": {"agreement": 1.0}, "depths": [1, 4]}
-    >>> sorted(stop_early(Cell("stopped", "karate", settings, split="default"), 0))
-    ['accuracy@1', 'accuracy@4']
-    """
+    """Fit a classifier anew for each number k of iterations in ``depths``: ``accuracy@k``."""
     values = {}
     for depth in cell.settings["depths"]:
         params = {**cell.settings["params"], "max_iter": depth}
@@ -136,26 +57,9 @@ def stop_early(cell: Cell, seed: int) -> dict[str, float]:
 
 @measure("embedding")
 def tune_embedding(cell: Cell, seed: int) -> dict[str, float]:
-    """Choose settings of an embedder and its head on validation nodes, for each depth and over all depths.
+    """Choose settings of an embedder and its head on validation nodes, at each depth and over all depths.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of :func:`reproduction.tuning.candidates`.
-    seed : int
-
-    Returns
-    -------
-    dict
-        ``accuracy``, ``validation`` and ``depth`` of the best, and ``accuracy@k``, ``validation@k`` of
-        the best at each depth k.
-
-    Examples
-    --------
-    >>> settings = {"method": "SGC", "depths": [1, 2], "head": "ridge"}
-    >>> cell = Cell("embedding", "karate", settings, split="default")
-    >>> sorted(tune_embedding(cell, 0))[:3]
-    ['accuracy', 'accuracy@1', 'accuracy@2']
+    Gives ``accuracy``, ``validation`` and ``depth`` of the best, and ``accuracy@k``, ``validation@k``.
     """
     data = dataset_of(cell.dataset)
     test = data.splits[cell.split]["test"]
@@ -170,3 +74,109 @@ def tune_embedding(cell: Cell, seed: int) -> dict[str, float]:
         if np.isfinite(candidate.validation):
             values[f"validation{suffix}"] = candidate.validation
     return values
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A method with its settings, the validation accuracy (%) it is chosen by, and what it predicts."""
+
+    depth: int
+    params: Mapping[str, Any]
+    penalty: float
+    validation: float
+    predicted: np.ndarray
+
+
+def candidates(
+    dataset: str, split: str, settings: Mapping[str, Any], seed: int, parts: tuple[str, ...] = ("train",)
+) -> Iterator[Candidate]:
+    """Fit heads to every depth of every setting of a method; no test label is seen.
+
+    ``settings`` hold the ``method`` and its ``params``; ``grid``, from a parameter to the values to try;
+    ``depths``; the ``head`` with the ``penalties`` to try; and ``best_epoch``, whether validation nodes
+    choose the epoch of the adam head. ``parts`` of the split train the head.
+    """
+    data = dataset_of(dataset)
+    nodes = {part: data.splits[split].get(part, np.empty(0, int)) for part in ("train", "val", "test")}
+    depths = tuple(settings["depths"])
+    train = np.concatenate([nodes[part] for part in parts])
+    for params in _grid(settings.get("params", {}), settings.get("grid", {})):
+        rows = embedded_rows(dataset, split, settings["method"], _frozen(params), depths, seed)
+        for depth, penalty in product(depths, settings.get("penalties", [None])):
+            U = rows[depth]
+            head = _head(settings.get("head", "adam"), penalty, seed)
+            if settings.get("best_epoch") and parts == ("train",):
+                head.fit(U.of(train), data.labels[train], (U.of(nodes["val"]), data.labels[nodes["val"]]))
+            else:
+                head.fit(U.of(train), data.labels[train])
+            validation = float("nan")
+            if len(nodes["val"]):
+                validation = 100 * accuracy(data.labels[nodes["val"]], head.predict(U.of(nodes["val"])))
+            yield Candidate(depth, params, penalty, validation, head.predict(U.of(nodes["test"])))
+
+
+def choose(found: Iterable[Candidate]) -> Candidate:
+    """Return the candidate with the best validation accuracy; the first one wins a tie."""
+    return max(found, key=lambda candidate: candidate.validation)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Embeddings of the nodes of a split, by node."""
+
+    nodes: np.ndarray
+    U: np.ndarray
+
+    def of(self, nodes: np.ndarray) -> np.ndarray:
+        """Return the rows of some of the nodes."""
+        return np.asarray(self.U[np.searchsorted(self.nodes, nodes)])
+
+
+def embedded_rows(
+    dataset: str, split: str, method: str, params: Params, depths: tuple[int, ...], seed: int
+) -> dict[int, Rows]:
+    """Embed a graph once and keep the rows of a split's nodes at some depths.
+
+    Only these rows train and are judged, and they are few: all depths fit into memory. What was asked for
+    last is kept, since seeds differ in the head only.
+    """
+    return _embedded(dataset, split, method, params, depths, seed if samples(method, dict(params)) else None)
+
+
+def samples(method: str, params: Mapping[str, Any]) -> bool:
+    """Return whether a method's embeddings depend on a seed."""
+    takes = inspect.signature(estimator(method)).parameters
+    if "random_state" not in takes:
+        return False
+    return "negatives" not in takes or params.get("negatives", "complement") != "complement"
+
+
+@lru_cache(maxsize=12)
+def _embedded(
+    dataset: str, split: str, method: str, params: Params, depths: tuple[int, ...], seed: int | None
+) -> dict[int, Rows]:
+    data = dataset_of(dataset)
+    nodes = np.sort(np.concatenate(list(data.splits[split].values())))
+    kind = estimator(method)
+    settings = dict(params) | ({} if seed is None else {"random_state": seed})
+    if "depth" not in inspect.signature(kind).parameters or not hasattr(kind, "iter_embeddings"):
+        U = kind(**settings).fit_transform(data.features, adjacency=data.adjacency)
+        return {depth: Rows(nodes, U[nodes]) for depth in depths}
+    embedder = kind(**settings, depth=max(depths))
+    embeddings = embedder.iter_embeddings(data.features, adjacency=data.adjacency)
+    return {depth: Rows(nodes, U[nodes]) for depth, U in enumerate(embeddings) if depth in depths}
+
+
+def _grid(params: Mapping[str, Any], grid: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for values in product(*grid.values()):
+        yield {**params, **dict(zip(grid, values, strict=True))}
+
+
+def _frozen(params: Mapping[str, Any]) -> Params:
+    return tuple(sorted(params.items()))
+
+
+def _head(name: str, penalty: float | None, seed: int) -> Any:
+    kind = {"adam": AdamHead, "logistic": LogisticHead, "ridge": RidgeHead}[name]
+    settings: dict[str, Any] = {} if penalty is None else {HEADS[name]: penalty}
+    return kind(**settings, **({"random_state": seed} if name == "adam" else {}))

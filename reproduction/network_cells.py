@@ -11,9 +11,7 @@ from typing import Any
 
 from gssl.datasets import Dataset
 from gssl.evaluation import accuracy
-from reproduction.measures import build, measure
-from reproduction.sources import dataset_of
-from reproduction.spec import BUDGETS, Cell
+from reproduction.spec import BUDGETS, Cell, build, dataset_of, measure
 
 _SPREADING = {"epochs": 1000}
 _DROPPED = {"hidden": 128, "epochs": 400, "patience": None}
@@ -92,22 +90,7 @@ QUICK = ("GCN", "GraphSAGE")
 
 
 def published_params(name: str, dataset: str, drop_edge: bool = False) -> dict[str, Any]:
-    """Give the published settings of a deep method on a graph.
-
-    Parameters
-    ----------
-    name : str
-        In :mod:`gssl.torch`.
-    dataset : str
-        One of the citation graphs.
-    drop_edge : bool
-        The settings with DropEdge, which GCN, JKNet and Incep have.
-
-    Examples
-    --------
-    >>> published_params("GCNII", "planetoid/cora")
-    {'epochs': 1500, 'depth': 64}
-    """
+    """Return the published settings of a network on a citation graph; GCN, JKNet and Incep have DropEdge."""
     graph = dataset.partition("/")[2]
     params: dict[str, Any] = {}
     for known in (PUBLISHED, DROP_EDGE) if drop_edge else (PUBLISHED,):
@@ -116,20 +99,7 @@ def published_params(name: str, dataset: str, drop_edge: bool = False) -> dict[s
 
 
 def network(name: str, dataset: str, *, drop_edge: bool = False, **params: Any) -> Cell:
-    """Give a deep method at its published settings.
-
-    Parameters
-    ----------
-    name, dataset, drop_edge
-        See :func:`published_params`.
-    **params
-        In place of published ones.
-
-    Examples
-    --------
-    >>> network("GRAND", "planetoid/citeseer").settings["params"]["samples"]
-    2
-    """
+    """Make a network at its published settings, ``params`` in place of some of them."""
     settings = {"method": name, "params": published_params(name, dataset, drop_edge) | params}
     fast = name in QUICK and not dataset.endswith("pubmed") and not drop_edge and "depth" not in params
     return Cell("network", dataset, settings, slow=not fast)
@@ -139,25 +109,7 @@ def network(name: str, dataset: str, *, drop_edge: bool = False, **params: Any) 
 def train_network(cell: Cell, seed: int) -> dict[str, float]:
     """Train a network, the epoch chosen on validation nodes, and score it on the test nodes.
 
-    Where validation labels belong to the budget they train, too, and nothing is left to choose the epoch:
-    all epochs are taken.
-
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of an estimator.
-    seed : int
-
-    Returns
-    -------
-    dict
-        ``accuracy``, ``validation``, ``epochs`` and ``best_epoch``.
-
-    Examples
-    --------
-    >>> from reproduction.measures import MEASURES
-    >>> MEASURES["network"] is train_network
-    True
+    Where validation labels belong to the budget they train, too, and all epochs are taken.
     """
     return scores(cell, fitted(cell, seed, dataset_of(cell.dataset)))
 

@@ -5,11 +5,17 @@ from pathlib import Path
 
 from gssl.io import whole_file
 from gssl.report.page import check_extra
-from reproduction import Line, Result
-from reproduction.facts import command, seeds_text, tolerance_text
-from reproduction.sources import CITATIONS
-from reproduction.spec import Place
-from reproduction.tables import LEGEND, claim_texts, line_text, number, paper_markdown
+from reproduction.spec import CITATIONS, Place
+from reproduction.summary import Line, Result
+from reproduction.tables import (
+    LEGEND,
+    claim_texts,
+    command,
+    number,
+    paper_markdown,
+    seeds_text,
+    tolerance_text,
+)
 
 _BUDGET = """## The label budget
 
@@ -21,29 +27,7 @@ budgets side by side."""
 
 
 def write_result(folder: str | Path, result: Result) -> list[Path]:
-    """Write an artefact as Markdown, and as HTML and figures where the extra ``report`` is installed.
-
-    Parameters
-    ----------
-    folder : path
-    result : Result
-
-    Returns
-    -------
-    list of Path
-        The files, each written whole.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from reproduction import Artefact, Entry, Store, summarize
-    >>> artefact = Artefact("tiny", "Table 0", "a < b", (Entry("GCN", "Cora", published=81.5),))
-    >>> files = write_result(tempfile.mkdtemp(), summarize(artefact, Store("nowhere.jsonl")))
-    >>> [file.name for file in files]
-    ['tiny.md', 'tiny.html']
-    >>> "a &lt; b" in files[1].read_text(encoding="utf-8")
-    True
-    """
+    """Write an artefact as Markdown, and as HTML and figures where the extra ``report`` is installed."""
     written = [Path(folder) / f"{result.artefact.name}.md"]
     with whole_file(written[0]) as part:
         part.write_text(section(result), encoding="utf-8")
@@ -51,15 +35,13 @@ def write_result(folder: str | Path, result: Result) -> list[Path]:
         check_extra()
     except ImportError:
         return written
-    from reproduction.document import render_result
+    from reproduction.figures import render_result, write_chart
 
     page = Path(folder) / f"{result.artefact.name}.html"
     with whole_file(page) as part:
         part.write_bytes(render_result(result))
     written.append(page)
     if result.artefact.x_title:
-        from reproduction.charts import write_chart
-
         written += write_chart(folder, result)
     return written
 
@@ -81,15 +63,7 @@ def section(result: Result, figure: str = "") -> str:
 
 
 def miss_text(line: Line) -> str:
-    """Say in one line what was missed, and by how much.
-
-    Examples
-    --------
-    >>> from reproduction import Entry
-    >>> entry = Entry("OGC", "train", "Cora", published=83.7, tolerance=1.0)
-    >>> miss_text(Line(entry, 79.1, 0.2, 2, -4.6, "miss"))
-    'OGC, Cora, train: 79.1 against 83.7 published (−4.6, 2 seeds)'
-    """
+    """Say in one line what was missed, and by how much."""
     entry = line.entry
     place = ", ".join(part for part in (entry.row, entry.group, entry.column) if part)
     ours, published, difference = (
@@ -101,23 +75,7 @@ def miss_text(line: Line) -> str:
 
 
 def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | None = None) -> str:
-    """Write one page of Markdown about all artefacts, with every miss at the top.
-
-    Parameters
-    ----------
-    results : sequence of Result
-    figures : mapping, optional
-        From the name of an artefact to where its figure is.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> reproduction_page([]).splitlines()[0]
-    '# The paper, reproduced'
-    """
+    """Write one page of Markdown about all artefacts, with every miss at the top."""
     head = ["# The paper, reproduced", ""]
     head += [
         "Written by `python -m reproduction page` from records of `python -m reproduction all`; do not edit.",
@@ -167,13 +125,7 @@ def budget_text(results: Sequence[Result]) -> str:
 
 
 def write_reproduction(path: str | Path, results: Sequence[Result]) -> None:
-    """Write the page about all artefacts, and its figures beside it where the extra ``report`` is installed.
-
-    Parameters
-    ----------
-    path : path
-    results : sequence of Result
-    """
+    """Write the page about all artefacts, its figures beside it where the extra ``report`` is installed."""
     drawn = [result for result in results if result.artefact.x_title and _measured(result)]
     figures: dict[str, str] = {}
     try:
@@ -181,7 +133,7 @@ def write_reproduction(path: str | Path, results: Sequence[Result]) -> None:
     except ImportError:
         drawn = []
     for result in drawn:
-        from reproduction.charts import draw_svg
+        from reproduction.figures import draw_svg
 
         place = Path("figures") / f"{result.artefact.name}.svg"
         with whole_file(Path(path).parent / place) as part:
@@ -193,6 +145,3 @@ def write_reproduction(path: str | Path, results: Sequence[Result]) -> None:
 
 def _measured(result: Result) -> bool:
     return any(line.ours is not None for line in result.lines)
-
-
-__all__ = ["line_text", "reproduction_page", "section", "write_reproduction", "write_result"]

@@ -5,12 +5,10 @@ from typing import Any
 
 from gssl.datasets import load
 from reproduction.depth import PUBLISHED
-from reproduction.measures import measure
 from reproduction.network_cells import fitted, scores
 from reproduction.oversmoothing import dirichlet_energy, limit_distance
 from reproduction.settings import DEPTHS
-from reproduction.sources import dataset_of
-from reproduction.spec import Artefact, Cell, Claim, Entry, Place
+from reproduction.spec import Artefact, Cell, Claim, Entry, Place, dataset_of, measure
 
 GRAPH, DATASET = "Cora", "planetoid/cora"
 # rows: (SEB, IGC, whether layers that keep the width start as the identity)
@@ -34,25 +32,10 @@ _DEEP = 8
 
 
 def plugged(method: str, depth: int, kind: str) -> Cell:
-    """Give a network of some depth with some plug-ins.
+    """Return a network of some depth with some plug-ins.
 
     Two layers of GCN or JKNet have one hidden layer, which changes the width: no identity fits it, and IGC
     has nothing to average. So their cells are those without.
-
-    Parameters
-    ----------
-    method : {"GCN", "JKNet", "GCNII", "APPNP"}
-    depth : int
-    kind : str
-        One of :data:`KINDS`.
-
-    Examples
-    --------
-    >>> cell = plugged("GCN", 64, "with SEB")
-    >>> cell.settings["params"]["classifier"]["params"]["learning_rate"], cell.slow
-    (0.002, True)
-    >>> plugged("GCN", 2, "with IGC").key(0) == plugged("GCN", 2, "plain").key(0)
-    True
     """
     seb, igc, identity = KINDS[kind]
     params = {**_SETTINGS[method], "depth": depth}
@@ -84,24 +67,6 @@ def train_plugged(cell: Cell, seed: int) -> dict[str, float]:
     Labels are those of training nodes, also for SEB; validation nodes choose the epoch. Features are as they
     are, for a GCN of 64 layers fares better so on validation nodes; rows sum to one where ``unit_rows`` says
     so, as published.
-
-    Parameters
-    ----------
-    cell : Cell
-        Its settings are those of a ``PluggedClassifier``.
-    seed : int
-
-    Returns
-    -------
-    dict
-        ``accuracy``, ``validation``, ``epochs``, ``best_epoch``, and of the last hidden layer ``energy`` and
-        ``distance``.
-
-    Examples
-    --------
-    >>> from reproduction.measures import MEASURES
-    >>> MEASURES["plugged"] is train_plugged
-    True
     """
     data = dataset_of(cell.dataset) if cell.settings.get("unit_rows") else load(cell.dataset)
     model = fitted(cell, seed, data)
@@ -140,7 +105,7 @@ def _entries() -> Iterator[Entry]:
 
 
 def _gains(means: Mapping[Place, float], method: str, base: str) -> bool:
-    """Tell whether each plug-in, and both, are better than neither at 64 layers."""
+    """Return whether each plug-in, and both, are better than neither at 64 layers."""
     plain = means[method, base, "64"]
     return all(means[method, kind, "64"] > plain for kind in ("with SEB", "with IGC", "with both"))
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter
 
+from gssl.cli.console import Talk
 from gssl.graph import GraphWarning
-from reproduction.measures import MEASURES
-from reproduction.spec import Artefact, Cell
+from gssl.methods.base import watching
+from reproduction.spec import Artefact, Cell, find_measure
 from reproduction.store import Store
 
 QUICK_SEEDS = 2
@@ -34,29 +35,7 @@ class Failure:
 def missing_jobs(
     artefacts: Iterable[Artefact], store: Store, *, seeds: int = SEEDS, quick: bool = False
 ) -> list[Job]:
-    """List what is still to be computed, each once, all seeds of a cell together.
-
-    Parameters
-    ----------
-    artefacts : iterable of Artefact
-    store : Store
-    seeds : int
-        Seeds 0, 1, … for each cell that depends on one.
-    quick : bool
-        Leave slow cells out.
-
-    Returns
-    -------
-    list of Job
-
-    Examples
-    --------
-    >>> from reproduction.spec import Entry
-    >>> cell = Cell("classifier", "karate", {"method": "OGC"}, split="default")
-    >>> artefact = Artefact("tiny", "", "", (Entry("OGC", "karate", cell=cell),))
-    >>> [job.seed for job in missing_jobs([artefact], Store("nowhere.jsonl"), seeds=3)]
-    [0, 1, 2]
-    """
+    """List what is still to be computed, each once, all seeds of a cell together; quick: nothing slow."""
     jobs: dict[str, Job] = {}
     for artefact in artefacts:
         for cell in artefact.cells(quick):
@@ -68,13 +47,7 @@ def missing_jobs(
 
 
 def kept_runs(artefacts: Iterable[Artefact], store: Store, *, seeds: int = SEEDS) -> int:
-    """Count the runs of some artefacts that the store has; those of other versions and settings do not count.
-
-    Examples
-    --------
-    >>> kept_runs([], Store("nowhere.jsonl"))
-    0
-    """
+    """Count the runs of some artefacts that the store has; those of other code and settings do not count."""
     cells = [cell for artefact in artefacts for cell in artefact.cells()]
     keys = {cell.key(seed) for cell in cells for seed in cell.seeds(seeds)}
     return sum(key in store for key in keys)
@@ -83,31 +56,10 @@ def kept_runs(artefacts: Iterable[Artefact], store: Store, *, seeds: int = SEEDS
 def run(
     jobs: Iterable[Job], store: Store, on_job: Callable[[Job, float], None] | None = None
 ) -> list[Failure]:
-    """Compute each job and keep its values before the next one starts.
+    """Compute each job and keep its values before the next one starts; ``on_job`` is called after each.
 
     A job that fails, or yields a number that is none, is put aside and the others go on. One that another
     process has done meanwhile is left out.
-
-    Parameters
-    ----------
-    jobs : iterable of Job
-    store : Store
-    on_job : callable, optional
-        Called with each job when it is over and its seconds, for progress.
-
-    Returns
-    -------
-    list of Failure
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> cell = Cell("classifier", "karate", {"method": "LabelPropagation"}, split="default")
-    >>> store = Store(tempfile.mkdtemp() + "/records.jsonl")
-    >>> run([Job(cell, 0)], store)
-    []
-    >>> sorted(store.values(cell, 0))
-    ['accuracy', 'iterations']
     """
     failures = []
     for job in jobs:
@@ -126,11 +78,37 @@ def run(
     return failures
 
 
+def run_watched(jobs: list[Job], store: Store, talk: Talk) -> list[Failure]:
+    """Do jobs behind a bar that counts them."""
+    done = 0
+    with talk.step("running", notes=False) as move:
+
+        def on_job(job: Job, seconds: float) -> None:
+            nonlocal done
+            done += 1
+            move(done, len(jobs))
+
+        # the bar counts runs; iterations inside of one would pull it back and forth
+        with watching(lambda *_: None):
+            return run(jobs, store, on_job)
+
+
+def failure_texts(failures: Iterable[Failure]) -> list[str]:
+    """Say in a sentence for each cell what failed, and with which seeds."""
+    seeds: dict[tuple[str, str], list[str]] = {}
+    for failure in failures:
+        seeds.setdefault((failure.job.cell.title, failure.reason), []).append(str(failure.job.seed))
+    return [
+        f"failed: {title}, seed{'s' if len(found) > 1 else ''} {', '.join(found)}: {reason}"
+        for (title, reason), found in seeds.items()
+    ]
+
+
 def _values(job: Job) -> dict[str, float]:
     with warnings.catch_warnings():
         # the citation graphs are known to have nodes that no label reaches
         warnings.simplefilter("ignore", GraphWarning)
-        values = MEASURES[job.cell.measure](job.cell, job.seed)
+        values = find_measure(job.cell.measure)(job.cell, job.seed)
     for name, value in values.items():
         if not math.isfinite(value):
             raise ValueError(f"its {name} is {float(value)}, not a number.")

@@ -27,66 +27,30 @@ GGC_PARAMS = {"decay": 0.9, "igc_beta": 0.1, "igc_decay": 0.9}
 
 
 def ogc(dataset: str, budget: str = "train+validation", **params: Any) -> Cell:
-    """Give OGC as published: W is fitted on all labels of the budget, train labels alone move embeddings.
-
-    Parameters
-    ----------
-    dataset, budget : str
-    **params
-        Of :class:`gssl.OGC`; ``anchors`` is taken for the parts that move embeddings.
-
-    Examples
-    --------
-    >>> ogc("planetoid/cora").settings
-    {'method': 'OGC', 'params': {}, 'anchors': ['train']}
-    """
+    """Make OGC's published cell: W is fitted on all labels of the budget, ``anchors`` move embeddings."""
     anchors = params.pop("anchors", ["train"])
     return Cell("classifier", dataset, {"method": "OGC", "params": params, "anchors": anchors}, budget)
 
 
 def ogc_depths(dataset: str, **params: Any) -> Cell:
-    """Give OGC stopped after fixed numbers of iterations: no agreement is above one, so it never settles.
-
-    Examples
-    --------
-    >>> ogc_depths("planetoid/cora").settings["params"]
-    {'tol': 1.0}
-    """
+    """Make OGC stopped after fixed numbers of iterations: no agreement is above one, so it never settles."""
     base = ogc(dataset, **params, agreement=1.0)
     return Cell("stopped", dataset, {**base.settings, "depths": list(DEPTHS)}, base.budget)
 
 
 def classifier(name: str, dataset: str, budget: str, random: bool = False, **params: Any) -> Cell:
-    """Give any other classifier.
-
-    Examples
-    --------
-    >>> classifier("LabelPropagation", "planetoid/cora", "train").settings
-    {'method': 'LabelPropagation', 'params': {}}
-    """
+    """Make the cell of any other classifier."""
     return Cell("classifier", dataset, {"method": name, "params": params}, budget, random=random)
 
 
 def with_head(name: str, head: str, dataset: str, budget: str) -> Cell:
-    """Give an embedder with a convex head, which has no randomness, at the settings of :func:`fixed_params`.
-
-    Examples
-    --------
-    >>> with_head("SGC", "ridge", "planetoid/cora", "train").settings["params"]
-    {'embedder': {'method': 'SGC', 'params': {'depth': 2}}, 'head': 'ridge'}
-    """
+    """Make an embedder at its published settings with a convex head, which has no randomness."""
     embedder = {"method": name, "params": fixed_params(name, dataset)}
     return classifier("EmbeddingClassifier", dataset, budget, embedder=embedder, head=head)
 
 
 def fixed_params(name: str, dataset: str) -> dict[str, Any]:
-    """Give the published parameters of an embedder.
-
-    Examples
-    --------
-    >>> fixed_params("GGCM", "planetoid/pubmed")
-    {'depth': 16, 'igc_decay': 0.5, 'alpha': 0.1}
-    """
+    """Return the published parameters of an embedder."""
     if name == "GGCM":
         igc_decay, alpha, _ = _GGCM[dataset]
         return {"depth": 16, "igc_decay": igc_decay, "alpha": alpha}
@@ -97,21 +61,10 @@ def fixed_params(name: str, dataset: str) -> dict[str, Any]:
 
 
 def embedder(name: str, dataset: str, depths: tuple[int, ...] | None = None, **more: Any) -> Cell:
-    """Give an embedder with the paper's Adam head, tuned on validation nodes where settings are open.
+    """Make an embedder with the paper's Adam head, tuned on validation nodes where settings are open.
 
-    Parameters
-    ----------
-    name, dataset : str
-    depths : tuple of int, optional
-        The depths to choose from; the published one if not given.
-    **more
-        Further settings of :func:`reproduction.tuning.candidates`, in place of those given here; ``slow``
-        names the graphs that a quick run leaves out.
-
-    Examples
-    --------
-    >>> embedder("SSGC", "planetoid/cora").settings["depths"]
-    [16]
+    ``depths`` are those to choose from, the published one if None. ``more`` are further settings of
+    :func:`reproduction.measures.candidates`; ``slow`` names the graphs that a quick run leaves out.
     """
     settings: dict[str, Any] = {"method": name, "head": "adam", "best_epoch": False}
     params = fixed_params(name, dataset)

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gssl.io.atomic import check_place
+from gssl.io import check_place
 from reproduction.spec import Cell
 
 
@@ -19,20 +19,6 @@ class Store:
     Lines are appended, flushed and synced one by one, under a lock where the system has one, so that several
     processes may fill one file. A last line that a kill has torn is dropped, and one that is damaged in the
     middle is left where it is and skipped with a warning: its run is done anew.
-
-    Parameters
-    ----------
-    path : path
-        A file of JSON lines; it need not be there yet.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> store = Store(Path(tempfile.mkdtemp()) / "records.jsonl")
-    >>> cell = Cell("classifier", "karate", {"method": "OGC"})
-    >>> store.add(cell, 0, {"accuracy": 97.0}, seconds=0.1)
-    >>> Store(store.path).values(cell, 0)
-    {'accuracy': 97.0}
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -75,24 +61,19 @@ class Store:
                     stacklevel=2,
                 )
 
-    def versions(self) -> list[str]:
-        """List the versions of gssl that the results are from."""
-        return sorted({str(record.get("version", "unknown")) for record in self._records.values()})
-
     def values(self, cell: Cell, seed: int) -> dict[str, float] | None:
-        """Give what a run yielded, or None if it has not been run."""
+        """Return what a run yielded, or None if it has not been run."""
         record = self._records.get(cell.key(seed))
         return None if record is None else dict(record["values"])
 
     def seconds(self, cell: Cell, seed: int) -> float:
-        """Say how long a run took."""
+        """Return how long a run took."""
         return float(self._records[cell.key(seed)]["seconds"])
 
     def add(self, cell: Cell, seed: int, values: Mapping[str, float], seconds: float) -> None:
         """Keep a finished run; it is on disk when this returns."""
-        key = cell.key(seed)
         record = {
-            "key": key,
+            "key": cell.key(seed),
             **cell.identity(seed),
             "values": {name: float(value) for name, value in values.items()},
             "seconds": round(seconds, 3),

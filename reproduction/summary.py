@@ -35,7 +35,7 @@ class Result:
     seconds: float
 
     def having(self, verdict: Verdict) -> list[Line]:
-        """Give the lines of one verdict."""
+        """Return the lines of one verdict."""
         return [line for line in self.lines if line.verdict == verdict]
 
 
@@ -49,28 +49,7 @@ class Grid:
 
 
 def summarize(artefact: Artefact, store: Store) -> Result:
-    """Average the seeds of each entry and hold the mean against the published number.
-
-    Parameters
-    ----------
-    artefact : Artefact
-    store : Store
-
-    Returns
-    -------
-    Result
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> cell = Cell("classifier", "karate", {"method": "OGC"}, random=False)
-    >>> store = Store(tempfile.mkdtemp() + "/records.jsonl")
-    >>> store.add(cell, 0, {"accuracy": 79.0}, seconds=1.0)
-    >>> entry = Entry("OGC", "karate", published=81.0, cell=cell, tolerance=1.0)
-    >>> line = summarize(Artefact("tiny", "", "", (entry,)), store).lines[0]
-    >>> line.difference, line.verdict
-    (-2.0, 'miss')
-    """
+    """Average the seeds of each entry and hold the mean against the published number."""
     lines = tuple(_line(entry, store) for entry in artefact.entries)
     means = {line.entry.place: line.ours for line in lines if line.ours is not None}
     claims: list[tuple[str, bool | None]] = []
@@ -84,13 +63,7 @@ def summarize(artefact: Artefact, store: Store) -> Result:
 
 
 def seeds_run(cell: Cell, store: Store) -> Iterator[int]:
-    """List the seeds of a cell that are in the store, from 0 on.
-
-    Examples
-    --------
-    >>> list(seeds_run(Cell("classifier", "karate", {"method": "OGC"}), Store("nowhere.jsonl")))
-    []
-    """
+    """List the seeds of a cell that are in the store, from 0 on."""
     for seed in count():
         if store.values(cell, seed) is None:
             return
@@ -98,15 +71,7 @@ def seeds_run(cell: Cell, store: Store) -> Iterator[int]:
 
 
 def grids(result: Result) -> list[Grid]:
-    """Arrange lines into tables, one for each group, in the order in which they come.
-
-    Examples
-    --------
-    >>> entries = tuple(Entry("OGC", column, "Cora", published=1.0) for column in ("2", "4"))
-    >>> grid = grids(summarize(Artefact("tiny", "", "", entries), Store("nowhere.jsonl")))[0]
-    >>> grid.group, grid.columns, len(grid.rows)
-    ('Cora', ('2', '4'), 1)
-    """
+    """Arrange lines into tables, one for each group, in the order in which they come."""
     found: dict[str, dict[tuple[str, str], dict[str, Line]]] = {}
     columns: dict[str, dict[str, None]] = {}
     for line in result.lines:
@@ -141,7 +106,7 @@ def _verdict(entry: Entry, difference: float | None) -> Verdict:
 
 
 def _values(entry: Entry, store: Store) -> Iterator[float]:
-    """Give the values of all seeds that every cell of the entry has been run with."""
+    """Return the values of all seeds that every cell of the entry has been run with."""
     # what has been run counts even where it could not be run again, for want of a package or a file
     if entry.cell is None:
         return

@@ -6,8 +6,7 @@ from typing import Any
 
 from reproduction.network_cells import network
 from reproduction.settings import classifier, embedder, ogc
-from reproduction.sources import CITATIONS
-from reproduction.spec import Artefact, Cell, Entry
+from reproduction.spec import CITATIONS, Artefact, Cell, Entry
 
 Numbers = tuple[float | None, float | None, float | None]
 
@@ -112,15 +111,15 @@ TABLE_1 = Artefact(
     source="Table 1",
     title="Accuracy on the test nodes of the citation graphs",
     entries=tuple(_entries()),
-    note="Compare methods inside one label budget only. Published rows are the paper's: those of LP, C&S and "
-    "OGC learnt from validation labels, too; all others used them to choose settings at most. Validation "
-    "nodes chose the settings of PPR, NDLS and G²CN, too, from grids that were settled when the test accuracies "
-    "of some candidates had been seen. The settings of GGC were never published: its decays and the weight "
-    "of its sharpening were settled with the published numbers in view, its depth and weight decay on "
-    "validation nodes. Deep rows (GCN to GRAND) are computed where gssl[baselines] is installed, mostly "
-    "with settings that their authors published (see reproduction/network_cells.py); validation nodes "
-    "choose the epoch. Incep has four layers on every graph; GNN-LF/HF is GNN-LF. A quick run has only GCN "
-    "and GraphSAGE of them. VERSE, GAE, DGI and BGRL need gssl[baselines], too; validation nodes choose the"
-    " penalty of the logistic head on them. DGI has its authors' settings, GAE has them with sampled "
-    "negatives; VERSE and BGRL take fewer and larger steps than theirs, for a CPU.",
+    note="Compare methods inside one label budget only. Published rows are the paper's: those of LP, C&S "
+    "and OGC learnt from validation labels, too; all others used them to choose settings at most. "
+    "Validation nodes chose the settings of PPR, NDLS and G²CN, too, from grids that were settled when "
+    "the test accuracies of some candidates had been seen. The settings of GGC were never published: its "
+    "decays and the weight of its sharpening were settled with the published numbers in view, its depth "
+    "and weight decay on validation nodes. Deep rows (GCN to GRAND) are computed where gssl[baselines] is "
+    "installed, mostly with settings that their authors published (see reproduction/network_cells.py); "
+    "validation nodes choose the epoch. Incep has four layers on every graph; GNN-LF/HF is GNN-LF. A "
+    "quick run has only GCN and GraphSAGE of them. VERSE, GAE, DGI and BGRL need gssl[baselines], too; "
+    "validation nodes choose the penalty of the logistic head on them. DGI has its authors' settings, GAE "
+    "has them with sampled negatives; VERSE and BGRL take fewer and larger steps than theirs, for a CPU.",
 )

@@ -1,9 +1,9 @@
-"""Tables and figures of the paper, for a terminal and in Markdown; misses are marked."""
+"""An artefact as text, for a terminal and in Markdown: misses are marked, and how it was measured is said."""
 
 from rich.table import Table
 from rich.text import Text
 
-from reproduction import Line, Result, grids
+from reproduction.summary import Line, Result, grids
 
 MARKS = {"miss": " ✗", "above": " ↑"}
 LEGEND = (
@@ -16,40 +16,13 @@ _STYLES = {"miss": "bold red", "above": "green", "published only": "dim"}
 
 
 def number(value: float, digits: int) -> str:
-    """Write a number; small ones in powers of ten.
-
-    Examples
-    --------
-    >>> number(81.04, 1), number(0.0037, -1), number(-0.5, 1)
-    ('81.0', '3.7e-03', '−0.5')
-    """
+    """Write a number; small ones in powers of ten."""
     text = f"{value:.1e}" if digits < 0 else f"{value:.{digits}f}"
     return f"−{text[1:]}" if text.startswith("-") else text
 
 
 def line_text(line: Line | None, *, long: bool = False) -> str:
-    """Write a line of an artefact into one field of a table.
-
-    Parameters
-    ----------
-    line : Line or None
-        None: the paper has nothing at this place.
-    long : bool, default=False
-        Also the spread over seeds and the difference.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from reproduction import Entry
-    >>> entry = Entry("OGC", "Cora", published=86.9, tolerance=1.0)
-    >>> line_text(Line(entry, 79.1, 0.2, 2, -7.8, "miss"), long=True)
-    '79.1 ± 0.2 (86.9, −7.8) ✗'
-    >>> line_text(Line(entry, None, 0.0, 0, None, "published only"))
-    '[86.9]'
-    """
+    """Write a line of an artefact into one field of a table."""
     if line is None:
         return ""
     entry = line.entry
@@ -71,24 +44,7 @@ def line_text(line: Line | None, *, long: bool = False) -> str:
 
 
 def paper_tables(result: Result) -> list[Table]:
-    """Draw an artefact for a terminal, one table for each group.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    list of rich.table.Table
-
-    Examples
-    --------
-    >>> from reproduction import Artefact, Entry, Store, summarize
-    >>> entry = Entry("GCN", "Cora", published=81.5)
-    >>> result = summarize(Artefact("tiny", "Table 0", "Tiny", (entry,)), Store("nowhere.jsonl"))
-    >>> [table.row_count for table in paper_tables(result)]
-    [1]
-    """
+    """Draw an artefact for a terminal, one table for each group."""
     artefact = result.artefact
     tables = []
     for grid in grids(result):
@@ -114,40 +70,13 @@ def _styled(line: Line | None) -> Text:
 
 
 def claim_texts(result: Result) -> list[str]:
-    """Say of each claim of the paper whether it holds here.
-
-    Examples
-    --------
-    >>> from reproduction import Artefact, Claim, Store, summarize
-    >>> artefact = Artefact("tiny", "", "", (), claims=(Claim("All is well", lambda means: True),))
-    >>> claim_texts(summarize(artefact, Store("nowhere.jsonl")))
-    ['All is well — holds.']
-    """
+    """Say of each claim of the paper whether it holds here."""
     words = {True: "holds", False: "does not hold ✗", None: "not measured"}
     return [f"{text} — {words[holds]}." for text, holds in result.claims]
 
 
 def paper_markdown(result: Result) -> str:
-    """Write an artefact as Markdown tables.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from reproduction import Artefact, Entry, Store, summarize
-    >>> entry = Entry("GCN", "Cora", published=81.5)
-    >>> result = summarize(Artefact("tiny", "Table 0", "Tiny", (entry,)), Store("nowhere.jsonl"))
-    >>> print(paper_markdown(result))
-    | method | Cora |
-    |---|---:|
-    | GCN | [81.5] |
-    """
+    """Write an artefact as Markdown tables."""
     parts = []
     for grid in grids(result):
         budgets = any(budget for _, budget, _ in grid.rows)
@@ -172,3 +101,39 @@ def _markdown_field(line: Line | None) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|")
+
+
+def command(result: Result) -> str:
+    """Return the command that repeats an artefact with the seeds it was run with."""
+    counts = _seed_counts(result, random=True)
+    return f"python -m reproduction run {result.artefact.name}" + (
+        f" --seeds {max(counts)}" if counts else ""
+    )
+
+
+def seeds_text(result: Result) -> str:
+    """Say how many seeds the means are over; methods without randomness need one."""
+    counts, fixed = _seed_counts(result, random=True), _seed_counts(result, random=False)
+    if not counts:
+        return "one run, for nothing is random" if fixed else "not run yet"
+    fewest, most = min(counts), max(counts)
+    same = f"seeds 0–{most - 1}" if most > 1 else "seed 0"
+    text = same if fewest == most else f"{fewest}–{most} seeds"
+    return text + (", one run where nothing is random" if fixed else "")
+
+
+def tolerance_text(result: Result) -> str:
+    """Say how far from the published number is still a hit."""
+    judged = [entry for entry in result.artefact.entries if entry.published is not None]
+    given = {(entry.tolerance, entry.digits) for entry in judged if entry.tolerance is not None}
+    # with the digits in which differences are judged
+    texts = [f"±{number(tolerance, digits)}" for tolerance, digits in sorted(given)]
+    if not texts:
+        return "nothing is judged"
+    return f"{'tolerance' if len(texts) == 1 else 'tolerances'} {', '.join(texts)}"
+
+
+def _seed_counts(result: Result, *, random: bool) -> set[int]:
+    """Return the numbers of seeds of the lines that were run and whose cell is random, or is not."""
+    cells = ((line.n_seeds, line.entry.cell) for line in result.lines if line.n_seeds)
+    return {n_seeds for n_seeds, cell in cells if cell is not None and cell.random is random}

@@ -33,7 +33,7 @@ def main(what: str, quick: bool, draws: int, **options: Any) -> None:
       python -m benchmarks.accuracy conformal --draws 20 --out results
       python -m benchmarks.accuracy suggest --quick
     """
-    from benchmarks.accuracy.confidence_bench import run_bench
+    from benchmarks.accuracy.bench import run_bench
 
     lists = {name: _listed(options.pop(name)) for name in ("graphs", "methods")}
     with one_sentence():

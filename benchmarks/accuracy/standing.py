@@ -1,11 +1,12 @@
-"""Where AutoClassifier stands among fixed methods: means over draws and graphs, and verdicts on them."""
+"""Where AutoClassifier stands among fixed methods: means over draws and graphs, verdicts and tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.accuracy.rivals import AUTO, GRAPH_FREE, HETEROPHILOUS
+from benchmarks.accuracy.cells import AUTO, GRAPH_FREE, HETEROPHILOUS
+from benchmarks.accuracy.tables import Grid
 
 # how far below features alone the choice may be, in points
 MARGIN = 1.0
@@ -69,25 +70,6 @@ def rank_methods(scores: Iterable[Score], homophily: Iterable[tuple[str, float]]
     things are asked: that the mean of the choice is at least that of the best fixed method; that on no graph
     it is more than a point below ridge regression without a graph; and that where fewer than half of the
     links join nodes of one class it is above every fixed method that takes means over links.
-
-    Parameters
-    ----------
-    scores : iterable of Score
-        With at least one draw each.
-    homophily : iterable of (graph, edge homophily)
-
-    Returns
-    -------
-    Standing
-
-    Examples
-    --------
-    >>> scores = [Score("g", "auto", (80.0, 82.0)), Score("g", "graph-free ridge", (70.0,), draws=(1,))]
-    >>> standing = rank_methods(scores, [("g", 0.9)])
-    >>> standing.means
-    (('auto', 82.0), ('graph-free ridge', 70.0))
-    >>> [verdict.holds for verdict in standing.verdicts]
-    [True, True, None]
     """
     found = tuple(scores)
     table = _means_on_common_draws(found)
@@ -154,3 +136,54 @@ def _above_smoothing(
     ]
     said = f"not above: {'; '.join(ahead)}" if ahead else ", ".join(graphs)
     return Verdict(f"{text} ({said})", not ahead)
+
+
+_NONE = "–"
+
+
+def public_grid(scores: Iterable[tuple[str, Score]], seeds: str) -> Grid:
+    """Put scores on public splits side by side, a row for each budget of labels and method."""
+    table = {(budget, score.method, score.graph): _text(score) for budget, score in scores}
+    graphs = dict.fromkeys(graph for *_, graph in table)
+    budgets = dict.fromkeys(budget for budget, *_ in table)
+    methods = dict.fromkeys(method for _, method, _ in table)
+    rows = [(budget, method) for budget in budgets for method in methods]
+    return Grid(
+        "Accuracy % on the test nodes of the public splits, by the labels that were used; what is random: "
+        f"{seeds}.",
+        ("labels", "method", *graphs),
+        tuple((*row, *(table.get((*row, graph), _NONE) for graph in graphs)) for row in rows),
+    )
+
+
+def standing_grid(standing: Standing, splits: Mapping[str, str], seeds: str) -> Grid:
+    """Put the scores on draws of labels side by side, a row for each graph, the mean at the end."""
+    table = {(score.graph, score.method): _text(score) for score in standing.scores}
+    methods = list(dict.fromkeys(method for _, method in table))
+    graphs = dict.fromkeys(graph for graph, _ in table)
+    rows = [(g, splits[g], *(table.get((g, method), _NONE) for method in methods)) for g in graphs]
+    means = dict(standing.means)
+    if means:
+        rows.append(
+            (f"mean of {len(standing.averaged)}", "", *(f"{means[method]:.1f}" for method in methods))
+        )
+    title = f"Accuracy % on the test nodes, mean ± standard deviation between draws, {seeds}."
+    if any(len(score.accuracies) < score.wanted for score in standing.scores):
+        title += " Some runs failed: methods are compared on the draws of a graph that all of them have."
+    return Grid(
+        title,
+        ("graph", "labels", *methods),
+        tuple(rows),
+    )
+
+
+def verdict_texts(standing: Standing) -> list[str]:
+    """Say what was asked of the automatic choice and whether it is so."""
+    said = {True: "holds", False: "missed", None: "not run"}
+    return [f"{said[verdict.holds]}: auto: {verdict.text}" for verdict in standing.verdicts]
+
+
+def _text(score: Score) -> str:
+    found = len(score.accuracies)
+    text = f"{score.mean:.1f}" if found == 1 else f"{score.mean:.1f} ± {score.spread:.1f}"
+    return text if found >= score.wanted else f"{text} ({found} of {score.wanted} draws)"

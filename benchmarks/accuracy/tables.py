@@ -20,7 +20,7 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
     def terminal(self) -> Table:
-        """Give the table for a terminal."""
+        """Return the table for a terminal."""
         table = Table(title=Text(self.title), title_justify="left")
         for place, heading in enumerate(self.headings):
             table.add_column(heading, justify="right" if place > 1 else "left")
@@ -29,30 +29,14 @@ class Grid:
         return table
 
     def markdown(self) -> str:
-        """Give the table as Markdown."""
+        """Return the table as Markdown."""
         rule = ["---" if place < 2 else "---:" for place in range(len(self.headings))]
         lines = [" | ".join(row) for row in (self.headings, rule, *self.rows)]
         return "\n".join([f"{self.title}\n", *(f"| {line} |" for line in lines), ""])
 
 
 def calibration_grid(records: Iterable[tuple[str, CalibrationRecord]], title: str) -> Grid:
-    """Average calibration errors over draws, in the order in which graphs and methods appear.
-
-    Parameters
-    ----------
-    records : iterable of (graph, CalibrationRecord)
-    title : str
-
-    Returns
-    -------
-    Grid
-
-    Examples
-    --------
-    >>> record = CalibrationRecord("OGC", 0, 140, 0.8, 0.3, 0.04, 1.1, 0.7, "score")
-    >>> print(calibration_grid([("cora", record)], "Errors").markdown().splitlines()[-1])
-    | cora | OGC | 80.0 ± 0.0 | 30.0 ± 0.0 | 4.0 ± 0.0 | 4.0 | 1.10 | 0.70 | score 1 |
-    """
+    """Average calibration errors over draws, in the order in which graphs and methods appear."""
     headings = ("graph", "method", "accuracy %", "ECE before", "ECE after", "worst draw", "loss before")
     rows = []
     for (graph, method), group in _grouped((g, r.method, r) for g, r in records).items():
@@ -74,23 +58,7 @@ def calibration_grid(records: Iterable[tuple[str, CalibrationRecord]], title: st
 
 
 def coverage_grid(records: Iterable[tuple[str, CoverageRecord]], title: str) -> Grid:
-    """Average the coverage and size of label sets over draws.
-
-    Parameters
-    ----------
-    records : iterable of (graph, CoverageRecord)
-    title : str
-
-    Returns
-    -------
-    Grid
-
-    Examples
-    --------
-    >>> record = CoverageRecord("one threshold", 0, 140, 0.9, 1.5, 0.7, 0.8)
-    >>> print(coverage_grid([("cora", record)], "Sets").markdown().splitlines()[-1])
-    | cora | one threshold | 90.0 ± 0.0 | 80.0 ± 0.0 | 1.50 | 70.0 ± 0.0 |
-    """
+    """Average the coverage and size of label sets over draws."""
     headings = ("graph", "sets", "coverage %", "worst class %", "labels per set", "one label %")
     rows = tuple(
         (
@@ -107,23 +75,7 @@ def coverage_grid(records: Iterable[tuple[str, CoverageRecord]], title: str) -> 
 
 
 def curve_grid(points: Iterable[tuple[str, CurvePoint]], title: str) -> Grid:
-    """Average accuracy over runs for every number of labels, one column for each way of choosing.
-
-    Parameters
-    ----------
-    points : iterable of (graph, CurvePoint)
-    title : str
-
-    Returns
-    -------
-    Grid
-
-    Examples
-    --------
-    >>> points = [("cora", CurvePoint("random", 0, n, 0.7)) for n in (14, 28)]
-    >>> print(curve_grid(points, "Curves").markdown().splitlines()[-1])
-    | cora | 28 | 70.0 ± 0.0 |
-    """
+    """Average accuracy over runs for every number of labels, one column for each way of choosing."""
     groups = _grouped((g, p.how, p) for g, p in points)
     ways = list(dict.fromkeys(how for _, how in groups))
     rows = []

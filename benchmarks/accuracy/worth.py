@@ -54,28 +54,7 @@ class CurvePoint:
 def judge_calibration(
     models: Mapping[str, Any], data: Any, splits: Iterable[Mapping[str, np.ndarray]]
 ) -> Iterable[CalibrationRecord]:
-    """Fit calibrated classifiers and compare their confidence, before and after, with the truth.
-
-    Parameters
-    ----------
-    models : mapping of name to CalibratedClassifier
-    data : object with ``features``, ``adjacency`` and ``labels``
-    splits : iterable of {"train", "test"} index arrays
-        One per draw.
-
-    Yields
-    ------
-    CalibrationRecord
-
-    Examples
-    --------
-    >>> import gssl
-    >>> data = gssl.datasets.load("cora").normalized()
-    >>> models = {"LS": gssl.CalibratedClassifier(gssl.LabelSpreading(), folds=2)}
-    >>> found = next(iter(judge_calibration(models, data, [data.splits["default"]])))
-    >>> found.n_labels, found.error_after < found.error_before
-    (140, True)
-    """
+    """Fit calibrated classifiers and compare their confidence, before and after, with the truth."""
     for draw, split in enumerate(splits):
         test = split["test"]
         truth = data.labels[test]
@@ -106,26 +85,6 @@ def judge_coverage(
     """Fit a calibrated classifier and count how often its label sets hold the true label.
 
     Both kinds of sets are judged: ``one threshold`` for all classes and a ``threshold per class``.
-
-    Parameters
-    ----------
-    model : CalibratedClassifier
-    data : object with ``features``, ``adjacency`` and ``labels``
-    splits : iterable of {"train", "test"} index arrays
-    alpha : float, default=0.1
-
-    Yields
-    ------
-    CoverageRecord
-
-    Examples
-    --------
-    >>> import gssl
-    >>> data = gssl.datasets.load("cora").normalized()
-    >>> model = gssl.CalibratedClassifier(gssl.LabelSpreading(), folds=2)
-    >>> one, each = judge_coverage(model, data, [data.splits["default"]])
-    >>> one.method, each.method, 1 <= one.mean_size <= 7
-    ('one threshold', 'threshold per class', True)
     """
     for draw, split in enumerate(splits):
         fitted = _fit(model, data, split["train"])
@@ -158,30 +117,6 @@ def label_curve(
 
     The first budget is drawn: one node of each class, for a classifier needs to know them, the others at
     random; it is the same for every way of choosing.
-
-    Parameters
-    ----------
-    model : classifier
-    data : object with ``features``, ``adjacency`` and ``labels``
-    budgets : iterable of int
-        How many labels there are after each batch, increasing; the first is at least one for each class.
-    choose : callable, or None
-        Takes the fitted model and how many nodes to label, gives their indices, the best first; None draws
-        them at random. Only nodes whose label is known are labelled, so where some are not, it is asked for
-        so many more.
-    random_state : int, default=0
-
-    Yields
-    ------
-    CurvePoint
-
-    Examples
-    --------
-    >>> import gssl
-    >>> data = gssl.datasets.load("karate")
-    >>> curve = label_curve(gssl.LabelPropagation(), data, [4, 8], gssl.suggest)
-    >>> [point.n_labels for point in curve]
-    [4, 8]
     """
     rng = np.random.default_rng(random_state)
     known = np.flatnonzero(data.labels >= 0)
@@ -207,23 +142,7 @@ def label_curve(
 
 
 def labels_needed(curve: Mapping[int, float], accuracy: float) -> float:
-    """Give the number of labels at which a curve first reaches an accuracy, on a line between its points.
-
-    Parameters
-    ----------
-    curve : mapping from a number of labels to the accuracy there
-    accuracy : float
-
-    Returns
-    -------
-    float
-        Infinite if it never does.
-
-    Examples
-    --------
-    >>> labels_needed({10: 0.5, 20: 0.7}, 0.6)
-    15.0
-    """
+    """Return the number of labels at which a curve first reaches an accuracy, linear between points."""
     before: tuple[int, float] | None = None
     for n, reached in sorted(curve.items()):
         if reached >= accuracy:
@@ -256,7 +175,7 @@ def _fit(model: Any, data: Any, labelled: np.ndarray) -> Any:
 
 
 def _loss(P: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> float:
-    """Give the mean negative log probability of the truth; what was ruled out counts as one in a million."""
+    """Return the mean negative log probability of the truth, at least one in a million."""
     likely = np.zeros(len(truth))
     for column, label in enumerate(classes):
         likely[truth == label] = P[truth == label, column]

@@ -3,11 +3,12 @@
 import json
 
 import pytest
-from benchmarks.accuracy import confidence_bench, selection_bench
+from click.testing import CliRunner
+
+from benchmarks.accuracy import bench
 from benchmarks.accuracy.__main__ import main
 from benchmarks.accuracy.worth import CurvePoint
-from click.testing import CliRunner
-from reproduction.measures import MEASURES
+from reproduction.spec import MEASURES
 
 
 @pytest.fixture
@@ -103,8 +104,8 @@ def test_seeds_of_what_is_random_on_public_splits(run, tmp_path, monkeypatch):
         for job in jobs:
             store.add(job.cell, job.seed, {"accuracy": 50.0 + job.seed}, 0.0)
 
-    monkeypatch.setattr(selection_bench, "run_missing", scored)
-    monkeypatch.setattr(selection_bench, "PUBLIC", ("digits",))
+    monkeypatch.setattr(bench, "run_missing", scored)
+    monkeypatch.setattr(bench, "PUBLIC", ("digits",))
     selection(run, tmp_path, "--methods", "ogc,labelspreading", "--draws", "2", "--seed", "3")
     assert sorted(set(ran)) == [("LabelSpreading", 0), ("OGC", 3), ("OGC", 4)]
     page = (tmp_path / "r" / "selection.md").read_text(encoding="utf-8")
@@ -151,7 +152,7 @@ def test_label_sets_of_two_methods(run, tmp_path, counted):
 
 
 def test_a_bench_writes_its_table(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.accuracy.confidence_bench._BATCHES", (1, 2))
+    monkeypatch.setattr("benchmarks.accuracy.bench._BATCHES", (1, 2))
     run("suggest", "--graphs", "karate", "--draws", "2", "--out", tmp_path / "r")
     text = (tmp_path / "r" / "suggest.md").read_text(encoding="utf-8")
     assert "| karate | 4 |" in text
@@ -159,7 +160,7 @@ def test_a_bench_writes_its_table(run, tmp_path, monkeypatch):
 
 
 def test_a_bench_leaves_nodes_to_judge_by(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.accuracy.confidence_bench._BATCHES", (2, 50))
+    monkeypatch.setattr("benchmarks.accuracy.bench._BATCHES", (2, 50))
     run("suggest", "--graphs", "karate", "--draws", "1", "--out", tmp_path / "r")
     text = (tmp_path / "r" / "suggest.md").read_text(encoding="utf-8")
     assert "nan" not in text
@@ -172,7 +173,7 @@ def test_each_way_of_choosing_has_its_own_numbers_of_labels():
 
     random = points("random", {10: 0.5, 20: 0.7})
     # suggestions ran out at 17
-    said = confidence_bench._verdict("g", [*random, *points("suggested", {10: 0.5, 15: 0.6, 17: 0.8})])
+    said = bench._verdict("g", [*random, *points("suggested", {10: 0.5, 15: 0.6, 17: 0.8})])
     assert said == "g: random picks reach 70.0% with 20 labels; suggested ones with 16, 80% of them."
-    said = confidence_bench._verdict("g", [*random, *points("suggested", {10: 0.5, 17: 0.6})])
+    said = bench._verdict("g", [*random, *points("suggested", {10: 0.5, 17: 0.6})])
     assert said == "g: random picks reach 70.0% with 20 labels; suggested ones do not with 17."

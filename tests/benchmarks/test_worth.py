@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks.accuracy.worth import judge_calibration, judge_coverage, label_curve, labels_needed
 from sklearn.base import BaseEstimator
+
+from benchmarks.accuracy.worth import judge_calibration, judge_coverage, label_curve, labels_needed
 
 
 class MadeUp(BaseEstimator):

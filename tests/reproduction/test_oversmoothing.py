@@ -2,10 +2,19 @@
 
 import numpy as np
 import pytest
-from reproduction.oversmoothing import limit_ratios, oversmoothing_gap, principal_plane, smoothing_limit
 from scipy.linalg import block_diag
 
 import gssl
+from reproduction.catalogue import ARTEFACTS
+from reproduction.oversmoothing import (
+    dirichlet_energy,
+    limit_distance,
+    limit_ratios,
+    oversmoothing_gap,
+    principal_plane,
+    smoothing_limit,
+)
+from reproduction.spec import MEASURES, Cell
 
 
 @pytest.fixture
@@ -87,3 +96,36 @@ def test_the_plane_keeps_distances_and_does_not_flip():
     assert plane[:, 0].std() > plane[:, 1].std()
     np.testing.assert_allclose(principal_plane(U[::-1]), plane[::-1], atol=1e-12)
     np.testing.assert_allclose(principal_plane([[1.0], [3.0]]), [[1.0, 0.0], [-1.0, 0.0]], atol=1e-12)
+
+
+def test_the_nodes_of_the_karate_club_are_part_of_its_key():
+    cell = ARTEFACTS["karate"].cells()[0]
+    assert cell.settings["nodes"] == [11, 4, 10, 5, 6, 7, 0, 33]
+    fewer = Cell(cell.measure, cell.dataset, {**cell.settings, "nodes": [4]}, split=cell.split)
+    assert fewer.key(0) != cell.key(0)
+    assert set(MEASURES["oversmoothing"](fewer, 0)) == {"node 4", "gap"}
+
+
+def test_a_gcn_of_uniform_weights_is_as_smooth_as_theorem_1_says():
+    pytest.importorskip("torch_geometric")
+    cells = [cell for cell in ARTEFACTS["karate"].cells() if cell.settings["method"] == "UniformGCN"]
+    assert [cell.settings["params"]["depth"] for cell in cells] == [64, 1024]
+    for cell in cells:
+        values = MEASURES["oversmoothing"](cell, 0)
+        assert values["node 33"] == pytest.approx(3.0, abs=0.002)
+        assert values["gap"] < 1e-3
+
+
+def test_a_pair_of_nodes():
+    pair = [[0, 1], [1, 0]]
+    assert limit_distance([[1.0], [0.0]], pair) == pytest.approx(np.sqrt(0.5))
+    assert dirichlet_energy([[1.0], [0.0]], pair) == pytest.approx(0.5)
+    assert limit_distance([[0.0], [0.0]], pair) == dirichlet_energy([[0.0], [0.0]], pair) == 0.0
+    alone = [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    np.testing.assert_allclose(smoothing_limit([[4.0], [0.0], [5.0]], alone).ravel(), [2.0, 2.0, 5.0])
+
+
+def test_a_deep_cell_tells_the_ratios_of_the_theorem():
+    settings = {"method": "SGC", "params": {"depth": 1024}, "nodes": [4], "reference": 11}
+    values = MEASURES["oversmoothing"](Cell("oversmoothing", "karate", settings), 0)
+    assert values["node 4"] == pytest.approx(np.sqrt(2.0), abs=1e-4)

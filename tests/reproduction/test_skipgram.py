@@ -6,14 +6,13 @@ import sys
 
 import numpy as np
 import pytest
-from reproduction.deepwalk import DeepWalk
-from reproduction.node2vec import Node2Vec
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gssl
 from reproduction import skipgram
+from reproduction.skipgram import DeepWalk, Node2Vec
 
 SMALL = {"dimensions": 16, "walk_length": 20, "random_state": 0}
 EMBEDDERS = {"deepwalk": DeepWalk(**SMALL), "node2vec": Node2Vec(p=2.0, q=0.5, **SMALL)}
@@ -82,7 +81,7 @@ def test_a_seed_fixes_the_result_in_every_process():
     """Python hashes text anew in each process, and gensim by default hashes words with it."""
     code = """
 import gssl, hashlib
-from reproduction.node2vec import Node2Vec
+from reproduction.skipgram import Node2Vec
 data = gssl.datasets.load("karate")
 U = Node2Vec(dimensions=8, random_state=3).fit_transform(None, adjacency=data.adjacency)
 print(hashlib.sha256(U.tobytes()).hexdigest())

@@ -1,4 +1,4 @@
-"""Nothing is computed twice and nothing finished is lost, whatever kills a run."""
+"""Nothing finished is lost, whatever kills a run or damages its file."""
 
 import json
 import os
@@ -9,17 +9,20 @@ import threading
 import time
 
 import pytest
-from reproduction.measures import MEASURES
 
-from reproduction import Cell, Store, missing_jobs, run
+from reproduction.spec import Cell
+from reproduction.store import Store
 
 CELL = Cell("classifier", "karate", {"method": "OGC", "params": {"beta": 0.1}}, split="default")
+
 
 # each run says that it starts, takes a while, and yields its seed
 SLOW_RUN = """
 import sys, time
-from reproduction import Artefact, Cell, Entry, Store, missing_jobs, run
-from reproduction.measures import measure
+from reproduction.spec import Artefact, Cell, Entry
+from reproduction.store import Store
+from reproduction.runner import missing_jobs, run
+from reproduction.spec import measure
 
 @measure("slow")
 def slow(cell, seed):
@@ -32,26 +35,6 @@ artefact = Artefact("tiny", "", "", (Entry("slow", "karate", cell=cell),))
 store = Store(sys.argv[1])
 run(missing_jobs([artefact], store, seeds=6), store)
 """
-
-
-def test_a_key_changes_with_everything_a_result_depends_on(monkeypatch):
-    others = [
-        Cell("embedding", "karate", CELL.settings, split="default"),
-        Cell("classifier", "cora", CELL.settings, split="default"),
-        Cell("classifier", "karate", {"method": "OGC", "params": {"beta": 0.2}}, split="default"),
-        Cell("classifier", "karate", CELL.settings, "train+validation", split="default"),
-        Cell("classifier", "karate", CELL.settings),
-    ]
-    keys = {CELL.key(0), CELL.key(1), *(cell.key(0) for cell in others)}
-    assert len(keys) == 2 + len(others)
-    monkeypatch.setattr("gssl.__version__", "99.0")
-    assert CELL.key(0) not in keys
-
-
-def test_settings_in_another_order_are_the_same_settings():
-    one = Cell("classifier", "karate", {"method": "OGC", "params": {"beta": 0.1, "decay": 0.9}})
-    other = Cell("classifier", "karate", {"params": {"decay": 0.9, "beta": 0.1}, "method": "OGC"})
-    assert one.key(0) == other.key(0)
 
 
 def test_a_torn_last_line_is_dropped_and_the_next_line_does_not_join_it(store):
@@ -112,50 +95,6 @@ def test_a_line_that_another_process_is_writing_is_not_torn(store):
     assert len(again) == 3
     assert "other" in again
     assert "other" in store
-
-
-def test_what_another_process_has_run_is_not_run_again(store, tiny, monkeypatch):
-    asked = []
-
-    def measured(cell, seed):
-        asked.append((cell.settings["method"], seed))
-        # meanwhile somebody else does the next seed, and begins another line
-        if seed == 0 and cell.settings["method"] == "OGC":
-            Store(store.path).add(cell, 1, {"accuracy": 7.0}, 0.1)
-        return {"accuracy": 1.0}
-
-    monkeypatch.setitem(MEASURES, "classifier", measured)
-    jobs, told = missing_jobs([tiny], store, seeds=2), []
-    run(jobs, store, lambda job, seconds: told.append(job))
-    assert asked == [("OGC", 0), ("LabelPropagation", 0)]
-    assert told == jobs
-    assert store.values(jobs[1].cell, 1) == {"accuracy": 7.0}
-    assert len(store.path.read_text().splitlines()) == 3
-
-
-def test_only_missing_cells_are_computed(store, tiny, monkeypatch):
-    asked = []
-    original = MEASURES["classifier"]
-
-    def spy(cell, seed):
-        asked.append((cell.settings["method"], seed))
-        return original(cell, seed)
-
-    monkeypatch.setitem(MEASURES, "classifier", spy)
-    run(missing_jobs([tiny], store, seeds=2), store)
-    # one seed where nothing is random, none for what gssl does not have
-    assert asked == [("OGC", 0), ("OGC", 1), ("LabelPropagation", 0)]
-    run(missing_jobs([tiny], Store(store.path), seeds=3), store)
-    assert asked[3:] == [("OGC", 2)]
-
-
-def test_quick_leaves_slow_cells_out(store):
-    from reproduction import Artefact, Entry
-
-    cells = [Cell("classifier", "karate", {"method": "OGC", "n": n}, slow=n == 1) for n in range(2)]
-    artefact = Artefact("x", "", "", tuple(Entry("OGC", str(n), cell=c) for n, c in enumerate(cells)))
-    assert len(missing_jobs([artefact], store, seeds=1)) == 2
-    assert [job.cell.settings["n"] for job in missing_jobs([artefact], store, seeds=1, quick=True)] == [0]
 
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path):

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from reproduction.walks import empty_walks, random_walks, transitions
 from scipy.sparse import csr_array
 
 from gssl.operators import set_threads
-from reproduction import walk_kernels, walk_twins
+from reproduction import walks as module
+from reproduction.walks import empty_walks, random_walks, transitions
 
 # a triangle 0-1-2, a tail 2-3, and 4 alone
 WEIGHTED = csr_array(
@@ -39,7 +39,7 @@ def test_walks_are_those_of_the_twin(weighted, p, q):
     starts = np.tile(np.arange(40), 3)
     expected, states = empty_walks(starts, 25, random_state=7)
     arrays = (graph.indptr, graph.indices, graph.cumulative)
-    walk_twins.write_walks(arrays, states, 1.0 / p, 1.0 / q, expected)
+    module.write_walks(arrays, states, 1.0 / p, 1.0 / q, expected)
     np.testing.assert_array_equal(random_walks(graph, starts, 25, 7, p=p, q=q), expected)
 
 
@@ -109,14 +109,14 @@ def test_python_runs_the_compiled_loop_to_the_same_walks(monkeypatch, p, q, weig
     compiled = random_walks(ways, starts, 12, np.random.default_rng(5), p=p, q=q)
     used = []
     with monkeypatch.context() as patch:
-        patch.setattr(walk_kernels, "compiled", lambda loop, *_: used.append(loop.__name__) or loop)
+        patch.setattr(module, "compiled", lambda loop, *_: used.append(loop.__name__) or loop)
         for name in INLINED:
-            patch.setattr(walk_kernels, name, getattr(walk_kernels, name).py_func)
-        walk_kernels.write_walks.cache_clear()
+            patch.setattr(module, name, getattr(module, name).py_func)
+        module.compiled_walks.cache_clear()
         # the random numbers are meant to run over
         with np.errstate(over="ignore"):
             plain = random_walks(ways, starts, 12, np.random.default_rng(5), p=p, q=q)
-    walk_kernels.write_walks.cache_clear()
+    module.compiled_walks.cache_clear()
     assert used, "the loop was not made anew"
     np.testing.assert_array_equal(plain, compiled)
     # whoever has no links stays, everybody else walks along links
@@ -124,3 +124,13 @@ def test_python_runs_the_compiled_loop_to_the_same_walks(monkeypatch, p, q, weig
     moved = plain[:, :-1] != plain[:, 1:]
     assert not moved[np.isin(starts, [3, 11])].any()
     assert A[plain[:, :-1][moved], plain[:, 1:][moved]].all()
+
+
+def test_chances_are_running_sums_in_units_of_the_largest_weight():
+    found = transitions(csr_array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
+    np.testing.assert_array_equal(found.cumulative, [1.0, 1.5, 1.0, 1.0])
+
+
+def test_random_numbers_are_those_of_splitmix64():
+    numbers = module.uniforms(0)
+    assert [round(next(numbers), 6) for _ in range(2)] == [0.883311, 0.431528]

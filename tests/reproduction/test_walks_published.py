@@ -5,10 +5,10 @@ Walks see no features, so this is what the links alone tell.
 """
 
 import pytest
-from reproduction.estimators import estimator
 
 import gssl
 from gssl.evaluation import accuracy
+from reproduction.spec import estimator
 
 # Table 1 of the paper
 PUBLISHED = {

@@ -7,7 +7,6 @@ from scipy.sparse import csr_array
 pytest.importorskip("torch_geometric")
 
 import torch
-from reproduction.walks import transitions
 from scipy.special import log_expit
 
 from gssl.graph import sample_negatives
@@ -16,6 +15,7 @@ from gssl.torch._device import seeded
 from gssl.torch.bgrl import Bootstrap, without_columns
 from gssl.torch.dgi import reordered
 from gssl.torch.verse import noise_contrast, walk_ends
+from reproduction.walks import transitions
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from reproduction.transductive import fingerprint
 from scipy.sparse import csr_array, hstack, issparse
 from scipy.sparse.linalg import eigsh
 
@@ -12,6 +11,7 @@ from gssl.methods.inputs import check_number
 from gssl.operators import normalized_adjacency
 from gssl.torch._classifier import Inputs
 from gssl.torch.gcn import GCN
+from reproduction.skipgram import fingerprint
 
 
 class EigenGCN(GCN):

@@ -6,8 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from reproduction.transductive import TransductiveEmbedder
-from reproduction.walks import Transitions, random_walks, transitions
 from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import logsigmoid
@@ -15,6 +13,8 @@ from torch.nn.functional import logsigmoid
 from gssl.methods.inputs import check_number
 from gssl.torch._device import seeded
 from gssl.torch._unsupervised import descend
+from reproduction.skipgram import TransductiveEmbedder
+from reproduction.walks import Transitions, random_walks, transitions
 
 # walks that go on longer are cut: at the default alpha one in thirty thousand
 _LONGEST = 64

@@ -4,10 +4,10 @@ import subprocess
 import sys
 
 import pytest
-from reproduction.network_cells import DROP_EDGE, PUBLISHED, network
-from reproduction.sources import CITATIONS
 
 import gssl
+from reproduction.network_cells import DROP_EDGE, PUBLISHED, network
+from reproduction.spec import CITATIONS
 
 
 def said(code):

@@ -1,14 +1,20 @@
-"""Figures of the paper: a line for each method, ours solid, published dashed."""
+"""Artefacts as figures (ours solid, published dashed) and as one HTML file each; every name escaped."""
 
 from pathlib import Path
 from typing import Any
 
 import altair as alt
+import jinja2
 import vl_convert
+from markupsafe import Markup
 
 from gssl.io import whole_file
 from gssl.report.canvas import PALETTE, Spec
-from reproduction import Result
+from gssl.report.document import read_template
+from reproduction.summary import Result, grids
+from reproduction.tables import LEGEND, claim_texts, command, line_text, seeds_text, tolerance_text
+
+_TEMPLATE = Path(__file__).with_name("paper.html")
 
 
 def paper_chart(result: Result) -> Spec:
@@ -16,21 +22,6 @@ def paper_chart(result: Result) -> Spec:
 
     Published numbers of methods that gssl does not have are left to the table, and so is what is no number of
     the chart's unit.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    dict
-        A Vega-Lite specification.
-
-    Examples
-    --------
-    >>> from reproduction import Artefact, Store, summarize
-    >>> paper_chart(summarize(Artefact("tiny", "", "", ()), Store("nowhere.jsonl")))["datasets"]["rows"]
-    []
     """
     rows = _rows(result)
     names = list(dict.fromkeys(row["method"] for row in rows))
@@ -64,17 +55,7 @@ def paper_chart(result: Result) -> Spec:
 
 
 def write_chart(folder: str | Path, result: Result) -> list[Path]:
-    """Write a figure as SVG, as PNG and as an HTML page that needs no network.
-
-    Parameters
-    ----------
-    folder : path
-    result : Result
-
-    Returns
-    -------
-    list of Path
-    """
+    """Write a figure as SVG, as PNG and as an HTML page that needs no network."""
     spec = paper_chart(result)
     drawn: dict[str, Any] = {
         ".svg": draw_svg(result),
@@ -91,16 +72,7 @@ def write_chart(folder: str | Path, result: Result) -> list[Path]:
 
 
 def draw_svg(result: Result) -> bytes:
-    """Draw a figure as SVG.
-
-    Parameters
-    ----------
-    result : Result
-
-    Returns
-    -------
-    bytes
-    """
+    """Draw a figure as SVG."""
     return bytes(vl_convert.vegalite_to_svg(paper_chart(result)).encode())
 
 
@@ -116,3 +88,25 @@ def _rows(result: Result) -> list[Spec]:
                     {"group": group, "method": row, "column": column, "value": value, "source": source}
                 )
     return rows
+
+
+def render_result(result: Result) -> bytes:
+    """Return an artefact as the bytes of an HTML file that needs no network and runs no script."""
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["field"] = lambda line: line_text(line, long=True)
+    # the drawing is made here from our own numbers and names, which Vega escapes
+    figure = Markup(vl_convert.vegalite_to_svg(paper_chart(result))) if result.artefact.x_title else ""
+    html = environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
+        result=result,
+        artefact=result.artefact,
+        grids=grids(result),
+        claims=claim_texts(result),
+        command=command(result),
+        facts=f"{seeds_text(result)} · {tolerance_text(result)}",
+        legend=LEGEND,
+        figure=figure,
+        style=Markup(read_template("page.css")),
+    )
+    return html.encode("utf-8")

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from reproduction.spectrum import convolution_curve, filter_response, inverse_convolution_curve
 from scipy.linalg import circulant
 from scipy.sparse import csr_array
 
 import gssl
 from gssl.operators import complement_negatives, inverse_convolution, lazy_convolution, normalized_adjacency
+from reproduction.filters import convolution_curve, filter_response, inverse_convolution_curve
+from reproduction.spec import MEASURES, Cell
 
 
 @pytest.fixture
@@ -89,3 +90,14 @@ def test_a_graph_too_large_for_its_eigenvectors_is_refused():
     A = csr_array(([1.0, 1.0], ([0, 1], [1, 0])), shape=(5001, 5001))
     with pytest.raises(ValueError, match="the graph has 5001 nodes, too many for all eigenvectors"):
         filter_response(gssl.SGC(1), A)
+
+
+def test_responses_are_read_between_the_frequencies_of_the_graph():
+    values = MEASURES["filters"](Cell("filters", "karate", {"multiple": 3, "frequencies": [0.5]}), 0)
+    assert values["graph convolution@0.5"] == pytest.approx(0.5, abs=1e-9)
+    assert values["largest"] < 1.0
+
+
+def test_curves():
+    np.testing.assert_allclose(convolution_curve([0.0, 0.5, 1.5], depth=2), [1.0, 0.25, 0.25])
+    np.testing.assert_allclose(inverse_convolution_curve([0.0, 1.0, 2.0], mean_degree=2.0), [0.0, 0.5, 1.0])

@@ -2,10 +2,13 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from reproduction.inductive import inductive_accuracy
 from sklearn.base import BaseEstimator
 
 import gssl
+from gssl.datasets import make_synthetic_reddit
+from reproduction import reddit
+from reproduction.reddit import inductive_accuracy
+from reproduction.spec import MEASURES, Cell
 
 SPLIT = {"train": [5, 1, 2], "val": [0], "test": [3, 4]}
 
@@ -85,3 +88,30 @@ def test_other_kinds_of_models_score_unseen_nodes(model):
     split = {"train": order[:300], "test": order[300:]}
     X = data.normalized().features
     assert inductive_accuracy(model, X, data.labels, data.adjacency, split) > 0.8
+
+
+def test_a_large_graph_is_loaded_once_for_all_methods(monkeypatch):
+    loaded = []
+    data = make_synthetic_reddit(300, n_features=16)
+
+    def load(name):
+        loaded.append(name)
+        return data
+
+    monkeypatch.setattr(reddit, "load", load)
+    reddit._standardised.cache_clear()
+    head = {"head": "ridge", "embedder": {"method": "SGC"}}
+    cells = [
+        Cell("inductive", "synthetic/reddit", {"method": "EmbeddingClassifier", "params": head}),
+        Cell("inductive", "synthetic/reddit", {"method": "OGC"}),
+    ]
+    values = [MEASURES["inductive"](cell, seed)["accuracy"] for cell in cells for seed in range(2)]
+    assert loaded == ["synthetic/reddit"]
+    assert values[0] == values[1] > 20.0
+    X = reddit._standardised("synthetic/reddit", "public", ("train",)).X
+    train = X[data.splits["public"]["train"]]
+    np.testing.assert_allclose(train.mean(axis=0), 0.0, atol=1e-5)
+    np.testing.assert_allclose(train.std(axis=0), 1.0, atol=1e-4)
+    MEASURES["inductive"](Cell("inductive", "reddit", {"method": "OGC"}), 0)
+    assert loaded == ["synthetic/reddit", "reddit"]
+    reddit._standardised.cache_clear()

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from reproduction.neighbours import filter_reconstruction_accuracy, reconstruction_accuracy
 from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 
 import gssl
 from gssl.datasets.location import find_file
 from gssl.datasets.restricted_pickle import read_pickle
+from reproduction.reconstruction import filter_reconstruction_accuracy, reconstruction_accuracy
+from reproduction.spec import MEASURES, Cell
 
 EMBEDDERS = [
     gssl.SGC(3),
@@ -165,3 +166,18 @@ def test_table_3(name, method):
         for depth in (2, 4, 8)
     ]
     np.testing.assert_allclose(ours, PUBLISHED[name, method], atol=0.1)
+
+
+def test_nearest_nodes_on_a_line():
+    line = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    assert reconstruction_accuracy([[0.0], [1.0], [3.0]], line) == 1.0
+    assert reconstruction_accuracy([[1.0], [1.0], [1.0]], line) == pytest.approx(2 / 3)
+
+
+def test_a_cell_follows_the_published_protocol():
+    settings = {"estimator": {"method": "SGC"}, "depth": 2}
+    values = MEASURES["reconstruction"](Cell("reconstruction", "karate", settings), 0)
+    A = gssl.datasets.load("karate").adjacency
+    expected = filter_reconstruction_accuracy(gssl.SGC(depth=2), A, as_published=True)
+    assert values["accuracy"] == pytest.approx(100 * expected, abs=1.0)
+    assert round(values["accuracy"], 1) == 46.7
