@@ -246,6 +246,8 @@ class ClusterEmbedding:
         self._cluster, self._X, self._filters, self._labelled = cluster, X, filters, labelled
         self._budget = cluster.room() if budget is None else budget
         self._graph: Any = None
+        self._nodes: Any = None
+        self._in_files = False
         self._pending: list[LazyStep] = []
         # the columns and the worker of each slab, and the slabs of each thread
         self._columns: list[slice] = []
@@ -269,7 +271,7 @@ class ClusterEmbedding:
         self._move(pulls[0].W.shape[1] if pulls else 1)
         if np.array_equal(nodes, self._labelled):
             return ClusterRows(self, self._rows, len(nodes))
-        return ClusterRows(self, self._pick(nodes), len(nodes))
+        return ClusterRows(self, self._pick(self._cluster.submit(worker.hold, 0, nodes)), len(nodes))
 
     def sum_products(self, parts: Sequence[Any], W: np.ndarray, n_rows: int) -> np.ndarray:
         """Return the sum of ``parts[s] @ W[columns of s]`` over all slabs, those of a thread first."""
@@ -280,14 +282,13 @@ class ClusterEmbedding:
                 total = self._submit(worker.add_product, s, parts[s], W[self._columns[s]], total)
             sums.append(total)
         scores = np.zeros((n_rows, W.shape[1]))
-        while sums:
-            scores += self._cluster.gather([sums.pop(0)])[0]
+        for part in self._cluster.gather(sums):
+            scores += part
         return scores.astype(self._X.dtype)
 
     def transposed_products(self, parts: Sequence[Any], R: np.ndarray) -> np.ndarray:
         """Return ``parts[s].T @ R`` of all slabs, one below the other."""
-        shared = self._cluster.submit(worker.hold, 0, R)
-        products = [self._submit(worker.transposed_product, s, part, shared) for s, part in enumerate(parts)]
+        products = [self._submit(worker.transposed_product, s, part, R) for s, part in enumerate(parts)]
         return np.concatenate(self._cluster.gather(products)).astype(self._X.dtype)
 
     def side_by_side(self, parts: Sequence[Any]) -> np.ndarray:
@@ -310,11 +311,10 @@ class ClusterEmbedding:
                 for s, U in enumerate(self._U)
             ]
             self._pending = []
-        self._rows = self._pick(self._labelled)
+        self._rows = self._pick(self._nodes)
 
-    def _pick(self, nodes: np.ndarray) -> list[Any]:
-        shared = self._cluster.submit(worker.hold, 0, nodes)
-        return [self._submit(worker.pick, s, U, shared) for s, U in enumerate(self._U)]
+    def _pick(self, nodes: Any) -> list[Any]:
+        return [self._submit(worker.pick, s, U, nodes) for s, U in enumerate(self._U)]
 
     def _begin(self, n_classes: int) -> None:
         """Cut the columns into slabs, and load them."""
@@ -341,6 +341,7 @@ class ClusterEmbedding:
             self._homes += [home] * len(slabs)
         filters = self._filters
         self._graph = self._cluster.submit(worker.hold, 0, self._cluster.packed(lambda k: filters))
+        self._nodes = self._cluster.submit(worker.hold, 0, self._labelled)
         X = self._cluster.columns_of(self._X)
         self._U = [
             self._submit(worker.load, s, worker.part_of(X, columns), self._in_files)
