@@ -6,7 +6,7 @@ import pytest
 
 from gssl.io import build_feature_slabs, build_graph_store, open_feature_slabs, read_features
 from gssl.io import feature_slabs as feature_slabs_module
-from gssl.scale.plan import SlabPlan
+from gssl.scale.memory import SlabPlan
 
 
 @pytest.fixture

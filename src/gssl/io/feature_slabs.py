@@ -13,7 +13,7 @@ from gssl.io.feature_sources import ArraySource, TableSource, open_matrix
 from gssl.io.graph_store import GraphStore
 from gssl.io.row_order import Order
 from gssl.scale.columns import read_columns
-from gssl.scale.plan import Load, plan_slabs, read_size
+from gssl.scale.memory import Load, plan_slabs, read_size
 
 
 @dataclass(frozen=True, eq=False)

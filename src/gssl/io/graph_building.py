@@ -16,7 +16,7 @@ from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.pair_merging import PairMerging, Pairs
 from gssl.io.paths import find_files, is_query
 from gssl.io.source import Table, open_table
-from gssl.scale.plan import read_size, write_size
+from gssl.scale.memory import read_size, write_size
 
 # node numbers are 32 bits long with a sign
 _MOST_NODES = 2**31 - 1

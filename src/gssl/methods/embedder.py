@@ -42,7 +42,7 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _filters(self, A: csr_array, dtype: Any) -> Any:
-        """Give what embedding asks of a graph, once for all passes, or say why that graph cannot be."""
+        """Return what embedding asks of a graph, once for all passes, or say why that graph cannot be."""
 
     @abstractmethod
     def _apply(self, X: Any, filters: Any) -> Any:
@@ -156,7 +156,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         self.n_iter_ = self.depth
 
     def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:
-        """Give the matrices of each iteration on one graph."""
+        """Return the matrices of each iteration on one graph."""
         filters = Filters(normalized_adjacency(A, dtype))
         return lambda k: filters
 

@@ -218,7 +218,7 @@ class EmbeddingClassifier(GraphClassifier):
         return not getattr(self.embedder, "_uses_graph", True)
 
     def _informed(self, X: Any, A: csr_array) -> np.ndarray:
-        """Tell the nodes about which the embedder has anything to say."""
+        """Return the nodes about which the embedder has anything to say."""
         if not self._uses_features:
             # what has no link to a labelled component has no place among its embeddings
             return np.asarray(self.reached_ & (np.diff(A.indptr) > 0))
@@ -264,7 +264,7 @@ class EmbeddingClassifier(GraphClassifier):
         return np.asarray(V.T @ X)
 
     def _rows(self, codes: np.ndarray, validation: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Give the nodes to train on, and those that only choose the epoch."""
+        """Return the nodes to train on, and those that only choose the epoch."""
         held_out = select_labelled([] if validation is None else validation, codes, "validation")
         if len(held_out) and not isinstance(self.head_, AdamHead):
             raise ValueError('validation nodes are of use to the "adam" head only: leave them out here.')
@@ -294,7 +294,7 @@ class EmbeddingClassifier(GraphClassifier):
         return head
 
     def _class_weights(self, codes: np.ndarray, training: np.ndarray) -> np.ndarray | None:
-        """Give what a label of each class counted for the head; validation labels counted nothing."""
+        """Return what a label of each class counted for the head; validation labels counted nothing."""
         if self.priors is None:
             return None
         given = _class_weight_parameters(self.head_)
@@ -315,7 +315,7 @@ class EmbeddingClassifier(GraphClassifier):
     def _distributions(
         self, X: Any, filters: FiltersOf, execution: Execution, embedding: np.ndarray | None = None
     ) -> np.ndarray:
-        """Give the head's distributions over all classes, also those that only validation nodes have."""
+        """Return the head's distributions over all classes, also those that only validation nodes have."""
         if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
             # the filter acts on rows and the head on columns: scores may be filtered instead of features
             scores = multiply(X, self.head_.coef_.astype(X.dtype))
@@ -345,6 +345,6 @@ class EmbeddingClassifier(GraphClassifier):
 
 
 def _class_weight_parameters(head: Any) -> dict[str, Any]:
-    """Give every ``class_weight`` of a head and of the estimators inside it, as those of a pipeline."""
+    """Return every ``class_weight`` of a head and of the estimators inside it, as those of a pipeline."""
     parameters = head.get_params(deep=True).items()
     return {name: value for name, value in parameters if name.rpartition("__")[2] == "class_weight"}

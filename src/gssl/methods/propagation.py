@@ -15,18 +15,18 @@ from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, one_hot, rows_to_distributions
 from gssl.operators import Filters
 from gssl.operators.convolution import row_sums, scaled_weights
-from gssl.scale.execution import Execution, FiltersOf, Task, current_execution
+from gssl.scale.execution import Execution, FiltersOf, Step, Task, current_execution
 
 # the arrays of a state, each with a column for every class
 Arrays = tuple[np.ndarray, ...]
 # takes the matrix and the arrays of a state; returns the next arrays and whether they stand still
-Step = Callable[[Any, Arrays], tuple[Arrays, bool]]
+Move = Callable[[Any, Arrays], tuple[Arrays, bool]]
 # iterations between two states that a run keeps to resume from
 _CHECKPOINT = 64
 
 
 class LabelPropagation(GraphClassifier):
-    r"""Give every node the mean label distribution of its neighbours; given labels stay.
+    r"""Return every node the mean label distribution of its neighbours; given labels stay.
 
     .. math:: F_U = (D_{UU} - A_{UU})^{-1} A_{UL} Y_L
 
@@ -235,23 +235,6 @@ def normalize_class_mass(F: np.ndarray, shares: np.ndarray) -> np.ndarray:
     r"""Scale the columns of F so that their sums are in given proportions.
 
     .. math:: F_{ic} \leftarrow \frac{q_c}{\sum_j F_{jc}} F_{ic}
-
-    Parameters
-    ----------
-    F : ndarray of shape (m, c)
-        Not negative.
-    shares : ndarray of shape (c,)
-        The q. A class that no node has anything of stays at zero.
-
-    Returns
-    -------
-    ndarray of shape (m, c)
-
-    Examples
-    --------
-    >>> normalize_class_mass(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([0.5, 0.5])).round(3)
-    array([[0.265, 0.167],
-           [0.235, 0.333]])
     """
     mass = F.sum(axis=0)
     return np.asarray(F * np.divide(shares, mass, out=np.zeros_like(mass), where=mass > 0))
@@ -272,7 +255,7 @@ class _State:
 
 
 def iterate_by_slabs(
-    step: Step,
+    step: Move,
     start: Arrays,
     matrix: Any,
     execution: Execution,
@@ -290,7 +273,10 @@ def iterate_by_slabs(
     filters = Filters(matrix)
     # with nothing to resume from there is nothing to stop for
     stretch = max_iter if execution.resume is None else _CHECKPOINT
-    goal, limit = 0, min(max_iter, stretch)
+    checkpoint = execution.checkpoint(columns, matrix)
+    columns = checkpoint.scores() if checkpoint.past else columns
+    saved = int(columns[cuts[-1]].max(initial=0))
+    goal, limit = 0, min(max_iter, saved + stretch)
     while True:
         task = Task(_slab_task(step, cuts, goal, limit), ("iterate_by_slabs", goal, limit))
         columns = execution.map_columns(task, columns, lambda k: filters)
@@ -299,6 +285,10 @@ def iterate_by_slabs(
             goal = int(done.max())
             continue
         n_iter, still = int(done[0]), bool(columns[cuts[-1] + 1].all())
+        if n_iter - saved >= stretch:
+            nothing = np.zeros((1, 1))
+            checkpoint.finish(Step(nothing, nothing, {"n_iter": n_iter}), columns)
+            saved = n_iter
         arrays = tuple(np.array(part) for part in np.split(columns, cuts)[:-1])
         settled = still and accept(arrays)
         if settled or n_iter >= max_iter:
@@ -307,7 +297,7 @@ def iterate_by_slabs(
         goal, limit = (n_iter + 1, n_iter + 1) if still else (0, min(max_iter, n_iter + stretch))
 
 
-def _slab_task(step: Step, cuts: np.ndarray, goal: int, max_iter: int) -> Any:
+def _slab_task(step: Move, cuts: np.ndarray, goal: int, max_iter: int) -> Any:
     """Return the task of a slab: go on until its columns stand still, at least as far as the slowest slab."""
 
     def task(columns: np.ndarray, filters: FiltersOf, _: slice) -> np.ndarray:

@@ -49,7 +49,7 @@ class NormalizedAdjacency:
     _parts: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def parts(self, width: int) -> np.ndarray:
-        """Give where the parts begin into which the threads cut a pass over ``width`` columns."""
+        """Return where the parts begin into which the threads cut a pass over ``width`` columns."""
         if width not in self._parts:
             self._parts[width] = split_rows(self.indptr, width)
         return self._parts[width]
@@ -73,14 +73,14 @@ class NormalizedAdjacency:
         return len(self.scale), len(self.scale)
 
     def tocsr(self) -> csr_array:
-        """Give the matrix with all its values, the diagonal among them."""
+        """Return the matrix with all its values, the diagonal among them."""
         s = diags_array(self.scale)
         values = self.weights if self.weights.size else np.ones(len(self.indices), self.scale.dtype)
         links = csr_array((values, self.indices, self.indptr), shape=self.shape)
         return csr_array((links if self.weights.size else s @ links @ s) + s @ s)
 
     def toarray(self) -> np.ndarray:
-        """Give the matrix as a dense array."""
+        """Return the matrix as a dense array."""
         return np.asarray(self.tocsr().toarray())
 
     def __matmul__(self, U: Any) -> np.ndarray:
@@ -185,39 +185,14 @@ def _is_unweighted(A: csr_array) -> bool:
 
 
 def row_sums(A: csr_array) -> np.ndarray:
-    r"""Give the degrees of all nodes in double precision: :math:`D_{ii} = \sum_j A_{ij}`.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> row_sums(csr_array([[0.0, 2.0], [2.0, 0.0]]))
-    array([2., 2.])
-    """
+    r"""Return the degrees of all nodes in double precision: :math:`D_{ii} = \sum_j A_{ij}`."""
     if _is_unweighted(A):
         return np.asarray(np.diff(A.indptr), dtype=np.float64)
     return np.asarray(A.sum(axis=1, dtype=np.float64))
 
 
 def scaled_weights(A: csr_array, scale: np.ndarray, dtype: Any) -> np.ndarray:
-    r"""Weigh links by a number of each end: :math:`s_i A_{ij} s_j`, in the order of the entries of A.
-
-    Parameters
-    ----------
-    A : csr_array of shape (n, n)
-    scale : float64 ndarray of shape (n,)
-    dtype : float type
-        Of the result.
-
-    Returns
-    -------
-    ndarray of shape (links,)
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> scaled_weights(csr_array([[0.0, 1.0], [1.0, 0.0]]), np.array([2.0, 3.0]), np.float64)
-    array([6., 6.])
-    """
+    """Weigh links by a number of each end: :math:`s_i A_{ij} s_j`, in the order of the entries of A."""
     # some at a time: in double precision all were much memory
     indptr = A.indptr.astype(np.int64, copy=False)
     weights = np.empty(len(A.indices), dtype)
@@ -229,6 +204,6 @@ def scaled_weights(A: csr_array, scale: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def _runs(values: np.ndarray) -> list[tuple[int, int]]:
-    """Give where runs of the same value begin and end."""
+    """Return where runs of the same value begin and end."""
     starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]]) if len(values) else np.empty(0, int)
     return list(zip(starts.tolist(), [*starts[1:].tolist(), len(values)], strict=True)) if len(starts) else []

@@ -35,17 +35,17 @@ class Mixture:
 
     @classmethod
     def lazy(cls, beta: float) -> Self:
-        r"""Give the lazy graph convolution :math:`\beta \hat A + (1 - \beta) I`."""
+        r"""Return the lazy graph convolution :math:`\beta \hat A + (1 - \beta) I`."""
         return cls(smooth=beta, keep=1.0 - beta)
 
     @classmethod
     def lazy_inverse(cls, beta: float) -> Self:
-        r"""Give the lazy inverse graph convolution :math:`\beta \hat N + (1 - \beta) I`."""
+        r"""Return the lazy inverse graph convolution :math:`\beta \hat N + (1 - \beta) I`."""
         return cls(sharp=beta, keep=1.0 - beta)
 
     @classmethod
     def page_rank(cls, alpha: float) -> Self:
-        r"""Give the step of personalised PageRank: :math:`(1 - \alpha) \hat A`, and :math:`\alpha X`."""
+        r"""Return the step of personalised PageRank: :math:`(1 - \alpha) \hat A`, and :math:`\alpha X`."""
         return cls(smooth=1.0 - alpha, restart=alpha)
 
     def then(self, step: Self) -> Self:
@@ -292,7 +292,7 @@ def _multiply_file(X: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 
 def _readable(U: Any, dtype: Any) -> Any:
-    """Give U in the precision of the graph and in row order, as the loops need it."""
+    """Return U in the precision of the graph and in row order, as the loops need it."""
     if issparse(U):
         return csr_array(U).astype(dtype, copy=False)
     return np.ascontiguousarray(U, dtype=dtype)

@@ -12,7 +12,7 @@ _PARTS = 4
 
 
 def multiply_transposed(X: Any, V: np.ndarray) -> np.ndarray:
-    r"""Give :math:`X^\top V` without a transposed copy of X, for features that are fewer than nodes.
+    r"""Return :math:`X^\top V` without a transposed copy of X, for features that are fewer than nodes.
 
     Row by row of X and V, what is written stays in the cache as long as d times the columns of V is little;
     a product with the transpose would read V in no order, once for every entry of X.

@@ -202,18 +202,19 @@ class Buffers:
 
     def __init__(self, n_rows: int, width: int, dtype: Any) -> None:
         self._n_rows, self._size, self._dtype = n_rows, n_rows * width, dtype
+        self._all: list[np.ndarray] = []
         self._free: list[np.ndarray] = []
 
     def get(self, width: int) -> np.ndarray:
         """Return an array of some columns, filled with anything."""
-        flat = self._free.pop() if self._free else np.empty(self._size, self._dtype)
-        return flat[: self._n_rows * width].reshape(self._n_rows, width)
+        if not self._free:
+            self._free.append(np.empty(self._size, self._dtype))
+            self._all.append(self._free[0])
+        return self._free.pop()[: self._n_rows * width].reshape(self._n_rows, width)
 
     def free(self, U: Any) -> None:
         """Take an array back, if it came from here."""
-        flat = getattr(U, "base", None)
-        if flat is not None and flat.ndim == 1 and flat.size == self._size:
-            self._free.append(flat)
+        self._free += [flat for flat in self._all if flat is getattr(U, "base", None)]
 
 
 class _Slabs(Buffers):

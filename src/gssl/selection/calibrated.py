@@ -113,7 +113,7 @@ class CalibratedClassifier(SetPredictor):
         return csr_array(self._inner()._graph(adjacency, X))
 
     def _inner(self) -> Any:
-        """Give the classifier as it was fitted, or as it will be."""
+        """Return the classifier as it was fitted, or as it will be."""
         return self.__dict__.get("classifier_", self._unfitted())
 
     def _unfitted(self) -> Any:

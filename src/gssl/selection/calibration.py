@@ -50,17 +50,7 @@ class Calibration:
     parts: tuple[tuple[float, "Calibration"], ...] = ()
 
     def __call__(self, P: np.ndarray) -> np.ndarray:
-        """Calibrate distributions.
-
-        Parameters
-        ----------
-        P : ndarray of shape (n, c)
-
-        Returns
-        -------
-        ndarray of shape (n, c)
-            Positive; rows sum to one.
-        """
+        """Calibrate distributions."""
         values = np.asarray(P, dtype=np.float64)
         if self.kind == "none":
             return np.array(P)

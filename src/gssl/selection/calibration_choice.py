@@ -55,26 +55,7 @@ def calibrate(P: np.ndarray, codes: np.ndarray, kind: str = "average") -> Calibr
 
 
 def cross_validated_losses(P: np.ndarray, codes: np.ndarray) -> dict[str, float]:
-    """Give the log loss of each map on labels that it was not fitted to.
-
-    Parameters
-    ----------
-    P : ndarray of shape (m, c)
-        Distributions of nodes whose label was hidden; m is at least ten.
-    codes : int ndarray of shape (m,)
-        Their classes.
-
-    Returns
-    -------
-    dict of name to float
-
-    Examples
-    --------
-    >>> P = np.full((1000, 2), [0.6, 0.4])
-    >>> losses = cross_validated_losses(P, np.repeat([0, 1], [900, 100]))
-    >>> {name: round(loss, 2) for name, loss in losses.items()}
-    {'temperature': 0.33, 'score': 0.33, 'isotonic': 0.33}
-    """
+    """Return the log loss of each map on labels that it was not fitted to."""
     # by class and by turns: no fold is without a class that has labels enough
     order = np.argsort(codes, kind="stable")
     losses = {}
@@ -89,21 +70,6 @@ def cross_validated_losses(P: np.ndarray, codes: np.ndarray) -> dict[str, float]
 
 
 def log_loss(P: np.ndarray, codes: np.ndarray) -> float:
-    r"""Give the mean of :math:`-\log P_{i y_i}`.
-
-    Parameters
-    ----------
-    P : ndarray of shape (m, c)
-    codes : int ndarray of shape (m,)
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> round(log_loss(np.array([[0.5, 0.5]]), np.array([1])), 3)
-    0.693
-    """
+    r"""Return the mean of :math:`-\log P_{i y_i}`."""
     chosen = np.asarray(P, dtype=np.float64)[np.arange(len(codes)), codes]
     return float(-np.log(np.maximum(chosen, np.finfo(np.float64).tiny)).mean())

@@ -7,25 +7,7 @@ from gssl.operators import Complement, multiply
 
 
 def complement_rows(negatives: Complement, V: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    r"""Give some rows of :math:`\hat N V` for the complement of a graph, without the others.
-
-    Parameters
-    ----------
-    negatives : Complement
-    V : ndarray of shape (n, d)
-    nodes : int ndarray of shape (m,)
-
-    Returns
-    -------
-    ndarray of shape (m, d)
-
-    Examples
-    --------
-    >>> from gssl.operators import complement_negatives
-    >>> negatives = complement_negatives(csr_array([[0.0, 0.0], [0.0, 0.0]]))
-    >>> complement_rows(negatives, np.array([[3.0], [0.0]]), np.array([1])).round(6)
-    array([[-1.]])
-    """
+    r"""Return some rows of :math:`\hat N V` for the complement of a graph, without the others."""
     scale, indptr = negatives.scale, negatives.indptr
     counts = indptr[nodes + 1] - indptr[nodes]
     ends = np.concatenate([[0], np.cumsum(counts)])

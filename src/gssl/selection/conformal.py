@@ -58,7 +58,7 @@ def conformal_thresholds(P: np.ndarray, codes: np.ndarray, alpha: float, *, mond
 
 
 def label_sets(P: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Give the labels that are probable enough; the most probable one is always among them.
+    """Return the labels that are probable enough; the most probable one is always among them.
 
     Parameters
     ----------
@@ -119,28 +119,6 @@ def held_out_coverage(P: np.ndarray, codes: np.ndarray, alpha: float, *, mondria
     r"""Estimate the coverage of sets from the hidden labels themselves, each judged by the others.
 
     .. math:: t_i = s_{(r + [\mathrm{rank}_i \le r])}, \qquad r = \lceil m (1 - \alpha) \rceil
-
-    Of m sorted scores :math:`s_{(1)} \le s_{(2)} \le \dots`, leaving out one at or before the r-th place
-    moves the next into it: one sort serves all nodes, or with ``mondrian`` all of a class.
-
-    Parameters
-    ----------
-    P : ndarray of shape (m, c)
-        Distributions of nodes whose label was hidden.
-    codes : int ndarray of shape (m,)
-        Their classes.
-    alpha : float
-    mondrian : bool
-
-    Returns
-    -------
-    Coverage
-
-    Examples
-    --------
-    >>> P = np.tile([0.8, 0.2], (50, 1))
-    >>> held_out_coverage(P, np.repeat([0, 1], [40, 10]), alpha=0.25, mondrian=False).coverage
-    0.8
     """
     scores = _scores(P, codes, alpha)
     if mondrian:
@@ -170,7 +148,7 @@ def _quantile(scores: np.ndarray, alpha: float) -> float:
 
 
 def _quantiles_without(scores: np.ndarray, alpha: float) -> np.ndarray:
-    """Give for each score the quantile of all others."""
+    """Return for each score the quantile of all others."""
     m = len(scores)
     rank = _rank(m - 1, alpha)
     if rank > m - 1:

@@ -22,28 +22,9 @@ _NOTHING = 1e-6
 
 
 def smoothed_signature(X: Any, A: csr_array) -> np.ndarray:
-    r"""Give every node a short row of unit length whose cosines are those of smoothed features, about.
+    r"""Return every node a short row of unit length whose cosines are those of smoothed features, about.
 
     .. math:: U = f(\hat A)\, X R
-
-    f is SSGC's filter and R a random matrix of 256 columns, so nothing of the width of X is ever smoothed.
-    Without features X is the identity: nodes are then alike if walks from them end in the same places.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d), or None
-    A : csr_array of shape (n, n)
-
-    Returns
-    -------
-    float32 ndarray of shape (n, min(d, 256))
-
-    Examples
-    --------
-    >>> A = csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    >>> U = smoothed_signature(None, A)
-    >>> bool(U[0] @ U[1] > 0.9), bool(abs(U[0] @ U[2]) < 0.3)
-    (True, True)
     """
     rng = np.random.default_rng(_SEED)
     n = A.shape[0]
@@ -61,32 +42,7 @@ def smoothed_signature(X: Any, A: csr_array) -> np.ndarray:
 
 
 def cover(U: np.ndarray, u: np.ndarray, labelled: np.ndarray, n: int) -> tuple[list[int], list[int]]:
-    """Pick greedily by the equation of :func:`suggest`.
-
-    Parameters
-    ----------
-    U : ndarray of shape (m, r)
-        Rows of unit length.
-    u : ndarray of shape (m,)
-        The uncertainty of each node.
-    labelled : int ndarray
-        Nodes that have a label, and are never picked.
-    n : int
-
-    Returns
-    -------
-    picks : list of int
-    counts : list of int
-        How many nodes each pick speaks for.
-
-    Examples
-    --------
-    Two nodes that are alike, one that stands alone, and a label beside it:
-
-    >>> U = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    >>> cover(U, np.ones(4), np.array([3]), 2)
-    ([0], [1])
-    """
+    """Pick greedily by the equation of :func:`suggest`."""
     open_nodes = np.setdiff1d(np.arange(len(u)), labelled)
     candidates = audience = _some(open_nodes)
     share = len(open_nodes) / max(1, len(audience))
@@ -97,7 +53,7 @@ def cover(U: np.ndarray, u: np.ndarray, labelled: np.ndarray, n: int) -> tuple[l
         covered = np.maximum(covered, alike.max(axis=1, initial=0.0))
 
     def added(part: np.ndarray) -> np.ndarray:
-        """Give how much better the audience would be covered by each of some candidates, itself left out."""
+        """Return how much better the audience would be covered by each of some candidates, itself left out."""
         new = np.maximum(_alike(U[audience], U[candidates[part]]) - covered[:, None], 0.0)
         new[part, np.arange(len(part))] = 0.0  # candidates and audience are the same nodes
         return np.asarray(new)

@@ -10,27 +10,7 @@ from gssl.selection.trial import Chosen, Labels, Trial, score_error
 
 
 def tabulate_trials(trials: Sequence[Trial], chosen: Chosen, labels: Labels) -> Leaderboard:
-    """List each trial with its best penalty, by estimated score.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-    chosen : sequence of (Trial, int)
-        What is averaged.
-    labels : Labels
-
-    Returns
-    -------
-    Leaderboard
-
-    Examples
-    --------
-    >>> from gssl.selection.filters import candidate_filters
-    >>> Y, one = np.eye(2)[[0, 1, 0, 1]], np.ones(1)
-    >>> trials = [Trial(f, Y[None], one, 0 * one, 0.0, one) for f in candidate_filters(1)[:2]]
-    >>> [entry.chosen for entry in tabulate_trials(trials, [(trials[1], 0)], Labels(Y, np.ones(4)))]
-    [False, True]
-    """
+    """List each trial with its best penalty, by estimated score."""
     averaged = {trial for trial, _ in chosen}
     entries = [
         Entry(
@@ -50,28 +30,7 @@ def tabulate_trials(trials: Sequence[Trial], chosen: Chosen, labels: Labels) -> 
 
 
 def explain(trials: Sequence[Trial], chosen: Chosen, predicted: np.ndarray, labels: Labels) -> str:
-    """Say in words what the graph is worth and what predicts.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-    chosen : sequence of (Trial, int)
-    predicted : ndarray of shape (m, c)
-        What the average says about each label without having seen it.
-    labels : Labels
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from gssl.selection.filters import candidate_filters
-    >>> Y, one = np.eye(2)[[0, 1, 0, 1]], np.ones(1)
-    >>> trials = [Trial(f, Y[None], one, 0 * one, 0.0, one) for f in candidate_filters(1)[:2]]
-    >>> explain(trials, [(trials[1], 0)], Y, Labels(Y, np.ones(4))).split(". ")[-1]
-    '1 model predicts (SGC).'
-    """
+    """Say in words what the graph is worth and what predicts."""
     truth = labels.Y.argmax(axis=1)
     hits = predicted.argmax(axis=1) == truth
     plain = [trial for trial in trials if not trial.filter.uses_graph]

@@ -17,29 +17,14 @@ _BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """A matrix X, the rows of which may be divided by numbers when they are read.
-
-    Attributes
-    ----------
-    X : ndarray, memmap or csr_array of shape (n, d)
-        Or where it lies, if a worker is to open it.
-    divisors : ndarray of shape (2, n), optional
-        Each row is divided by one, then by the other.
-
-    Examples
-    --------
-    >>> features = Features.unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
-    >>> features.rows(np.array([0])), features.times(np.array([[1.0], [1.0]]))
-    (array([[0.6, 0.8]]), array([[1.4],
-           [0. ]]))
-    """
+    """A matrix X, the rows of which may be divided by numbers when they are read."""
 
     X: Any
     divisors: np.ndarray | None = None
 
     @classmethod
     def unit(cls, X: Any) -> "Features":
-        """Give rows the length one; a row of zeros stays."""
+        """Return rows the length one; a row of zeros stays."""
         # by the largest entry first, for squares may leave the range of the type
         if issparse(X):
             scaled = csr_array((X.data.copy(), X.indices, X.indptr), shape=X.shape)
@@ -74,7 +59,7 @@ class Features:
         return self._opened(), self.divisors
 
     def rows(self, nodes: np.ndarray) -> np.ndarray:
-        """Give some rows, dense."""
+        """Return some rows, dense."""
         part = self.X[nodes]
         return self._divided(part.toarray() if issparse(part) else np.array(part), nodes)
 
@@ -83,7 +68,7 @@ class Features:
         return columns if self.divisors is None else self._divided(np.array(columns), slice(None))
 
     def times(self, V: np.ndarray) -> np.ndarray:
-        """Give the product with V, of the same type."""
+        """Return the product with V, of the same type."""
         V = np.ascontiguousarray(V, dtype=self.dtype)
         if self.divisors is None:
             return np.asarray(multiply(self._opened(), V))
@@ -93,7 +78,7 @@ class Features:
         return out
 
     def transposed_times(self, V: np.ndarray) -> np.ndarray:
-        """Give the product of the transpose with V, of the same type."""
+        """Return the product of the transpose with V, of the same type."""
         X, V = self._opened(), V.astype(self.dtype, copy=False)
         if issparse(X):
             return multiply_transposed(X, V)
@@ -128,22 +113,7 @@ def _rows_at_a_time(width: int, itemsize: int) -> int:
 
 
 def gram_of_columns(G: np.ndarray) -> np.ndarray:
-    r"""Give :math:`G^\top G` in double precision by blocks of rows; G may be a file by columns.
-
-    Parameters
-    ----------
-    G : ndarray of shape (n, m)
-
-    Returns
-    -------
-    float64 ndarray of shape (m, m)
-
-    Examples
-    --------
-    >>> gram_of_columns(np.array([[1.0, 2.0], [0.0, 1.0]], np.float32))
-    array([[1., 2.],
-           [2., 5.]])
-    """
+    r"""Return :math:`G^\top G` in double precision by blocks of rows; G may be a file by columns."""
     total = np.zeros((G.shape[1], G.shape[1]))
     step = _rows_at_a_time(G.shape[1], total.itemsize)
     for start in range(0, len(G), step):

@@ -64,22 +64,7 @@ class Filter:
 
 
 def candidate_filters(depth: int) -> list[Filter]:
-    """List the filters that are tried, the plainest first.
-
-    Parameters
-    ----------
-    depth : int
-        The highest power of the smoothing operator.
-
-    Returns
-    -------
-    list of Filter
-
-    Examples
-    --------
-    >>> [(f.model, f.settings) for f in candidate_filters(1)][:3]
-    [('no graph', ''), ('SGC', 'depth=1'), ('high-pass', 'depth=1')]
-    """
+    """List the filters that are tried, the plainest first."""
     found = [Filter("no graph", "", (Block("smooth", np.ones(1)),))]
     found += [
         _smooth("SGC", f"depth={k}", np.eye(depth + 1)[k]) for k in _up_to(depth, 1, 2, 3, 4, 6, 8, 12, 16)
@@ -104,13 +89,7 @@ def candidate_filters(depth: int) -> list[Filter]:
 
 
 def sharpening(t: int) -> float:
-    """Give γ, the moving probability of the inverse convolution in iteration t = 1, 2, … of GGCM.
-
-    Examples
-    --------
-    >>> [sharpening(t) for t in (1, 2, 3)]
-    [1.0, 0.5, 0.25]
-    """
+    """Return γ, the moving probability of the inverse convolution in iteration t = 1, 2, … of GGCM."""
     return float(GGCM().igc_beta * GGCM().igc_decay ** (t - 1))
 
 
@@ -134,7 +113,7 @@ def _smooth(model: str, settings: str, powers: np.ndarray) -> Filter:
 
 
 def _side_by_side() -> list[Filter]:
-    """Give what helps where neighbours differ: high-pass, two hops, and nodes apart from their neighbours."""
+    """Return what helps where neighbours differ: high-pass, two hops, and nodes apart from their neighbours."""
     own = Block("smooth", np.ones(1))
     one, two = np.array([0.0, 1.0]), np.array([0.0, 0.0, 1.0])
     return [
@@ -156,20 +135,20 @@ def _ssgc(depth: int, alpha: float) -> np.ndarray:
 
 
 def _pagerank(depth: int, alpha: float) -> np.ndarray:
-    """Give the steps of :class:`gssl.PPR`: U ← (1 − α)ÂU + αX, ``depth`` times from X."""
+    """Return the steps of :class:`gssl.PPR`: U ← (1 − α)ÂU + αX, ``depth`` times from X."""
     powers = alpha * (1.0 - alpha) ** np.arange(depth + 1)
     powers[-1] = (1.0 - alpha) ** depth
     return powers
 
 
 def _heat(depth: int, time: float) -> np.ndarray:
-    """Give the heat kernel e^{−t} Σ tᵏ/k! Âᵏ, cut off at ``depth`` and made to sum to one."""
+    """Return the heat kernel e^{−t} Σ tᵏ/k! Âᵏ, cut off at ``depth`` and made to sum to one."""
     k = np.arange(depth + 1)
     powers = np.exp(k * np.log(time) - gammaln(k + 1))
     return np.asarray(powers / powers.sum())
 
 
 def _lazy(depth: int, steps: int, beta: float) -> np.ndarray:
-    """Give [βÂ + (1−β)I]^steps, as OGC smooths."""
+    """Return [βÂ + (1−β)I]^steps, as OGC smooths."""
     powers = lazy_powers(np.array([steps]), beta)[0][: depth + 1]
     return np.asarray(powers / powers.sum())

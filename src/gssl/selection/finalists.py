@@ -37,38 +37,7 @@ _NEGLIGIBLE = 0.03
 def try_logistic(
     rows: LabelledRows, trials: Sequence[Trial], labels: Labels, deadline: float = np.inf
 ) -> list[Trial]:
-    """Give the best filters a logistic head: the best filter of each model, and of those the best few.
-
-    A ridge draws scores to zero and one, which where features tell little leans to large classes for no
-    reason; a logistic head does not, but has no closed form. So it is judged on folds of labels, each hidden
-    once, which with fewer labels to learn from is a little harder than being left out alone. One penalty
-    comes first, and only what is near the best of all trials then is tried with the others.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-    trials : sequence of Trial
-        Ridges, all judged on all labels.
-    labels : Labels
-    deadline : float, default=inf
-        As :func:`time.perf_counter` counts.
-
-    Returns
-    -------
-    list of Trial
-        Empty where no class has two labels, so that none can be hidden.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from gssl.selection.filters import candidate_filters
-    >>> from gssl.selection.search import try_all
-    >>> X = np.repeat(np.eye(2), 4, axis=0)
-    >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
-    >>> [found] = try_logistic(rows, try_all(rows, candidate_filters(1)[:1], labels), labels)
-    >>> found.name, found.scores.tolist()
-    ('no graph, logistic', [1.0, 1.0, 1.0])
-    """
+    """Return the best filters a logistic head: the best filter of each model, and of those the best few."""
     part = teachers(labels.Y, MOST_BLOCKS * rows.X.shape[1])
     codes = labels.Y.argmax(axis=1) if part is None else labels.Y[part].argmax(axis=1)
     if np.bincount(codes).max() < 2:
@@ -152,40 +121,9 @@ def hidden_logits(
     folds: Sequence[np.ndarray],
     crossed: np.ndarray | None = None,
 ) -> np.ndarray:
-    r"""Give the logarithms of the distributions that a logistic head gives to labels it has not seen.
+    """Return the logarithms of the distributions that a logistic head gives to labels it has not seen.
 
     The labels that it sees count for those of their class that it does not,
-
-    .. math:: w_i \mapsto \frac{n_c}{n_c - h_c} w_i \quad\text{where } c \text{ is the class of } i
-              \text{ and } h_c \text{ labels of it are hidden,}
-
-    so that every class weighs what it will when all labels are seen. Where a class has few labels, a fold
-    hides a larger part of some classes than of others, and the intercept would lean away from the very
-    classes that would be right; see :func:`~gssl.selection.leave_one_out.keep_class_mass` for ridges.
-
-    Parameters
-    ----------
-    gram : Spectrum
-        Of all labelled rows.
-    labels : Labels
-    penalty : float
-        In units of the mean squared row norm.
-    folds : sequence of int ndarray
-        Labels that are hidden together.
-    crossed : ndarray of shape (k, m), optional
-        Products of other rows with the labelled ones: they are predicted by all labels.
-
-    Returns
-    -------
-    ndarray of shape (m, c) or (m + k, c)
-        A label that is in no fold is the only one of its class, which nobody could know without it.
-
-    Examples
-    --------
-    >>> labels = Labels(np.repeat(np.eye(2), 2, axis=0), np.ones(4))
-    >>> logits = hidden_logits(spectrum_of_rows(labels.Y), labels, 1e-3, [np.array([0, 2])])
-    >>> logits.argmax(axis=1).tolist()
-    [0, 1, 1, 0]
     """
     F, basis = _coordinates(gram, penalty)
     shown = np.ones((len(F), len(folds) + (crossed is not None)))
@@ -206,27 +144,7 @@ def hidden_logits(
 def fit_logistic(
     U: np.ndarray, labels: Labels, penalty: float, gram: Spectrum | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Fit softmax regression to labelled rows, in the space that they span.
-
-    Parameters
-    ----------
-    U : ndarray of shape (m, d)
-    labels : Labels
-    penalty : float
-    gram : Spectrum, optional
-        Of these rows, if it is there.
-
-    Returns
-    -------
-    coefficients : ndarray of shape (d, c)
-    intercept : ndarray of shape (c,)
-
-    Examples
-    --------
-    >>> theta, b = fit_logistic(np.eye(2), Labels(np.eye(2), np.ones(2)), 1e-3)
-    >>> (np.eye(2) @ theta + b).argmax(axis=1).tolist()
-    [0, 1]
-    """
+    """Fit softmax regression to labelled rows, in the space that they span."""
     F, basis = _coordinates(spectrum_of_rows(U) if gram is None else gram, penalty)
     W, b = solve_together(F, labels, penalty, np.ones((len(F), 1)), _FINE)
     return U.T @ (basis @ W[0]), b[0]

@@ -33,27 +33,12 @@ class GraphOperator:
         return out
 
     def on(self, filters: Filters | None) -> "GraphOperator":
-        """Give it on other matrices."""
+        """Return it on other matrices."""
         return replace(self, filters=filters)
 
 
 def operators(A: csr_array, dtype: Any) -> dict[str, Any]:
-    r"""Give the operators on a graph as functions of columns; all are symmetric.
-
-    None of them has a copy of the links: what differs is the scale of the nodes, and what of themselves is
-    added. Only where links have weights, ``hop`` and ``high`` each have an array of weights of their own, as
-    long as the links. With :math:`K_s = s (A + I) s`, which is what the kernels compute,
-
-    .. math:: D^{-1/2} A D^{-1/2} = K_s - s^2, \; s = D^{-1/2}, \qquad
-              t (2I - A) t = 3 t^2 - K_t, \; t = (2I + D)^{-1/2}.
-
-    Examples
-    --------
-    >>> A = csr_array([[0.0, 1.0], [1.0, 0.0]])
-    >>> {name: apply(np.array([[1.0], [0.0]])).ravel().round(3).tolist()
-    ...  for name, apply in operators(A, np.float64).items()}
-    {'smooth': [0.5, 0.5], 'hop': [0.0, 1.0], 'high': [0.667, -0.333], 'sharp': [1.0, 0.0]}
-    """
+    """Return the operators on a graph as functions of columns; all are symmetric."""
     A_hat = normalized_adjacency(A, dtype)
     both = Filters(A_hat, complement_negatives(A, dtype))
     # in double precision until all values are at most one
@@ -92,16 +77,7 @@ def _weighed(A: csr_array, scale: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def polynomial(apply: Any, powers: np.ndarray, V: np.ndarray) -> np.ndarray:
-    r"""Apply a polynomial of an operator, :math:`\sum_k p_k T^k V`, added power by power.
-
-    Examples
-    --------
-    >>> apply = operators(csr_array([[0.0, 1.0], [1.0, 0.0]]), np.float64)
-    >>> V = np.array([[1.0], [0.0]])
-    >>> [polynomial(apply[name], np.array([1.0, 0.0, 1.0]), V).ravel().round(6).tolist()
-    ...  for name in ("smooth", "hop")]
-    [[1.5, 0.5], [2.0, 0.0]]
-    """
+    r"""Apply a polynomial of an operator, :math:`\sum_k p_k T^k V`, added power by power."""
     V = np.ascontiguousarray(V)
     # plain numbers, which leave the precision as it is
     first, final = float(powers[0]), float(powers[-1])

@@ -81,7 +81,7 @@ def held_out_distributions(
 
 
 def hides_cheaply(model: Any) -> bool:
-    """Tell whether a classifier can say what it would say without some labels, without another fit.
+    """Return whether a classifier can say what it would say without some labels, without another fit.
 
     Parameters
     ----------
@@ -103,25 +103,9 @@ def hides_cheaply(model: Any) -> bool:
 
 
 def takes_other_labels(fitted: Any, wanted: Any) -> bool:
-    """Tell whether a fitted classifier, given other labels, becomes what a fit of another one would be.
+    """Return whether a fitted classifier, given other labels, becomes what a fit of another one would be.
 
     What hides labels without a fit keeps no trace of those it had; the parameters must be the same, too.
-
-    Parameters
-    ----------
-    fitted : classifier, or None
-    wanted : classifier
-        Not fitted.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> from gssl import AutoClassifier
-    >>> [takes_other_labels(AutoClassifier(), wanted) for wanted in (AutoClassifier(), AutoClassifier(3))]
-    [True, False]
     """
     return hides_cheaply(fitted) and hasattr(fitted, "update_labels") and _same(fitted, wanted)
 

@@ -45,35 +45,7 @@ class KnownTables:
 
 
 class LabelledRows:
-    r"""Rows of :math:`T^k X` at some nodes, for every operator T and every power k that is needed.
-
-    Any polynomial filter of X, at these nodes, is a weighted sum of them. They are made by hops over as many
-    columns as there are nodes, :math:`(T^k E)^\top X` with E the columns that pick the nodes; or, where
-    features are fewer, by hops over the features.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array or Features of shape (n, d)
-    A : csr_array of shape (n, n)
-    nodes : int ndarray of shape (m,)
-        In order.
-    depth : int
-        The highest power that may be asked for, which decides the cheaper way.
-    apply : dict, optional
-        The operators on A, if they are there.
-    known : KnownTables, optional
-        Rows at some of the nodes, of the same X, A and depth.
-    execution : Execution, optional
-        How the hops run, all columns in memory at once if not said otherwise.
-
-    Examples
-    --------
-    >>> from gssl.selection.filters import candidate_filters
-    >>> A = csr_array([[0.0, 1.0], [1.0, 0.0]])
-    >>> rows = LabelledRows(np.array([[1.0], [0.0]]), A, np.array([0]), depth=1)
-    >>> [rows.rows(f).round(3).tolist() for f in candidate_filters(1)[:2]]
-    [[[1.0]], [[0.5]]]
-    """
+    """Rows of :math:`T^k X` at some nodes, for every operator T and every power k that is needed."""
 
     def __init__(
         self,
@@ -113,12 +85,7 @@ class LabelledRows:
         return int(self.X.shape[1]) * max(1, len(filter_.blocks))
 
     def rows(self, filter_: Filter, part: np.ndarray | None = None) -> np.ndarray:
-        """Give the features of the nodes or a part of them, blocks side by side, in double precision.
-
-        Returns
-        -------
-        ndarray of shape (m, b·d)
-        """
+        """Return the features of the nodes or a part of them, blocks side by side, in double precision."""
         places = slice(None) if part is None else part
         if filter_.embedder is not None:
             return self._table(("GGC", filter_.embedder.depth))[places].astype(np.float64)
@@ -134,29 +101,18 @@ class LabelledRows:
         return polynomial(self.operators[block.operator], block.powers, V)
 
     def metric(self, filter_: Filter, U: np.ndarray) -> np.ndarray:
-        r"""Give :math:`G^\top G` for :math:`G = f(T) X U^\top`, of which each row of U is a column.
-
-        Parameters
-        ----------
-        filter_ : Filter
-            f, of a single block.
-        U : ndarray of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m, m)
-        """
+        r"""Return :math:`G^\top G` for :math:`G = f(T) X U^\top`, of which each row of U is a column."""
         (block,) = filter_.blocks
         apply = self.operators[block.operator]
         task = Clustered(self.features, U, apply.on(None), block.powers)
         return gram_of_columns(self._map(task, self._picks(), apply.filters))
 
     def gathered(self, V: np.ndarray) -> np.ndarray:
-        """Give XV."""
+        """Return XV."""
         return self.features.times(V)
 
     def spread(self, V: np.ndarray) -> np.ndarray:
-        """Give XᵀV."""
+        """Return XᵀV."""
         return self.features.transposed_times(V)
 
     def _block(self, block: Block, places: Any) -> np.ndarray:
@@ -201,7 +157,7 @@ class LabelledRows:
             self._run(name, Powers(name, self.operators[name].on(None), space, SHORT))
 
     def _smooth(self, space: Space, n_hops: int) -> None:
-        """Give the rows of the first powers, in memory going on from those that are there."""
+        """Return the rows of the first powers, in memory going on from those that are there."""
         smooth = self.operators["smooth"]
         sharpened = sharpened_depths(self.depth) if isinstance(space, FeatureSpace) else ()
         if not isinstance(self.execution, InMemory):
@@ -232,7 +188,7 @@ class LabelledRows:
         return self.execution.map_columns(Task(task, task.identity), columns, lambda k: filters)
 
     def _laid(self, table: np.ndarray) -> np.ndarray:
-        """Give a row to each node; what is in a file stays there."""
+        """Return a row to each node; what is in a file stays there."""
         if not self.in_label_space:
             return table
         return table.T if isinstance(table, np.memmap) else np.ascontiguousarray(table.T)
@@ -247,7 +203,7 @@ class LabelledRows:
         return self._picks() if self.in_label_space else self.X
 
     def _picks(self) -> csr_array:
-        """Give the columns that pick the nodes."""
+        """Return the columns that pick the nodes."""
         ones = np.ones(len(self.nodes), self.X.dtype)
         shape = (self.X.shape[0], len(self.nodes))
         return csr_array((ones, (self.nodes, np.arange(len(self.nodes)))), shape=shape)

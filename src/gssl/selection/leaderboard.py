@@ -68,7 +68,7 @@ class Leaderboard(Sequence[Entry]):
         return hash(self._entries)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Give the columns by name.
+        """Return the columns by name.
 
         Returns
         -------
@@ -77,7 +77,7 @@ class Leaderboard(Sequence[Entry]):
         return {name: [getattr(entry, name) for entry in self] for name in COLUMNS}
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Give one dict per entry.
+        """Return one dict per entry.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class Leaderboard(Sequence[Entry]):
         return [asdict(entry) for entry in self]
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """Give a data frame of a library that is installed.
+        """Return a data frame of a library that is installed.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Leaderboard(Sequence[Entry]):
             raise ModuleNotFoundError(f"{backend} is not installed: pip install {backend}.") from error
 
     def to_pandas(self) -> Any:
-        """Give a pandas data frame: see :meth:`to_frame`."""
+        """Return a pandas data frame: see :meth:`to_frame`."""
         return self.to_frame("pandas")
 
     def __repr__(self) -> str:
@@ -132,12 +132,5 @@ class Leaderboard(Sequence[Entry]):
 
 
 def ordered(entries: Iterable[Entry]) -> Leaderboard:
-    """Put entries in order: the best score first, ties by squared error.
-
-    Examples
-    --------
-    >>> worse, better = (Entry("SGC", f"depth={k}", 0.1 * k, 0.0, 0.0, 0.0, False) for k in (1, 2))
-    >>> ordered([worse, better])[0].settings
-    'depth=2'
-    """
+    """Put entries in order: the best score first, ties by squared error."""
     return Leaderboard(sorted(entries, key=lambda entry: (-entry.score, entry.squared_error)))

@@ -10,45 +10,7 @@ FOLDS = 5
 
 
 def nested_average(trials: Sequence[Trial], labels: Labels, n_folds: int = FOLDS) -> np.ndarray:
-    r"""Choose near-best models on some labels, and ask them about the others.
-
-    The models that did best on a label are not fair judges of it, even if none of them was fitted to it. So
-    labels are dealt into folds, :math:`F_1, F_2, \dots`; models are ranked by their leave-one-out predictions
-    outside of a fold, and the average of the near-best speaks about the labels inside:
-
-    .. math:: P_{F} = \mathrm{average}\{P^{(j)}_{F} : j \in C_F\}, \qquad
-              C_F = \text{near-best on } \{1, \dots, m\} \setminus F
-
-    with the average of :func:`~gssl.selection.trial.average_distributions`.
-
-    Only the ranking is nested. Which trials there are was decided by all labels, those inside included: how
-    features are scaled, which filters are left of a screening, which are tried in the metric of all nodes,
-    which get a logistic head and which of those all penalties. What is said about hidden labels may be a
-    little too good for that.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        All of them saw the same labels.
-    labels : Labels
-    n_folds : int, default=5
-
-    Returns
-    -------
-    ndarray of shape (m, c)
-
-    Examples
-    --------
-    >>> from gssl.selection.filters import candidate_filters
-    >>> from gssl.selection.trial import PENALTIES
-    >>> Y = np.eye(2)[[0, 1, 0, 1]]
-    >>> never = np.zeros(len(PENALTIES))
-    >>> right = np.broadcast_to(Y, (len(PENALTIES), 4, 2))
-    >>> plain = candidate_filters(1)[0]
-    >>> trials = [Trial(plain, P, never, never, 0.0, PENALTIES) for P in (right, 1 - right)]
-    >>> nested_average(trials, Labels(Y, np.ones(4))).argmax(axis=1)
-    array([0, 1, 0, 1])
-    """
+    """Choose near-best models on some labels, and ask them about the others."""
     codes = labels.Y.argmax(axis=1)
     pairs = [(trial.head, said) for trial in trials for said in trial.predicted]
     judged = [compared(trial.predicted, trial.head, labels.Y) for trial in trials]
@@ -67,22 +29,7 @@ def nested_average(trials: Sequence[Trial], labels: Labels, n_folds: int = FOLDS
 
 
 def deal(codes: np.ndarray, n_folds: int) -> np.ndarray:
-    """Give each label a fold; those of a class go to different folds as far as there are enough.
-
-    Parameters
-    ----------
-    codes : int ndarray of shape (m,)
-    n_folds : int
-
-    Returns
-    -------
-    int ndarray of shape (m,)
-
-    Examples
-    --------
-    >>> deal(np.array([0, 0, 1, 0, 1]), 2)
-    array([0, 1, 1, 0, 0])
-    """
+    """Return each label a fold; those of a class go to different folds as far as there are enough."""
     order = np.argsort(codes, kind="stable")
     fold = np.empty(len(codes), dtype=np.int64)
     fold[order] = np.arange(len(codes)) % n_folds

@@ -37,7 +37,7 @@ class FeatureSpace:
         return self.features.scaled(columns)
 
     def seen(self, V: np.ndarray) -> np.ndarray:
-        """Give the rows of the nodes, of shape (m, w)."""
+        """Return the rows of the nodes, of shape (m, w)."""
         return np.asarray(V[self.nodes])
 
 
@@ -57,7 +57,7 @@ class LabelSpace:
         return columns
 
     def seen(self, V: np.ndarray) -> np.ndarray:
-        """Give XᵀV, of shape (d, w)."""
+        """Return XᵀV, of shape (d, w)."""
         return self.features.transposed_times(V)
 
 
@@ -65,14 +65,7 @@ Space: TypeAlias = FeatureSpace | LabelSpace
 
 
 def hops(apply: Any, V: np.ndarray, n_hops: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield columns before and after each hop; what is yielded is written over two hops later.
-
-    Examples
-    --------
-    >>> twice = lambda V, out=None: 2 * V
-    >>> [(int(before[0, 0]), int(after[0, 0])) for before, after in hops(twice, np.ones((1, 1)), 3)]
-    [(1, 2), (2, 4), (4, 8)]
-    """
+    """Yield columns before and after each hop; what is yielded is written over two hops later."""
     spare = None
     for k in range(n_hops):
         after = apply(V, out=spare)
@@ -201,28 +194,16 @@ class Clustered:
         return ("clustered", self.features.numbers, self.U, *operator, self.powers)
 
     def __call__(self, columns: Any, filters: Any, places: slice) -> np.ndarray:
-        """Give columns of all nodes; those that came in only say how many."""
+        """Return columns of all nodes; those that came in only say how many."""
         V = self.features.times(self.U[places].T)
         return polynomial(self.operator.on(filters(1)), self.powers, V)
 
 
 def sharpened_depths(depth: int) -> tuple[int, ...]:
-    """Give the depths at which GGCM is tried.
-
-    Examples
-    --------
-    >>> sharpened_depths(8)
-    (4, 8)
-    """
+    """Return the depths at which GGCM is tried."""
     return tuple(k for k in GGCM_DEPTHS if k <= depth)
 
 
 def embedded_depths(depth: int) -> tuple[int, ...]:
-    """Give the depths at which GGC is tried.
-
-    Examples
-    --------
-    >>> embedded_depths(3)
-    ()
-    """
+    """Return the depths at which GGC is tried."""
     return tuple(k for k in GGC_DEPTHS if k <= depth)

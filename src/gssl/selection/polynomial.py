@@ -19,13 +19,7 @@ ROOM = 1 << 30
 
 
 def terms(depth: int) -> list[tuple[str, int]]:
-    """List what coefficients stand for: an operator and its power, or GGC or what GGCM sharpens and a depth.
-
-    Examples
-    --------
-    >>> terms(1)
-    [('smooth', 0), ('smooth', 1), ('hop', 1), ('hop', 2), ('high', 1), ('high', 2)]
-    """
+    """List what coefficients stand for: an operator and its power, or GGC or what GGCM sharpens and a depth."""
     powers = [("smooth", k) for k in range(depth + 1)]
     powers += [(name, k) for name in ("hop", "high") for k in range(1, SHORT + 1)]
     powers += [("sharp", k) for k in GGCM_DEPTHS if k <= depth]
@@ -33,36 +27,7 @@ def terms(depth: int) -> list[tuple[str, int]]:
 
 
 def average(rows: LabelledRows, chosen: Chosen, labels: Labels, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    r"""Add up the predictors of some trials with the same head, each with one of its penalties.
-
-    .. math:: \frac1J \sum_j \left(p_j(T) X \Theta_j + b_j\right) = b + \sum_k T^k X M_k, \qquad
-              M_k = \frac1J \sum_j p_{jk} \Theta_j
-
-    Parameters
-    ----------
-    rows : LabelledRows
-    chosen : sequence of (Trial, int)
-        A trial and the place of a penalty.
-    labels : Labels
-    depth : int
-
-    Returns
-    -------
-    M : ndarray of shape (t, d, c)
-        In the order of :func:`terms`.
-    b : ndarray of shape (c,)
-
-    Examples
-    --------
-    >>> from gssl.selection.filters import candidate_filters
-    >>> from gssl.selection.search import try_filter
-    >>> X = np.repeat(np.eye(2), 4, axis=0)
-    >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
-    >>> M, b = average(rows, [(try_filter(rows, candidate_filters(1)[0], labels), 0)], labels, depth=1)
-    >>> M[0].round(2)
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """Add up the predictors of some trials with the same head, each with one of its penalties."""
     place = {term: i for i, term in enumerate(terms(depth))}
     M = np.zeros((len(place), rows.X.shape[1], labels.Y.shape[1]))
     b = np.zeros(labels.Y.shape[1])
@@ -99,32 +64,7 @@ def polynomial_scores(
     apply: dict[str, Any] | None = None,
     room: int = ROOM,
 ) -> np.ndarray:
-    r"""Score all nodes of a graph by Horner's rule: :math:`X M_0 + T (X M_1 + T (X M_2 + \dots))`.
-
-    Parameters
-    ----------
-    M : ndarray of shape (t, d, c)
-    X : ndarray, csr_array or Features of shape (n, d)
-    A : csr_array of shape (n, n)
-    depth : int
-    apply : dict, optional
-        The operators on A, if they are there.
-    room : int, default=2**30
-        Bytes that products with X may take before they are added up.
-
-    Returns
-    -------
-    ndarray of shape (n, c)
-
-    Examples
-    --------
-    >>> A = csr_array([[0.0, 1.0], [1.0, 0.0]])
-    >>> M = np.zeros((6, 1, 1))
-    >>> M[0], M[1] = 1.0, 10.0
-    >>> polynomial_scores(M, np.array([[1.0], [0.0]]), A, depth=1).round(6)
-    array([[6.],
-           [5.]])
-    """
+    r"""Score all nodes of a graph by Horner's rule: :math:`X M_0 + T (X M_1 + T (X M_2 + \dots))`."""
     features = X if isinstance(X, Features) else Features(X)
     scores = np.zeros((X.shape[0], M.shape[2]), X.dtype)
     places = {term: i for i, term in enumerate(terms(depth)) if M[i].any()}
@@ -162,7 +102,7 @@ class _Products:
         return max(depth for name, depth in self._coefficients if name == "sharp")
 
     def take(self, term: tuple[str, int]) -> np.ndarray | None:
-        """Give a product, once; None where there is no such term."""
+        """Return a product, once; None where there is no such term."""
         if term not in self._coefficients:
             return None
         if term not in self._ready:
@@ -175,7 +115,7 @@ class _Products:
 
 
 def _sharpened(products: _Products) -> Iterator[np.ndarray]:
-    """Give what powers of the smoothing operator are multiplied with before they are sharpened."""
+    """Return what powers of the smoothing operator are multiplied with before they are sharpened."""
     total: Any = 0.0
     for t in range(products.highest_sharp, 0, -1):
         part = products.take(("sharp", t))

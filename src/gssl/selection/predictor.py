@@ -14,34 +14,7 @@ from gssl.selection.trial import Labels, Trial
 def predictor(
     rows: LabelledRows, trial: Trial, penalties: Sequence[float], labels: Labels
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Average the predictors that a trial gives with some penalties.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-    trial : Trial
-    penalties : sequence of float
-    labels : Labels
-
-    Returns
-    -------
-    theta : ndarray of shape (b·d, c)
-        For the features of the trial's filter, blocks below each other.
-    intercept : ndarray of shape (c,)
-        Zero for ridges.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from gssl.selection.filters import candidate_filters
-    >>> from gssl.selection.search import try_filter
-    >>> X = np.eye(2)
-    >>> rows, labels = LabelledRows(X, csr_array((2, 2)), np.arange(2), depth=1), Labels(X, np.ones(2))
-    >>> trial = try_filter(rows, candidate_filters(1)[0], labels)
-    >>> predictor(rows, trial, [1.0], labels)[0]
-    array([[0.5, 0. ],
-           [0. , 0.5]])
-    """
+    """Average the predictors that a trial gives with some penalties."""
     U = rows.rows(trial.filter)
     if trial.head == "logistic":
         gram = row_spectrum(rows, trial, labels)
@@ -68,25 +41,6 @@ def ridge(U: np.ndarray, labels: Labels, penalties: Sequence[float]) -> np.ndarr
     r"""Average ridge predictors of several penalties, by the smaller of two systems of equations.
 
     .. math:: \Theta = V^\top (V V^\top + \lambda s I)^{-1} R = (V^\top V + \lambda s I)^{-1} V^\top R
-
-    with V and R the rows and one-hot labels times the roots of their weights, and s the mean squared norm of
-    a row of V.
-
-    Parameters
-    ----------
-    U : ndarray of shape (m, d)
-    labels : Labels
-    penalties : sequence of float
-
-    Returns
-    -------
-    ndarray of shape (d, c)
-
-    Examples
-    --------
-    >>> ridge(np.diag([1.0, 3.0]), Labels(np.eye(2), np.ones(2)), [0.2])
-    array([[0.5, 0. ],
-           [0. , 0.3]])
     """
     roots = np.sqrt(labels.weights)[:, None]
     V, R = roots * U, roots * labels.Y

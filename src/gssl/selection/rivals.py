@@ -54,34 +54,6 @@ def judge_rivals(
     """Judge label spreading on five folds of labels, and OGC on one of them, until time is up.
 
     OGC is tried where it could win: where one without a mistake would clearly beat ours.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-    X : ndarray or csr_array of shape (n, d), or None
-        Features as they are given; None leaves OGC out.
-    codes : int ndarray of shape (n,)
-    ours : bool ndarray of shape (n,)
-        Which labels the average said right without them.
-    weigh : callable
-        From class codes to labels that know how much they count.
-    deadline : float
-        As :func:`time.perf_counter` counts.
-
-    Returns
-    -------
-    list of Rival
-
-    Examples
-    --------
-    >>> codes = np.array([0, 0, 0, 1, 1, 1])
-    >>> A = csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
-    >>> X = np.eye(2)[codes]
-    >>> rows = LabelledRows(X, A, np.arange(6), depth=1)
-    >>> weigh = lambda codes: Labels(np.eye(2)[codes], np.ones(len(codes)))
-    >>> found = judge_rivals(rows, X, codes, np.zeros(6, dtype=bool), weigh, np.inf)
-    >>> [(rival.entry.model, rival.entry.score) for rival in found]
-    [('LabelSpreading', 1.0), ('OGC', 1.0)]
     """
     found: list[Rival] = []
     if not rows.A.nnz or np.bincount(codes[codes != UNLABELLED]).max() < 2:
@@ -102,55 +74,14 @@ def judge_rivals(
 def clear_winner(
     rivals: Sequence[Rival], codes: np.ndarray, ours: np.ndarray
 ) -> tuple[Rival, GraphGain] | None:
-    """Give the one that beats ours by two standard errors and most of all, if any does.
-
-    Parameters
-    ----------
-    rivals : sequence of Rival
-    codes : int ndarray of shape (n,)
-    ours : bool ndarray of shape (n,)
-
-    Returns
-    -------
-    (Rival, GraphGain) or None
-
-    Examples
-    --------
-    >>> codes, nodes = np.zeros(40, dtype=int), np.arange(40)
-    >>> entry = Entry("OGC", "", 1.0, 0.0, 0.0, 0.0, False)
-    >>> rival = Rival(OGC(), entry, (nodes, np.eye(2)[codes]))
-    >>> clear_winner([rival], codes, nodes < 20)[1].difference, clear_winner([rival], codes, nodes < 39)
-    (0.5, None)
-    """
+    """Return the one that beats ours by two standard errors and most of all, if any does."""
     gains = [(rival, rival.gain(codes, ours)) for rival in rivals]
     clear = [(rival, gain) for rival, gain in gains if _is_clear(gain)]
     return max(clear, key=lambda pair: pair[1].difference - _CLEAR * pair[1].standard_error, default=None)
 
 
 def hide_from_ogc(X: Any, A: csr_array, codes: np.ndarray, folds: Sequence[np.ndarray]) -> Hidden:
-    """Say what OGC thinks of labels that were hidden from it: one fit for each fold.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-    A : csr_array of shape (n, n)
-    codes : int ndarray of shape (n,)
-    folds : sequence of int ndarray
-        Nodes whose labels are hidden together.
-
-    Returns
-    -------
-    nodes : int ndarray of shape (m,)
-    distributions : ndarray of shape (m, c)
-
-    Examples
-    --------
-    >>> codes = np.array([0, 0, 0, 1, 1, 1])
-    >>> A = csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
-    >>> nodes, P = hide_from_ogc(np.eye(2)[codes], A, codes, [np.array([0, 3])])
-    >>> nodes.tolist(), P.argmax(axis=1).tolist()
-    ([0, 3], [0, 1])
-    """
+    """Say what OGC thinks of labels that were hidden from it: one fit for each fold."""
     said = []
     for k, fold in enumerate(folds):
         shown = codes.copy()

@@ -29,40 +29,7 @@ def choose_scaling(
     deadline: float = np.inf,
     execution: Execution = IN_MEMORY,
 ) -> tuple[bool, LabelledRows, dict[bool, KnownTables]]:
-    """Take rows of length one, unless the rows as given do clearly better on the labels.
-
-    Parameters
-    ----------
-    inputs : FitInputs
-        Features and graph.
-    nodes : int ndarray of shape (m,)
-        The labelled nodes.
-    labels : Labels
-    depth : int
-    known : mapping from bool to KnownTables, optional
-        What earlier labels needed, with rows scaled and not.
-    deadline : float, default=inf
-        As :func:`time.perf_counter` counts; past it, nothing is compared.
-    execution : Execution, optional
-        How hops run.
-
-    Returns
-    -------
-    unit : bool
-        Whether rows have length one.
-    rows : LabelledRows
-    lost : dict of KnownTables
-        What the other one needed, and nothing else of it; empty where nothing was compared.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> X = np.repeat(np.eye(2), 4, axis=0)
-    >>> inputs, labels = FitInputs(X, csr_array((8, 8))), Labels(X, np.ones(8))
-    >>> unit, rows, lost = choose_scaling(inputs, np.arange(8), labels, depth=2)
-    >>> unit, list(lost)
-    (True, [False])
-    """
+    """Take rows of length one, unless the rows as given do clearly better on the labels."""
     X, A = inputs.X, inputs.A
     apply = operators(A, X.dtype)
     scaled = LabelledRows(Features.unit(X), A, nodes, depth, apply, known.get(True), execution)

@@ -32,29 +32,7 @@ _KEPT = 1_500_000
 
 
 def try_filter(rows: LabelledRows, filter_: Filter, labels: Labels, part: np.ndarray | None = None) -> Trial:
-    """Judge a filter on all labels, or on a part of them where a decomposition of all is too dear.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-    filter_ : Filter
-    labels : Labels
-    part : int ndarray, optional
-        Positions among the labelled nodes.
-
-    Returns
-    -------
-    Trial
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from gssl.selection.filters import candidate_filters
-    >>> X = np.repeat(np.eye(2), 4, axis=0)
-    >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
-    >>> try_filter(rows, candidate_filters(1)[0], labels).scores.max()
-    np.float64(1.0)
-    """
+    """Judge a filter on all labels, or on a part of them where a decomposition of all is too dear."""
     start = perf_counter()
     if part is not None and min(len(rows.nodes), rows.width(filter_)) > SCREEN:
         U, labels = rows.rows(filter_, part), labels.part(part)
@@ -65,29 +43,7 @@ def try_filter(rows: LabelledRows, filter_: Filter, labels: Labels, part: np.nda
 
 
 def try_taught(rows: LabelledRows, filter_: Filter, labels: Labels, part: np.ndarray) -> Trial:
-    r"""Judge a filter on all labels by what a part of them teaches: leave-one-out for those of the part.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-    filter_ : Filter
-    labels : Labels
-    part : int ndarray
-        Positions among the labelled nodes.
-
-    Returns
-    -------
-    Trial
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from gssl.selection.filters import candidate_filters
-    >>> X = np.repeat(np.eye(2), 4, axis=0)
-    >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
-    >>> try_taught(rows, candidate_filters(1)[0], labels, np.array([0, 1, 4, 5])).predicted[4, [0, 2], 0]
-    array([0.5       , 0.66666667])
-    """
+    """Judge a filter on all labels by what a part of them teaches: leave-one-out for those of the part."""
     start = perf_counter()
     U, taught = rows.rows(filter_), labels.part(part)
     V, roots = U[part], np.sqrt(taught.weights)[:, None]
@@ -105,30 +61,6 @@ def try_clustered(rows: LabelledRows, filter_: Filter, labels: Labels) -> Trial:
     r"""Judge a filter in the metric of all nodes, which stretches the directions in which they vary most.
 
     .. math:: K = U_L (U^\top U) U_L^\top = G^\top G, \qquad G = U U_L^\top
-
-    This is the cluster assumption: a boundary should not pass through directions along which the nodes,
-    labelled or not, form groups (Chapelle, Weston and Schölkopf, 2003, with the plainest transfer
-    function). The predictor is linear in the same features: :math:`\Theta = U^\top G\,\alpha`.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-    filter_ : Filter
-        Of a single block.
-    labels : Labels
-
-    Returns
-    -------
-    Trial
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from gssl.selection.filters import candidate_filters
-    >>> X = np.repeat(np.eye(2), 4, axis=0)
-    >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
-    >>> try_clustered(rows, candidate_filters(1)[0], labels).gram[0, :5]
-    array([4., 4., 4., 4., 0.])
     """
     start = perf_counter()
     U = rows.rows(filter_)
@@ -147,31 +79,7 @@ def _shortened(filter_: Filter) -> Filter:
 def try_all(
     rows: LabelledRows, filters: Sequence[Filter], labels: Labels, deadline: float = np.inf
 ) -> list[Trial]:
-    """Try all filters, then the best of them in the metric of all nodes, until time is up.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-    filters : sequence of Filter
-        The first one is always tried.
-    labels : Labels
-    deadline : float, default=inf
-        As :func:`time.perf_counter` counts.
-
-    Returns
-    -------
-    list of Trial
-        In no particular order; all of them saw the same labels.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from gssl.selection.filters import candidate_filters
-    >>> X = np.repeat(np.eye(2), 4, axis=0)
-    >>> rows, labels = LabelledRows(X, csr_array((8, 8)), np.arange(8), depth=1), Labels(X, np.ones(8))
-    >>> [trial.name for trial in try_all(rows, candidate_filters(1)[:2], labels)]
-    ['no graph', 'SGC']
-    """
+    """Try all filters, then the best of them in the metric of all nodes, until time is up."""
     part = stratified_part(labels.Y, SCREEN) if len(labels.Y) > SCREEN else None
     with small_algebra():
         steps = [("plain", f) for f in filters]

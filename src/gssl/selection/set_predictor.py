@@ -32,7 +32,7 @@ class SetPredictor(GraphClassifier):
         alpha: float = 0.1,
         mondrian: bool = False,
     ) -> np.ndarray:
-        """Give sets of labels that hold the true one in a share 1 − α of nodes.
+        """Return sets of labels that hold the true one in a share 1 − α of nodes.
 
         This holds on average over nodes that were drawn as the labelled ones were: a random draw. Where
         labels were drawn class by class, or chosen by somebody, or where ``priors`` say that the nodes to be

@@ -13,21 +13,6 @@ def even_folds(codes: np.ndarray, most: int) -> int:
 
     Of two labels in each class, five folds would hide one here and none there, and a head that interpolates
     leans away from a class that has half as many rows as others, whatever they weigh.
-
-    Parameters
-    ----------
-    codes : int ndarray of shape (m,)
-        Some class has two labels.
-    most : int
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> even_folds(np.repeat([0, 1, 2], 2), 5), even_folds(np.repeat([0, 1, 2], [1, 4, 90]), 5)
-    (2, 5)
     """
     counts = np.bincount(codes)
     return int(np.clip(np.median(counts[counts > 1]), 2, most))
@@ -36,37 +21,7 @@ def even_folds(codes: np.ndarray, most: int) -> int:
 def solve_together(
     F: np.ndarray, labels: Labels, penalty: float, shown: np.ndarray, tol: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Minimise one softmax loss for each set of labels, all of them in one run.
-
-    .. math:: \sum_j \Big[\sum_i w_{ij} \big(\log \textstyle\sum_c e^{Z_{ijc}} - Z_{ij y_i}\big)
-              + \frac{\lambda}{2} \|W_j\|^2\Big], \qquad Z_j = F W_j + b_j
-
-    They do not depend on each other, but rows are read once for all of them, by one wide product in place of
-    narrow ones. Coordinates are scaled so that the curvature is about one everywhere.
-
-    Parameters
-    ----------
-    F : ndarray of shape (m, r)
-        Rows, in coordinates whose columns are orthogonal.
-    labels : Labels
-    penalty : float
-    shown : ndarray of shape (m, j)
-        One where a label is seen, zero where it is not.
-    tol : float
-        The largest entry of the gradient.
-
-    Returns
-    -------
-    W : ndarray of shape (j, r, c)
-    b : ndarray of shape (j, c)
-
-    Examples
-    --------
-    >>> labels = Labels(np.eye(2), np.ones(2))
-    >>> W, b = solve_together(np.eye(2), labels, 1e-3, np.ones((2, 1)), 1e-6)
-    >>> (np.eye(2) @ W[0] + b[0]).argmax(axis=1).tolist()
-    [0, 1]
-    """
+    """Minimise one softmax loss for each set of labels, all of them in one run."""
     (m, r), (n_sets, c) = F.shape, (shown.shape[1], labels.Y.shape[1])
     w = labels.weights[:, None] * shown
     w = (w / w.sum(axis=0))[:, :, None]

@@ -35,34 +35,7 @@ def judge_spreading(
     dtype: Any = np.float64,
     execution: Execution = IN_MEMORY,
 ) -> tuple[Entry, Hidden] | None:
-    """Judge label spreading on hidden labels, if any class has two; None if not.
-
-    Parameters
-    ----------
-    alpha : float
-    hop : GraphOperator
-    codes : int ndarray of shape (n,)
-    weigh : callable
-        From class codes to labels that know how much they count.
-    dtype : dtype, default=float64
-        The precision of the hops.
-    execution : Execution, optional
-        How they run.
-
-    Returns
-    -------
-    entry : Entry
-    hidden : (ndarray of shape (m,), ndarray of shape (m, c))
-
-    Examples
-    --------
-    >>> A, codes = np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4)), np.array([0, 0, 0, -1, 1, 1, 1, -1])
-    >>> from gssl.selection.graph_operators import operators
-    >>> hop = operators(csr_array(A), np.float64)["hop"]
-    >>> weigh = lambda codes: Labels(np.eye(2)[codes], np.ones(len(codes)))
-    >>> judge_spreading(0.9, hop, codes, weigh)[0].score
-    1.0
-    """
+    """Judge label spreading on hidden labels, if any class has two; None if not."""
     start = perf_counter()
     if np.bincount(codes[codes != UNLABELLED]).max() < 2:
         return None
@@ -78,16 +51,7 @@ def hidden_entry(
     weigh: Callable[[np.ndarray], Labels],
     start: float,
 ) -> Entry:
-    """Enter what a model said about hidden labels into the table, with the seconds since it started.
-
-    Examples
-    --------
-    >>> hidden = np.arange(2), np.array([[1.0, 0.0], [0.5, 0.5]])
-    >>> weigh = lambda codes: Labels(np.eye(2)[codes], np.ones(len(codes)))
-    >>> entry = hidden_entry("OGC", "", hidden, np.array([0, 1]), weigh, perf_counter())
-    >>> entry.score, entry.squared_error
-    (0.5, 0.25)
-    """
+    """Enter what a model said about hidden labels into the table, with the seconds since it started."""
     nodes, P = hidden
     labels = weigh(codes[nodes])
     score = float(np.average(P.argmax(axis=1) == codes[nodes], weights=labels.weights))
@@ -114,37 +78,6 @@ def spread_hidden(
     r"""Say what label spreading thinks of labels that were hidden from it, each of them once.
 
     .. math:: F \leftarrow \alpha D^{-1/2} A D^{-1/2} F + (1 - \alpha) Y
-
-    After k steps a part :math:`\alpha^k` of the fixed point is missing, which is what predicts in the end.
-    Folds are run side by side as long as that is a few columns.
-
-    Parameters
-    ----------
-    hop : GraphOperator
-        Multiplies columns by :math:`D^{-1/2} A D^{-1/2}`.
-    codes : int ndarray of shape (n,)
-        Class codes, −1 where unlabelled; some class has two labels.
-    alpha : float, default=0.9
-    n_folds : int, default=5
-    steps : int, optional
-        So many that 1 % is missing if None, but 32 to 1000.
-    dtype : dtype, default=float64
-    execution : Execution, optional
-        How the hops run.
-
-    Returns
-    -------
-    nodes : int ndarray of shape (m,)
-        The nodes whose labels were hidden, in order.
-    distributions : ndarray of shape (m, c)
-
-    Examples
-    --------
-    >>> from gssl.selection.graph_operators import operators
-    >>> hop = operators(csr_array(np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4))), np.float64)["hop"]
-    >>> nodes, P = spread_hidden(hop, np.array([0, 0, 0, -1, 1, 1, 1, -1]))
-    >>> nodes.tolist(), P.argmax(axis=1).tolist()
-    ([0, 1, 2, 4, 5, 6], [0, 0, 0, 1, 1, 1])
     """
     n_classes = int(codes.max()) + 1
     folds = label_folds(codes, n_folds, random_state=0)

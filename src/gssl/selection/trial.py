@@ -38,12 +38,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One filter, one head, all penalties: what it says about each label without having seen it.
-
-    ``predicted`` is of shape (p, m, c): scores of a ridge, or logarithms of a logistic head's distributions.
-    ``scores`` and ``errors`` compare models. ``gram`` is there where the metric is that of all nodes,
-    ``spectrum`` where it is one of all labels and small.
-    """
+    """One filter, one head, all penalties: what it says about each label without having seen it."""
 
     filter: Filter
     predicted: np.ndarray
@@ -76,55 +71,13 @@ Chosen: TypeAlias = Sequence[tuple[Trial, int]]
 
 
 def compared(predicted: np.ndarray, head: Head, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give which predictions are right, and their squared errors, so that models can be compared by them.
-
-    What leaving a label out takes from its class in a ridge is given back, which is why this looks at the
-    labels that were left out. A logistic head has had it back: where labels are hidden from it, others of
-    their class count for them (:func:`~gssl.selection.finalists.hidden_logits`).
-
-    Parameters
-    ----------
-    predicted : ndarray of shape (..., m, c)
-    head : {"ridge", "logistic"}
-    Y : ndarray of shape (m, c)
-        One-hot labels.
-
-    Returns
-    -------
-    hits, errors : ndarray of shape (..., m)
-
-    Examples
-    --------
-    >>> hits, errors = compared(np.log([[0.75, 0.25], [0.75, 0.25]]), "logistic", np.eye(2))
-    >>> hits.tolist(), errors.round(3).tolist()
-    ([True, False], [0.125, 1.125])
-    """
+    """Return which predictions are right, and their squared errors, so that models can be compared by them."""
     Z = softmax(predicted, axis=-1) if head == "logistic" else keep_class_mass(predicted, Y)
     return Z.argmax(axis=-1) == Y.argmax(axis=-1), np.square(Z - Y).sum(axis=-1)
 
 
 def average_distributions(parts: Sequence[tuple[Head, np.ndarray]]) -> np.ndarray:
-    r"""Average what models say: scores among ridges, logarithms among logistic heads, then distributions.
-
-    .. math:: P = \frac{J_r}{J} \,\mathrm{proj}\Big(\frac1{J_r} \sum_j Z_j\Big)
-              + \frac{J_l}{J} \,\mathrm{softmax}\Big(\frac1{J_l} \sum_j \log P_j\Big)
-
-    The scores of different heads are of different scales, their distributions are not.
-
-    Parameters
-    ----------
-    parts : sequence of (head, ndarray of shape (m, c))
-
-    Returns
-    -------
-    ndarray of shape (m, c)
-
-    Examples
-    --------
-    >>> ridge, logistic = np.array([[1.0, 0.0]]), np.log([[0.25, 0.75]])
-    >>> average_distributions([("ridge", ridge), ("logistic", logistic)])
-    array([[0.625, 0.375]])
-    """
+    """Average what models say: scores among ridges, logarithms among logistic heads, then distributions."""
     total = np.zeros(parts[0][1].shape)
     for head in ("ridge", "logistic"):
         said = [Z for kind, Z in parts if kind == head]
@@ -136,16 +89,7 @@ def average_distributions(parts: Sequence[tuple[Head, np.ndarray]]) -> np.ndarra
 
 
 def best_of_models(trials: Sequence[Trial]) -> list[Trial]:
-    """Give the best trial of each model, best first: settings of one model say much the same.
-
-    Examples
-    --------
-    >>> from gssl.selection.filters import candidate_filters
-    >>> one, filters = np.ones(1), candidate_filters(2)[:3]
-    >>> trials = [Trial(f, np.zeros((1, 9, 2)), k * one, one, 0.0, one) for k, f in enumerate(filters)]
-    >>> [(trial.filter.model, trial.filter.settings) for trial in best_of_models(trials)]
-    [('SGC', 'depth=2'), ('no graph', '')]
-    """
+    """Return the best trial of each model, best first: settings of one model say much the same."""
     best: dict[str, Trial] = {}
     for trial in sorted(trials, key=lambda trial: trial.rank):
         best.setdefault(trial.filter.model, trial)
@@ -157,24 +101,6 @@ def near_best(trials: Sequence[Trial], labels: Labels) -> Chosen:
 
     Betting on the one that happens to be best would be steered by a handful of labels; the average of all
     that are about as good is steadier.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-    labels : Labels
-
-    Returns
-    -------
-    list of (Trial, int)
-        At most ``AVERAGED``, best first: ties in score go to the smaller squared error.
-
-    Examples
-    --------
-    >>> from gssl.selection.filters import candidate_filters
-    >>> scores, never = np.array([0.2, 0.9]), np.zeros(2)
-    >>> trial = Trial(candidate_filters(1)[0], np.zeros((2, 9, 2)), scores, never, 0.0, PENALTIES[:2])
-    >>> [k for _, k in near_best([trial], Labels(np.eye(2), np.ones(2)))]
-    [1]
     """
     scores = np.concatenate([trial.scores for trial in trials])
     errors = np.concatenate([trial.errors for trial in trials])
@@ -183,29 +109,16 @@ def near_best(trials: Sequence[Trial], labels: Labels) -> Chosen:
 
 
 def rank_pairs(scores: np.ndarray, errors: np.ndarray, labels: Labels) -> np.ndarray:
-    """Give the places of the near-best: at most ``AVERAGED``, best first, ties to the smaller error.
-
-    Examples
-    --------
-    >>> rank_pairs(np.array([0.1, 0.9, 0.9]), np.array([0.0, 2.0, 1.0]), Labels(np.eye(2), np.ones(2)))
-    array([2, 1])
-    """
+    """Return the places of the near-best: at most ``AVERAGED``, best first, ties to the smaller error."""
     order = np.lexsort((errors, -scores))[:AVERAGED]
     limit = scores[order[0]] - NEAR * score_error(scores[order[0]], labels)
     return np.asarray(order[scores[order] >= limit])
 
 
 def score_error(score: float, labels: Labels) -> float:
-    r"""Give the standard error of a score, with one success and one failure added.
+    r"""Return the standard error of a score, with one success and one failure added.
 
     .. math:: \sqrt{\tilde p (1 - \tilde p) / (n + 2)}, \quad \tilde p = (n p + 1) / (n + 2)
-
-    where labels of different weight count as :math:`n = (\sum w)^2 / \sum w^2` equal ones.
-
-    Examples
-    --------
-    >>> round(score_error(1.0, Labels(np.eye(2), np.ones(2))), 3)
-    0.217
     """
     n = float(labels.weights.sum() ** 2 / np.square(labels.weights).sum())
     p = (n * score + 1.0) / (n + 2.0)
@@ -213,13 +126,7 @@ def score_error(score: float, labels: Labels) -> float:
 
 
 def stratified_part(Y: np.ndarray, size: int) -> np.ndarray:
-    """Choose about ``size`` rows, evenly spaced in each class, so that every class keeps its share.
-
-    Examples
-    --------
-    >>> stratified_part(np.eye(2)[[0, 0, 0, 0, 1, 1]], 3).tolist()
-    [0, 2, 4]
-    """
+    """Choose about ``size`` rows, evenly spaced in each class, so that every class keeps its share."""
     codes = Y.argmax(axis=1)
     chosen = []
     for code in np.unique(codes):
@@ -230,21 +137,5 @@ def stratified_part(Y: np.ndarray, size: int) -> np.ndarray:
 
 
 def teachers(Y: np.ndarray, n_features: int) -> np.ndarray | None:
-    """Choose the labels that teach what is compared, where a decomposition of all of them would be dear.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (m, c)
-    n_features : int
-        Of the widest filter.
-
-    Returns
-    -------
-    int ndarray, or None for all of them
-
-    Examples
-    --------
-    >>> teachers(np.ones((2000, 1)), 500) is None, len(teachers(np.ones((2000, 1)), 3000))
-    (True, 1000)
-    """
+    """Choose the labels that teach what is compared, where a decomposition of all of them would be dear."""
     return stratified_part(Y, TAUGHT) if min(len(Y), n_features) > 1.5 * TAUGHT else None
