@@ -113,8 +113,8 @@ TABLE_1 = Artefact(
     title="Accuracy on the test nodes of the citation graphs",
     entries=tuple(_entries()),
     note="Compare methods inside one label budget only. Published rows are the paper's: those of LP, C&S and "
-    "OGC learnt from validation labels, too; all others used them to choose settings at most. Validation nodes"
-    " chose the settings of PPR, NDLS and G²CN, too, from grids that were settled when the test accuracies "
+    "OGC learnt from validation labels, too; all others used them to choose settings at most. Validation "
+    "nodes chose the settings of PPR, NDLS and G²CN, too, from grids that were settled when the test accuracies "
     "of some candidates had been seen. The settings of GGC were never published: its decays and the weight "
     "of its sharpening were settled with the published numbers in view, its depth and weight decay on "
     "validation nodes. Deep rows (GCN to GRAND) are computed where gssl[baselines] is installed, mostly "

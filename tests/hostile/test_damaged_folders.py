@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gssl.scale.kept_slabs import read_slab, slab_name
 
 import gssl
 from gssl.io import build_feature_slabs, build_graph_store, open_graph_store
 from gssl.io.feature_slabs import open_feature_slabs
 from gssl.scale.columns import read_file
 from gssl.scale.run_folder import RunFolder
-from gssl.scale.kept_slabs import read_slab, slab_name
 
 FEW, MANY = 25, 1000
 

@@ -6,11 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
+from gssl.scale.local import LocalExecution
 from scipy.sparse import csr_array
 
 import gssl
 from gssl.graph import GraphWarning
-from gssl.scale.local import LocalExecution
 from gssl.selection import fit_options, labelled_rows, rivals
 
 pytestmark = pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")

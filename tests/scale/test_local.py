@@ -6,12 +6,12 @@ import sys
 
 import numpy as np
 import pytest
+from gssl.scale.local import LocalExecution
 from scipy.sparse import csr_array
 
 import gssl
 from gssl.scale import source
 from gssl.scale.execution import InMemory
-from gssl.scale.local import LocalExecution
 
 EMBEDDERS = [
     gssl.SGC(depth=3),

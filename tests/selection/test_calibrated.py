@@ -6,8 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import gssl
-from gssl.evaluation import expected_calibration_error, reliability
-from gssl.selection import held_out_distributions
+from gssl.evaluation import expected_calibration_error, held_out_distributions, reliability
 
 pytestmark = pytest.mark.filterwarnings("ignore:nothing is known")
 

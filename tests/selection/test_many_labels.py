@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from scipy.special import log_softmax
 
 import gssl
-from gssl.evaluation.held_out import label_folds
+from gssl.evaluation.holdout import label_folds
 from gssl.methods.labels import one_hot
 from gssl.selection import search, spectrum_of_rows, trial
 from gssl.selection.filters import candidate_filters

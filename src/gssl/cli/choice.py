@@ -4,10 +4,11 @@ import inspect
 from typing import Any
 
 from gssl import methods
+from gssl.evaluation import has_cheap_holdout
 from gssl.methods import EmbeddingClassifier
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
-from gssl.selection import AutoClassifier, CalibratedClassifier, hides_cheaply
+from gssl.selection import AutoClassifier, CalibratedClassifier
 
 
 def classifier_names() -> dict[str, type]:
@@ -76,7 +77,7 @@ def calibrated(model: Any, wanted: bool | None, abstain: float | None = None) ->
     CalibratedClassifier(classifier=EmbeddingClassifier())
     """
     if wanted is None:
-        wanted = hides_cheaply(model) or abstain is not None
+        wanted = has_cheap_holdout(model) or abstain is not None
     return CalibratedClassifier(model) if wanted else model
 
 

@@ -1,14 +1,18 @@
 """Predictions and truth in, numbers out: the only room that ever sees test labels."""
 
-from gssl.evaluation.accuracy import accuracy
-from gssl.evaluation.calibration import Bin, confidence_histogram, expected_calibration_error, reliability
 from gssl.evaluation.comparison import Record, Summary, compare, summarize
-from gssl.evaluation.confusion import Confusion, confusion_matrix
 from gssl.evaluation.graph_gain import GraphGain, graph_gain
 from gssl.evaluation.health import Health, graph_health
-from gssl.evaluation.held_out import HeldOut, held_out_accuracy
-from gssl.evaluation.least_certain import least_certain
+from gssl.evaluation.holdout import (
+    HeldOut,
+    has_cheap_holdout,
+    held_out_accuracy,
+    held_out_distributions,
+    masked_labels,
+)
+from gssl.evaluation.metrics import Confusion, accuracy, confusion_matrix
 from gssl.evaluation.node_map import node_map
+from gssl.evaluation.reliability import Bin, confidence_histogram, expected_calibration_error, reliability
 
 __all__ = [
     "Bin",
@@ -25,8 +29,10 @@ __all__ = [
     "expected_calibration_error",
     "graph_gain",
     "graph_health",
+    "has_cheap_holdout",
     "held_out_accuracy",
-    "least_certain",
+    "held_out_distributions",
+    "masked_labels",
     "node_map",
     "reliability",
     "summarize",

@@ -11,8 +11,8 @@ from gssl.io.feature_sources import ArraySource, TableSource, is_numeric, open_m
 from gssl.io.features import Features
 from gssl.io.graph_store import GraphStore
 from gssl.io.row_order import Order
-from gssl.scale.run_folder import RunFolder
 from gssl.scale.memory import read_size
+from gssl.scale.run_folder import RunFolder
 
 
 def map_features(

@@ -251,10 +251,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return decode_labels(self.classes_, np.where(silent, UNLABELLED, chosen))
 
     def _distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
-        """Return what a fit without the labels of some nodes says about them, where that is cheaper than a fit.
-
-        None where it is not.
-        """
+        """Return what a fit without the labels of some nodes says about them, None where only a fit can tell."""
         return None
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, adjacency: Any = None) -> float:

@@ -115,10 +115,8 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     """Features and a graph in, smoothed features out.
 
-    A subclass says how its filter is applied, transposed, and followed from one depth to the next; most are
-    a :class:`gssl.methods.linear_filters.StepwiseEmbedder`. Every filter is linear in X and treats columns alike,
-    so it serves features and scores of classes. What it computes on are arrays of any kind (see
-    :mod:`gssl.operators.arrays`), so that an execution may run it elsewhere and some columns at a time.
+    A subclass says how its filter is applied, transposed, and followed from one depth to the next; most are a
+    ``LinearFilter``. Every filter is linear in X and treats columns alike, so it serves features and scores.
     """
 
     depth: int

@@ -264,8 +264,8 @@ def iterate_by_slabs(
 ) -> tuple[Arrays, int, bool]:
     """Iterate until all columns stand still after the same step, however they are cut into slabs.
 
-    Every slab runs until its own columns stand still, then all go on to where the slowest is. ``accept`` looks
-    at all columns where they stand still. Return the arrays, the number of steps, and whether it settled.
+    Every slab runs until its own columns stand still, then all go on to where the slowest is; ``accept``
+    decides on all columns together. Return the arrays, the number of steps, and whether it settled.
     """
     cuts = np.cumsum([len(array) for array in start])
     # two rows more: the steps done, and whether the columns stand still
@@ -338,7 +338,7 @@ def conjugate_gradients(
 ) -> tuple[np.ndarray, int, bool]:
     """Solve M G = B for a symmetric positive M that is only known by its products, all columns side by side.
 
-    A column is solved when its residual has fallen to ``tol`` times its start, and ``accept`` has a last word.
+    A column is solved when its residual has fallen to ``tol`` times its start; ``accept`` has the last word.
     Return the solution, the number of iterations and whether every column is solved.
     """
     size = np.square(B).sum(axis=0)

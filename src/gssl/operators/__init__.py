@@ -20,8 +20,8 @@ from gssl.operators.mixture import (
     column_sums,
     mix,
     multiply,
+    multiply_transposed,
 )
-from gssl.operators.products import multiply_transposed
 from gssl.operators.supervision import Loss, Pull, linear_step, residual, soft_labels, supervised_embedding
 
 __all__ = [

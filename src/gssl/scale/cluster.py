@@ -25,7 +25,6 @@ from gssl.graph.mapped import FileArray, mapped_file
 from gssl.operators import Embedding, Filters, Pull
 from gssl.operators.embedding import TransposedRows
 from gssl.scale import worker
-from gssl.scale.columns import read_columns
 from gssl.scale.execution import FiltersOf, Task, report_progress
 from gssl.scale.memory import Load, SlabPlan, embedding_load, graph_bytes, plan_slabs, spread_slabs
 from gssl.scale.slabs import LazyStep, SlabExecution

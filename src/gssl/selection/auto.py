@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.evaluation.held_out import label_folds
+from gssl.evaluation.holdout import label_folds
 from gssl.methods import OGC, LabelPropagation, LabelSpreading
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED

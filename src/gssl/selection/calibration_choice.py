@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gssl.evaluation.holdout import fold_numbers
 from gssl.selection.calibration import FITS, Calibration, temperature
 
 _FOLDS = 5
@@ -56,14 +57,12 @@ def calibrate(P: np.ndarray, codes: np.ndarray, kind: str = "average") -> Calibr
 
 def cross_validated_losses(P: np.ndarray, codes: np.ndarray) -> dict[str, float]:
     """Return the log loss of each map on labels that it was not fitted to."""
-    # by class and by turns: no fold is without a class that has labels enough
-    order = np.argsort(codes, kind="stable")
+    folds = fold_numbers(codes, _FOLDS)
     losses = {}
     for name, fit in FITS.items():
         total = 0.0
         for fold in range(_FOLDS):
-            hidden = np.zeros(len(codes), dtype=bool)
-            hidden[order[fold::_FOLDS]] = True
+            hidden = folds == fold
             total += log_loss(fit(P[~hidden], codes[~hidden])(P[hidden]), codes[hidden]) * hidden.sum()
         losses[name] = float(total / len(codes))
     return losses

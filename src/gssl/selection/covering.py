@@ -53,7 +53,7 @@ def cover(U: np.ndarray, u: np.ndarray, labelled: np.ndarray, n: int) -> tuple[l
         covered = np.maximum(covered, alike.max(axis=1, initial=0.0))
 
     def added(part: np.ndarray) -> np.ndarray:
-        """Return how much better the audience would be covered by each of some candidates, itself left out."""
+        """Return how much better each candidate would cover the audience, itself left out."""
         new = np.maximum(_alike(U[audience], U[candidates[part]]) - covered[:, None], 0.0)
         new[part, np.arange(len(part))] = 0.0  # candidates and audience are the same nodes
         return np.asarray(new)

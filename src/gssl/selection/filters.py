@@ -113,7 +113,7 @@ def _smooth(model: str, settings: str, powers: np.ndarray) -> Filter:
 
 
 def _side_by_side() -> list[Filter]:
-    """Return what helps where neighbours differ: high-pass, two hops, and nodes apart from their neighbours."""
+    """Return filters for graphs where neighbours differ: high-pass, two hops, and a node's own features."""
     own = Block("smooth", np.ones(1))
     one, two = np.array([0.0, 1.0]), np.array([0.0, 0.0, 1.0])
     return [

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.special import log_softmax
 
-from gssl.evaluation.held_out import label_folds
+from gssl.evaluation.holdout import balanced_fold_count, label_folds
 from gssl.operators import small_algebra
 from gssl.selection.filters import MOST_BLOCKS
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leave_one_out import Spectrum, spectrum_of_rows
-from gssl.selection.side_by_side import even_folds, solve_together
+from gssl.selection.side_by_side import solve_together
 from gssl.selection.trial import (
     LOGISTIC_PENALTIES,
     Labels,
@@ -42,7 +42,8 @@ def try_logistic(
     codes = labels.Y.argmax(axis=1) if part is None else labels.Y[part].argmax(axis=1)
     if np.bincount(codes).max() < 2:
         return []
-    judge = _Judge(rows, labels, label_folds(codes, even_folds(codes, FOLDS), random_state=0), part)
+    folds = label_folds(codes, balanced_fold_count(codes, FOLDS), random_state=0)
+    judge = _Judge(rows, labels, folds, part)
     best = best_of_models([trial for trial in trials if trial.gram is None])[:FILTERS]
     found: list[Trial] = []
     with small_algebra():

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gssl.evaluation.holdout import fold_numbers
 from gssl.selection.trial import Labels, Trial, average_distributions, compared, rank_pairs
 
 FOLDS = 5
@@ -15,7 +16,7 @@ def nested_average(trials: Sequence[Trial], labels: Labels, n_folds: int = FOLDS
     pairs = [(trial.head, said) for trial in trials for said in trial.predicted]
     judged = [compared(trial.predicted, trial.head, labels.Y) for trial in trials]
     hits, errors = (np.concatenate(parts) for parts in zip(*judged, strict=True))
-    fold = deal(codes, n_folds)
+    fold = fold_numbers(codes, n_folds)
     P = np.empty(labels.Y.shape)
     for k in range(n_folds):
         inside, outside = fold == k, fold != k
@@ -26,11 +27,3 @@ def nested_average(trials: Sequence[Trial], labels: Labels, n_folds: int = FOLDS
         chosen = [pairs[place] for place in rank_pairs(scores, mean_errors, judges)]
         P[inside] = average_distributions([(head, said[inside]) for head, said in chosen])
     return P
-
-
-def deal(codes: np.ndarray, n_folds: int) -> np.ndarray:
-    """Return each label a fold; those of a class go to different folds as far as there are enough."""
-    order = np.argsort(codes, kind="stable")
-    fold = np.empty(len(codes), dtype=np.int64)
-    fold[order] = np.arange(len(codes)) % n_folds
-    return fold

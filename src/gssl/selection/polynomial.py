@@ -19,7 +19,7 @@ ROOM = 1 << 30
 
 
 def terms(depth: int) -> list[tuple[str, int]]:
-    """List what coefficients stand for: an operator and its power, or GGC or what GGCM sharpens and a depth."""
+    """List the terms of the coefficients: an operator and its power, or a depth of GGC or GGCM."""
     powers = [("smooth", k) for k in range(depth + 1)]
     powers += [(name, k) for name in ("hop", "high") for k in range(1, SHORT + 1)]
     powers += [("sharp", k) for k in GGCM_DEPTHS if k <= depth]

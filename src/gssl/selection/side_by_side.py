@@ -8,16 +8,6 @@ from gssl.selection.trial import Labels
 _MAX_ITER = 1000
 
 
-def even_folds(codes: np.ndarray, most: int) -> int:
-    """Count the folds that hide labels of most classes alike: no more than such a class has labels.
-
-    Of two labels in each class, five folds would hide one here and none there, and a head that interpolates
-    leans away from a class that has half as many rows as others, whatever they weigh.
-    """
-    counts = np.bincount(codes)
-    return int(np.clip(np.median(counts[counts > 1]), 2, most))
-
-
 def solve_together(
     F: np.ndarray, labels: Labels, penalty: float, shown: np.ndarray, tol: float
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.evaluation.held_out import label_folds
+from gssl.evaluation.holdout import label_folds
 from gssl.methods.base import iterate, last
 from gssl.methods.labels import UNLABELLED, rows_to_distributions
 from gssl.operators import dense

@@ -71,7 +71,7 @@ Chosen: TypeAlias = Sequence[tuple[Trial, int]]
 
 
 def compared(predicted: np.ndarray, head: Head, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which predictions are right, and their squared errors, so that models can be compared by them."""
+    """Return which predictions are right, and their squared errors."""
     Z = softmax(predicted, axis=-1) if head == "logistic" else keep_class_mass(predicted, Y)
     return Z.argmax(axis=-1) == Y.argmax(axis=-1), np.square(Z - Y).sum(axis=-1)
 

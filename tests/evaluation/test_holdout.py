@@ -3,8 +3,8 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import gssl
-from gssl.evaluation import held_out_accuracy
-from gssl.evaluation.held_out import label_folds
+from gssl.evaluation import has_cheap_holdout, held_out_accuracy, masked_labels
+from gssl.evaluation.holdout import balanced_fold_count, fold_numbers, label_folds
 
 KARATE = gssl.datasets.load("karate")
 
@@ -106,3 +106,47 @@ def test_settings_by_class_go_by_the_names_of_y():
         for priors in (None, {"left": 0.9, "right": 0.1})
     )
     assert (moved.distributions[:, 0] > even.distributions[:, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "nothing"),
+    [
+        ([3, 3, 7, 7, 7, -1], -1),
+        (np.array([3, 3, 7, 7, 7, 9], dtype=np.uint8), -1),
+        (["a", "a", "b", "b", "b", None], None),
+        ([2.0, 2.0, 1.0, 1.0, 1.0, np.nan], None),
+    ],
+)
+def test_every_label_is_hidden_once_and_the_others_stay(y, nothing):
+    given = list(y)
+    if nothing == -1 and given[-1] == 9:
+        given, y = given[:5], np.asarray(y)[:5]
+    seen = []
+    for masked, hidden in masked_labels(y, n_folds=2):
+        assert all(masked[i] == nothing for i in hidden)
+        kept = [i for i in range(5) if i not in hidden]
+        assert [masked[i] for i in kept] == [given[i] for i in kept]
+        assert {given[i] for i in kept} == set(given[:5])
+        seen += hidden.tolist()
+    assert sorted(seen) == [0, 1, 2, 3, 4]
+
+
+def test_a_class_with_one_label_is_never_hidden():
+    hidden = np.concatenate([nodes for _, nodes in masked_labels([0, 0, 1], n_folds=2)])
+    assert sorted(hidden.tolist()) == [0, 1]
+
+
+def test_ordered_folds_spread_each_class():
+    assert fold_numbers(np.array([0, 0, 1, 0, 1]), 2).tolist() == [0, 1, 1, 0, 0]
+
+
+def test_there_are_no_more_folds_than_most_classes_have_labels():
+    assert balanced_fold_count(np.repeat([0, 1, 2], 2), most=5) == 2
+    assert balanced_fold_count(np.repeat([0, 1, 2], [1, 4, 90]), most=5) == 5
+
+
+def test_only_some_classifiers_hide_labels_without_a_fit():
+    assert has_cheap_holdout(gssl.AutoClassifier())
+    assert has_cheap_holdout(gssl.EmbeddingClassifier())
+    assert not has_cheap_holdout(gssl.OGC())
+    assert not has_cheap_holdout(Memory())

@@ -1,4 +1,4 @@
-"""Whether a confidence of 80 % is right four times out of five."""
+"""Reliability of confidences: whether 80 % is right four times out of five."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import numpy as np
 class Bin:
     """The nodes whose confidence lies in [low, high), the last bin included at its end.
 
-    ``confidence`` and ``accuracy`` are their means; ``accuracy`` is None where truth is not known.
+    ``confidence`` and ``accuracy`` are their means; ``accuracy`` is None if the truth is unknown.
     """
 
     low: float
@@ -29,9 +29,9 @@ def reliability(truth: Any, distributions: Any, classes: Any, n_bins: int = 10) 
     truth : array-like of shape (n,)
     distributions : array-like of shape (n, c)
     classes : array-like of shape (c,)
-        What the columns stand for.
+        The classes of the columns.
     n_bins : int, default=10
-        Between 0 and 1; bins that hold no node are left out.
+        Number of bins between 0 and 1; empty bins are left out.
 
     Returns
     -------
@@ -54,13 +54,13 @@ def reliability(truth: Any, distributions: Any, classes: Any, n_bins: int = 10) 
 
 
 def confidence_histogram(confidences: Any, n_bins: int = 20) -> list[Bin]:
-    """Count confidences in bins of equal width between 0 and 1, for nodes whose truth nobody knows.
+    """Count confidences in bins of equal width between 0 and 1, for nodes whose truth is unknown.
 
     Parameters
     ----------
     confidences : array-like of shape (n,)
     n_bins : int, default=20
-        Bins that hold no node are left out.
+        Empty bins are left out.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def confidence_histogram(confidences: Any, n_bins: int = 20) -> list[Bin]:
 
 
 def expected_calibration_error(bins: Sequence[Bin]) -> float:
-    r"""Give the mean distance of confidence and accuracy over the nodes.
+    r"""Return the mean distance of confidence and accuracy over the nodes.
 
     .. math:: \sum_b \frac{n_b}{n} \, |\mathrm{accuracy}_b - \mathrm{confidence}_b|
 
@@ -102,7 +102,7 @@ def expected_calibration_error(bins: Sequence[Bin]) -> float:
 def _bins(confidence: np.ndarray, right: np.ndarray | None, n_bins: int) -> list[Bin]:
     if n_bins < 1:
         raise ValueError(f"there must be at least 1 bin, not {n_bins}.")
-    # rounding may leave [0, 1] by a hair
+    # rounding may leave [0, 1]
     place = np.clip((confidence * n_bins).astype(np.int64), 0, n_bins - 1)
     counts = np.bincount(place, minlength=n_bins)
     mean = np.bincount(place, weights=confidence, minlength=n_bins) / np.maximum(counts, 1)

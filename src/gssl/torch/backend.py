@@ -3,14 +3,14 @@
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl.methods.label_space import DirectEmbedding, GuidedEmbedding
-from gssl.operators import Complement, Filters, Mixture, dense, fetch
-from gssl.scale.execution import FiltersOf, Task
+from gssl.operators import Complement, DenseEmbedding, Embedding, Filters, Mixture, dense, fetch
+from gssl.scale.execution import Checkpoint, FiltersOf, NoCheckpoint, Task
 from gssl.torch._device import find_device
 from gssl.torch._packages import torch
 
@@ -42,12 +42,14 @@ class TorchExecution:
     """All columns at once, as a tensor on one device."""
 
     device: str
+    budget: ClassVar[int | None] = None
+    resume: ClassVar[Path | None] = None
 
-    def filters(self, filters: Filters) -> "TorchFilters":
+    def place(self, filters: Filters) -> "TorchFilters":
         """Copy the matrices to the device."""
         return TorchFilters.on(self.device, filters)
 
-    def run(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
+    def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
         """Run a task on a tensor of all columns."""
         with torch.no_grad():
             return fetch(task(self._tensor(X), self._filters_of(filters), slice(0, X.shape[1])))
@@ -57,11 +59,13 @@ class TorchExecution:
         for U in task(self._tensor(X), self._filters_of(filters), slice(0, X.shape[1])):
             yield fetch(U)
 
-    def guided(
-        self, X: Any, filters: Filters, beta: float, labelled: np.ndarray, anchors: np.ndarray
-    ) -> GuidedEmbedding:
+    def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
         """Keep U as a tensor."""
-        return DirectEmbedding(self._tensor(X), filters, beta, labelled, anchors)
+        return DenseEmbedding(self._tensor(X), filters)
+
+    def checkpoint(self, *inputs: Any) -> Checkpoint:
+        """Record nothing."""
+        return NoCheckpoint()
 
     def _tensor(self, X: Any) -> torch.Tensor:
         X = np.ascontiguousarray(dense(X))
@@ -76,7 +80,7 @@ class TorchExecution:
             nonlocal copied
             given = filters(k)
             if copied is None or copied[0] is not given:
-                copied = given, self.filters(given)
+                copied = given, self.place(given)
             return copied[1]
 
         return on_device

@@ -4,7 +4,6 @@ import pytest
 from gssl.evaluation import (
     Bin,
     confidence_histogram,
-    confusion_matrix,
     expected_calibration_error,
     reliability,
 )
@@ -42,12 +41,3 @@ def test_what_does_not_fit_is_refused():
         confidence_histogram([0.5], n_bins=0)
     with pytest.raises(ValueError, match="truth is known"):
         expected_calibration_error(confidence_histogram([0.5]))
-    with pytest.raises(ValueError, match="at least one node"):
-        confusion_matrix([], [])
-
-
-def test_confusion_has_truth_in_rows_and_names_on_both_sides():
-    confusion = confusion_matrix([2, 2, 1, 1], [2, 1, 1, 1], classes=[1, 2, 3], source="From the census.")
-    assert confusion.classes == ("1", "2", "3")
-    assert confusion.counts.tolist() == [[2, 0, 0], [1, 1, 0], [0, 0, 0]]
-    assert (confusion.accuracy, confusion.n_nodes, confusion.source) == (0.75, 4, "From the census.")

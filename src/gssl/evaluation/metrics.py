@@ -1,4 +1,4 @@
-"""Which classes are taken for which."""
+"""How many predictions are right, and which classes are confused."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,11 +7,39 @@ import numpy as np
 from sklearn.metrics import confusion_matrix as count_pairs
 
 
+def accuracy(truth: Any, predicted: Any, nodes: Any = None) -> float:
+    r"""Return the fraction of nodes whose class was predicted.
+
+    .. math:: \frac{1}{|T|} \sum_{i \in T} [\hat y_i = y_i]
+
+    Parameters
+    ----------
+    truth, predicted : array-like of shape (n,)
+    nodes : indices or bool mask, optional
+        The nodes T that count; all of them if None.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> accuracy([0, 1, 1], [0, 1, 0], nodes=[0, 1])
+    1.0
+    """
+    right = np.asarray(truth) == np.asarray(predicted)
+    if nodes is not None:
+        right = right[nodes]
+    if not right.size:
+        raise ValueError("accuracy needs at least one node, but none was given.")
+    return float(right.mean())
+
+
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """How often each true class (row) was given each predicted one (column).
+    """Counts of each true class (row) and each predicted class (column).
 
-    ``source`` tells in one sentence whose truth it is.
+    ``source`` is one sentence about where the truth comes from.
     """
 
     classes: tuple[str, ...]
@@ -20,12 +48,12 @@ class Confusion:
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes were compared."""
+        """Number of nodes compared."""
         return int(self.counts.sum())
 
     @property
     def accuracy(self) -> float:
-        """The part of nodes on the diagonal."""
+        """Fraction of nodes on the diagonal."""
         return float(np.trace(self.counts) / self.counts.sum())
 
 
