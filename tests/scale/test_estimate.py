@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.io.edge_facts import EdgeFacts
+from gssl.io.edge_tables import EdgeFacts
 from gssl.io.graph_store import open_graph_store, write_manifest
 from gssl.scale.bandwidth import measure_bandwidth
 from gssl.scale.estimate import PROCESS, Job, estimate, layouts
