@@ -188,11 +188,6 @@ def test_memory(spoiled):
 
 
 def test_without_the_extra_of_the_report(spoiled, monkeypatch):
-    for name in [name for name in sys.modules if name.split(".")[0] == "altair"]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in ("document", "charts", "canvas", "map_chart"):
-        monkeypatch.delitem(sys.modules, f"gssl.report.{name}", raising=False)
-    monkeypatch.delattr("gssl.report.document", raising=False)
     monkeypatch.setitem(sys.modules, "altair", None)
     assert "pip install gssl[report]" in spoiled({"--report": "r.html"})
 

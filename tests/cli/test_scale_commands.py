@@ -3,10 +3,9 @@
 import re
 
 import pytest
-from gssl.scale.job import METHODS
+from gssl.scale.estimate import METHODS
 
-from gssl.cli.app import app
-from gssl.cli.scale_commands import PLANNED
+from gssl.cli.app import _PLANNED, app
 
 
 @pytest.mark.parametrize("method", ["labelpropagation", "sgc"])
@@ -111,7 +110,7 @@ def test_a_plan_fits_a_narrow_terminal(run, width):
 def test_a_plan_that_cannot_be_is_one_sentence_before_anything_is_measured(
     run, monkeypatch, arguments, message
 ):
-    monkeypatch.setattr("gssl.cli.plan.measure_bandwidth", lambda *_: pytest.fail("measured"))
+    monkeypatch.setattr("gssl.cli.plan_command.measure_bandwidth", lambda *_: pytest.fail("measured"))
     result = run(*PAPERS, *arguments, ok=False)
     assert result.exit_code == 2
     assert message in result.stderr
@@ -134,5 +133,5 @@ def test_a_count_is_read_to_the_last_digit(run):
 
 
 def test_every_method_that_can_be_planned_is_offered():
-    assert set(PLANNED) == set(METHODS)
+    assert set(_PLANNED) == set(METHODS)
     assert {"graph", "plan"} <= set(app.commands)
