@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from gssl.scale.estimate import PROCESS, Estimate, Job, estimate
 
-from gssl.io.edge_facts import EdgeFacts
+from gssl.io.edge_tables import EdgeFacts
 from gssl.io.graph_store import write_manifest
 
 _ROOT = Path(__file__).parents[1]

@@ -25,7 +25,7 @@ from gssl.datasets.npz_graphs import load_npz
 from gssl.datasets.numpy_files import read_npz
 from gssl.datasets.reddit import read_reddit
 from gssl.datasets.restricted_pickle import ForbiddenPickleError, read_pickle
-from gssl.io import read_edges, read_features
+from gssl.io import open_table, read_edges, read_features, write_columns
 from gssl.io.models import FORMAT, VERSION
 
 
@@ -175,7 +175,7 @@ def test_zip_bombs_are_refused_before_they_unpack(tmp_path: Path, read_in_little
     with pytest.raises(ValueError, match=r"cannot hold|are to fill the memory"):
         read_npz(path)
     took, told = read_in_little_memory(
-        "from gssl.io.feature_arrays import read_arrays", f"read_arrays(Path({str(path)!r}), ids=['a'])"
+        "from gssl.io import read_features", f"read_features({str(path)!r}, ids=['a'])"
     )
     assert told.startswith("refused: ")
     assert took < 200
@@ -186,7 +186,7 @@ def test_claims_take_no_memory(tmp_path: Path, read_in_little_memory: Any, claim
     path = tmp_path / "x.npy"
     path.write_bytes(npy(claimed))
     took, told = read_in_little_memory(
-        "from gssl.io.feature_arrays import read_arrays", f"read_arrays(Path({str(path)!r}), ids=['a'])"
+        "from gssl.io import read_features", f"read_features({str(path)!r}, ids=['a'])"
     )
     assert "declares another size than the file has" in told
     assert took < 200
@@ -322,8 +322,6 @@ def test_a_header_longer_than_its_model(tmp_path: Path):
 
 
 def test_a_table_that_claims_more_rows_than_it_has(tmp_path: Path, answer: Any):
-    from gssl.io import write_columns
-
     path = tmp_path / "e.parquet"
     write_columns(path, {"source": ["a", "b"], "target": ["b", "c"]})
     content = path.read_bytes()
@@ -344,8 +342,6 @@ def test_a_table_that_claims_more_rows_than_it_has(tmp_path: Path, answer: Any):
 
 
 def test_a_table_larger_than_the_memory_it_may_take_is_one_sentence(tmp_path: Path):
-    from gssl.io.source import open_table
-
     table = open_table("SELECT range AS id, md5(range::VARCHAR) AS text FROM range(1000000)")
     for setting in ("memory_limit = '10MB'", "threads = 1", "temp_directory = ''"):
         table.run(f"SET {setting}")
@@ -362,8 +358,6 @@ def test_a_table_larger_than_the_memory_it_may_take_is_one_sentence(tmp_path: Pa
 
 @pytest.mark.parametrize("fetch", ["fetchall", "fetchone", "fetchmany"])
 def test_a_complaint_about_a_late_row_is_one_sentence_too(fetch: str):
-    from gssl.io.source import open_table
-
     late = "SELECT CASE WHEN range = 500000 THEN error('no such row') ELSE range END AS id FROM range(600000)"
     table = open_table(late)
     answer = table.run(f"SELECT * FROM {table.relation}")

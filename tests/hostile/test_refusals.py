@@ -40,7 +40,7 @@ def test_tables_that_are_nowhere(tmp_path: Path, name: str, error: type[Exceptio
         ({"shape": np.array([2.0, 2.0])}, r"shape is \[2\.0, 2\.0\], not two whole numbers"),
         ({"shape": np.array([2])}, r"shape is \[2\], not two whole numbers"),
         ({"ids": np.array([0.5, 1.5])}, "ids are float64 of shape"),
-        ({"ids": np.array(["a", "a"])}, "the id 'a' is there twice; keep one row"),
+        ({"ids": np.array(["a", "a"])}, "has more than one row for 'a'; keep one"),
         ({"ids": np.array(["a"])}, "1 ids for 2 rows of features"),
         ({"names": np.array([1, 2])}, "names are int64 of shape"),
     ],

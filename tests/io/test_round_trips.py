@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gssl.io import Predictions, read_features, read_labels, write_embeddings, write_predictions
-from gssl.io.table_files import is_formula
+from gssl.io.table_writing import is_formula
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
 HOSTILE = st.sampled_from(
@@ -110,7 +110,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
         def execute(self, *_):
             raise duckdb.IOException("IO Error: could not write: No space left on device")
 
-    monkeypatch.setattr("gssl.io.table_files.connect", Full)
+    monkeypatch.setattr("gssl.io.table_writing.connect", Full)
     with pytest.raises(OSError, match=r"p\.csv cannot be written: .*No space left"):
         write_predictions(tmp_path / "p.csv", made(["a"], ["x"]))
     assert [file.name for file in tmp_path.iterdir()] == ["p.csv"]

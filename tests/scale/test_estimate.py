@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gssl.io.edge_facts import EdgeFacts
 from gssl.scale.bandwidth import measure_bandwidth
 from gssl.scale.estimate import PROCESS, Job, estimate, layouts
 from gssl.scale.job import METHODS
@@ -15,7 +16,6 @@ from gssl.scale.plan import graph_bytes
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.io.edge_facts import EdgeFacts
 from gssl.io.graph_store import open_graph_store, write_manifest
 
 PAPERS = {"nodes": 111_000_000, "edges": 1_600_000_000, "features": 128, "depth": 16}

@@ -12,17 +12,9 @@ from gssl.cli.choice import calibrated, choose_classifier
 from gssl.cli.console import Talk
 from gssl.cli.inputs import Inputs, check_outputs, read_problem, refuse_if_too_large, scaling
 from gssl.cli.machines import Machines
-from gssl.io import (
-    TABLES,
-    Predictions,
-    Problem,
-    check_suffix,
-    list_predictions,
-    read_labels,
-    save,
-    withhold,
-    write_predictions,
-)
+from gssl.io import Predictions, Problem, list_predictions, read_labels, save, write_predictions
+from gssl.io.predictions import withhold
+from gssl.io.table_writing import TABLES, check_suffix
 from gssl.report import classification_table
 from gssl.scale.memory import available_memory
 

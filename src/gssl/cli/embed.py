@@ -5,7 +5,9 @@ from pathlib import Path
 from gssl.cli.choice import embedder_names, make
 from gssl.cli.console import Talk
 from gssl.cli.inputs import Inputs, check_outputs, read_problem, refuse_if_too_large
-from gssl.io import EMBEDDINGS, check_suffix, write_embeddings
+from gssl.io import write_embeddings
+from gssl.io.predictions import EMBEDDINGS
+from gssl.io.table_writing import check_suffix
 
 
 def run_embed(inputs: Inputs, out: Path, method: str, depth: int | None, seed: int, talk: Talk) -> None:

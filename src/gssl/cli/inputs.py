@@ -17,16 +17,15 @@ from gssl.io import (
     GraphStore,
     Problem,
     assemble,
-    check_place,
     join_store,
-    map_features,
     open_graph_store,
     read_edges,
     read_features,
     read_labels,
-    refuse_overwrite,
 )
-from gssl.io.mapped_features import any_negative
+from gssl.io.atomic import check_place
+from gssl.io.feature_slabs import any_negative, map_features
+from gssl.io.table_writing import refuse_overwrite
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
 from gssl.scale.memory import available_memory
@@ -93,9 +92,7 @@ def read_problem(
             edges = read_edges(inputs.edges, inputs.edge_columns or None)
     if inputs.features is not None:
         with talk.step("reading features"):
-            features = None if memory is None else _mapped(inputs, store, memory)
-            if features is None:
-                features = read_features(inputs.features, id=inputs.id_column, text=inputs.text)
+            features = _read_features(inputs, store, memory)
         features = features if prepare is None else prepare(features)
     if inputs.labels is not None:
         with talk.step("reading labels"):
@@ -115,16 +112,13 @@ def read_problem(
     return problem
 
 
-def _mapped(inputs: Inputs, store: GraphStore | None, memory: Any) -> Features | None:
-    """Put features into a file, scaled; None where they are words or categories, or make the graph."""
-    if inputs.text is not None or inputs.knn is not None:
-        return None
+def _read_features(inputs: Inputs, store: GraphStore | None, memory: Any) -> Features:
+    """Read features: within a budget into a file, scaled, unless they are words or make the graph."""
+    source = str(inputs.features)
+    if memory is None or inputs.text is not None or inputs.knn is not None:
+        return read_features(source, id=inputs.id_column, text=inputs.text)
     return map_features(
-        str(inputs.features),
-        id=inputs.id_column,
-        store=store,
-        normalize=inputs.normalize,
-        memory_budget=memory,
+        source, id=inputs.id_column, store=store, normalize=inputs.normalize, memory_budget=memory
     )
 
 

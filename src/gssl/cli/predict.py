@@ -10,16 +10,9 @@ from scipy.sparse import csc_array, csr_array, hstack
 from gssl.cli.classify import silence
 from gssl.cli.console import Talk
 from gssl.cli.inputs import Inputs, check_outputs, read_problem
-from gssl.io import (
-    TABLES,
-    Features,
-    check_suffix,
-    load,
-    read_settings,
-    tabulate,
-    withhold,
-    write_predictions,
-)
+from gssl.io import Features, load, read_settings, tabulate, write_predictions
+from gssl.io.predictions import withhold
+from gssl.io.table_writing import TABLES, check_suffix
 from gssl.methods.labels import decide
 from gssl.report import classification_table
 from gssl.selection import CalibratedClassifier

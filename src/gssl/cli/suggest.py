@@ -5,7 +5,8 @@ from pathlib import Path
 from gssl.cli.classify import Choice, check_classes
 from gssl.cli.console import Talk
 from gssl.cli.inputs import Inputs, check_outputs, read_problem, refuse_if_too_large
-from gssl.io import TABLES, check_suffix, write_columns
+from gssl.io import write_columns
+from gssl.io.table_writing import TABLES, check_suffix
 from gssl.report import suggestion_table
 from gssl.selection import suggestions
 

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array, issparse
 from gssl import methods
 from gssl.datasets.numpy_files import csr_from_parts
 from gssl.io.atomic import whole_file
-from gssl.io.paths import find_files
+from gssl.io.table_reading import find_files
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
 from gssl.selection import AutoClassifier, CalibratedClassifier, Entry, Leaderboard

@@ -1,19 +1,21 @@
 """One table, from a file, many files, a query or a data frame, opened in DuckDB."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gssl.io.database import QUERY, connect, explain, interruptible, named, quoted
 from gssl.io.dialect import Dialect, sniff_dialect
-from gssl.io.paths import find_files, is_query
 
 _PARQUET = {".parquet", ".pq"}
 _JSON = {".json", ".jsonl", ".ndjson"}
+# what errors call an SQL query, which has no name
+_QUERY = "the query"
 
 
 @dataclass(frozen=True)
@@ -26,20 +28,9 @@ class Column:
 
 @dataclass
 class Table:
-    """An open table: where it came from, its columns, and the SQL that reads it.
+    """An open table: what errors call it, its columns, what stands behind ``FROM``, and what was odd.
 
-    Attributes
-    ----------
-    name : str
-        What errors call it.
-    columns : dict
-        From a column's name to its :class:`Column`.
-    relation : str
-        What stands behind ``FROM``.
-    files : tuple of Path
-        Empty for a query or a frame.
-    notes : list of str
-        What was odd about it.
+    ``files`` is empty for a query or a frame.
     """
 
     name: str
@@ -50,27 +41,27 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
     def run(self, sql: str) -> "Answer":
-        """Run SQL, and give what answers for its rows."""
+        """Run SQL for its rows."""
         return Answer(self, self.ask(lambda: self.connection.execute(sql)))
 
     def fetch(self, sql: str) -> dict[str, np.ndarray]:
-        """Run SQL and give its columns; text comes as objects with None where there is none."""
+        """Run SQL for its columns; text comes as objects with None where there is none."""
         columns = self.ask(lambda: self.connection.execute(sql).fetchnumpy())
         return {name: _unmasked(values) for name, values in columns.items()}
 
     def ask(self, question: Callable[[], Any]) -> Any:
-        """Ask DuckDB; what it has to complain about becomes one sentence about this table."""
+        """Ask DuckDB; its complaint becomes one sentence about this table."""
         import duckdb
 
         try:
             with interruptible():
                 return question()
         except (duckdb.Error, UnicodeDecodeError) as error:
-            raise ValueError(explain(str(error), self.name)) from error
+            raise ValueError(_explain(str(error), self.name)) from error
 
     def row(self, number: int) -> str:
         """Name a row, counted from 0 over all files, as a reader of the file would."""
-        if len(self.files) > 1 and self.relation.startswith("read_"):
+        if len(self.files) > 1:
             counts = self.run(
                 f"SELECT filename, count(*) FROM {self.relation[:-1]}, filename=true) GROUP BY ALL"
             ).fetchall()
@@ -81,6 +72,10 @@ class Table:
                 number -= rows.get(str(file), 0)
         return f"{self.name}, row {number + 1}"
 
+    def no_id(self, number: int, column: str) -> ValueError:
+        """Return the error about a row that names no node."""
+        return ValueError(f"{self.row(number)}: column {column!r} has no id; remove the row or fill it in.")
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -90,15 +85,15 @@ class Answer:
     rows: Any
 
     def fetchone(self) -> Any:
-        """Give the next row, None where there is none."""
+        """Return the next row, None where there is none."""
         return self.table.ask(self.rows.fetchone)
 
     def fetchmany(self, size: int) -> list[Any]:
-        """Give the next rows."""
+        """Return the next rows."""
         return list(self.table.ask(lambda: self.rows.fetchmany(size)))
 
     def fetchall(self) -> list[Any]:
-        """Give all rows that are left."""
+        """Return all rows that are left."""
         return list(self.table.ask(self.rows.fetchall))
 
 
@@ -126,10 +121,7 @@ def open_table(source: Any) -> Table:
     '007'
     """
     if not isinstance(source, str | Path):
-        from gssl.io.frames import frame_columns
-
-        columns = frame_columns(source)
-        connection = connect()
+        columns, connection = _frame_columns(source), connect()
         connection.register("frame", columns)
         return _described("the table", "frame", connection)
     if is_query(source):
@@ -143,6 +135,93 @@ def open_table(source: Any) -> Table:
     return _open_text(str(source), files)
 
 
+def is_query(source: Any) -> bool:
+    """Tell an SQL query from a path."""
+    return isinstance(source, str) and bool(re.match(r"\s*\(?\s*(select|with)\s", source, re.I))
+
+
+def find_files(source: str | Path) -> list[Path]:
+    """List the files that a path or a glob means, in order; a file of that very name is no glob."""
+    text = str(source)
+    if not text.strip():
+        raise ValueError("a table has no name: give a file, a glob or a query.")
+    if re.match(r"\w+://", text):
+        raise ValueError(f"{text} is not on this machine: download it and name the file.")
+    path = Path(text).expanduser()
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        raise ValueError(f"{text} is a folder: name a file, or files by {text.rstrip('/')}/*.csv.")
+    if has_magic(text):
+        files = sorted(Path(name) for name in glob(str(path), recursive=True) if Path(name).is_file())  # noqa: PTH207
+        if not files:
+            raise FileNotFoundError(f"no file matches {text}: check its name and folder.")
+        return files
+    if path.exists():
+        raise ValueError(f"{text} is no plain file, and tables are read more than once: save it as a file.")
+    raise FileNotFoundError(f"{text} is not there: check its name and folder.")
+
+
+def connect() -> Any:
+    """Return a DuckDB connection of its own that keeps row order and fetches nothing from the network."""
+    import duckdb
+
+    connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Raise KeyboardInterrupt on Ctrl-C also while DuckDB works, which calls it a RuntimeError."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "interrupt" not in str(error).lower():
+            raise
+        raise KeyboardInterrupt from error
+
+
+def quoted(text: str) -> str:
+    """Write a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def named(text: str) -> str:
+    """Write a text as an SQL name."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _explain(message: str, name: str) -> str:
+    """Turn DuckDB's paragraph into one sentence that names the file, the line and what to do."""
+    file = re.search(r"^\s*file = (.+)$", message, re.M)
+    name = file.group(1) if file else name
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    where = f"{name}, line {line.group(1)}" if line else name
+    if "offload data block" in message or "No space left" in message:
+        return (
+            f"{where} needs more room on the disk while it is read: make room, or set TMPDIR to another disk."
+        )
+    if "Out of Memory Error" in message:
+        return (
+            f"{where} does not fit into the memory that it may take: give a larger memory budget, fewer "
+            "columns or fewer rows."
+        )
+    ragged = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
+    if ragged:
+        cells = f"{ragged.group(2)} cell" + ("s" if ragged.group(2) != "1" else "")
+        return f"{where} has {cells} where there should be {ragged.group(1)}: repair the line."
+    if re.search("utf-?8|unicode", message, re.I):
+        return f"{where} is not UTF-8 text: save the file as UTF-8."
+    if "unterminated quote" in message:
+        return f"{where} opens a quotation mark that is never closed: repair the line."
+    first = next((part for part in message.splitlines() if part.strip()), message)
+    first = re.sub(r"^(\w+ )*Error: ", "", first).rstrip(" .")
+    if name == _QUERY:
+        return f"{where} cannot be read: {first.rstrip('!')}; repair it."
+    return f"{where} cannot be read: {first}; write the file again."
+
+
 def _open_query(query: str) -> Table:
     import duckdb
 
@@ -150,10 +229,10 @@ def _open_query(query: str) -> Table:
     try:
         statements = connection.extract_statements(query)
     except duckdb.Error as error:
-        raise ValueError(explain(str(error), QUERY)) from error
+        raise ValueError(_explain(str(error), _QUERY)) from error
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise ValueError(f"{QUERY} must be one SELECT and nothing else.")
-    return _described(QUERY, f"({query.strip().rstrip(';')}\n)", connection)
+        raise ValueError(f"{_QUERY} must be one SELECT and nothing else.")
+    return _described(_QUERY, f"({query.strip().rstrip(';')}\n)", connection)
 
 
 def _described(name: str, relation: str, connection: Any, files: Sequence[Path] = ()) -> Table:
@@ -207,8 +286,6 @@ def _read_csv(files: Sequence[Path], dialect: Dialect) -> str:
 
 
 def _listed(files: Iterable[Path]) -> str:
-    from glob import escape
-
     return "[" + ", ".join(quoted(escape(str(file))) for file in files) + "]"
 
 
@@ -226,3 +303,52 @@ def _unmasked(values: Any) -> np.ndarray:
     if values.dtype.kind == "f":
         return np.asarray(values.filled(np.nan))
     return np.where(np.ma.getmaskarray(values), np.nan, values.data.astype(np.float64))
+
+
+def _frame_columns(frame: Any) -> dict[str, np.ndarray]:
+    """Return the columns of a data frame as arrays that DuckDB reads; text with None where there is none."""
+    import narwhals as nw
+
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise TypeError(
+            f"a table is a path, SQL, or a pandas, polars or pyarrow table, not {type(frame).__name__}."
+        ) from error
+    if not table.columns:
+        raise ValueError("the table is empty: give at least one row.")
+    return {str(name): _frame_column(table.get_column(name)) for name in table.columns}
+
+
+def _frame_column(series: Any) -> np.ndarray:
+    import narwhals as nw
+
+    # as floats, large integers beside gaps would lose digits
+    gaps = series.dtype.is_integer() and series.null_count()
+    if not gaps and (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+        values = series.to_numpy()
+        if values.dtype.kind in "biuf":
+            return np.asarray(values)
+    cells = series.to_list()
+    if isinstance(series.dtype, nw.List | nw.Array):
+        cells = [None if cell is None else list(cell) for cell in cells]
+    elif any(isinstance(cell, list | tuple | np.ndarray) for cell in cells[:1]):
+        cells = [None if cell is None else [float(x) for x in cell] for cell in cells]
+    else:
+        cells = [_frame_text(cell) for cell in cells]
+    column = np.empty(len(cells), dtype=object)
+    column[:] = cells
+    return column
+
+
+def _frame_text(value: Any) -> str | None:
+    if is_missing(value):
+        return None
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a cell of any library is empty: None, NaN, or pandas' NA and NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))

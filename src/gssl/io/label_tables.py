@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gssl.io.columns import IDS, LABELS, listed, pick, text_of
-from gssl.io.source import Table, open_table
+from gssl.io.table_columns import IDS, counted, listed, pick, text_of
+from gssl.io.table_reading import Table, open_table
+
+_LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,7 @@ def read_labels(source: Any, columns: Sequence[str] | None = None) -> Labels:
     if label is None:
         # the id may be called "name" or the like, but the label is never the id's own column
         place = 1 if list(table.columns).index(name) == 0 else 0
-        label = pick(table, None, [guess for guess in LABELS if guess != name.lower()], place)
+        label = pick(table, None, [guess for guess in _LABELS if guess != name.lower()], place)
     label = pick(table, label, (), 0)
     table.run(
         f"CREATE TEMP TABLE labels AS SELECT {text_of(table, name)} AS id, {text_of(table, label)} AS label "
@@ -74,21 +76,8 @@ def read_labels(source: Any, columns: Sequence[str] | None = None) -> Labels:
     )
     repeats = int(found["n"].sum()) - len(found["n"])
     if repeats:
-        table.notes.append(f"{table.name}: merged {repeats:,} repeated row{'s' if repeats > 1 else ''}.")
+        table.notes.append(f"{table.name}: merged {counted(repeats, 'repeated row')}.")
     return Labels(found["id"].astype(object), found["label"].astype(object), table.name, table.notes)
-
-
-def is_missing(value: Any) -> bool:
-    """Tell whether a cell of any library is empty: None, NaN, or pandas' NA and NaT.
-
-    Examples
-    --------
-    >>> [is_missing(value) for value in (None, float("nan"), 0, "")]
-    [True, True, False, False]
-    """
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
 def _check(table: Table, name: str) -> None:
@@ -96,7 +85,7 @@ def _check(table: Table, name: str) -> None:
     if not count:
         raise ValueError(f"{table.name} has no rows: give at least one label.")
     if row is not None:
-        raise ValueError(f"{table.row(row)}: column {name!r} has no id; remove the row or fill it in.")
+        raise table.no_id(row, name)
     twice = table.run(
         "SELECT id, min(label), max(label) FROM labels GROUP BY id HAVING min(label) <> max(label) "
         "ORDER BY min(rowid)"

@@ -1,16 +1,17 @@
 """Columns written as CSV, TSV, Parquet or JSON lines, whole or not at all."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gssl.io.atomic import whole_file
-from gssl.io.database import connect, interruptible, named, quoted
+from gssl.io.dialect import NUMBER
+from gssl.io.table_columns import counted
+from gssl.io.table_reading import connect, find_files, interruptible, is_query, named, quoted
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FORMATS = {
     ".csv": "FORMAT csv, HEADER true, DELIMITER ','",
     ".tsv": "FORMAT csv, HEADER true, DELIMITER '\t'",
@@ -59,39 +60,56 @@ def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | 
         changed = sum(_neutralise(array) for array in arrays.values() if array.dtype == object)
         asked = ", ".join(_cell(name, array, decimals) for name, array in arrays.items())
         if changed:
-            texts, have, them = ("text", "has", "it") if changed == 1 else ("texts", "have", "them")
+            have, them = ("has", "it") if changed == 1 else ("have", "them")
             notes.append(
-                f"{changed:,} {texts} that a spreadsheet would run as a formula {have} an apostrophe in "
-                f"front; Parquet keeps {them}."
+                f"{counted(changed, 'text')} that a spreadsheet would run as a formula {have} an apostrophe "
+                f"in front; Parquet keeps {them}."
             )
     _copy(path, arrays, asked, _FORMATS[suffix])
     return notes
 
 
 def check_suffix(path: str | Path, suffixes: Sequence[str]) -> None:
-    """Refuse a path whose end says nothing about how to write it.
-
-    Examples
-    --------
-    >>> check_suffix("p.xlsx", TABLES)
-    Traceback (most recent call last):
-    ValueError: p.xlsx must end in .csv, .tsv, .parquet or .jsonl: rename it.
-    """
+    """Refuse a path whose end says nothing about how to write it."""
     if Path(path).suffix.lower() not in suffixes:
         raise ValueError(f"{path} must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}: rename it.")
 
 
 def is_formula(text: str) -> bool:
-    """Tell a text that a spreadsheet would run.
+    """Tell a text that a spreadsheet would run."""
+    return text.startswith(("=", "+", "-", "@", "\t", "\r")) and not NUMBER.fullmatch(text)
 
-    Examples
-    --------
-    >>> [is_formula(text) for text in ("=1+1", "-5", "-x", "naïve", "@a")]
-    [True, False, True, False, True]
+
+def refuse_overwrite(out: str | Path, inputs: Iterable[Any]) -> None:
+    """Refuse an output that would replace a file that is read.
+
+    Inputs are sources as the readers take them; None and tables are skipped, and a query reads what it names
+    in quotation marks.
     """
-    if not text.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return False
-    return not _NUMBER.fullmatch(text)
+    target = Path(out).expanduser()
+    for source in inputs:
+        if any(_is_same(target, file) for file in _files_of(source)):
+            raise ValueError(f"{out} is an input: choose another name for the output.")
+
+
+def _files_of(source: Any) -> list[Path]:
+    if not isinstance(source, str | Path):
+        return []
+    names = re.findall(r"""'([^']+)'|"([^"]+)\"""", str(source)) if is_query(source) else [(str(source), "")]
+    files = []
+    for pair in names:
+        try:
+            files += find_files("".join(pair))
+        except (OSError, ValueError):
+            continue
+    return files
+
+
+def _is_same(target: Path, file: Path) -> bool:
+    if target.exists() and file.exists():
+        # also through links, hard or symbolic
+        return target.samefile(file)
+    return target.resolve() == file.resolve()
 
 
 def _copy(path: str | Path, arrays: dict[str, np.ndarray], asked: str, style: str) -> None:

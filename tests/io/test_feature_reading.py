@@ -105,7 +105,7 @@ def test_arrays(tmp_path):
         ({"features": np.eye(2)}, "no array 'ids'; it has features"),
         ({"ids": np.array(["a", "b"])}, "neither 'features' nor the parts"),
         ({"ids": np.array(["a"]), "features": np.eye(2)}, "1 ids for 2 rows"),
-        ({"ids": np.array(["a", "a"]), "features": np.eye(2)}, "'a' is there twice"),
+        ({"ids": np.array(["a", "a"]), "features": np.eye(2)}, "has more than one row for 'a'; keep one"),
         (
             {"ids": np.array(["a", "b"]), "features": np.array([[1], [np.nan]])},
             "column 0 of id 'b' is not fin",

@@ -1,13 +1,14 @@
-"""Edges from a table."""
+"""Edges from a table, and what was odd about those of a graph."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from gssl.io.columns import code_texts, is_number, number_of, pick, text_of
-from gssl.io.source import Table, open_table
+from gssl.io.table_columns import code_texts, counted, is_number, number_of, pick, text_of
+from gssl.io.table_reading import Table, open_table
 
 _PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
 _WEIGHTS = ("weight", "w", "edge_weight")
@@ -68,21 +69,24 @@ def read_edges(source: Any, columns: Sequence[str] | None = None) -> Edges:
     a, b = (text_of(table, end) for end in ends)
     value = "" if weight is None else f", {number_of(table.columns[weight])} AS weight"
     table.run(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
-    _check_ends(table, ends)
+    count, row = table.run(
+        "SELECT count(*), min(rowid) FILTER (a IS NULL OR b IS NULL) FROM edges"
+    ).fetchone()
+    if not count:
+        raise ValueError(f"{table.name} has no edges: give at least one row.")
+    if row is not None:
+        first = table.run(f"SELECT a IS NULL FROM edges WHERE rowid = {row}").fetchone()[0]
+        raise table.no_id(row, ends[0] if first else ends[1])
     if weight is not None:
-        _check_weights(table, weight)
+        row = table.run(f"SELECT min(rowid) FROM edges WHERE {BAD_WEIGHT}").fetchone()[0]
+        if row is not None:
+            raise bad_weight(table, weight, row)
     ids, found = code_texts(table, "edges", ["a", "b"], ["weight"] if weight else [])
     return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
 
 
 def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[str, str], str | None]:
-    """Tell which columns hold the two ends of an edge, and which its weight, if any.
-
-    Examples
-    --------
-    >>> choose_columns(open_table("SELECT 1.5 AS w, 'a' AS dst, 'b' AS src"), None)
-    (('src', 'dst'), 'w')
-    """
+    """Choose the columns of the two ends of an edge, and that of its weight, if any."""
     if columns is not None:
         if isinstance(columns, str) or len(columns) not in (2, 3):
             raise ValueError(f"edges need two column names, or three with the weight, not {columns!r}.")
@@ -116,46 +120,79 @@ def _looks_like_weight(table: Table, name: str) -> bool:
     return bool(0 < count == numbers)
 
 
-def _check_ends(table: Table, ends: tuple[str, str]) -> None:
-    count, row = table.run(
-        "SELECT count(*), min(rowid) FILTER (a IS NULL OR b IS NULL) FROM edges"
-    ).fetchone()
-    if not count:
-        raise ValueError(f"{table.name} has no edges: give at least one row.")
-    if row is not None:
-        first = table.run(f"SELECT a IS NULL FROM edges WHERE rowid = {row}").fetchone()[0]
-        raise missing_end(table, ends[0] if first else ends[1], row)
-
-
-def _check_weights(table: Table, name: str) -> None:
-    row = table.run(f"SELECT min(rowid) FROM edges WHERE {BAD_WEIGHT}").fetchone()[0]
-    if row is not None:
-        raise bad_weight(table, name, row)
-
-
-def missing_end(table: Table, name: str, row: int) -> ValueError:
-    """Give the error about a row that names no node in a column.
-
-    Examples
-    --------
-    >>> missing_end(open_table("SELECT NULL AS a, 'x' AS b"), "a", 0)
-    ValueError("the query, row 1: column 'a' has no id; remove the row or fill it in.")
-    """
-    return ValueError(f"{table.row(row)}: column {name!r} has no id; remove the row or fill it in.")
-
-
 def bad_weight(table: Table, name: str, row: int) -> ValueError:
-    """Give the error about a row whose weight is none.
-
-    Examples
-    --------
-    >>> str(bad_weight(open_table("SELECT 'x' AS a, 'y' AS b, -1 AS w"), "w", 0))[:36]
-    "the query, row 1: column 'w' is -1, "
-    """
+    """Return the error about a row whose weight is none."""
     value = table.run(
         f"SELECT {table.columns[name].sql} FROM {table.relation} LIMIT 1 OFFSET {row}"
     ).fetchone()
     return ValueError(
         f"{table.row(row)}: column {name!r} is {value[0] if value else None!r}, and a weight is a finite "
         "number from 0 on; repair it or name another column."
+    )
+
+
+@dataclass(frozen=True)
+class EdgeFacts:
+    """What was odd about the rows of an edge table, counted by whoever made a graph of them."""
+
+    # rows that were left out
+    self_loops: int = 0
+    # rows beyond the first with the same ends in the same direction
+    duplicates: int = 0
+    # rows of weight 0, left out
+    zeros: int = 0
+    # whether any weight, after those of repeated rows were added, is not 1
+    summed: bool = False
+    # edges that are listed in both directions, and in one
+    two_way: int = 0
+    one_way: int = 0
+    # edges whose two directions have different weights
+    differ: int = 0
+    # nodes without an edge to another
+    isolated: int = 0
+
+    def notes(self, name: str) -> list[str]:
+        """Write one sentence per kind of oddity; ``name`` is where the edges came from."""
+        notes = []
+        if self.self_loops:
+            notes.append(f"{name}: removed {counted(self.self_loops, 'self-loop')}.")
+        if self.duplicates:
+            what = "has the sum of their weights" if self.summed else "stays one"
+            merged = counted(self.duplicates, "repeated edge")
+            notes.append(f"{name}: merged {merged}; an edge listed twice {what}.")
+        if self.zeros:
+            notes.append(f"{name}: removed {counted(self.zeros, 'edge')} of weight 0.")
+        if self.two_way and self.one_way:
+            notes.append(
+                f"{name}: {counted(self.two_way, 'edge')} listed in both directions and {self.one_way:,} in "
+                "one; directions are ignored."
+            )
+        if self.differ:
+            differ = counted(self.differ, "edge")
+            notes.append(f"{name}: {differ} of two weights, one per direction; the larger counts.")
+        if self.isolated:
+            notes.append(f"{counted(self.isolated, 'node')} without any edge.")
+        return notes
+
+
+def count_facts(simple: csr_array, mirrored: csr_array, removed: tuple[int, int, int]) -> EdgeFacts:
+    """Count what is odd about a directed graph in memory.
+
+    ``simple`` has one entry for each pair and direction, ``mirrored`` is its transpose, and ``removed`` are
+    the self-loops, duplicates and zeros that are no longer there.
+    """
+    self_loops, duplicates, zeros = removed
+    both = (simple != 0).multiply(mirrored != 0)
+    two_way = int(both.nnz) // 2
+    differ = int((simple.multiply(both) != mirrored.multiply(both)).nnz) // 2 if two_way else 0
+    linked = (np.diff(simple.indptr) > 0) | (np.diff(mirrored.indptr) > 0)
+    return EdgeFacts(
+        self_loops=self_loops,
+        duplicates=duplicates,
+        zeros=zeros,
+        summed=not bool((simple.data == 1).all()),
+        two_way=two_way,
+        one_way=int(simple.nnz) - 2 * two_way,
+        differ=differ,
+        isolated=len(linked) - int(np.count_nonzero(linked)),
     )

@@ -1,25 +1,18 @@
-"""Which column is what, and how it becomes text or numbers."""
+"""Which column of a table is what, and the SQL that reads it as text or numbers."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from gssl.io.source import Column, Table
+from gssl.io.table_reading import Column, Table
 
 IDS = ("id", "node", "node_id", "nodeid", "name", "key", "")
-LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
 
 
 def pick(table: Table, name: str | None, guesses: Sequence[str], fallback: int) -> str:
-    """Choose a column: the one named, else the first guess that is there, else the one at a place.
-
-    Examples
-    --------
-    >>> from gssl.io.source import open_table
-    >>> pick(open_table("SELECT 1 AS x, 2 AS Node"), None, ("id", "node"), 0)
-    'Node'
-    """
+    """Choose a column: the one named, else the first guess that is there, else the one at a place."""
     there = list(table.columns)
     if name is not None:
         if name not in table.columns:
@@ -31,24 +24,16 @@ def pick(table: Table, name: str | None, guesses: Sequence[str], fallback: int) 
             return by_lower[guess]
     if fallback >= len(there):
         raise ValueError(
-            f"{table.name} has only {len(there)} column{'s' if len(there) > 1 else ''} "
-            f"({listed(there, 10)}) and needs {fallback + 1}: check the separator of the file."
+            f"{table.name} has only {counted(len(there), 'column')} ({listed(there, 10)}) and needs "
+            f"{fallback + 1}: check the separator of the file."
         )
     return there[fallback]
 
 
 def text_of(table: Table, name: str) -> str:
-    """Give the SQL that reads a column as text, empty cells as NULL.
+    """Return the SQL that reads a column as text, empty cells as NULL.
 
-    Whole numbers that arrive as floats, as a table program stores whole numbers with gaps, lose their
-    ``.0`` again. Floats that are too large to be exact are refused: their digits are gone.
-
-    Examples
-    --------
-    >>> from gssl.io.source import open_table
-    >>> table = open_table("SELECT 7.0::DOUBLE AS id UNION ALL SELECT NULL")
-    >>> table.run(f"SELECT {text_of(table, 'id')} FROM {table.relation}").fetchall()
-    [('7',), (None,)]
+    Whole numbers that arrive as floats, as table programs store integers with gaps, lose their ``.0`` again.
     """
     column = table.columns[name]
     kind, sql = column.type, column.sql
@@ -87,13 +72,7 @@ def _text_of_floats(table: Table, name: str, column: Column) -> str:
 
 
 def number_of(column: Column) -> str:
-    """Give the SQL that reads a column as a number, NULL where it is none; booleans are 0 and 1.
-
-    Examples
-    --------
-    >>> number_of(Column("x", "DOUBLE"))
-    'CAST(x AS DOUBLE)'
-    """
+    """Return the SQL that reads a column as a number, NULL where it is none; booleans are 0 and 1."""
     if column.type in ("VARCHAR", "JSON"):
         text = column.sql if column.type == "VARCHAR" else f"({column.sql}->>'$')"
         truth = f"CASE lower({text}) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 END"
@@ -102,13 +81,7 @@ def number_of(column: Column) -> str:
 
 
 def is_number(column: Column) -> bool:
-    """Tell whether the type of a column is one of numbers or booleans.
-
-    Examples
-    --------
-    >>> is_number(Column("x", "UBIGINT")), is_number(Column("x", "INTEGER[]"))
-    (True, False)
-    """
+    """Tell whether the type of a column is one of numbers or booleans."""
     # the whole type, for INTEGER[] and ENUM('MINT') have INT in them as well
     return bool(re.fullmatch(r"BOOLEAN|FLOAT|DOUBLE|[A-Z]*INT(EGER)?|DECIMAL(\([0-9, ]+\))?", column.type))
 
@@ -116,31 +89,10 @@ def is_number(column: Column) -> bool:
 def code_texts(
     table: Table, stored: str, columns: Sequence[str], beside: Sequence[str] = ()
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Number the distinct texts of some columns of a stored table, in text order.
+    """Number the distinct texts of some columns of a stored table without NULL, in text order.
 
-    Parameters
-    ----------
-    table : Table
-    stored : str
-        A table of its connection, without NULL in the columns.
-    columns : sequence of str
-    beside : sequence of str
-        Columns to fetch as they are.
-
-    Returns
-    -------
-    texts : object ndarray of shape (n,)
-    found : dict of ndarray
-        Codes (int32) of each of ``columns`` and values of those ``beside``; the order of rows may differ
-        from the file's.
-
-    Examples
-    --------
-    >>> from gssl.io.source import open_table
-    >>> table = open_table("SELECT 1")
-    >>> _ = table.run("CREATE TEMP TABLE e AS SELECT 'x' AS a, 'w' AS b")
-    >>> code_texts(table, "e", ["a", "b"])
-    (array(['w', 'x'], dtype=object), {'a': array([1], dtype=int32), 'b': array([0], dtype=int32)})
+    Return the texts, and the codes (int32) of each column with the values of those ``beside``; the order of
+    rows may differ from the table's.
     """
     every = " UNION ALL ".join(f"SELECT {column} AS text FROM {stored}" for column in columns)
     table.run(
@@ -155,14 +107,20 @@ def code_texts(
     return table.fetch("SELECT text FROM codes ORDER BY code")["text"], found
 
 
-def listed(names: Iterable[object], limit: int = 5) -> str:
-    """Write the first few names for an error.
+def check_distinct(ids: np.ndarray, name: str) -> None:
+    """Refuse ids that name a node twice."""
+    if len(set(ids)) < len(ids):
+        twice = [node for node, count in Counter(ids).items() if count > 1]
+        raise ValueError(f"{name} has more than one row for {listed(twice)}; keep one.")
 
-    Examples
-    --------
-    >>> listed(["a", "b", "c"], 2)
-    "'a', 'b' and 1 more"
-    """
+
+def listed(names: Iterable[object], limit: int = 5) -> str:
+    """Write the first few names for an error."""
     names = list(names)
     more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
     return ", ".join(repr(str(name)) for name in names[:limit]) + more
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number of things."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,6 +1,6 @@
 import pytest
 
-from gssl.io import refuse_overwrite
+from gssl.io.table_writing import refuse_overwrite
 
 
 def test_an_input_is_never_replaced(tmp_path, monkeypatch):
