@@ -25,7 +25,7 @@ BUFFERS = 5
 
 # an execution by name: the module that has a function ``execution(…) -> Execution``
 _MODULES = {
-    "torch": "gssl.torch.execution",
+    "torch": "gssl.torch.backend",
     "slabs": "gssl.scale.local",
     "dask": "gssl.scale.cluster",
 }
