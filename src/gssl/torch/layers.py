@@ -32,23 +32,24 @@ class _Scaled:
 
 
 class _Convolution(torch.nn.Module):
-    """A layer without parameters that may keep the graph of its first call."""
+    """A layer without parameters that may keep what it found out about the graph of its last call."""
 
     def __init__(self, beta: float, cached: bool) -> None:
         super().__init__()
         check_share(type(self).__name__, "beta", beta)
         self.beta = beta
         self.cached = cached
-        self._kept: _Scaled | None = None
+        self._kept: tuple[Any, Any, _Scaled] | None = None
 
     def _scaled(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None, scale: Any) -> _Scaled:
-        kept = self._kept
-        if kept is not None:
+        if self._kept is not None:
+            edges, weight, kept = self._kept
             known = kept.scale
-            if len(known) == len(x) and known.dtype == x.dtype and known.device == x.device:
+            same = edges is edge_index and weight is edge_weight and len(known) == len(x)
+            if same and known.dtype == x.dtype and known.device == x.device:
                 return kept
         found: _Scaled = scale(read_links(x, edge_index, edge_weight, reused=self.cached))
-        self._kept = found if self.cached else None
+        self._kept = (edge_index, edge_weight, found) if self.cached else None
         return found
 
     def extra_repr(self) -> str:
@@ -113,7 +114,7 @@ class LazyConv(_Convolution):
     beta : float, default=1.0
         The moving probability, from 0 to 1.
     cached : bool, default=False
-        Whether all calls see the graph of the first, which is then normalised once.
+        Whether calls with the same ``edge_index`` tensor normalise the graph once.
 
     Examples
     --------
@@ -253,7 +254,7 @@ class InverseGraphConv(_Convolution):
         All unlinked pairs, exactly; or a fresh random sample in every call, of this multiple of the number of
         edges.
     cached : bool, default=False
-        Whether all calls see the graph of the first, which is then read once.
+        Whether calls with the same ``edge_index`` tensor read the graph once.
 
     Examples
     --------

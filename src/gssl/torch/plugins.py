@@ -73,7 +73,7 @@ def sharpen(
     negatives : "complement" or float, default="complement"
         See :class:`gssl.torch.InverseGraphConv`.
     cached : bool, default=True
-        Whether the network always sees one graph.
+        Whether calls with the same ``edge_index`` tensor read the graph once.
 
     Returns
     -------
@@ -184,7 +184,10 @@ class Guide(torch.nn.Module):
     def weight(self, k: int = 1) -> Tensor:
         """Return W of shape (d, c) for layer k, as it stands."""
         head = self._head[0]
-        W: Tensor = head.weight.T if isinstance(head, torch.nn.Module) else head(k)  # type: ignore[operator]
+        if isinstance(head, torch.nn.Module):
+            W: Tensor = head.weight.T  # type: ignore[assignment]
+        else:
+            W = head(k)
         return W.detach()
 
     def hide(self, part: float) -> Tensor:
