@@ -10,9 +10,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, softmax
 
 from gssl.methods.base import GraphClassifier, featured_nodes
-from gssl.methods.inputs import check_number
+from gssl.methods.inputs import check_number, select_labelled
 from gssl.methods.labels import UNLABELLED
-from gssl.methods.inputs import select_labelled
 from gssl.torch.plugins import Guide
 from gssl.torch.training import Inputs, default_device, seeded, train
 
