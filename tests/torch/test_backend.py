@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gssl
 from gssl.datasets import make_block_graph
@@ -115,7 +116,7 @@ def test_ogc_learns_the_same(data, loss, in_label_space, monkeypatch):
 
 def test_the_graph_is_passed_over_by_torch(data, monkeypatch):
     """Without this the tests above could compare the default with itself."""
-    from gssl.torch.execution import TorchFilters
+    from gssl.torch.backend import TorchFilters
 
     X, A, y = data
     calls = []
@@ -173,3 +174,23 @@ def test_loops_ask_the_same_of_arrays_and_tensors():
         np.testing.assert_array_equal(fetch(copy), 3.0 * U)
     np.testing.assert_array_equal(U, np.arange(6.0).reshape(3, 2))
     assert fetch(tensor)[2, 1] == 5.0
+
+
+CONTRACTED = [
+    gssl.GGCM(depth=3, backend="torch", device="cpu"),
+    gssl.OGC(max_iter=10, random_state=0, backend="torch", device="cpu"),
+    gssl.EmbeddingClassifier(gssl.SGC(backend="torch", device="cpu"), head="ridge"),
+]
+
+
+def excused(estimator):
+    """Name the checks an estimator cannot pass, with the reason."""
+    if hasattr(estimator, "transform"):
+        reason = "a node's embedding depends on its neighbours, so a part of the nodes is another graph"
+        return {"check_methods_subset_invariance": reason}
+    return {"check_classifiers_classes": "it names a class −1, which here means unlabelled"}
+
+
+@parametrize_with_checks(CONTRACTED, expected_failed_checks=excused)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
