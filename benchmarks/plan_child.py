@@ -11,15 +11,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import gssl.scale.local
 import numpy as np
+from gssl.scale.bandwidth import measure_bandwidth
+from gssl.scale.job import METHODS, Job
 
 import gssl
-import gssl.scale.local
 from benchmarks.memory_child import _peak_bytes, _tiny
 from gssl.io.graph_store import open_graph_store
 from gssl.operators import Filters
-from gssl.scale.bandwidth import measure_bandwidth
-from gssl.scale.job import METHODS, Job
 
 # a node in so many has a label, as a plan takes for granted
 _LABELLED = 100

@@ -16,7 +16,7 @@ _LAYERS = 50
 def entries(*, quick: bool) -> list[Race]:
     """Give a race on cora, where scikit-learn's dense affinity fits, and one on pubmed without it."""
     names = ["cora"] if quick else ["cora", "pubmed"]
-    what = "LabelSpreading(alpha=0.9), {}, train labels"
+    what = "LabelSpreading(spread=0.9), {}, train labels"
     return [Race(f"spreading-{name}", what.format(name), partial(_contest, name), 5) for name in names]
 
 
@@ -44,7 +44,7 @@ def _contest(name: str) -> Contest:
     if name == "cora":
         run = partial(spreading.scikit_learn, A, y, _ALPHA)
         rivals.insert(0, Rival("scikit-learn", run, check=check, note="dense affinity from a callable"))
-    model = gssl.LabelSpreading(alpha=_ALPHA)
+    model = gssl.LabelSpreading(spread=_ALPHA)
     return Contest(lambda: model.fit(data.features, y, adjacency=A).transduction_, tuple(rivals))
 
 

@@ -13,13 +13,13 @@ __version__ = "0.1.0"
 _ROOMS = (
     "graph",
     "operators",
+    "scale",
     "methods",
     "evaluation",
     "selection",
     "datasets",
     "io",
     "torch",
-    "paper",
     "report",
     "cli",
 )
@@ -27,6 +27,7 @@ _ROOMS = (
 _NAMES = {
     "AutoClassifier": "selection",
     "CalibratedClassifier": "selection",
+    "execution": "scale",
     "GraphWarning": "graph",
     "load": "io",
     "save": "io",
@@ -38,10 +39,11 @@ _METHODS: list[str] = vars(methods)["__all__"]
 __all__ = [*_METHODS, *_NAMES, *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from gssl import cli, datasets, evaluation, graph, io, operators, paper, report, selection, torch
+    from gssl import cli, datasets, evaluation, graph, io, operators, report, scale, selection, torch
     from gssl.graph import GraphWarning
     from gssl.io import load, save
     from gssl.methods import *
+    from gssl.scale import execution
     from gssl.selection import AutoClassifier, CalibratedClassifier, suggest
 
 

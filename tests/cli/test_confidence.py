@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 import gssl
-from gssl.cli.bench_accuracy import _verdict
-from gssl.evaluation import CurvePoint
 
 
 def test_abstaining_leaves_cells_empty_and_says_how_many(graph, classify, run):
@@ -114,14 +112,6 @@ def test_suggest_wants_labels(graph, run):
     assert not Path("picks.csv").exists()
 
 
-def test_a_bench_writes_its_table(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("gssl.cli.bench_accuracy._BATCHES", (1, 2))
-    run("bench-accuracy", "suggest", "--graphs", "karate", "--draws", "2", "--out", tmp_path / "r")
-    text = (tmp_path / "r" / "suggest.md").read_text(encoding="utf-8")
-    assert "| karate | 4 |" in text
-    assert "karate: random picks reach" in text
-
-
 @pytest.mark.parametrize("more", [[], ["--no-calibrate"]])
 def test_what_was_found_is_said(graph, run, more):
     arguments = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
@@ -129,23 +119,3 @@ def test_what_was_found_is_said(graph, run, more):
     said = " ".join(result.stdout.split())
     assert "each hidden when it was asked for" in said
     assert " predicts (" in said
-
-
-def test_a_bench_leaves_nodes_to_judge_by(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("gssl.cli.bench_accuracy._BATCHES", (2, 50))
-    run("bench-accuracy", "suggest", "--graphs", "karate", "--draws", "1", "--out", tmp_path / "r")
-    text = (tmp_path / "r" / "suggest.md").read_text(encoding="utf-8")
-    assert "nan" not in text
-
-
-@pytest.mark.filterwarnings("error")
-def test_each_way_of_choosing_has_its_own_numbers_of_labels():
-    def points(how, curve):
-        return [CurvePoint(how, run, n, accuracy) for run in (0, 1) for n, accuracy in curve.items()]
-
-    random = points("random", {10: 0.5, 20: 0.7})
-    # suggestions ran out at 17
-    said = _verdict("g", [*random, *points("suggested", {10: 0.5, 15: 0.6, 17: 0.8})])
-    assert said == "g: random picks reach 70.0% with 20 labels; suggested ones with 16, 80% of them."
-    said = _verdict("g", [*random, *points("suggested", {10: 0.5, 17: 0.6})])
-    assert said == "g: random picks reach 70.0% with 20 labels; suggested ones do not with 17."

@@ -9,7 +9,7 @@ import pytest
 
 from gssl.io import read_features
 
-EMBEDDERS = ["deepwalk", "g2cn", "ggc", "ggcm", "ndls", "node2vec", "nograph", "ppr", "sgc", "ssgc"]
+EMBEDDERS = ["g2cn", "ggc", "ggcm", "ndls", "nograph", "ppr", "sgc", "ssgc"]
 METHODS = ["auto", "ogc", *EMBEDDERS, "labelpropagation", "labelspreading"]
 METHODS += ["manifoldregularization", "correctandsmooth"]
 
@@ -103,21 +103,6 @@ def test_embeddings(graph, run, out):
     back = read_features(out)
     assert back.ids.tolist() == graph.ids
     np.testing.assert_allclose(back.matrix, graph.x / graph.x.sum(axis=1, keepdims=True), rtol=1e-5)
-
-
-@pytest.mark.parametrize("method", ["deepwalk", "node2vec"])
-def test_walks_need_no_features(graph, classify, run, method):
-    assert graph.labels(classify(features=None, more=["--method", method])) == graph.truth
-    run("embed", "--edges", "e.csv", "--method", method, "--seed", 4, "--out", "u.npz")
-    run("embed", "--edges", "e.csv", "--method", method, "--seed", 4, "--features", "f.csv", "--out", "v.npz")
-    walked, with_features = read_features("u.npz"), read_features("v.npz")
-    assert sorted(walked.ids) == sorted(graph.ids)
-    # nodes of one ring are nearer to each other than to others
-    U = walked.matrix / np.linalg.norm(walked.matrix, axis=1, keepdims=True)
-    ring = np.array([graph.truth[node] for node in walked.ids])
-    same = ring[:, None] == ring
-    assert (U @ U.T)[same].mean() > (U @ U.T)[~same].mean() + 0.3
-    assert walked.matrix.shape == with_features.matrix.shape == (30, 128)
 
 
 def test_check_tells_sizes_and_gain(graph, run):

@@ -3,10 +3,10 @@
 import re
 
 import pytest
+from gssl.scale.job import METHODS
 
 from gssl.cli.app import app
 from gssl.cli.scale_commands import PLANNED
-from gssl.scale.job import METHODS
 
 
 @pytest.mark.parametrize("method", ["labelpropagation", "sgc"])

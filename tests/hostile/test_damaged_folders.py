@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gssl.scale.kept_slabs import read_slab, slab_name
 
 import gssl
 from gssl.io import build_feature_slabs, build_graph_store, open_feature_slabs, open_graph_store
 from gssl.scale.columns import read_file
-from gssl.scale.files import RunFolder
-from gssl.scale.kept_slabs import read_slab, slab_name
+from gssl.scale.run_folder import RunFolder
 
 FEW, MANY = 25, 1000
 

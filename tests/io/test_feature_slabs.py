@@ -6,10 +6,10 @@ import pytest
 from scipy.sparse import issparse
 
 import gssl
-from gssl.graph import file_of
+from gssl.graph.mapped import mapped_file
 from gssl.io import build_feature_slabs, build_graph_store, feature_slabs, open_feature_slabs, read_features
 from gssl.io.feature_slabs import map_features
-from gssl.scale.plan import SlabPlan
+from gssl.scale.memory import SlabPlan
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def compare(source, fate, id=None):
             assert "\n" not in str(caught.value)
         return
     mapped, whole = map_features(source, id=id), read_features(source, id=id)
-    assert (file_of(mapped.matrix) is not None) == (fate == "by columns")
+    assert (mapped_file(mapped.matrix) is not None) == (fate == "by columns")
     matrix, other = (x.toarray() if issparse(x) else x for x in (mapped.matrix, whole.matrix))
     assert matrix.tolist() == other.tolist()
     assert matrix.dtype == other.dtype

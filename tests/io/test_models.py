@@ -8,7 +8,6 @@ import pytest
 import safetensors.numpy
 from safetensors import safe_open
 from scipy.sparse import csr_array
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import gssl
@@ -30,7 +29,7 @@ MODELS = {
     "manifold": gssl.ManifoldRegularization(gamma_intrinsic=0.5),
     "correct-and-smooth": gssl.CorrectAndSmooth(),
     "correct-and-smooth-ridge": gssl.CorrectAndSmooth(gssl.RidgeHead(penalty=0.3), scale="auto"),
-    "spreading": gssl.LabelSpreading(alpha=0.5),
+    "spreading": gssl.LabelSpreading(spread=0.5),
     "auto": gssl.AutoClassifier(depth=2),
     "calibrated": gssl.CalibratedClassifier(gssl.OGC(random_state=0), folds=2),
     "calibrated-default": gssl.CalibratedClassifier(method="isotonic"),
@@ -172,34 +171,6 @@ def test_a_classifier_keeps_no_embeddings_and_needs_none(tmp_path, graph, model)
     np.testing.assert_array_equal(loaded.predict(X, adjacency=A), model.predict(X, adjacency=A))
 
 
-@pytest.mark.parametrize("with_features", [True, False])
-def test_embeddings_of_walks_are_kept_since_nothing_brings_them_back(tmp_path, graph, with_features):
-    X, A, _ = graph
-    X = X if with_features else None
-    embedder = gssl.Node2Vec(q=2.0, dimensions=8, random_state=0)
-    classifier = gssl.EmbeddingClassifier(clone(embedder))
-    for model in (fitted(classifier, graph, X=X), embedder.fit(X, adjacency=A)):
-        gssl.save(model, tmp_path / "m.gssl")
-        loaded = gssl.load(tmp_path / "m.gssl")
-        assert_same(model, loaded)
-        ask = "predict_proba" if hasattr(model, "predict_proba") else "transform"
-        same = getattr(loaded, ask)(X, adjacency=A)
-        np.testing.assert_array_equal(same, getattr(model, ask)(X, adjacency=A))
-        with pytest.raises(ValueError, match="embeds only the graph of its fit"):
-            getattr(loaded, ask)(None if X is None else X[:9], adjacency=A[:9][:, :9])
-
-
-def test_walks_saved_without_their_embedding_say_so(tmp_path, graph):
-    _, A, _ = graph
-    gssl.save(
-        gssl.DeepWalk(dimensions=4, random_state=0).fit(None, adjacency=A),
-        tmp_path / "m.gssl",
-        embedding=False,
-    )
-    with pytest.raises(ValueError, match="saved without its embedding"):
-        gssl.load(tmp_path / "m.gssl").transform(None, adjacency=A)
-
-
 def test_an_embedder_keeps_its_embedding_unless_told_not_to(tmp_path, graph):
     X, A, _ = graph
     model = gssl.SGC().fit(X, adjacency=A)
@@ -242,7 +213,6 @@ def saved(tmp_path_factory, graph):
         "ogc": gssl.OGC(random_state=0),
         "auto": gssl.AutoClassifier(depth=2),
         "embedding": gssl.EmbeddingClassifier(gssl.SGC()),
-        "walks": gssl.EmbeddingClassifier(gssl.DeepWalk(dimensions=4, random_state=0)),
         "calibrated": gssl.CalibratedClassifier(gssl.LabelSpreading(), folds=2, random_state=0),
         "smoothed": gssl.CorrectAndSmooth(depth=2),
     }
@@ -383,11 +353,6 @@ LIES = [
         put("fitted", "head_", "classes", value={"dtype": "<i8", "values": [0, 9]}),
         "its head knows other classes",
     ),
-    ("walks", put("fitted", "embedder_", "params", "dimensions", value=5), "'embedding_' has 4"),
-    ("walks", put("fitted", "head_", "fitted", "n_features_in_", value=3), "does not fit"),
-    ("walks", head_for_embedder, "its embedder is a LogisticHead"),
-    ("walks", drop("fitted", "embedder_", "fitted", last=["_fingerprint"]), "'_fingerprint' of its DeepWalk"),
-    ("walks", put("fitted", "embedder_", "fitted", "_fingerprint", value="a"), "not a whole number"),
     ("auto", put("fitted", "explain_", value=7), "'explain_' is 7, not a text"),
     ("auto", put("fitted", "leaderboard_", value=[{"x": 1}]), "'leaderboard_' is not a table of models"),
     ("auto", put("fitted", "leaderboard_", value=7), "'leaderboard_' is not a table of models"),

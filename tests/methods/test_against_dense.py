@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 import gssl
-from gssl.methods import _local_depths
-from gssl.methods._local_depths import local_depths
+from gssl.methods import ndls
+from gssl.methods.ndls import local_depths
 from gssl.operators import normalized_adjacency
 
 EMBEDDERS = (gssl.SGC, gssl.SSGC, gssl.PPR, gssl.G2CN, gssl.NDLS, gssl.GGC, gssl.GGCM)
@@ -135,8 +135,8 @@ def test_local_depths_are_computed_once_for_a_graph(scattered, monkeypatch):
         asked.append((epsilon, limit))
         return local_depths(A_hat, epsilon, limit)
 
-    monkeypatch.setattr(_local_depths, "local_depths", noting)
-    monkeypatch.setattr(_local_depths, "_kept", {})
+    monkeypatch.setattr(ndls, "local_depths", noting)
+    monkeypatch.setattr(ndls, "_kept", {})
     X = np.random.default_rng(0).random((len(scattered), 3))
     for alpha in (0.05, 0.15):
         gssl.NDLS(depth=6, epsilon=0.2, alpha=alpha).fit(X, adjacency=csr_array(scattered))
@@ -148,7 +148,7 @@ def test_local_depths_are_computed_once_for_a_graph(scattered, monkeypatch):
     assert asked[1:] == [(0.3, 6), (0.3, 5), (0.3, 5)]
     for epsilon in np.linspace(0.4, 0.8, 9):
         gssl.NDLS(depth=2, epsilon=epsilon).fit(X, adjacency=csr_array(scattered))
-    assert len(_local_depths._kept) == 4
+    assert len(ndls._kept) == 4
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 0.6, 2.0])
@@ -222,7 +222,7 @@ def test_ogc(random_problem, loss):
         W = W - gain * eta_w * U.T @ S_W @ (Z(U, W) - Y)
         SEB = gain * eta_sup * decay**k * S_U @ (Z(U, W) - Y) @ W.T
         U = (beta * A_hat + (1 - beta) * I) @ U - SEB
-    model = gssl.OGC(beta, eta_sup, eta_w, decay, loss, max_iter=5, tol=1.0, random_state=3)
+    model = gssl.OGC(beta, eta_sup, eta_w, decay, loss, max_iter=5, agreement=1.0, random_state=3)
     model.fit(X, y, adjacency=A, anchors=anchors)
     assert model.n_iter_ == 5
     np.testing.assert_allclose(model.coef_, W, atol=1e-12)
@@ -251,7 +251,7 @@ def test_label_spreading(random_problem):
     D = A.sum(axis=1)
     S = A / np.sqrt(np.outer(D, D))
     F = (1 - 0.8) * np.linalg.inv(np.eye(len(A)) - 0.8 * S) @ one_hot(y)
-    model = gssl.LabelSpreading(alpha=0.8, tol=1e-14).fit(None, y, adjacency=A)
+    model = gssl.LabelSpreading(spread=0.8, tol=1e-14).fit(None, y, adjacency=A)
     np.testing.assert_allclose(model.label_distributions_, F / F.sum(axis=1, keepdims=True), atol=1e-12)
     theirs = LabelSpreading(kernel=lambda X, Y: A, alpha=0.8, max_iter=1000, tol=1e-14)
     theirs.fit(random_problem.X, y)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.methods._selection import choose_anchors
+from gssl.methods.inputs import choose_anchors
 
 CODES = np.array([0] * 10 + [1] * 4 + [2] + [-1] * 5)
 
@@ -71,7 +71,7 @@ def test_anchors_guide_u_and_all_labels_guide_w(problem):
 
 @pytest.mark.parametrize("nobody", [np.zeros(36, dtype=bool), []])
 def test_without_anchors_only_the_graph_moves_u(problem, nobody):
-    model = gssl.OGC(max_iter=3, tol=1.0, random_state=0)
+    model = gssl.OGC(max_iter=3, agreement=1.0, random_state=0)
     model.fit(problem.X, problem.y, adjacency=problem.A, anchors=nobody)
     root = np.diag(1 / np.sqrt(problem.A.sum(axis=1) + 1))
     lazy = 0.1 * root @ (problem.A + np.eye(36)) @ root + 0.9 * np.eye(36)

@@ -8,8 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import gssl
-from gssl.methods._balance import class_weights, read_priors
-from gssl.methods._distributions import reweigh
+from gssl.methods.labels import class_weights, read_priors, reweigh
 
 HEADS = [gssl.LogisticHead(tol=1e-10), gssl.RidgeHead(), gssl.AdamHead(random_state=0)]
 

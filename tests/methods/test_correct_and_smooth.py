@@ -8,7 +8,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 
 import gssl
-from gssl.methods._distributions import nearest_distribution
+from gssl.methods.labels import nearest_distribution
 
 
 def base():

@@ -6,9 +6,9 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.datasets import draw_split, make_block_graph
-from gssl.methods import _guided, embedding_classifier, ogc
-from gssl.methods._inputs import check_features
-from gssl.methods._stepwise import StepwiseEmbedder
+from gssl.methods import embedding_classifier, label_space, ogc
+from gssl.methods.inputs import check_features
+from gssl.methods.linear_filters import LinearFilter
 from gssl.operators import Filters, Mixture, complement_negatives, normalized_adjacency
 
 EMBEDDERS = [
@@ -49,14 +49,14 @@ def test_transposed_filter_embeds_single_rows(data, embedder):
     np.testing.assert_allclose(V.T @ X, U[nodes], atol=1e-12)
 
 
-class Restarting(StepwiseEmbedder):
+class Restarting(LinearFilter):
     """No published method: both branches of the mechanism restart from X, with weights of their own."""
 
     def __init__(self, depth=4, alpha=0.3):
         self.depth = depth
         self.alpha = alpha
 
-    def _mixtures(self, k):
+    def step(self, k, U, X, graph):
         return Mixture(0.6, 0.1, 0.2, restart=0.3 / k), Mixture(0.5, 0.2, 0.1, restart=0.7 * k)
 
     def _filters(self, A, dtype):
@@ -65,7 +65,7 @@ class Restarting(StepwiseEmbedder):
 
 
 class RestartingAtAllScales(Restarting):
-    _multiscale = True
+    multiscale = True
 
 
 @pytest.mark.parametrize("kind", [Restarting, RestartingAtAllScales])
@@ -114,7 +114,7 @@ def test_ogc_learns_the_same_in_label_space(data, y, loss, monkeypatch):
     models = []
     for in_label_space in (True, False):
         monkeypatch.setattr(ogc.OGC, "_label_space_pays", lambda *_, pays=in_label_space: pays)
-        model = gssl.OGC(eta_sup=0.05, loss=loss, max_iter=30, tol=1.0, random_state=0)
+        model = gssl.OGC(eta_sup=0.05, loss=loss, max_iter=30, agreement=1.0, random_state=0)
         models.append(model.fit(data.features.astype(np.float64), y, adjacency=data.adjacency, anchors=0.5))
     there, here = models
     np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-9)
@@ -138,7 +138,7 @@ def test_the_cheaper_path_is_chosen(y):
 def test_powers_of_the_lazy_convolution():
     P = 0.3 * np.array([[0.5, 0.5], [0.5, 0.5]]) + 0.7 * np.eye(2)
     A_hat = np.array([[0.5, 0.5], [0.5, 0.5]])
-    weights = _guided.lazy_powers(np.array([0, 5, 40]), 0.3)
+    weights = label_space.lazy_powers(np.array([0, 5, 40]), 0.3)
     for k, row in zip((0, 5, 40), weights, strict=True):
         total = sum(w * np.linalg.matrix_power(A_hat, j) for j, w in enumerate(row))
         np.testing.assert_allclose(total, np.linalg.matrix_power(P, k), atol=1e-14)
@@ -146,6 +146,6 @@ def test_powers_of_the_lazy_convolution():
 
 @pytest.mark.parametrize(("beta", "most"), [(0.1, 25), (1.0, 65), (0.0, 1)])
 def test_terms_that_do_not_count_are_left_out(beta, most):
-    weights = _guided.lazy_powers(np.arange(65), beta, np.float32)
+    weights = label_space.lazy_powers(np.arange(65), beta, np.float32)
     assert weights.shape[1] <= most
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-6)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.graph import blocks
-from gssl.methods._feature_scale import feature_scale
+from gssl.graph.mapped import iterate_blocks
+from gssl.methods.inputs import feature_scale
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -13,7 +13,7 @@ from gssl.methods._feature_scale import feature_scale
 @pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])
 def test_the_loss_stays_finite_and_does_not_rise(problem, scale, loss, dtype):
     X = (scale * problem.X).astype(dtype)
-    model = gssl.OGC(loss=loss, tol=1.0, random_state=0).fit(X, problem.y, adjacency=problem.A)
+    model = gssl.OGC(loss=loss, agreement=1.0, random_state=0).fit(X, problem.y, adjacency=problem.A)
     for name in ("embedding_", "coef_", "label_distributions_"):
         assert np.isfinite(getattr(model, name)).all()
     history = model.history_["classification_loss"]
@@ -59,7 +59,7 @@ def test_features_in_a_file_of_many_blocks_have_the_scale_that_they_have_in_memo
     X = np.load(tmp_path / "x.npy", mmap_mode="r")
     # two columns at a time, or some rows
     monkeypatch.setattr("gssl.graph.pages._BLOCK_BYTES", 2 * len(X) * X.itemsize)
-    assert len(list(blocks(X))) > 1
+    assert len(list(iterate_blocks(X))) > 1
     rows = np.abs(problem.X).sum(axis=1)
     np.testing.assert_allclose(feature_scale(X), rows[rows > 0].mean(), rtol=1e-12)
     wanted = gssl.OGC(random_state=0).fit(problem.X, problem.y, adjacency=problem.A)

@@ -18,7 +18,7 @@ LOCAL = {
     "own-head": gssl.EmbeddingClassifier(gssl.SGC(), head=LogisticRegression()),
     "no-graph": gssl.EmbeddingClassifier(gssl.NoGraph()),
     "manifold": gssl.ManifoldRegularization(),
-    "ogc": gssl.OGC(max_iter=5, tol=1.0, random_state=0),
+    "ogc": gssl.OGC(max_iter=5, agreement=1.0, random_state=0),
     "calibrated": gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC(), priors="uniform")),
     "ogc-cross-entropy": gssl.OGC(beta=0.6, loss="cross_entropy", max_iter=5, random_state=0),
 }

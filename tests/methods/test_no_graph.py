@@ -31,7 +31,7 @@ def test_logistic_on_no_graph_is_softmax_regression(random_problem):
 def test_the_graph_is_ignored_and_none_is_built(problem, sparse, monkeypatch):
     X = csr_array(problem.X) if sparse else problem.X
     with_graph = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(X, problem.y, adjacency=problem.A)
-    monkeypatch.setattr("gssl.methods._inputs.knn_graph", lambda *_: pytest.fail("a graph was built"))
+    monkeypatch.setattr("gssl.methods.inputs.knn_graph", lambda *_: pytest.fail("a graph was built"))
     without = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(X, problem.y)
     np.testing.assert_array_equal(without.label_distributions_, with_graph.label_distributions_)
     np.testing.assert_array_equal(without.predict(X), without.transduction_)

@@ -15,8 +15,8 @@ pytestmark = [
 
 # iterations that end by a tolerance get a tight one, so that rounding may not end them a step earlier
 CLASSIFIERS = {
-    "ogc": gssl.OGC(max_iter=8, tol=1.0, random_state=0),
-    "ogc-cross-entropy": gssl.OGC(loss="cross_entropy", max_iter=8, tol=1.0, random_state=0),
+    "ogc": gssl.OGC(max_iter=8, agreement=1.0, random_state=0),
+    "ogc-cross-entropy": gssl.OGC(loss="cross_entropy", max_iter=8, agreement=1.0, random_state=0),
     "logistic": gssl.EmbeddingClassifier(gssl.GGCM(depth=3), head=gssl.LogisticHead(tol=1e-9)),
     "ridge": gssl.EmbeddingClassifier(gssl.PPR(depth=3), head="ridge"),
     "adam": gssl.EmbeddingClassifier(gssl.SSGC(depth=3), head=gssl.AdamHead(epochs=20, random_state=0)),

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import gssl
 from gssl.cli.app import app
-from gssl.scale.files import RunFolder
+from gssl.scale.run_folder import RunFolder
 
 
 class _StoppedError(Exception):

@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
+from gssl.scale.local import LocalExecution
 from scipy.sparse import csr_array
 
 import gssl
 from gssl.graph import GraphWarning
-from gssl.scale.local import LocalExecution
-from gssl.selection import fit_options, labelled_rows, rivals
+from gssl.selection import labelled_rows, rivals
 
 pytestmark = pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
 
@@ -217,7 +217,7 @@ def test_it_goes_on_with_another_budget(blocks, tmp_path, stopping, kind, before
 def test_a_finished_run_is_not_done_again(blocks, tmp_path, monkeypatch):
     X, y, A = blocks
     first = fit(X, y, A, memory_budget="100kB", resume=tmp_path)
-    monkeypatch.setattr("gssl.selection.passes.Powers.__call__", None)
+    monkeypatch.setattr("gssl.selection.labelled_rows.Powers.__call__", None)
     again = fit(X, y, A, memory_budget="100kB", resume=tmp_path)
     assert np.array_equal(again.label_distributions_, first.label_distributions_)
 
@@ -239,10 +239,10 @@ def test_what_cannot_be_is_one_sentence(blocks, tmp_path):
         fit(X, y, A, memory_budget="10kB")
 
 
-@pytest.mark.parametrize("method", [gssl.LabelPropagation(), gssl.LabelSpreading(alpha=0.99)])
+@pytest.mark.parametrize("method", [gssl.LabelPropagation(), gssl.LabelSpreading(spread=0.99)])
 @pytest.mark.parametrize("budget", [None, "300kB"])
 def test_spreading_labels_goes_on_after_any_file(blocks, tmp_path, stopping, monkeypatch, method, budget):
-    monkeypatch.setattr("gssl.methods._together._CHECKPOINT", 5)
+    monkeypatch.setattr("gssl.methods.propagation._CHECKPOINT", 5)
     _, y, A = blocks
     plain = method.fit(None, y, adjacency=A)
     distributions, n_iter = plain.label_distributions_, plain.n_iter_
@@ -357,9 +357,8 @@ def test_the_command_takes_its_options_without_a_method(classify, tables, tmp_pa
     [
         ("manifoldregularization", ["--memory", "1GB"], "--memory"),
         ("correctandsmooth", ["--resume", "r"], "--resume"),
-        ("node2vec", ["--memory", "1GB"], "--memory"),
-        ("deepwalk", ["--workers", "2"], "--workers"),
-        ("deepwalk", ["--dask", "tcp://127.0.0.1:1"], "--dask"),
+        ("correctandsmooth", ["--workers", "2"], "--workers"),
+        ("manifoldregularization", ["--dask", "tcp://127.0.0.1:1"], "--dask"),
     ],
 )
 def test_options_are_refused_before_anything_is_read(classify, tmp_path, method, options, flag):

@@ -56,7 +56,7 @@ def _classify(tables, features, out, *options):
 @pytest.mark.parametrize("scaling", ["auto", "l1", "none"])
 def test_rows_and_scaling_are_those_without_a_budget(tables, tmp_path, features, scaling, monkeypatch):
     from gssl.cli import inputs
-    from gssl.graph import file_of
+    from gssl.graph.mapped import mapped_file
 
     options = ["--method", "ggcm", "--normalize", scaling]
     plain, _ = _classify(tables, features, tmp_path / "plain.csv", *options)
@@ -65,7 +65,7 @@ def test_rows_and_scaling_are_those_without_a_budget(tables, tmp_path, features,
     budgeted, _ = _classify(tables, features, tmp_path / "budgeted.csv", *options, "--memory", "1MB")
     assert budgeted == plain
     (mapped,) = seen
-    assert file_of(mapped.matrix) is not None
+    assert mapped_file(mapped.matrix) is not None
     whole = gssl.io.read_features(str(tables / features))
     assert mapped.names == whole.names
     assert mapped.ids.tolist() == whole.ids.tolist()

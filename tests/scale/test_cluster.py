@@ -7,11 +7,11 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.methods._execution import InMemory
-from gssl.methods._ogc_iteration import Iteration
+from gssl.methods.ogc import Iteration
 from gssl.operators import Filters, normalized_adjacency
 from gssl.scale import worker
 from gssl.scale.cluster import ClusterExecution
+from gssl.scale.execution import InMemory
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 

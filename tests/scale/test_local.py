@@ -6,12 +6,12 @@ import sys
 
 import numpy as np
 import pytest
+from gssl.scale.local import LocalExecution
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.methods._execution import InMemory
 from gssl.scale import source
-from gssl.scale.local import LocalExecution
+from gssl.scale.execution import InMemory
 
 EMBEDDERS = [
     gssl.SGC(depth=3),
@@ -191,12 +191,6 @@ def test_a_budget_that_nothing_fits_in_is_refused_with_what_would_do(blocks):
     for wrong in ("4 apples", "-1", "", True, float("nan"), "1e30GB"):
         with pytest.raises(ValueError, match="no amount of memory"):
             gssl.SGC().fit(X, adjacency=A, memory_budget=wrong)
-
-
-def test_methods_whose_columns_meet_say_so(blocks):
-    X, _, A = blocks
-    with pytest.raises(ValueError, match="cannot take columns apart"):
-        gssl.DeepWalk().fit(X, adjacency=A, memory_budget="1MB")
 
 
 def test_fitted_models_survive_a_pickle(blocks):

@@ -6,14 +6,14 @@ from threading import Thread
 
 import numpy as np
 import pytest
+from gssl.scale.guided_slab import GuidedSlab
+from gssl.scale.local import LocalCrew
 
 import gssl
-from gssl.methods._ogc_iteration import Iteration
+from gssl.methods.ogc import Iteration
 from gssl.operators import Filters, normalized_adjacency
 from gssl.scale import worker
 from gssl.scale.cluster import ClusterExecution
-from gssl.scale.guided_slab import GuidedSlab
-from gssl.scale.local import LocalCrew
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 

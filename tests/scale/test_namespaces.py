@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.methods._ogc_iteration import Iteration
+from gssl.methods.ogc import Iteration
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 

@@ -12,11 +12,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.methods._execution import InMemory
 from gssl.scale import journal, kept_slabs, local
-from gssl.selection.features import Features
-from gssl.selection.graph_operators import operators
-from gssl.selection.passes import FeatureSpace, LabelSpace, Powers
+from gssl.scale.execution import InMemory
+from gssl.selection.graph_features import Features, operators
+from gssl.selection.labelled_rows import FeatureSpace, LabelSpace, Powers
 
 # each fit writes its results when it is done; a pause after every file gives time to be killed in
 _CHILD = """
@@ -314,7 +313,7 @@ def test_slabs_of_a_run_that_has_finished_no_step_are_not_taken_up(blocks, tmp_p
     monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
     monkeypatch.setattr("gssl.methods.ogc._KEPT", 1.0)  # rows of the slabs are kept, however many they are
     X, y, A = blocks
-    model = gssl.OGC(max_iter=4, tol=1.0, patience=9)  # every fit begins with another predictor
+    model = gssl.OGC(max_iter=4, agreement=1.0, patience=9)  # every fit begins with another predictor
     for budget, k in (("90kB", 1), ("1GB", 4)):
         finishing = _stop_at_step(monkeypatch, k)
         with pytest.raises(_StoppedError):
@@ -340,7 +339,7 @@ def test_slabs_left_by_another_number_of_workers_are_not_taken_up(tmp_path):
 def test_steps_that_are_taken_again_leave_one_file_for_each_slab(blocks, tmp_path, monkeypatch):
     monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
     X, y, A = blocks
-    model = gssl.OGC(random_state=0, max_iter=20, tol=1.0, patience=99)
+    model = gssl.OGC(random_state=0, max_iter=20, agreement=1.0, patience=99)
     expected = model.fit(X, y, adjacency=A, memory_budget="90kB").label_distributions_
     finishing = _stop_at_step(monkeypatch, 20)
     with pytest.raises(_StoppedError):

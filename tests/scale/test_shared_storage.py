@@ -5,7 +5,7 @@ import pytest
 
 import gssl
 from gssl.io import build_graph_store
-from gssl.methods._ogc_iteration import Iteration
+from gssl.methods.ogc import Iteration
 
 pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 cloudpickle = pytest.importorskip("cloudpickle", reason="the extra 'distributed' is not installed")
@@ -44,11 +44,11 @@ def sent(monkeypatch):
 
 def _mapped():
     """Tell on a worker the files that the graph of the last run lies in."""
-    from gssl.graph import file_of
+    from gssl.graph.mapped import mapped_file
     from gssl.scale import worker
 
     A_hat = next(reversed(worker._runs.values())).work._filters.A_hat
-    return [str(file_of(array).path) for array in (A_hat.indptr, A_hat.indices)]
+    return [str(mapped_file(array).path) for array in (A_hat.indptr, A_hat.indices)]
 
 
 @pytest.mark.usefixtures("direct")

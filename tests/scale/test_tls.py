@@ -5,9 +5,9 @@ import subprocess
 
 import numpy as np
 import pytest
+from gssl.scale.machines import cluster_client
 
 import gssl
-from gssl.scale.machines import cluster_client
 
 dask = pytest.importorskip("dask", reason="the extra 'distributed' is not installed")
 pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")

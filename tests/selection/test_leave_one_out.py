@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gssl.methods._distributions import one_hot
+from gssl.methods.labels import one_hot
 from gssl.selection import (
     dual_coefficients,
     keep_class_mass,

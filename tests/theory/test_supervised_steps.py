@@ -10,6 +10,7 @@ from gssl.operators import (
     lazy_convolution,
     linear_step,
     normalized_adjacency,
+    residual,
     smoothing_loss,
     supervised_embedding,
 )
@@ -45,14 +46,16 @@ def test_supervised_convolution_is_a_step_on_both_losses(A, U, W, gradient, loss
     smoothing = gradient(lambda V: smoothing_loss(A_hat, V), U)
     supervised = gradient(lambda V: classification_loss(V[LABELLED] @ W, Y, loss), U)
     update = lazy_convolution(A_hat, U, beta)
-    update[LABELLED] += supervised_embedding(U[LABELLED], W, Y, eta_sup, loss)
+    update[LABELLED] += supervised_embedding(residual(U[LABELLED] @ W, Y, loss), W, eta_sup)
     np.testing.assert_allclose(update, U - beta / 2 * smoothing - eta_sup * supervised, atol=1e-7)
 
 
 @LOSSES
 def test_linear_step_is_a_step_on_the_classification_loss(U, W, gradient, loss):
     slope = gradient(lambda V: classification_loss(U[LABELLED] @ V, Y, loss), W)
-    np.testing.assert_allclose(linear_step(U[LABELLED], W, Y, 0.3, loss), W - 0.3 * slope, atol=1e-7)
+    np.testing.assert_allclose(
+        linear_step(U[LABELLED], W, residual(U[LABELLED] @ W, Y, loss), 0.3), W - 0.3 * slope, atol=1e-7
+    )
 
 
 @LOSSES

@@ -14,7 +14,7 @@ pytest.importorskip("torch_geometric")
 import torch
 
 import gssl
-from gssl.methods._base import watching
+from gssl.methods.base import watching
 from gssl.torch import BGRL, DGI, GAE, VERSE, VGAE
 
 QUICK = {

@@ -10,12 +10,12 @@ import torch
 from scipy.special import log_expit
 
 from gssl.graph import sample_negatives
-from gssl.operators import transitions
 from gssl.torch import BGRL, DGI, GAE, VERSE, VGAE
 from gssl.torch._device import seeded
 from gssl.torch.bgrl import Bootstrap, without_columns
 from gssl.torch.dgi import reordered
 from gssl.torch.verse import noise_contrast, walk_ends
+from reproduction.walks import transitions
 
 
 @pytest.fixture

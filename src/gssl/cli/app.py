@@ -11,10 +11,9 @@ from gssl.cli.options import TALK as _TALK
 from gssl.cli.options import Place as _Place
 from gssl.cli.options import options as _options
 from gssl.cli.options import set_threads as _set_threads
-from gssl.cli.paper_commands import paper
 from gssl.cli.scale_commands import graph, plan
 
-_EMBEDDERS = ("deepwalk", "g2cn", "ggc", "ggcm", "ndls", "node2vec", "nograph", "ppr", "sgc", "ssgc")
+_EMBEDDERS = ("g2cn", "ggc", "ggcm", "ndls", "nograph", "ppr", "sgc", "ssgc")
 _METHODS = (
     "auto",
     "ogc",
@@ -241,44 +240,6 @@ def demo(out: Path, draws: int, seed: int) -> None:
     run_demo(out, draws, seed)
 
 
-@app.command("bench-accuracy")
-@click.argument("what", type=click.Choice(["selection", "calibration", "conformal", "suggest"]))
-@click.option(
-    "--graphs",
-    metavar="A,B,…",
-    help="Names as in gssl datasets list; each bench has its own.",
-    default="",
-)
-@click.option("--methods", metavar="A,B,…", help="Not for suggest; each bench has its own.", default="")
-@click.option("--draws", type=click.IntRange(min=1), default=10, show_default=True, help="Draws of labels.")
-@click.option("--quick", is_flag=True, help="Two draws only.")
-@click.option("--out", type=_Place(), help="A folder for a Markdown page.")
-@click.option(
-    "--records",
-    type=_Place(),
-    help="A .jsonl file of finished runs: what this version has run is kept; not for suggest.",
-)
-@_SEED
-def bench_accuracy(what: str, quick: bool, draws: int, **options: Any) -> None:
-    """Measure what the automatic choice, confidences, label sets or suggestions are worth.
-
-    \b
-    Examples:
-      gssl bench-accuracy selection --records selection.jsonl
-      gssl bench-accuracy calibration --graphs planetoid/cora,graphs/amazon_photo
-      gssl bench-accuracy conformal --draws 20 --out results
-      gssl bench-accuracy suggest --quick
-    """
-    from gssl.cli.bench_accuracy import run_bench
-
-    lists = {name: _listed(options.pop(name)) for name in ("graphs", "methods")}
-    run_bench(what, draws=min(draws, 2) if quick else draws, **lists, **options)
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
 @app.group()
 def datasets() -> None:
     """List the graphs that gssl can load, or fetch one."""
@@ -303,6 +264,5 @@ def fetch(name: str) -> None:
     click.echo(repr(gssl.datasets.load(name, download=True)))
 
 
-app.add_command(paper)
 app.add_command(graph)
 app.add_command(plan)

@@ -4,10 +4,11 @@ import inspect
 from typing import Any
 
 from gssl import methods
+from gssl.evaluation import has_cheap_holdout
 from gssl.methods import EmbeddingClassifier
-from gssl.methods._classifier import GraphClassifier
-from gssl.methods._embedder import Embedder
-from gssl.selection import AutoClassifier, CalibratedClassifier, hides_cheaply
+from gssl.methods.base import GraphClassifier
+from gssl.methods.embedder import Embedder
+from gssl.selection import AutoClassifier, CalibratedClassifier
 
 
 def classifier_names() -> dict[str, type]:
@@ -18,7 +19,7 @@ def classifier_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(classifier_names())[:3]
-    ['correctandsmooth', 'deepwalk', 'g2cn']
+    ['correctandsmooth', 'g2cn', 'ggc']
     """
     kinds = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
     return {
@@ -34,7 +35,7 @@ def embedder_names() -> dict[str, type]:
     Examples
     --------
     >>> sorted(embedder_names())
-    ['deepwalk', 'g2cn', 'ggc', 'ggcm', 'ndls', 'node2vec', 'nograph', 'ppr', 'sgc', 'ssgc']
+    ['g2cn', 'ggc', 'ggcm', 'ndls', 'nograph', 'ppr', 'sgc', 'ssgc']
     """
     return {name: kind for name, kind in classifier_names().items() if issubclass(kind, Embedder)}
 
@@ -76,7 +77,7 @@ def calibrated(model: Any, wanted: bool | None, abstain: float | None = None) ->
     CalibratedClassifier(classifier=EmbeddingClassifier())
     """
     if wanted is None:
-        wanted = hides_cheaply(model) or abstain is not None
+        wanted = has_cheap_holdout(model) or abstain is not None
     return CalibratedClassifier(model) if wanted else model
 
 

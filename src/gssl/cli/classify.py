@@ -12,11 +12,10 @@ from gssl.cli.choice import calibrated, choose_classifier
 from gssl.cli.console import Talk
 from gssl.cli.inputs import Inputs, check_outputs, read_problem, refuse_if_too_large, scaling
 from gssl.cli.machines import Machines
-from gssl.cli.page import judging_nodes, write_run_page
 from gssl.io import Predictions, Problem, list_predictions, read_labels, save, write_predictions
 from gssl.io.predictions import withhold
 from gssl.io.table_writing import TABLES, check_suffix
-from gssl.report import check_extra, classification_table
+from gssl.report import classification_table
 from gssl.scale.memory import available_memory
 
 
@@ -34,6 +33,8 @@ class Outputs:
         check_suffix(self.out, TABLES)
         check_outputs([self.out, self.report, self.save], [*inputs.sources(), self.truth])
         if self.report is not None:
+            from gssl.report import check_extra
+
             check_extra()
         elif self.truth is not None:
             raise ValueError("--truth is shown in the report: give --report too.")
@@ -70,13 +71,15 @@ def run_classify(
     check_classes(problem, inputs.labels)
     truth = None if outputs.truth is None else read_labels(outputs.truth)
     if truth is not None:
+        from gssl.cli.page import judging_nodes
+
         judging_nodes(truth, problem.node_ids, problem.given)
     if not machines.named:
         refuse_if_too_large(problem, model)
     plain = getattr(model, "classifier", model)
     fitting = talk.step(f"fitting {type(plain).__name__}")
-    with machines.options() as options, fitting:
-        model.fit(problem.features, problem.y, adjacency=problem.adjacency, **options)
+    with machines.execution(), fitting:
+        model.fit(problem.features, problem.y, adjacency=problem.adjacency)
     predictions = list_predictions(model, problem.node_ids, problem.given)
     if choice.abstain is not None:
         predictions = withhold(predictions, choice.abstain, model.informed_)
@@ -92,6 +95,9 @@ def run_classify(
                 settings["normalize"] = scaling(problem.features, inputs.normalize)
             save(model, outputs.save, settings=settings)
     if outputs.report is not None:
+        # with what only a page needs
+        from gssl.cli.page import write_run_page
+
         command = shlex.join(["gssl", *sys.argv[1:]])
         write_run_page(outputs.report, problem, model, command=command, truth=truth, talk=talk)
     talk.out.print(classification_table(predictions, f"{model!r}"))

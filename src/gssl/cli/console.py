@@ -18,7 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from gssl.methods._base import watching
+from gssl.methods.base import watching
 from gssl.report import printable
 
 

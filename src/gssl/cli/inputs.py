@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from gssl.cli.console import Talk
 from gssl.graph import knn_graph
-from gssl.graph.pages import blocks, file_of
+from gssl.graph.mapped import iterate_blocks, mapped_file
 from gssl.io import (
     Features,
     GraphStore,
@@ -26,8 +26,8 @@ from gssl.io import (
 from gssl.io.atomic import check_place
 from gssl.io.feature_slabs import any_negative, map_features
 from gssl.io.table_writing import refuse_overwrite
-from gssl.methods._classifier import GraphClassifier
-from gssl.methods._embedder import Embedder
+from gssl.methods.base import GraphClassifier
+from gssl.methods.embedder import Embedder
 from gssl.scale.memory import available_memory
 
 # of all absolute values: a feature with so great a part decides alone
@@ -132,7 +132,11 @@ def _open_store(inputs: Inputs) -> GraphStore:
 
 def scaled(features: Features | None, how: str) -> Features | None:
     """Scale feature rows to sum to one: always, never, or (``auto``) where no feature is negative."""
-    if features is None or file_of(features.matrix) is not None or scaling(features.matrix, how) == "none":
+    if (
+        features is None
+        or mapped_file(features.matrix) is not None
+        or scaling(features.matrix, how) == "none"
+    ):
         return features  # what is in a file was scaled when it was written
     return replace(features, matrix=normalize(features.matrix, norm="l1"))
 
@@ -156,7 +160,7 @@ def _drowned(problem: Problem) -> list[str]:
     if X is None or X.shape[1] < 2 or not X.shape[0]:
         return []
     sizes = np.zeros(X.shape[1])
-    for rows, columns in blocks(X):
+    for rows, columns in iterate_blocks(X):
         part = X if issparse(X) else X[rows, columns]
         sizes[columns] += np.asarray(abs(part).sum(axis=0, dtype=np.float64)).ravel()
     largest = int(sizes.argmax())
@@ -189,7 +193,7 @@ def refuse_if_too_large(problem: Problem, model: Any) -> None:
     elif isinstance(model, Embedder):
         columns = model._width(columns)
     # a graph in files is not copied
-    links = 0 if file_of(problem.adjacency.indices) is not None else 2 * problem.adjacency.nnz * 8
+    links = 0 if mapped_file(problem.adjacency.indices) is not None else 2 * problem.adjacency.nnz * 8
     needed = 3 * n * columns * (8 if X is None else X.dtype.itemsize) + links
     free = available_memory()
     if needed > free:

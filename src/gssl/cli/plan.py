@@ -6,10 +6,8 @@ from typing import Any
 from rich.table import Table
 
 from gssl.cli.console import Talk
-from gssl.scale.bandwidth import measure_bandwidth
-from gssl.scale.estimate import Estimate, estimate, layouts
-from gssl.scale.job import Job
-from gssl.scale.plan import read_size, write_size
+from gssl.scale.estimate import Estimate, Job, estimate, layouts, measure_bandwidth
+from gssl.scale.memory import read_size, write_size
 
 
 def run_plan(

@@ -13,7 +13,7 @@ from gssl.cli.inputs import Inputs, check_outputs, read_problem
 from gssl.io import Features, load, read_settings, tabulate, write_predictions
 from gssl.io.predictions import withhold
 from gssl.io.table_writing import TABLES, check_suffix
-from gssl.methods._distributions import decide
+from gssl.methods.labels import decide
 from gssl.report import classification_table
 from gssl.selection import CalibratedClassifier
 

@@ -8,7 +8,7 @@ import click
 
 from gssl.cli.options import Place
 
-# the methods that a plan knows; a test keeps them equal to those of gssl.scale.job
+# the methods that a plan knows; a test keeps them equal to those of gssl.scale.estimate
 PLANNED = ("ggc", "ggcm", "ogc", "ppr", "sgc", "ssgc")
 
 

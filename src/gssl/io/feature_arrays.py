@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl.datasets.array_files import map_npy, read_npz
-from gssl.datasets.matrices import csr_from_parts
+from gssl.datasets.numpy_files import csr_from_parts, map_npy, read_npz
 from gssl.io.graph_store import GraphStore
 from gssl.io.table_columns import check_distinct
 from gssl.io.table_reading import find_files

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from gssl.graph.pages import blocks
+from gssl.graph.mapped import iterate_blocks
 from gssl.io.atomic import whole_file
 from gssl.io.feature_arrays import ArrayFile, open_matrix
 from gssl.io.feature_reading import Features, open_features, read_features
 from gssl.io.feature_tables import LongTable, WideTable
 from gssl.io.graph_store import GraphStore
 from gssl.io.table_reading import find_files
-from gssl.scale.files import RunFolder
-from gssl.scale.plan import Load, plan_slabs, read_size
+from gssl.scale.memory import Load, plan_slabs, read_size
+from gssl.scale.run_folder import RunFolder
 
 
 def build_feature_slabs(
@@ -148,16 +148,16 @@ def _write(reader: ArrayFile | WideTable, path: Path, store: GraphStore | None, 
 
 def any_negative(X: np.ndarray) -> bool:
     """Return whether a matrix, which may be a file, has a number below zero."""
-    return any(bool((X[rows, columns] < 0).any()) for rows, columns in blocks(X))
+    return any(bool((X[rows, columns] < 0).any()) for rows, columns in iterate_blocks(X))
 
 
 def _scale_rows(path: Path, matrix: np.ndarray) -> None:
     """Divide every row by the sum of its absolute values, in place, unless that is zero."""
     sums = np.zeros(len(matrix))
-    for rows, columns in blocks(matrix):
+    for rows, columns in iterate_blocks(matrix):
         sums[rows] += np.abs(matrix[rows, columns]).sum(axis=1, dtype=np.float64)
     sums[sums == 0] = 1.0
     written = np.load(path, mmap_mode="r+", allow_pickle=False)
-    for rows, columns in blocks(written):
+    for rows, columns in iterate_blocks(written):
         written[rows, columns] = written[rows, columns] / sums[rows, None]
         written.flush()

@@ -16,7 +16,7 @@ from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, bad_weight, choose_column
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.table_columns import IDS, counted, listed, number_of, pick, text_of
 from gssl.io.table_reading import Table, find_files, is_query, open_table, quoted
-from gssl.scale.plan import read_size, write_size
+from gssl.scale.memory import read_size, write_size
 
 # node numbers are 32 bits long with a sign
 _MOST_NODES = 2**31 - 1

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.datasets.array_files import map_npy
-from gssl.graph.cleaning import declare_simple
+from gssl.datasets.numpy_files import map_npy
+from gssl.graph.simplify import declare_simple
 from gssl.io.edge_tables import EdgeFacts
 from gssl.io.table_columns import counted, listed
 from gssl.io.table_reading import Table, connect, quoted
@@ -225,8 +225,8 @@ def _check_arrays(indptr: np.ndarray, indices: np.ndarray, store: GraphStore) ->
 
 
 def _parts(array: np.ndarray, overlap: int = 0, length: int = 1 << 22) -> Any:
-    from gssl.graph.pages import forget_pages
+    from gssl.graph.mapped import release_pages
 
     for start in range(0, len(array), length):
         yield array[start : start + length + overlap]
-        forget_pages(array)
+        release_pages(array)

@@ -20,11 +20,11 @@ from safetensors import SafetensorError, safe_open
 from scipy.sparse import csr_array, issparse
 
 from gssl import methods
-from gssl.datasets.matrices import csr_from_parts
+from gssl.datasets.numpy_files import csr_from_parts
 from gssl.io.atomic import whole_file
 from gssl.io.table_reading import find_files
-from gssl.methods._classifier import GraphClassifier
-from gssl.methods._embedder import Embedder
+from gssl.methods.base import GraphClassifier
+from gssl.methods.embedder import Embedder
 from gssl.selection import AutoClassifier, CalibratedClassifier, Entry, Leaderboard
 
 FORMAT = "gssl-model"
@@ -67,10 +67,6 @@ def _transient(*names: str) -> tuple[Fitted, ...]:
 # by class name, base classes included: a model holds what all of its bases name
 FITTED: dict[str, tuple[Fitted, ...]] = {
     "Embedder": (*_INPUT, _N_ITER, _EMBEDDING, Fitted("_fitted_on_graph", "flag")),
-    "TransductiveEmbedder": (
-        Fitted("_fingerprint", "whole"),
-        Fitted("embedding_", "float", ("n", "dimensions"), optional=True),
-    ),
     "GraphClassifier": (
         *_INPUT,
         _N_ITER,
@@ -83,7 +79,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("_priors", "matrix", ("priors", "c")),
         *_transient("_unweighed", "_fit_inputs"),
     ),
-    "OGC": (_COEF, *_transient("_fit", "_replayed", "_smoothing")),
+    "OGC": (_COEF, *_transient("_steps", "_replayed", "_smoothing")),
     "ManifoldRegularization": (_COEF,),
     "CorrectAndSmooth": (Fitted("base_", "model"),),
     "EmbeddingClassifier": (
@@ -95,8 +91,8 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("classifier_", "model"),
         Fitted("held_out_distributions_", "float", ("h", "c")),
         Fitted("held_out_codes_", "code", ("h",)),
-        # the first two follow from the held-out labels; the third is of no use without the inputs of fit
-        *_transient("calibration_", "coverage_", "_fit_budget"),
+        # they follow from the held-out labels
+        *_transient("calibration_", "coverage_"),
     ),
     "AutoClassifier": (
         Fitted("coef_", "float", ("t", "d", "c"), optional=True),
@@ -141,8 +137,7 @@ def save(
     path : path
         By custom ending in ``.gssl``.
     embedding : bool, default=True
-        Whether to keep the ``embedding_`` of an embedder; that of a classifier is kept only where walks
-        made it, for it cannot be computed again.
+        Whether to keep the ``embedding_`` of an embedder; that of a classifier is never kept.
     settings : dict of str, optional
         How the features were made, or whatever else must not be forgotten: see :func:`read_settings`.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
 
-from gssl.graph.cleaning import simplify
+from gssl.graph.simplify import simplify
 from gssl.io.edge_tables import Edges, count_facts
 from gssl.io.feature_reading import Features
 from gssl.io.graph_store import GraphStore

@@ -7,12 +7,10 @@ from scipy.sparse import csr_array, diags_array
 from sklearn.base import clone
 
 from gssl.graph import reached_nodes
-from gssl.methods._base import iterate, last
-from gssl.methods._classifier import GraphClassifier, has_features
-from gssl.methods._distributions import nearest_distribution, one_hot, rows_to_distributions
-from gssl.methods._inputs import check_number
-from gssl.methods._labels import UNLABELLED
+from gssl.methods.base import GraphClassifier, has_features, iterate, last
 from gssl.methods.heads import LogisticHead
+from gssl.methods.inputs import check_number
+from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot, rows_to_distributions
 from gssl.operators import multiply
 
 
@@ -113,7 +111,7 @@ class CorrectAndSmooth(GraphClassifier):
         return self._finish(*self._propagate(X, A, codes))
 
     def _propagate(self, X: Any, A: csr_array, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Give distributions, and to which nodes any feature or label has come."""
+        """Return distributions, and to which nodes any feature or label has come."""
         labelled = np.flatnonzero(codes != UNLABELLED)
         Y = one_hot(codes[labelled], len(self.classes_), np.float64)
         # in double precision: errors become small far away from labels, and their proportions count
@@ -151,7 +149,7 @@ class CorrectAndSmooth(GraphClassifier):
         return np.asarray(mean_size * np.divide(E, size, out=np.zeros_like(E), where=size > 0))
 
     def _kept(self, mean: csr_array, labelled: np.ndarray, errors: np.ndarray, n: int) -> np.ndarray:
-        """Give every other node the mean error of its neighbours, K times; errors at labels stay."""
+        """Return every other node the mean error of its neighbours, K times; errors at labels stay."""
         E = np.zeros((n, errors.shape[1]))
         E[labelled] = errors
 

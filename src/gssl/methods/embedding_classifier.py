@@ -8,19 +8,16 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
-from gssl.graph import file_of
-from gssl.graph.pages import take_rows
-from gssl.methods._balance import class_places, class_weights
-from gssl.methods._classifier import GraphClassifier, featured_nodes, has_features
-from gssl.methods._embedder import Embedder, GraphEmbedder
-from gssl.methods._execution import Execution, FiltersOf, choose_execution
-from gssl.methods._inputs import FitInputs, check_graph, generator
-from gssl.methods._known_rows import KnownRows
-from gssl.methods._labels import UNLABELLED
-from gssl.methods._selection import select_labelled
-from gssl.methods.ggcm import GGCM
+from gssl.graph.mapped import mapped_file, take_rows
+from gssl.methods.base import GraphClassifier, featured_nodes, has_features
+from gssl.methods.embedder import Embedder, GraphEmbedder
+from gssl.methods.ggc import GGCM
 from gssl.methods.heads import AdamHead, LinearHead, LogisticHead, RidgeHead
+from gssl.methods.inputs import FitInputs, check_graph, generator, select_labelled
+from gssl.methods.label_space import KnownRows
+from gssl.methods.labels import UNLABELLED, class_places, class_weights
 from gssl.operators import Filters, NormalizedAdjacency, dense, multiply
+from gssl.scale.execution import Execution, FiltersOf, current_execution
 
 
 @dataclass(frozen=True)
@@ -90,17 +87,7 @@ class EmbeddingClassifier(GraphClassifier):
         self.random_state = random_state
         self.priors = priors
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        adjacency: Any = None,
-        validation: Any = None,
-        memory_budget: Any = None,
-        client: Any = None,
-        resume: Any = None,
-    ) -> Self:
+    def fit(self, X: Any, y: Any, *, adjacency: Any = None, validation: Any = None) -> Self:
         """Embed every node and fit the head.
 
         Parameters
@@ -113,13 +100,6 @@ class EmbeddingClassifier(GraphClassifier):
             Built from the nearest neighbours in X if None.
         validation : bool mask of shape (n,) or indices, optional
             Labelled nodes that only choose the epoch of the ``adam`` head and train nothing.
-        memory_budget : number or str, optional
-            How much memory the fit may take beside what is there already, such as ``"4GB"``: columns pass
-            through it in slabs, and what does not fit stays on disk (see docs/scale.md).
-        client : dask.distributed.Client, optional
-            A cluster whose workers share the columns.
-        resume : path, optional
-            A folder that keeps finished work, so that a run that was stopped goes on where it was.
 
         Returns
         -------
@@ -131,9 +111,7 @@ class EmbeddingClassifier(GraphClassifier):
             raise ValueError(f"embedder must be an embedder of gssl, such as GGCM(), not {self.embedder!r}.")
         self.embedder_._check_parameters()
         self._fix_randomness()
-        execution = choose_execution(
-            self.embedder_, memory_budget=memory_budget, client=client, resume=resume
-        )
+        execution = current_execution(self.embedder_)
         self.head_ = self._make_head()
         self._rows(codes, validation)  # what cannot be done is said before the work begins
         self.embedder_._learn(A, X)
@@ -143,10 +121,10 @@ class EmbeddingClassifier(GraphClassifier):
             if hasattr(self, name):
                 setattr(self.embedder_, name, getattr(self, name))
         self.__dict__.pop("embedding_", None)  # of an earlier fit
-        known = KnownRows(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
         # filters once for all passes: what a filter asks of its graph may cost more than the filter
-        self._fit_inputs = _EmbeddingInputs(X, A, execution, self.embedder_._filters(A, X.dtype), known)
-        return self._learn(codes, validation)
+        filters = self.embedder_._filters(A, X.dtype)
+        self._fit_inputs = _EmbeddingInputs(X, A, filters, KnownRows.none(X))
+        return self._learn(codes, validation, execution)
 
     def update_labels(self, y: Any, *, validation: Any = None) -> Self:
         """Fit the head to other labels of the same nodes: the result is that of a fit to them.
@@ -176,24 +154,23 @@ class EmbeddingClassifier(GraphClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
-        with self._unless_refused():
-            return self._learn(self._restart(y), validation)
+        with self._rollback_on_error():
+            return self._learn(self._restart(y), validation, self._no_fit())
 
-    def _learn(self, codes: np.ndarray, validation: Any) -> Self:
+    def _learn(self, codes: np.ndarray, validation: Any, execution: Execution) -> Self:
         """Fit the head to labels, and predict all nodes."""
         X, A = self._fit_inputs.X, self._fit_inputs.A
         self.head_ = self._make_head()
         training, held_out = self._rows(codes, validation)
         weights = self._class_weights(codes, training)
         self._read_priors(weights)  # to refuse them before the work
-        rows = self._embed_rows(np.concatenate([training, held_out]))
+        rows = self._embed_rows(np.concatenate([training, held_out]), execution)
         U_train, U_held_out = rows[: len(training)], rows[len(training) :]
         if len(held_out):
             self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
         else:
             self.head_.fit(U_train, codes[training])
-        execution, embedding = self._fit_inputs.execution, self.__dict__.get("embedding_")
-        P = self._distributions(X, self._fit_filters(), execution, embedding)
+        P = self._distributions(X, self._fit_filters(), execution, self.__dict__.get("embedding_"))
         return self._finish(P, self._informed(X, A), weights)
 
     def _fit_filters(self) -> FiltersOf:
@@ -205,9 +182,9 @@ class EmbeddingClassifier(GraphClassifier):
         if not hasattr(self, "_fit_inputs"):
             return None
         kept = np.setdiff1d(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
-        head = self._make_head().fit(self._embed_rows(kept), self._fit_codes[kept])
+        head = self._make_head().fit(self._embed_rows(kept, self._no_fit()), self._fit_codes[kept])
         P = np.zeros((len(hidden), len(self.classes_)))
-        P[:, head.classes_] = head.predict_proba(self._embed_rows(hidden))
+        P[:, head.classes_] = head.predict_proba(self._embed_rows(hidden, self._no_fit()))
         P = self._with_priors(P)
         P[~self.informed_[hidden]] = 1.0 / P.shape[1]
         return P
@@ -216,7 +193,12 @@ class EmbeddingClassifier(GraphClassifier):
     def embedding_(self) -> np.ndarray:
         """The embedding of every node, computed when it is first asked for if fit could do without."""
         fit = self._kept_inputs()
-        return self.embedder_._embed(fit.X, self._fit_filters(), fit.execution)
+        return self.embedder_._embed(fit.X, self._fit_filters(), self._no_fit())
+
+    @property
+    def runs_by_columns(self) -> bool:
+        """Whether the embedder does."""
+        return self.embedder is None or bool(getattr(self.embedder, "runs_by_columns", False))
 
     @property
     def _uses_features(self) -> bool:
@@ -236,7 +218,7 @@ class EmbeddingClassifier(GraphClassifier):
         return not getattr(self.embedder, "_uses_graph", True)
 
     def _informed(self, X: Any, A: csr_array) -> np.ndarray:
-        """Tell the nodes about which the embedder has anything to say."""
+        """Return the nodes about which the embedder has anything to say."""
         if not self._uses_features:
             # what has no link to a labelled component has no place among its embeddings
             return np.asarray(self.reached_ & (np.diff(A.indptr) > 0))
@@ -261,28 +243,28 @@ class EmbeddingClassifier(GraphClassifier):
         linear = isinstance(self.head, LinearHead | str)
         return width if linear and in_label_space < 0.5 * (hops + n) * d else int(d)
 
-    def _embed_rows(self, nodes: np.ndarray) -> np.ndarray:
+    def _embed_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:
         """Embed a few nodes only where that is cheaper than all."""
         fit = self._fit_inputs
         missing = len(fit.known.missing(nodes))
         if "embedding_" in self.__dict__ or not self._label_space_pays(fit.X, fit.A, missing):
             return take_rows(self.embedding_, nodes)
-        return fit.known.of(nodes, self._pick_rows)
+        return fit.known.of(nodes, lambda missing: self._pick_rows(missing, execution))
 
-    def _pick_rows(self, nodes: np.ndarray) -> np.ndarray:
+    def _pick_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:
         """Embed nodes by the transposed filter: (fᵀE)ᵀX with E the columns that pick them."""
         X = self._fit_inputs.X
         if self._rows_suffice():
             return np.asarray(dense(X[nodes]))
         ones = np.ones(len(nodes), X.dtype)
         E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
-        V = self.embedder_._embed_adjoint(E, self._fit_filters(), self._fit_inputs.execution)
-        if issparse(X) or file_of(X) is not None:
+        V = self.embedder_._embed_adjoint(E, self._fit_filters(), execution)
+        if issparse(X) or mapped_file(X) is not None:
             return np.asarray(multiply(csr_array(X.T) if issparse(X) else X.T, V).T)
         return np.asarray(V.T @ X)
 
     def _rows(self, codes: np.ndarray, validation: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Give the nodes to train on, and those that only choose the epoch."""
+        """Return the nodes to train on, and those that only choose the epoch."""
         held_out = select_labelled([] if validation is None else validation, codes, "validation")
         if len(held_out) and not isinstance(self.head_, AdamHead):
             raise ValueError('validation nodes are of use to the "adam" head only: leave them out here.')
@@ -312,7 +294,7 @@ class EmbeddingClassifier(GraphClassifier):
         return head
 
     def _class_weights(self, codes: np.ndarray, training: np.ndarray) -> np.ndarray | None:
-        """Give what a label of each class counted for the head; validation labels counted nothing."""
+        """Return what a label of each class counted for the head; validation labels counted nothing."""
         if self.priors is None:
             return None
         given = _class_weight_parameters(self.head_)
@@ -333,7 +315,7 @@ class EmbeddingClassifier(GraphClassifier):
     def _distributions(
         self, X: Any, filters: FiltersOf, execution: Execution, embedding: np.ndarray | None = None
     ) -> np.ndarray:
-        """Give the head's distributions over all classes, also those that only validation nodes have."""
+        """Return the head's distributions over all classes, also those that only validation nodes have."""
         if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
             # the filter acts on rows and the head on columns: scores may be filtered instead of features
             scores = multiply(X, self.head_.coef_.astype(X.dtype))
@@ -347,18 +329,22 @@ class EmbeddingClassifier(GraphClassifier):
         return P
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        filters, execution = self.embedder_._filters(A, X.dtype), choose_execution(self.embedder_)
-        return self._distributions(X, filters, execution), self._informed(X, A)
+        filters = self.embedder_._filters(A, X.dtype)
+        return self._distributions(X, filters, self._no_fit()), self._informed(X, A)
 
     def _reach(self) -> int | None:
         return self.embedder_._reach()
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
         filters = Filters(A_hat)
-        return self._distributions(X, lambda k: filters, choose_execution(self.embedder_))
+        return self._distributions(X, lambda k: filters, self._no_fit())
+
+    def _no_fit(self) -> Execution:
+        """Return how embeddings are computed after a fit, when nothing is kept to resume from."""
+        return current_execution(self.embedder_, resumes=False)
 
 
 def _class_weight_parameters(head: Any) -> dict[str, Any]:
-    """Give every ``class_weight`` of a head and of the estimators inside it, as those of a pipeline."""
+    """Return every ``class_weight`` of a head and of the estimators inside it, as those of a pipeline."""
     parameters = head.get_params(deep=True).items()
     return {name: value for name, value in parameters if name.rpartition("__")[2] == "class_weight"}

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gssl.methods._base import iterate, last
-from gssl.methods._embedder import GraphEmbedder
-from gssl.methods._execution import FiltersOf
-from gssl.methods._inputs import check_number
+from gssl.methods.base import iterate, last
+from gssl.methods.embedder import GraphEmbedder
+from gssl.methods.inputs import check_number
 from gssl.operators import Mixture, add_scaled, dense, mix
+from gssl.scale.execution import FiltersOf
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,6 @@ class G2CN(GraphEmbedder):
         The centres, between 0 and 2.
     mix : float, default=0.5
         m, the part of the branch around ``b_high``.
-    backend : {"numba", "torch"}, default="numba"
-    device : str or torch.device, optional
-        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -81,8 +78,6 @@ class G2CN(GraphEmbedder):
         b_low: float = 0.0,
         b_high: float = 2.0,
         mix: float = 0.5,
-        backend: str = "numba",
-        device: Any = None,
     ) -> None:
         self.depth = depth
         self.step_low = step_low
@@ -90,8 +85,6 @@ class G2CN(GraphEmbedder):
         self.b_low = b_low
         self.b_high = b_high
         self.mix = mix
-        self.backend = backend
-        self.device = device
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,4 +1,4 @@
-"""GGC: graph structure preserving graph convolution (Alg. 2)."""
+"""GGC and GGCM: graph structure preserving graph convolution (Alg. 2), over many scales (Alg. 3)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,18 +7,19 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.graph import sample_negatives
-from gssl.methods._inputs import check_number, generator
-from gssl.methods._stepwise import StepwiseEmbedder
+from gssl.methods.inputs import check_number, generator
+from gssl.methods.linear_filters import LinearFilter
 from gssl.operators import (
     Filters,
-    Mixture,
     complement_negatives,
+    inverse_convolution,
+    lazy_convolution,
     normalized_adjacency,
     normalized_negatives,
 )
 
 
-class GGC(StepwiseEmbedder):
+class GGC(LinearFilter):
     r"""Draw linked nodes together and push unlinked ones apart, again and again (Sect. 4.2, Alg. 2).
 
     .. math:: U^{(k)} = \tfrac12 \left(\mathrm{smo}_k(U^{(k-1)}) + \mathrm{sharp}_k(U^{(k-1)})\right)
@@ -42,9 +43,6 @@ class GGC(StepwiseEmbedder):
         a sample never holds a real edge.
     random_state : int, Generator, RandomState or None, default=None
         Used only where negatives are sampled.
-    backend : {"numba", "torch"}, default="numba"
-    device : str or torch.device, optional
-        See :class:`gssl.OGC`.
 
     Attributes
     ----------
@@ -69,8 +67,6 @@ class GGC(StepwiseEmbedder):
         igc_decay: float = 0.5,
         negatives: Any = "complement",
         random_state: Any = None,
-        backend: str = "numba",
-        device: Any = None,
     ) -> None:
         self.depth = depth
         self.beta = beta
@@ -79,22 +75,24 @@ class GGC(StepwiseEmbedder):
         self.igc_decay = igc_decay
         self.negatives = negatives
         self.random_state = random_state
-        self.backend = backend
-        self.device = device
 
-    def _mixtures(self, k: int) -> tuple[Mixture, Mixture]:
-        half = (self._smooth(k) + self._sharp(k)) / 2.0
-        return half, half
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Take iteration k of Algorithm 2."""
+        smo, sharp = self.smooth(k, U, graph), self.sharpen(k, U, graph)
+        U = (smo + sharp) / 2
+        return U, U
 
-    def _smooth(self, k: int) -> Mixture:
-        return Mixture.lazy(self.beta * self.decay ** (k - 1))
+    def smooth(self, k: int, U: Any, graph: Filters) -> Any:
+        """Draw linked nodes together, less in every iteration."""
+        return lazy_convolution(graph.A_hat, U, self.beta * self.decay ** (k - 1))
 
-    def _sharp(self, k: int) -> Mixture:
-        return Mixture.lazy_inverse(self.igc_beta * self.igc_decay ** (k - 1))
+    def sharpen(self, k: int, U: Any, graph: Filters) -> Any:
+        """Push unlinked nodes apart, less in every iteration."""
+        return inverse_convolution(graph.N_hat, U, self.igc_beta * self.igc_decay ** (k - 1))
 
-    def _buffers(self) -> int:
+    def buffers(self) -> int:
         # sampled negatives have a pass of their own, whose product is added
-        return super()._buffers() + (0 if self.negatives == "complement" else 1)
+        return super().buffers() + (0 if self.negatives == "complement" else 1)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -122,3 +120,65 @@ class GGC(StepwiseEmbedder):
             return Filters(A_hat, normalized_negatives(N.astype(dtype)))
 
         return sampled
+
+
+class GGCM(GGC):
+    r"""Average structure-preserving embeddings over all scales (Sect. 4.2, Alg. 3).
+
+    .. math:: U^{(k)} = \mathrm{smo}_k(U^{(k-1)}), \qquad
+              U_M^{(k)} = \alpha X + (1 - \alpha) \frac1k \sum_{t=1}^{k}
+              \tfrac12 \left(\mathrm{smo}_t(U^{(t-1)}) + \mathrm{sharp}_t(U^{(t-1)})\right)
+
+    Only the smooth branch is carried on; the mean over scales is the output.
+
+    Parameters
+    ----------
+    depth : int, default=16
+        K, the number of iterations.
+    beta, decay : float, default=1.0
+        Moving probability of the convolution, and what it is multiplied by after each iteration.
+    igc_beta : float, default=1.0
+    igc_decay : float, default=0.5
+        The same for the inverse convolution.
+    negatives : "complement" or float, default="complement"
+        See :class:`gssl.GGC`.
+    alpha : float, default=0.15
+        The part of the raw features.
+    random_state : int, Generator, RandomState or None, default=None
+        Used only where negatives are sampled.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, d)
+    n_iter_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> U = gssl.GGCM(depth=8).fit_transform(data.features, adjacency=data.adjacency)
+    >>> U.shape
+    (34, 34)
+    """
+
+    multiscale = True
+
+    def __init__(
+        self,
+        depth: int = 16,
+        beta: float = 1.0,
+        decay: float = 1.0,
+        igc_beta: float = 1.0,
+        igc_decay: float = 0.5,
+        negatives: Any = "complement",
+        alpha: float = 0.15,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(depth, beta, decay, igc_beta, igc_decay, negatives, random_state)
+        self.alpha = alpha
+
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Take iteration k of Algorithm 3: the smooth branch is carried on, the mean of both is gathered."""
+        smo, sharp = self.smooth(k, U, graph), self.sharpen(k, U, graph)
+        return smo, (smo + sharp) / 2

@@ -1,18 +1,98 @@
-"""NDLS: node-dependent local smoothing (Zhang et al., 2021)."""
+"""How many times each node may be smoothed before it is one with its component."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import count
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csgraph, csr_array, diags_array
 
-from gssl.methods._base import iterate, last
-from gssl.methods._embedder import GraphEmbedder
-from gssl.methods._execution import FiltersOf
-from gssl.methods._inputs import check_number
-from gssl.methods._local_depths import kept_local_depths
-from gssl.operators import Filters, Mixture, add_scaled, dense, mix, normalized_adjacency
+from gssl.methods.base import iterate, last
+from gssl.methods.embedder import GraphEmbedder
+from gssl.methods.inputs import check_number
+from gssl.operators import Filters, Mixture, NormalizedAdjacency, add_scaled, dense, mix, normalized_adjacency
+from gssl.scale.execution import FiltersOf
+
+# columns that are smoothed at a time: two buffers of 512 bytes per node
+_COLUMNS = 64
+# results that are kept, 8 bytes per node each
+_MOST_KEPT = 4
+_kept: dict[tuple[bytes, float, int], np.ndarray] = {}
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Columns of powers of Â, the node and the power of each, and how many nodes have had a column."""
+
+    U: np.ndarray
+    spare: np.ndarray
+    nodes: np.ndarray
+    powers: np.ndarray
+    taken: int
+
+    @property
+    def settled(self) -> bool:
+        return bool((self.nodes < 0).all())
+
+
+def kept_local_depths(A_hat: NormalizedAdjacency, epsilon: float, limit: int) -> np.ndarray:
+    """Return :func:`local_depths`, or what it gave for this graph before: other parameters leave it as it is.
+
+    A graph is known by a hash of its arrays, so that none is kept; only the last few results are.
+    """
+    digest = blake2b(digest_size=16)
+    for part in (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale):
+        digest.update(part.tobytes())
+    key = digest.digest(), float(epsilon), int(limit)
+    depths = _kept.get(key)
+    if depths is None:
+        depths = local_depths(A_hat, epsilon, limit)
+        depths.flags.writeable = False
+        _kept[key] = depths
+        for oldest in list(_kept)[:-_MOST_KEPT]:
+            _kept.pop(oldest, None)
+    return depths
+
+
+def local_depths(A_hat: NormalizedAdjacency, epsilon: float, limit: int) -> np.ndarray:
+    """Return each node's local smoothing iteration (Zhang et al., 2021, Def. 3.2)."""
+    n = A_hat.shape[0]
+    degrees = np.square(1.0 / A_hat.scale)
+    component = csgraph.connected_components(A_hat.tocsr(), directed=False)[1]
+    stationary = degrees / np.bincount(component, degrees)[component]
+    depths = np.zeros(n, dtype=np.int64)
+    waiting = np.flatnonzero(1.0 - stationary >= epsilon**2) if limit else np.empty(0, dtype=np.int64)
+    filters, smooth = Filters(A_hat), Mixture(smooth=1.0)
+
+    def step(pool: _Pool, _: int) -> _Pool:
+        U = mix(filters, pool.U, smooth, out=pool.spare)
+        powers = pool.powers + 1
+        distances = np.einsum("ic,ic->c", U, U) - stationary[pool.nodes]
+        done = (pool.nodes >= 0) & ((distances < epsilon**2) | (powers >= limit))
+        depths[pool.nodes[done]] = powers[done]
+        return _refill(replace(pool, U=U, spare=pool.U, powers=powers), np.flatnonzero(done), waiting)
+
+    empty = np.zeros((n, _COLUMNS)), np.empty((n, _COLUMNS))
+    pool = _Pool(*empty, np.full(_COLUMNS, -1), np.zeros(_COLUMNS, dtype=np.int64), 0)
+    pool = _refill(pool, np.arange(_COLUMNS), waiting)
+    if not pool.settled:
+        last(iterate(step, pool, count(1)))
+    return depths
+
+
+def _refill(pool: _Pool, columns: np.ndarray, waiting: np.ndarray) -> _Pool:
+    """Return free columns to the nodes that wait; those that stay free hold zeros."""
+    fresh = waiting[pool.taken : pool.taken + len(columns)]
+    nodes, powers = pool.nodes.copy(), pool.powers.copy()
+    nodes[columns], powers[columns] = -1, 0
+    pool.U[:, columns] = 0.0
+    columns = columns[: len(fresh)]
+    nodes[columns] = fresh
+    pool.U[fresh, columns] = 1.0
+    return replace(pool, nodes=nodes, powers=powers, taken=pool.taken + len(fresh))
+
 
 _SMOOTH = Mixture(smooth=1.0)
 
@@ -68,6 +148,8 @@ class NDLS(GraphEmbedder):
     >>> gssl.NDLS().fit_transform(data.features, adjacency=data.adjacency).shape
     (34, 34)
     """
+
+    runs_on_torch = False
 
     def __init__(self, depth: int = 32, epsilon: float = 0.03, alpha: float = 0.15) -> None:
         self.depth = depth

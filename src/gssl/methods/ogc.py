@@ -1,43 +1,100 @@
 """OGC: optimized graph convolution, guided by labels (Alg. 1)."""
 
+from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.graph import reached_nodes
-from gssl.graph.pages import take_rows
-from gssl.methods._base import iterate, last
-from gssl.methods._classifier import GraphClassifier, featured_nodes
-from gssl.methods._distributions import nearest_distribution, one_hot
-from gssl.methods._execution import BUFFERS, check_backend, choose_execution, holding, open_journal
-from gssl.methods._feature_scale import feature_scale
-from gssl.methods._guided import GuidedEmbedding, LabelSpaceEmbedding, lazy_powers
-from gssl.methods._inputs import check_number, generator
-from gssl.methods._known_rows import KnownRows
-from gssl.methods._labels import UNLABELLED
-from gssl.methods._ogc_iteration import Iteration, Problem, State
-from gssl.methods._ogc_replay import Replay
-from gssl.methods._selection import choose_anchors
+from gssl.graph.mapped import take_rows
+from gssl.methods.base import GraphClassifier, featured_nodes, iterate, last, report_progress
+from gssl.methods.inputs import check_number, choose_anchors, feature_scale, generator
+from gssl.methods.label_space import KnownRows, LabelSpaceEmbedding, lazy_powers
+from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
 from gssl.operators import (
+    Embedding,
     Filters,
     Loss,
     Mixture,
     NormalizedAdjacency,
+    Pull,
+    classification_loss,
+    lazy_convolution,
+    linear_step,
     mix,
     multiply,
     normalized_adjacency,
     residual,
     small_algebra,
     soft_labels,
+    supervised_embedding,
+    zeros,
 )
+from gssl.scale.execution import Execution, FiltersOf, Step, Task, current_execution
 
+# a step this often halved is no step
+_HALVINGS = 60
 # an iteration that has not stopped by then is beyond what label space is good for
 _LONG = 64
 # labelled rows are kept for new labels if they are no more than this part of all
 _KEPT = 0.1
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """The labels of a fit, and where they are."""
+
+    labelled: np.ndarray
+    Y: np.ndarray
+    anchors: np.ndarray
+    # positions of the anchors among the labelled nodes
+    anchored: np.ndarray
+    # nodes whose predictions tell when to stop
+    watched: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """What a fit leaves behind: the pull of every step, from which its embeddings can be computed again."""
+
+    A_hat: NormalizedAdjacency
+    beta: float
+    known: KnownRows
+    pulls: list[Pull] = field(default_factory=list)
+    loss: list[float] = field(default_factory=list)
+    agreement: list[float] = field(default_factory=list)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells these embeddings from others of the same features and graph."""
+        return self.beta, [(pull.nodes, pull.R, pull.W) for pull in self.pulls]
+
+    def record(self, pull: Pull, facts: dict[str, float]) -> None:
+        """Remember what a step has added to the embeddings, and the history."""
+        self.pulls.append(pull)
+        self.loss.append(facts["loss"])
+        self.agreement.append(facts["agreement"])
+
+    def replay(self, X: Any, filters: FiltersOf, columns: slice) -> Iterator[Any]:
+        """Yield some columns of the embeddings after each step."""
+
+        def step(U: Any, k: int) -> Any:
+            U = mix(filters(k), U, Mixture.lazy(self.beta))
+            self.pulls[k].columns(columns).add_to(U)
+            return U
+
+        return iterate(step, X, range(len(self.pulls)))
+
+    def smoothing_losses(self, X: Any, filters: FiltersOf, columns: slice) -> Any:
+        """Return tr(Uᵀ(I − Â)U) after each step, as one row, column by column."""
+        losses = zeros(X, n_rows=len(self.pulls))
+        for k, U in enumerate(self.replay(X, filters, columns)):
+            losses[k] = (U * mix(filters(k), U, Mixture(smooth=-1.0, keep=1.0))).sum(0)
+        return losses
 
 
 class OGC(GraphClassifier):
@@ -67,7 +124,7 @@ class OGC(GraphClassifier):
         The published settings belong to the squared loss, summed without the factor ½, so that both of
         its gradients are twice those of :mod:`gssl.operators`.
     max_iter : int, default=64
-    tol : float, default=0.995
+    agreement : float, default=0.995
         Two iterations agree if more than this part of the unlabelled nodes keep their class.
     patience : int, default=2
         The iteration stops after more than this many agreements.
@@ -76,11 +133,6 @@ class OGC(GraphClassifier):
     priors : None, "labels", "uniform", dict or array-like of shape (c,), default=None
         The shares of the classes among the nodes that are predicted, if not those among the labels: the
         distributions, not the iteration, are corrected by the ratio of the two.
-    backend : {"numba", "torch"}, default="numba"
-        What passes over the graph; "torch" needs ``pip install gssl[torch]`` and gives the same numbers, up
-        to rounding.
-    device : str or torch.device, optional
-        Where torch computes; a GPU if there is one, else the CPU, if None.
 
     Attributes
     ----------
@@ -108,6 +160,9 @@ class OGC(GraphClassifier):
     True
     """
 
+    runs_by_columns = True
+    runs_on_torch: ClassVar[bool] = True
+
     def __init__(
         self,
         beta: float = 0.1,
@@ -116,12 +171,10 @@ class OGC(GraphClassifier):
         decay: float = 0.9,
         loss: Loss = "squared",
         max_iter: int = 64,
-        tol: float = 0.995,
+        agreement: float = 0.995,
         patience: int = 2,
         random_state: Any = None,
         priors: Any = None,
-        backend: str = "numba",
-        device: Any = None,
     ) -> None:
         self.beta = beta
         self.eta_sup = eta_sup
@@ -129,24 +182,12 @@ class OGC(GraphClassifier):
         self.decay = decay
         self.loss = loss
         self.max_iter = max_iter
-        self.tol = tol
+        self.agreement = agreement
         self.patience = patience
         self.random_state = random_state
         self.priors = priors
-        self.backend = backend
-        self.device = device
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        adjacency: Any = None,
-        anchors: Any = None,
-        memory_budget: Any = None,
-        client: Any = None,
-        resume: Any = None,
-    ) -> Self:
+    def fit(self, X: Any, y: Any, *, adjacency: Any = None, anchors: Any = None) -> Self:
         """Learn embeddings and predictor together, and a distribution for every node.
 
         Parameters
@@ -160,69 +201,99 @@ class OGC(GraphClassifier):
         anchors : None, float, bool mask or indices, optional
             The labelled nodes whose embeddings the labels may move ("less is more", Sect. 5.1): all of
             them, a random fraction of each class, or the ones named. W is fitted on all labels anyway.
-        memory_budget : number or str, optional
-            How much memory the fit may take beside what is there already, such as ``"4GB"``: columns pass
-            through it in slabs, and what does not fit stays on disk (see docs/scale.md).
-        client : dask.distributed.Client, optional
-            A cluster whose workers share the columns.
-        resume : path, optional
-            A folder that keeps finished work, so that a run that was stopped goes on where it was.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        execution = choose_execution(self, memory_budget=memory_budget, client=client, resume=resume)
+        execution = current_execution(self)
         for name in ("_replayed", "_smoothing"):
             self.__dict__.pop(name, None)  # of an earlier fit, and made again where that is asked for
-        with self._unless_refused():
-            return self._learn(*self._start(X, y, adjacency, execution), anchors)
+        with self._rollback_on_error():
+            X, A, codes = self._start(X, y, adjacency)
+            rng, scale = generator(self.random_state), feature_scale(X)
+            labels = self._labels(codes, choose_anchors(anchors, codes, rng), X.dtype)
+            A_hat = normalized_adjacency(A, X.dtype)
+            bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
+            W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
+            self._steps = _Steps(A_hat, self.beta, KnownRows.none(X))
+            Z = self._learn(X, A_hat, labels, W, scale, execution)
+            informed = featured_nodes(A, X)
+            if not informed.all():
+                informed = informed | reached_nodes(A, labels.anchors, checked=True)
+            return self._finish(self._distributions(Z), informed)
 
-    def _learn(self, X: Any, A: csr_array, codes: np.ndarray, anchors: Any) -> Self:
-        """Fit embeddings and predictor to inputs that are checked."""
-        rng = generator(self.random_state)
-        scale = feature_scale(X)
-        anchors_ = choose_anchors(anchors, codes, rng)
-        problem = self._problem(codes, anchors_, X.dtype, scale)
-        informed = featured_nodes(A, X)
-        if not informed.all():
-            informed = informed | reached_nodes(A, anchors_, checked=True)
-        A_hat = normalized_adjacency(A, X.dtype)
-        bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
-        W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
-        known = KnownRows(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
-        self._fit = Replay(A_hat, Mixture.lazy(self.beta), anchors_, known)
-        state = self._run(problem, W, self._rules.gain * self.eta_w / scale**2)
-        self.coef_, self.n_iter_ = state.W, len(self._fit.pulls)
-        return self._finish(self._distributions(state.scores), informed)
+    def _learn(
+        self,
+        X: Any,
+        A_hat: NormalizedAdjacency,
+        labels: _Labels,
+        W: np.ndarray,
+        scale: float,
+        execution: Execution,
+    ) -> np.ndarray:
+        """Run Algorithm 1 and return the scores of all nodes; the embeddings and their memory end with it."""
+        labelled, Y, anchors, anchored = labels.labelled, labels.Y, labels.anchors, labels.anchored
+        eta_w, eta_sup = self._gain * self.eta_w / scale**2, self._gain * self.eta_sup * scale**2
+        checkpoint = execution.checkpoint(X, A_hat, labelled, Y, anchors)
+        U, in_label_space = self._embedding(X, A_hat, labelled, execution)
+        Z = U @ W
+        for step in checkpoint.past:
+            pull = Pull(anchors, step.pull, step.W)
+            U, W, eta_w = lazy_convolution(A_hat, U, self.beta, pull), step.W, step.facts["eta_w"]
+            self._steps.record(pull, step.facts)
+        Z = checkpoint.scores() if checkpoint.past else Z
+        chosen = Z[labels.watched].argmax(axis=1)
+        with small_algebra() if in_label_space else nullcontext():
+            for k in range(len(checkpoint.past) + 1, self.max_iter + 1):
+                if self._has_settled():
+                    break
+                # one step of W, then one of U by its old value and the new W, as in the authors' scripts
+                W, Z_L, eta_w = self._descend(U.rows(labelled), W, Z[labelled], Y, eta_w)
+                R = residual(Z_L[anchored], Y[anchored], self.loss)
+                pull = supervised_embedding(R, W, eta_sup * self.decay ** (k - 1), anchors)
+                U = lazy_convolution(A_hat, U, self.beta, pull)
+                Z = U @ W
 
-    def _run(self, problem: Problem, W: np.ndarray, eta_w: float) -> State:
-        """Iterate from the predictor W on; the embeddings and their memory end with it."""
-        X, A_hat, execution = self._fit_inputs.X, self._fit.A_hat, self._fit_inputs.execution
-        factored = self._label_space_pays(X, len(A_hat.indices), len(self.classes_))
-        filters = execution.filters(Filters(A_hat))
-        form: Any = LabelSpaceEmbedding if factored else execution.guided
-        embedding: GuidedEmbedding = form(X, filters, self.beta, problem.labelled, problem.anchors)
-        journal = open_journal(execution, X, A_hat, problem.labelled, problem.Y, problem.anchors)
-        scores = embedding.start(W)
-        for step in journal.past:
-            self._fit.note(step)
-        if journal.past:
-            scores = journal.scores()
-            embedding.resume(self._fit.pulls, scores)
-        rules = self._rules
-        state = rules.first(problem, W, eta_w, scores, journal.past)
-        ks = range(self.max_iter + 1 if state.settled else len(journal.past) + 1, self.max_iter + 1)
-        steps = iterate(lambda state, k: rules.step(problem, embedding, state, k), state, ks)
-        with small_algebra() if factored else nullcontext():
-            for state in steps:
-                step = rules.finished(problem, state)
-                self._fit.note(step)
-                journal.finish(step, state.scores)
-        if not factored and len(problem.labelled) <= _KEPT * len(state.scores):
-            self._fit.known.of(problem.labelled, embedding.rows)
-        return state
+                before, chosen = chosen, Z[labels.watched].argmax(axis=1)
+                loss = classification_loss(Z[labelled], Y, self.loss)
+                facts = {"eta_w": eta_w, "agreement": float((chosen == before).mean()), "loss": loss}
+                self._steps.record(pull, facts)
+                checkpoint.finish(Step(pull.R, W, facts), Z)
+                report_progress(k, self.max_iter)
+        self.coef_, self.n_iter_ = W, len(self._steps.pulls)
+        if not in_label_space and len(labelled) <= _KEPT * len(Z):
+            self._steps.known.of(labelled, lambda nodes: np.asarray(U.rows(nodes)))
+        return Z
+
+    def _descend(
+        self, U_L: Any, W: np.ndarray, Z_L: np.ndarray, Y: np.ndarray, eta_w: float
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Take one step of W that does not raise the loss; return W, the labelled scores, and its length."""
+        R = residual(Z_L, Y, self.loss)
+        # rounding at the optimum is no overshoot
+        limit = classification_loss(Z_L, Y, self.loss) * (1.0 + 1e-6)
+        for _ in range(_HALVINGS):
+            W_next = linear_step(U_L, W, R, eta_w)
+            Z_next = U_L @ W_next
+            if classification_loss(Z_next, Y, self.loss) <= limit:
+                return W_next, Z_next, eta_w
+            eta_w /= 2.0
+        return W, Z_L, 0.0
+
+    def _has_settled(self) -> bool:
+        """Return whether predictions have agreed more often than ``patience`` allows."""
+        return sum(share > self.agreement for share in self._steps.agreement) > self.patience
+
+    def _embedding(
+        self, X: Any, A_hat: NormalizedAdjacency, labelled: np.ndarray, execution: Execution
+    ) -> tuple[Embedding, bool]:
+        """Return U in the cheaper form, its factors or itself, and whether it is in factors."""
+        filters = execution.place(Filters(A_hat))
+        if self._label_space_pays(X, len(A_hat.indices), len(self.classes_)):
+            return LabelSpaceEmbedding(X, filters, self.beta), True
+        return execution.embedding(X, filters, labelled), False
 
     def update_labels(self, y: Any) -> Self:
         r"""Fit the predictor to other labels of the same nodes, on the embeddings as they are.
@@ -255,36 +326,32 @@ class OGC(GraphClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
-        with self._unless_refused():
+        with self._rollback_on_error():
             return self._relearn(self._restart(y))
 
     def _relearn(self, codes: np.ndarray) -> Self:
         """Fit the predictor alone to labels."""
         X = self._fit_inputs.X
-        labelled = np.flatnonzero(codes != UNLABELLED)
-        Y = one_hot(codes[labelled], len(self.classes_), X.dtype)
-        rows, scores = self._products(len(self._fit.known.missing(labelled)))
-        U_L = self._fit.known.of(labelled, rows)
-        W, Z = np.zeros((U_L.shape[1], Y.shape[1]), U_L.dtype), np.zeros_like(Y)
-        eta_w = self._rules.gain * self.eta_w / feature_scale(X) ** 2
+        labels = self._labels(codes, np.empty(0, dtype=np.int64), X.dtype)
+        rows, scores = self._products(len(self._steps.known.missing(labels.labelled)))
+        U_L = self._steps.known.of(labels.labelled, rows)
+        W, Z_L = np.zeros((U_L.shape[1], labels.Y.shape[1]), U_L.dtype), np.zeros_like(labels.Y)
+        eta_w = self._gain * self.eta_w / feature_scale(X) ** 2
         for _ in range(self.n_iter_):
-            G = U_L.T @ residual(Z, Y, self.loss)
-            eta_w, Z = self._rules.downhill(Z, U_L @ G, Y, eta_w)
-            W -= eta_w * G
+            W, Z_L, eta_w = self._descend(U_L, W, Z_L, labels.Y, eta_w)
         self.coef_ = W
         return self._finish(self._distributions(scores(W)), self.informed_)
 
     def _products(self, n_rows: int) -> tuple[Any, Any]:
-        """Give functions for rows of U and for UW: by its factors, unless U itself is there or cheaper."""
-        X, fit = self._fit_inputs.X, self._fit
+        """Return functions for rows of U and for UW: by its factors, unless U itself is there or cheaper."""
+        X, steps = self._fit_inputs.X, self._steps
         # the embeddings are those of fit, whatever parameters have been set since
-        filters = self._fit_inputs.execution.filters(Filters(fit.A_hat))
-        factors = LabelSpaceEmbedding(X, filters, fit.lazy.smooth, fit.anchors, fit.anchors)
-        factors.resume(fit.pulls)
+        filters = current_execution(self, resumes=False).place(Filters(steps.A_hat))
+        factors = LabelSpaceEmbedding(X, filters, steps.beta, steps.pulls)
         columns = n_rows + len(self.classes_)
         if "_replayed" in self.__dict__ or factors.n_hops * columns > self.n_iter_ * X.shape[1]:
             return lambda nodes: take_rows(self.embedding_, nodes), lambda W: self.embedding_ @ W
-        return factors.rows, factors.scores
+        return lambda nodes: np.asarray(factors.rows(nodes)), lambda W: factors @ W
 
     @property
     def embedding_(self) -> np.ndarray:
@@ -295,55 +362,55 @@ class OGC(GraphClassifier):
     def history_(self) -> dict[str, np.ndarray]:
         """Losses and agreement after each iteration."""
         return {
-            "classification_loss": np.array(self._fit.loss),
+            "classification_loss": np.array(self._steps.loss),
             "smoothing_loss": self._smoothing,
-            "agreement": np.array(self._fit.agreement),
+            "agreement": np.array(self._steps.agreement),
         }
 
     @cached_property
     def _replayed(self) -> np.ndarray:
         """The embeddings, which predictions do not need and fit leaves out."""
-        inputs, fit = self._kept_inputs(), self._fit
-        filters = Filters(fit.A_hat)
+        X, steps = self._kept_inputs().X, self._steps
         # X, the embeddings before a step, and those after it
-        task = holding(3, lambda X, *more: last(fit.replay(X, *more)), "embedding", *fit.identity)
-        return inputs.execution.run(task, inputs.X, lambda k: filters)
+        task = Task(lambda X, *more: last(steps.replay(X, *more)), ("embedding", *steps.identity), buffers=3)
+        return self._replay(task, X)
 
     @cached_property
     def _smoothing(self) -> np.ndarray:
         """The smoothing loss of the embeddings after each iteration."""
-        inputs, fit = self._kept_inputs(), self._fit
-        filters = Filters(fit.A_hat)
-        task = holding(BUFFERS, lambda X, *more: fit.smoothing_losses(X, *more), "smoothing", *fit.identity)
-        by_column = inputs.execution.run(task, inputs.X, lambda k: filters)
+        X, steps = self._kept_inputs().X, self._steps
+        by_column = self._replay(Task(steps.smoothing_losses, ("smoothing", *steps.identity)), X)
         return np.asarray(by_column.sum(axis=1, dtype=np.float64))
 
+    def _replay(self, task: Task, X: Any) -> np.ndarray:
+        filters = Filters(self._steps.A_hat)
+        return current_execution(self, resumes=False).map_columns(task, X, lambda k: filters)
+
     @property
-    def _rules(self) -> Iteration:
-        return Iteration(self.loss, self.decay, self.tol, self.patience)
+    def _gain(self) -> float:
+        """The factor of the published squared loss, a sum without the appendix's ½."""
+        return 2.0 if self.loss == "squared" else 1.0
 
     def _check_parameters(self) -> None:
         if self.loss not in ("squared", "cross_entropy"):
             raise ValueError(f'OGC: loss must be "squared" or "cross_entropy", not {self.loss!r}.')
-        check_backend(self)
-        for name in ("beta", "decay", "tol"):
+        for name in ("beta", "decay", "agreement"):
             check_number(self, name, low=0.0, high=1.0)
         for name in ("eta_sup", "eta_w"):
             check_number(self, name, low=0.0)
         check_number(self, "max_iter", low=1, whole=True)
         check_number(self, "patience", low=0, whole=True)
 
-    def _problem(self, codes: np.ndarray, anchors: np.ndarray, dtype: Any, scale: float) -> Problem:
+    def _labels(self, codes: np.ndarray, anchors: np.ndarray, dtype: Any) -> _Labels:
         labelled = np.flatnonzero(codes != UNLABELLED)
         unlabelled = np.flatnonzero(codes == UNLABELLED)
-        return Problem(
+        return _Labels(
             labelled=labelled,
             Y=one_hot(codes[labelled], len(self.classes_), dtype),
             anchors=anchors,
             anchored=np.searchsorted(labelled, anchors),
             # where every node has a label, their own predictions tell when to stop
             watched=unlabelled if len(unlabelled) else labelled,
-            eta_sup=self._rules.gain * self.eta_sup * scale**2,
         )
 
     def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
@@ -369,8 +436,9 @@ class OGC(GraphClassifier):
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
         """Smooth the new graph as often as in fit; it has no labels that could guide the embeddings."""
-        filters, lazy = choose_execution(self).filters(Filters(A_hat)), Mixture.lazy(self.beta)
+        filters = current_execution(self, resumes=False).place(Filters(A_hat))
         # smoothing acts on rows and W on columns: scores may be smoothed instead of embeddings
         scores = multiply(X, self.coef_.astype(X.dtype))
+        lazy = Mixture.lazy(self.beta)
         scores = last(iterate(lambda Z, k: mix(filters, Z, lazy), scores, range(self.n_iter_)))
         return self._distributions(scores)

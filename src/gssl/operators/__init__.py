@@ -3,6 +3,7 @@
 from gssl.operators._kernels.threads import get_threads, set_threads, small_algebra
 from gssl.operators.arrays import alike, dense, fetch, zeros
 from gssl.operators.convolution import NormalizedAdjacency, lazy_convolution, normalized_adjacency
+from gssl.operators.embedding import DenseEmbedding, Embedding
 from gssl.operators.inverse import (
     Complement,
     complement_negatives,
@@ -10,18 +11,30 @@ from gssl.operators.inverse import (
     normalized_negatives,
 )
 from gssl.operators.losses import classification_loss, sharpening_loss, smoothing_loss
-from gssl.operators.mixture import Filters, Mixture, add_scaled, column_sums, mix, multiply
-from gssl.operators.products import multiply_transposed
-from gssl.operators.supervision import Loss, linear_step, residual, soft_labels, supervised_embedding
-from gssl.operators.walks import Transitions, random_walks, transitions
+from gssl.operators.mixture import (
+    EMBEDDING,
+    FEATURES,
+    Filters,
+    Mixture,
+    add_scaled,
+    column_sums,
+    mix,
+    multiply,
+    multiply_transposed,
+)
+from gssl.operators.supervision import Loss, Pull, linear_step, residual, soft_labels, supervised_embedding
 
 __all__ = [
+    "EMBEDDING",
+    "FEATURES",
     "Complement",
+    "DenseEmbedding",
+    "Embedding",
     "Filters",
     "Loss",
     "Mixture",
     "NormalizedAdjacency",
-    "Transitions",
+    "Pull",
     "add_scaled",
     "alike",
     "classification_loss",
@@ -38,7 +51,6 @@ __all__ = [
     "multiply_transposed",
     "normalized_adjacency",
     "normalized_negatives",
-    "random_walks",
     "residual",
     "set_threads",
     "sharpening_loss",
@@ -46,6 +58,5 @@ __all__ = [
     "smoothing_loss",
     "soft_labels",
     "supervised_embedding",
-    "transitions",
     "zeros",
 ]

@@ -105,7 +105,7 @@ def complement_negatives(A: csr_array, dtype: Any = None) -> Complement:
     )
 
 
-def inverse_convolution(N_hat: Any, U: np.ndarray, beta: float = 1.0) -> Any:
+def inverse_convolution(N_hat: Any, U: Any, beta: float = 1.0) -> Any:
     r"""Move every embedding away from those of unlinked nodes (lazy IGC, Eq. 10).
 
     .. math:: \left[\beta\, {}^\neg\tilde D^{-1/2} (2I - {}^\neg A) {}^\neg\tilde D^{-1/2}
@@ -115,12 +115,13 @@ def inverse_convolution(N_hat: Any, U: np.ndarray, beta: float = 1.0) -> Any:
     ----------
     N_hat : csr_array of shape (n, n) or Complement
         From :func:`normalized_negatives` (sampled pairs) or :func:`complement_negatives` (all pairs).
-    U : ndarray of shape (n, d)
+    U : ndarray of shape (n, d), or Mixture
+        Of a mixture, which stands for U in the equations of a method, the result is a mixture.
     beta : float, default=1.0
 
     Returns
     -------
-    ndarray of shape (n, d)
+    ndarray of shape (n, d), or Mixture
 
     Examples
     --------
@@ -131,5 +132,7 @@ def inverse_convolution(N_hat: Any, U: np.ndarray, beta: float = 1.0) -> Any:
     array([[ 0.5],
            [-0.5]])
     """
+    if isinstance(U, Mixture):
+        return U.then(Mixture.lazy_inverse(beta))
     sharp = N_hat @ U
     return sharp if beta == 1.0 else beta * sharp + (1.0 - beta) * U

@@ -4,12 +4,17 @@
 function takes the rows of ``U`` and ``Y`` that ``S`` keeps.
 """
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.special import softmax
 
+from gssl.operators.arrays import alike
+
 Loss = Literal["squared", "cross_entropy"]
+# rows that are changed at a time
+_ROWS = 4096
 
 
 def soft_labels(scores: np.ndarray, loss: Loss = "squared") -> Any:
@@ -37,7 +42,7 @@ def soft_labels(scores: np.ndarray, loss: Loss = "squared") -> Any:
 
 
 def residual(scores: np.ndarray, Y: np.ndarray, loss: Loss = "squared") -> Any:
-    """Give ``Z − Y``, the derivative of either loss with respect to the scores UW (appendix D.3, D.4).
+    """Return ``Z − Y``, the derivative of either loss with respect to the scores UW (appendix D.3, D.4).
 
     Parameters
     ----------
@@ -60,54 +65,78 @@ def residual(scores: np.ndarray, Y: np.ndarray, loss: Loss = "squared") -> Any:
     return soft_labels(scores, loss) - Y
 
 
+@dataclass(frozen=True)
+class Pull:
+    r"""A change of a few rows of U in factors, :math:`S R W^\top`: what SEB adds to the embeddings.
+
+    ``nodes`` are the rows that S keeps, ``R`` has a row for each of them. The product is never built whole
+    unless somebody asks for it by ``numpy.asarray``.
+    """
+
+    nodes: np.ndarray
+    R: np.ndarray
+    W: np.ndarray
+
+    def columns(self, columns: slice) -> "Pull":
+        """Return the same change of some columns of U."""
+        return Pull(self.nodes, self.R, self.W[columns])
+
+    def add_to(self, U: Any) -> None:
+        """Add the change to U in place, a block of rows at a time."""
+        for start in range(0, len(self.nodes), _ROWS):
+            part = slice(start, start + _ROWS)
+            U[self.nodes[part]] += alike(self.R[part] @ self.W.T, U)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self.R @ self.W.T, dtype=dtype)
+
+
 def supervised_embedding(
-    U: np.ndarray, W: np.ndarray, Y: np.ndarray, eta_sup: float, loss: Loss = "squared"
-) -> Any:
+    R: np.ndarray, W: np.ndarray, eta_sup: float, nodes: np.ndarray | None = None
+) -> Pull:
     r"""Pull labelled embeddings towards their labels: the SEB operator (Eq. 6).
 
     .. math:: -\eta_{sup} S (Z - Y) W^\top
 
-    Rows of unlabelled nodes are zero, so only the labelled rows are taken and given back.
+    Rows of unlabelled nodes are zero, so only the labelled rows are taken and returned, in factors.
 
     Parameters
     ----------
-    U : ndarray of shape (m, d)
-        Embeddings of labelled nodes.
+    R : ndarray of shape (m, c)
+        The residual Z − Y of m labelled nodes: see :func:`residual`.
     W : ndarray of shape (d, c)
-    Y : ndarray of shape (m, c)
-        Their labels, one-hot.
     eta_sup : float
-    loss : {"squared", "cross_entropy"}, default="squared"
+    nodes : int ndarray of shape (m,), optional
+        The rows of U that are pulled; the first m if None.
 
     Returns
     -------
-    ndarray of shape (m, d)
+    Pull of shape (m, d)
         What is to be added to those rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> U, W, Y = np.array([[2.0]]), np.array([[0.5, 0.25]]), np.array([[1.0, 0.0]])
-    >>> supervised_embedding(U, W, Y, eta_sup=0.1)
+    >>> np.asarray(supervised_embedding(residual(U @ W, Y), W, eta_sup=0.1))
     array([[-0.0125]])
     """
-    return -eta_sup * (residual(U @ W, Y, loss) @ W.T)
+    return Pull(np.arange(len(R)) if nodes is None else nodes, -eta_sup * R, W)
 
 
-def linear_step(U: np.ndarray, W: np.ndarray, Y: np.ndarray, eta_w: float, loss: Loss = "squared") -> Any:
+def linear_step(U: Any, W: np.ndarray, R: np.ndarray, eta_w: float) -> Any:
     r"""Take one gradient step of the linear predictor on the labelled nodes (Sect. 4.1).
 
     .. math:: W - \eta_W U^\top S (Z - Y)
 
     Parameters
     ----------
-    U : ndarray of shape (m, d)
+    U : ndarray of shape (m, d), or rows of an embedding
         Embeddings of labelled nodes.
     W : ndarray of shape (d, c)
-    Y : ndarray of shape (m, c)
-        Their labels, one-hot.
+    R : ndarray of shape (m, c)
+        Their residual Z − Y: see :func:`residual`.
     eta_w : float
-    loss : {"squared", "cross_entropy"}, default="squared"
 
     Returns
     -------
@@ -117,7 +146,7 @@ def linear_step(U: np.ndarray, W: np.ndarray, Y: np.ndarray, eta_w: float, loss:
     --------
     >>> import numpy as np
     >>> U, W, Y = np.array([[2.0]]), np.array([[0.5, 0.25]]), np.array([[1.0, 0.0]])
-    >>> linear_step(U, W, Y, eta_w=0.1)
+    >>> linear_step(U, W, residual(U @ W, Y), eta_w=0.1)
     array([[0.5 , 0.15]])
     """
-    return W - eta_w * (U.T @ residual(U @ W, Y, loss))
+    return W - eta_w * (U.T @ R)

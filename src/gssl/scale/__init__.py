@@ -1,1 +1,5 @@
-"""The same methods past memory and past one machine: columns in slabs, through a budget or on workers."""
+"""The same methods past memory and past one machine."""
+
+from gssl.scale.execution import execution
+
+__all__ = ["execution"]

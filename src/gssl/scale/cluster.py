@@ -1,142 +1,369 @@
-"""Slabs on the workers of a Dask cluster, each of which holds its own from step to step.
+"""Slabs on the workers of a Dask cluster, scheduled by Dask itself.
 
-A scheduler and its workers run what clients send them, so they must trust each other: see docs/scale.md.
+Every task is pure, and what it needs is in a file that workers see or in the task: the scheduler can run any
+of them again, so that a worker that is lost costs what it held and nothing else. A scheduler and its workers
+run what clients send them, so they must trust each other: see docs/scale.md.
 """
 
-from collections.abc import Callable, Iterator
+import asyncio
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
-from gssl.methods._base import iterate
-from gssl.methods._execution import buffers_of
-from gssl.operators import Filters
+from gssl.graph.mapped import FileArray, mapped_file
+from gssl.operators import Embedding, Filters, Pull
+from gssl.operators.embedding import TransposedRows
 from gssl.scale import worker
-from gssl.scale.cluster_crew import ClusterCrew
-from gssl.scale.columns import read_columns
-from gssl.scale.execution import SlabExecution
-from gssl.scale.guided import SlabEmbedding
-from gssl.scale.local import LocalExecution
-from gssl.scale.plan import Load, SlabPlan, graph_bytes, plan_slabs, spread_slabs
-from gssl.scale.shared import FileColumns, SharedFilters
+from gssl.scale.execution import FiltersOf, Task, report_progress
+from gssl.scale.memory import Load, SlabPlan, embedding_load, graph_bytes, plan_slabs, spread_slabs
+from gssl.scale.slabs import LazyStep, SlabExecution
+
+# seconds between two looks at who is there, and to wait for a worker where there is none
+_LOOK, _PATIENCE = 0.5, 60.0
 
 
 class ClusterExecution(SlabExecution):
     """Run tasks on slabs of columns, on all workers of a cluster at once.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Used as it is. It does not survive a pickle: an unpickled model computes on its own machine.
-    memory_budget : number or str, optional
-        For what each worker holds. Columns are shared out evenly if None.
-    resume : path, optional
-    description : str, default=""
-    width : int, optional
-        As for :class:`gssl.scale.local.LocalExecution`.
+    The client is used as it is. What is asked for after it was closed, or lost in a pickle, is computed on this
+    machine. The budget is that of each worker; without one, a worker takes what it has room for.
     """
 
     def __init__(
-        self,
-        client: Any,
-        memory_budget: Any = None,
-        resume: Any = None,
-        description: str = "",
-        width: int | None = None,
+        self, client: Any, budget: int | None = None, resume: Path | None = None, description: str = ""
     ) -> None:
-        super().__init__(memory_budget, resume, description, width)
-        self._client = client
-        self._shared_out = memory_budget is None
+        super().__init__(budget, resume, description)
+        self._client, self._limited = client, budget is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_client": None}
+        return {**super().__getstate__(), "_client": None}
 
     @property
-    def width(self) -> int | None:
-        """Columns of a slab, where that was given."""
-        return self._width
+    def _connected(self) -> bool:
+        return self._client is not None and self._client.status not in ("closing", "closed")
 
-    def team(self) -> Any:
-        """Gather the workers."""
-        from gssl.scale.team import Team
-
-        keep = (
-            ""
-            if self.resume is None
-            else f" with the same resume={str(self.resume)!r}: finished work is kept"
-        )
-        return Team(self._client, keep)
-
-    def room(self, team: Any) -> int:
-        """Give what each worker may hold: the budget, or what the tightest of them has room for."""
-        return int(team.room()) if self._shared_out else self.budget
-
-    def run(self, task: Callable[..., Any], X: Any, filters: Any) -> np.ndarray:
-        """Run a task on every slab, one at a time on each worker."""
-        if self._client is None or self._client.status in ("closing", "closed"):
-            # what is asked for after a fit, when its client was closed, is computed here
-            return LocalExecution(self.budget).run(task, X, filters)
-        team = self.team()
+    def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
+        """Run a task on every slab, one at a time on each thread of the workers."""
         n, d = X.shape
-        # the next columns are sent while a worker has its own
-        load = Load((buffers_of(task) + 1) * n * X.dtype.itemsize, graph_bytes(filters(1)))
-        results = self.results(self.plan_for(d, load, len(team.workers())), X, filters, task)
-        job = [team.send((task, _packed(team, filters)))]
+        if not d or not self._connected:
+            return super().map_columns(task, X, filters)
+        cluster = Cluster(self._client, self.resume)
+        columns = cluster.columns_of(X)
+        threads = cluster.threads()
+        # a result that is on its way, with the columns it was made of and the next ones where those were sent
+        more = 1 if isinstance(columns, FileArray) else 3
+        load = Load((task.buffers + more) * n * X.dtype.itemsize, graph_bytes(filters(1)))
+        budget = self.room if self._limited else None
+        plan = spread_slabs(d, sum(threads.values()), load, budget, max(threads.values()))
+        results = self.results(plan, task, X, filters)
+        job = cluster.submit(worker.Job.make, 0, task, cluster.packed(filters))
+        calls = (
+            (s, (worker.embed, job, worker.part_of(columns, results.plan.slabs[s]), results.plan.slabs[s]))
+            for s in results.todo
+        )
+        answers = cluster.run(calls, most=2 * sum(threads.values()))
+        for done, (s, part) in enumerate(answers, start=1):
+            results.put(s, part)
+            report_progress(done, len(results.todo))
+        return self.finished(results, X)
 
-        def prepare(s: int, address: str) -> Any:
-            file, columns = team.file_of(X), results.plan.slabs[s]
-            return (
-                team.send(read_columns(X, columns), address) if file is None else FileColumns(file, columns)
+    def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
+        """Keep the embeddings of OGC on the workers."""
+        if not self._connected:
+            return super().embedding(X, filters, labelled)
+        cluster = Cluster(self._client, self.resume)
+        return ClusterEmbedding(cluster, X, filters, labelled, self.budget if self._limited else None)
+
+
+class Cluster:
+    """A Dask client, and what to say when its scheduler or all of its workers are gone."""
+
+    def __init__(self, client: Any, resume: Path | None = None) -> None:
+        self._client = client
+        self._keep = "" if resume is None else f" with the same resume={str(resume)!r}: finished work is kept"
+        self._token = uuid4().hex
+        self._alone_since: float | None = None
+        self._direct: bool | None = None
+
+    def threads(self) -> dict[str, int]:
+        """Return the threads of every worker, in one order; wait for a worker where there is none."""
+        while not (found := self._listed()):
+            try:
+                self._client.wait_for_workers(1, timeout=_LOOK)
+            except TimeoutError:
+                continue
+        return dict(sorted(found.items()))
+
+    def submit(self, function: Callable[..., Any], s: int, *arguments: Any, home: str | None = None) -> Any:
+        """Submit a task of a slab, on its home if that is alive."""
+        import dask
+
+        key = (f"{function.__name__}-{uuid4().hex}", s)
+        where = {} if home is None else {"workers": [home], "allow_other_workers": True}
+        # Dask warns of large tasks and advises to scatter data, which it could not bring back with a worker
+        with self._told(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
+            return self._client.submit(
+                worker.alone, os.getpid(), function, *arguments, key=key, pure=False, **where
             )
 
-        def ask(s: int, part: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-            if job[0].status != "finished":  # whoever had the graph is gone
-                job[0] = team.send((task, _packed(team, filters)))
-            return worker.embed, (job[0], part, results.plan.slabs[s])
+    def gather(self, futures: Sequence[Any]) -> list[Any]:
+        """Return the values of tasks when they are finished."""
+        from distributed.scheduler import KilledWorker
 
-        parts = team.spread(results.todo, prepare, ask)
-        for _ in iterate(lambda _, s: results.put(*next(parts)), None, results.todo):
-            pass
-        return results.give() if d else np.empty((n, 0), X.dtype)
+        with self._told(futures):
+            asked = self._client.gather(list(futures), direct=self._is_near(), asynchronous=True)
+            answer = asyncio.run_coroutine_threadsafe(asked, self._client.loop.asyncio_loop)
+            while True:
+                try:
+                    return list(answer.result(_LOOK))
+                except TimeoutError:
+                    if answer.done():
+                        raise
+                    self._listed()
+                except KilledWorker as error:
+                    times = error.allowed_failures + 1
+                    raise RuntimeError(
+                        f"slab {error.task[1]} has lost its worker {times} times: look into the workers' "
+                        f"logs, for it may be too much for their memory, then run again{self._keep}."
+                    ) from error
 
-    def each(self, task: Callable[..., Any], X: Any, filters: Any) -> Iterator[np.ndarray]:
-        """Run a task that yields on this machine: what it yields are whole embeddings anyway."""
-        yield from task(X, filters, slice(0, X.shape[1]))
+    def run(self, calls: Iterator[tuple[int, tuple[Any, ...]]], most: int) -> Iterator[tuple[int, Any]]:
+        """Submit calls, no more than so many ahead of their answers, and yield the answers as they come."""
+        done: SimpleQueue[Any] = SimpleQueue()
+        pending: dict[Any, tuple[int, Any]] = {}
+        try:
+            while True:
+                for s, (function, *arguments) in islice(calls, most - len(pending)):
+                    future = self.submit(function, s, *arguments)
+                    pending[future.key] = s, future
+                    future.add_done_callback(done.put)
+                if not pending:
+                    return
+                try:
+                    s, future = pending.pop(done.get(timeout=_LOOK).key)
+                except Empty:
+                    self._listed()
+                    continue
+                yield s, self.gather([future])[0]
+        finally:
+            if pending and self._client.status == "running":
+                self._client.cancel([future for _, future in pending.values()])
 
-    def guided(
-        self, X: Any, filters: Filters, beta: float, labelled: np.ndarray, anchors: np.ndarray
-    ) -> SlabEmbedding:
-        """Hold the embeddings of OGC on the workers."""
-        return SlabEmbedding(ClusterCrew(self, X, (filters, beta, labelled, anchors)), X.dtype)
+    def columns_of(self, X: Any) -> Any:
+        """Return the file of X if every worker sees it as this process does, else X."""
+        file = mapped_file(X)
+        return file if file is not None and self._sees(file) else X
 
-    def plan_for(self, n_columns: int, load: Load, n_workers: int) -> SlabPlan:
-        """Share columns out evenly, in slabs that keep to the budget of a worker if there is one."""
-        if self._width is not None:
-            return SlabPlan(n_columns, self._width)
-        even = spread_slabs(n_columns, n_workers)
-        if self._shared_out:
-            return even
-        return SlabPlan(n_columns, min(even.width, plan_slabs(n_columns, load, self.budget).width))
+    def packed(self, filters: FiltersOf) -> Any:
+        """Return matrices that are the same in every iteration as such, by file where workers see it."""
+        first = filters(1)
+        return worker.PackedFilters.of(first, self._sees) if first is filters(1) else filters
+
+    def room(self) -> int:
+        """Return how much memory the worker with least may take, beside those on the same machine."""
+        hosts = Counter(address.rsplit(":", 1)[0] for address in self.threads())
+        return int(min(self._ask(worker.room, max(hosts.values())).values(), default=0))
+
+    def _sees(self, file: FileArray) -> bool:
+        found = file.path.stat()
+        seen = self._ask(worker.sees, str(file.path), found.st_size, found.st_mtime_ns)
+        return bool(seen) and all(seen.values())
+
+    def _is_near(self) -> bool:
+        """Return whether all workers are in this network, so that data need not go by the scheduler."""
+        if self._direct is None:
+            here = worker.network()
+            self._direct = bool(here) and set(self._ask(worker.network).values()) == {here}
+        return self._direct
+
+    def _ask(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """Run a function on all workers, beside their tasks; one that goes away meanwhile gives no answer."""
+        with self._told():
+            answers: dict[str, Any] = self._client.run(function, *arguments, on_error="ignore")
+        return answers
+
+    def _listed(self) -> dict[str, int]:
+        """Return the workers, or raise if there have been none for too long."""
+        with self._told():
+            found: dict[str, int] = self._client.nthreads()
+        if found:
+            self._alone_since = None
+        else:
+            self._alone_since = self._alone_since or monotonic()
+            if monotonic() - self._alone_since > _PATIENCE:
+                raise ConnectionError(
+                    f"the Dask cluster has no workers: start some, then run again{self._keep}."
+                )
+        return found
+
+    @contextmanager
+    def _told(self, futures: Sequence[Any] = ()) -> Iterator[None]:
+        """Say in one sentence that the scheduler is gone; errors of tasks are raised as they are."""
+        from distributed.comm import CommClosedError
+
+        try:
+            if self._client.status not in ("running", "connecting"):
+                raise CommClosedError(self._client.status)
+            yield
+        except (CancelledError, CommClosedError, OSError, TimeoutError) as error:
+            if isinstance(error, ConnectionError) or any(future.status == "error" for future in futures):
+                raise
+            raise ConnectionError(
+                f"the Dask scheduler cannot be reached any more: start it and run again{self._keep}."
+            ) from error
 
 
-def _packed(team: Any, filters: Any) -> Any:
-    """Give the matrices as such where they are the same in every iteration, else what makes them."""
-    first = filters(1)
-    if first is not filters(1):
-        return filters
-    return SharedFilters.of(first, team.sees_file)
+class ClusterEmbedding:
+    """U on the workers: a slab is a chain of tasks, of which Dask keeps the last value and how it was made.
 
-
-def execution(client: Any, **options: Any) -> ClusterExecution:
-    """Make the execution that methods find by the name ``dask``.
-
-    Examples
-    --------
-    >>> execution(client="tcp://host:8786")
-    Traceback (most recent call last):
-        ...
-    TypeError: client is 'tcp://host:8786', not a Dask client: give client=distributed.Client('tcp://host:8786').
+    Each thread of the workers has a share of the columns, in one slab or, where that is more than the budget,
+    in several that wait in files. Steps wait until somebody asks for a product or for rows.
     """
+
+    def __init__(
+        self, cluster: Cluster, X: Any, filters: Filters, labelled: np.ndarray, budget: int | None
+    ) -> None:
+        self._cluster, self._X, self._filters, self._labelled = cluster, X, filters, labelled
+        self._budget = cluster.room() if budget is None else budget
+        self._graph: Any = None
+        self._nodes: Any = None
+        self._in_files = False
+        self._pending: list[LazyStep] = []
+        # the columns and the worker of each slab, and the slabs of each thread
+        self._columns: list[slice] = []
+        self._homes: list[str] = []
+        self._lanes: list[range] = []
+        self._U: list[Any] = []
+        self._rows: list[Any] = []
+
+    def convolved(self, beta: float, pull: Pull | None) -> "ClusterEmbedding":
+        """Note a step; the slabs take it when they are needed."""
+        self._pending.append((beta, pull))
+        return self
+
+    def __matmul__(self, W: np.ndarray) -> np.ndarray:
+        self._move(W.shape[1])
+        return self.sum_products(self._U, W, self._X.shape[0])
+
+    def rows(self, nodes: np.ndarray) -> "ClusterRows":
+        """Return some rows, which stay on the workers."""
+        pulls = [pull for _, pull in self._pending if pull is not None]
+        self._move(pulls[0].W.shape[1] if pulls else 1)
+        if np.array_equal(nodes, self._labelled):
+            return ClusterRows(self, self._rows, len(nodes))
+        return ClusterRows(self, self._pick(self._cluster.submit(worker.hold, 0, nodes)), len(nodes))
+
+    def sum_products(self, parts: Sequence[Any], W: np.ndarray, n_rows: int) -> np.ndarray:
+        """Return the sum of ``parts[s] @ W[columns of s]`` over all slabs, those of a thread first."""
+        sums = []
+        for lane in self._lanes:
+            total = None
+            for s in lane:
+                total = self._submit(worker.add_product, s, parts[s], W[self._columns[s]], total)
+            sums.append(total)
+        scores = np.zeros((n_rows, W.shape[1]))
+        for part in self._cluster.gather(sums):
+            scores += part
+        return scores.astype(self._X.dtype)
+
+    def transposed_products(self, parts: Sequence[Any], R: np.ndarray) -> np.ndarray:
+        """Return ``parts[s].T @ R`` of all slabs, one below the other."""
+        products = [self._submit(worker.transposed_product, s, part, R) for s, part in enumerate(parts)]
+        return np.concatenate(self._cluster.gather(products)).astype(self._X.dtype)
+
+    def side_by_side(self, parts: Sequence[Any]) -> np.ndarray:
+        """Return the parts of all slabs as one array."""
+        return np.concatenate(self._cluster.gather(parts), axis=1)
+
+    def _submit(self, function: Callable[..., Any], s: int, *arguments: Any) -> Any:
+        return self._cluster.submit(function, s, *arguments, home=self._homes[s])
+
+    def _move(self, n_classes: int) -> None:
+        """Let every slab take the steps that wait."""
+        if not self._U:
+            self._begin(n_classes)
+        elif not self._pending:
+            return
+        if self._pending:
+            steps = self._cluster.submit(worker.hold, 0, self._pending)
+            self._U = [
+                self._submit(worker.advance, s, U, self._graph, steps, self._columns[s], self._in_files)
+                for s, U in enumerate(self._U)
+            ]
+            self._pending = []
+        self._rows = self._pick(self._nodes)
+
+    def _pick(self, nodes: Any) -> list[Any]:
+        return [self._submit(worker.pick, s, U, nodes) for s, U in enumerate(self._U)]
+
+    def _begin(self, n_classes: int) -> None:
+        """Cut the columns into slabs, and load them."""
+        threads = self._cluster.threads()
+        n, d = self._X.shape
+        n_at_once = max(threads.values())
+        lanes = [address for address, count in threads.items() for _ in range(count)]
+        share = spread_slabs(d, len(lanes))
+        load, in_memory = embedding_load(
+            (n, min(d, share.width * n_at_once)),
+            n_classes,
+            len(self._labelled),
+            self._X.dtype.itemsize,
+            graph_bytes(self._filters),
+            self._budget,
+            n_at_once,
+        )
+        width = plan_slabs(share.width, load, self._budget, n_at_once).width
+        self._in_files = not in_memory
+        for home, columns in zip(lanes, share.slabs, strict=False):
+            slabs = SlabPlan(columns.stop - columns.start, width).slabs
+            self._lanes.append(range(len(self._columns), len(self._columns) + len(slabs)))
+            self._columns += [slice(columns.start + s.start, columns.start + s.stop) for s in slabs]
+            self._homes += [home] * len(slabs)
+        filters = self._filters
+        self._graph = self._cluster.submit(worker.hold, 0, self._cluster.packed(lambda k: filters))
+        self._nodes = self._cluster.submit(worker.hold, 0, self._labelled)
+        X = self._cluster.columns_of(self._X)
+        self._U = [
+            self._submit(worker.load, s, worker.part_of(X, columns), self._in_files)
+            for s, columns in enumerate(self._columns)
+        ]
+
+
+class ClusterRows:
+    """Rows of U on the workers, multiplied there in double precision."""
+
+    def __init__(self, embedding: ClusterEmbedding, parts: Sequence[Any], n_rows: int) -> None:
+        self._embedding, self._parts, self._n_rows = embedding, parts, n_rows
+
+    @property
+    def T(self) -> TransposedRows:
+        """The transpose."""
+        return TransposedRows(self)
+
+    def __matmul__(self, W: np.ndarray) -> np.ndarray:
+        return self._embedding.sum_products(self._parts, W, self._n_rows)
+
+    def transposed_times(self, R: np.ndarray) -> np.ndarray:
+        """Return the product of the transpose with R."""
+        return self._embedding.transposed_products(self._parts, R)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self._embedding.side_by_side(self._parts), dtype=dtype)
+
+
+def check_client(client: Any) -> None:
+    """Refuse what is no Dask client that is connected and not asynchronous."""
     try:
         from distributed import Client
     except ImportError as missing:
@@ -148,4 +375,53 @@ def execution(client: Any, **options: Any) -> ClusterExecution:
         raise ValueError("the Dask client is asynchronous: give one that is made with asynchronous=False.")
     if client.status != "running":
         raise ConnectionError(f"the Dask client is {client.status}: make a new one, and fit with that.")
-    return ClusterExecution(client, **options)
+
+
+def check_dask() -> None:
+    """Refuse to go on where Dask is not installed, without loading it."""
+    if find_spec("distributed") is None:
+        raise ImportError("Dask is missing: pip install 'gssl[distributed]'.")
+
+
+@contextmanager
+def cluster_client(address: str | None = None, n_workers: int | None = None) -> Iterator[Any]:
+    """Yield a Dask client to the scheduler at an address, or to ``n_workers`` processes of this machine.
+
+    Without either it is None. Security settings (TLS) are those of Dask's own configuration. Processes share
+    the CPUs and end with the block.
+    """
+    if address is None and n_workers is None:
+        yield None
+        return
+    check_dask()
+    from distributed import Client, LocalCluster
+
+    if address is not None:
+        try:
+            client = Client(address, timeout=10)
+        except (OSError, TimeoutError, ValueError, TypeError) as error:
+            if address.startswith("tls://"):
+                raise ConnectionError(
+                    f"the Dask scheduler at {address} does not answer to these certificates: see that it "
+                    "runs, and that distributed.comm.tls in Dask's configuration names the ca-file, and the "
+                    "client's cert and key."
+                ) from error
+            raise ConnectionError(
+                f"there is no Dask scheduler at {address}: start one, or give the address that it has."
+            ) from error
+        with client:
+            yield client
+        return
+    threads = max(1, (os.cpu_count() or 1) // max(1, n_workers or 1))
+    with (
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=threads,
+            processes=True,
+            # a port of its own, which nobody outside reaches
+            dashboard_address="127.0.0.1:0",
+            memory_limit=None,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client

@@ -1,4 +1,4 @@
-"""Some columns of features that may be larger than memory, and products with all of them."""
+"""Some columns of features that may be larger than memory, and products that no slab's width shows in."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,101 +7,64 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from gssl.graph.pages import FileArray, file_of, forget_pages
+from gssl.graph.mapped import FileArray, mapped_file, release_pages
+from gssl.operators import multiply
+from gssl.scale.memory import SlabPlan
+from gssl.scale.run_folder import RunFolder, read_into, write_all
 
 # bytes that are read at a time
 _BLOCK_BYTES = 1 << 23
+# rows whose copy in double precision stays in the cache
+_ROWS = 512
+# a file of rows is read as a whole for a slab of its columns: so often is as cheap as sorting it
+_FEW = 3
 
 
-def read_columns(X: Any, columns: slice) -> Any:
-    """Give columns of X in row order, in memory of their own unless they are all of X.
+def read_columns(X: Any, columns: slice, out: np.ndarray | None = None) -> Any:
+    """Return columns of X in row order, in ``out`` or memory of their own unless they are all of X.
 
     A memory-mapped X is read by blocks, so that no more than a block of it is in memory beside the result.
-
-    Parameters
-    ----------
-    X : ndarray, memmap or csr_array of shape (n, d)
-    columns : slice
-
-    Returns
-    -------
-    ndarray or csr_array of shape (n, w)
-
-    Examples
-    --------
-    >>> read_columns(np.arange(6.0).reshape(2, 3), slice(1, 3))
-    array([[1., 2.],
-           [4., 5.]])
     """
     if issparse(X):
         return X if columns == slice(0, X.shape[1]) else X[:, columns]
-    file = file_of(X)
+    file = mapped_file(X)
     if file is None:
-        wanted = np.ascontiguousarray(X[:, columns])
-        forget_pages(X)
+        wanted = X[:, columns]
+        if wanted.flags.c_contiguous and wanted.shape == X.shape:
+            return wanted
+        wanted = _copied(wanted, out)
+        release_pages(X)
         return wanted
-    wanted = np.empty((X.shape[0], columns.stop - columns.start), X.dtype)
+    wanted = np.empty((X.shape[0], columns.stop - columns.start), X.dtype) if out is None else out
     with file.path.open("rb", buffering=0) as opened:
         (_read_rows if file.order == "C" else _read_whole_columns)(opened, file, columns, wanted)
     return wanted
 
 
-def read_file(path: Path, into: np.ndarray) -> None:
-    """Read an ``.npy`` file into an array of the same shape.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path, into = Path(tempfile.mkdtemp()) / "x.npy", np.empty(2)
-    >>> np.save(path, np.array([1.0, 2.0]))
-    >>> read_file(path, into)
-    >>> into
-    array([1., 2.])
-    """
-    try:
-        file = file_of(np.load(path, mmap_mode="r", allow_pickle=False))
-    except Exception:  # a damaged file can raise anything
-        file = None
-    if file is None or (file.shape, file.dtype) != (into.shape, into.dtype):
-        raise ValueError(f"{path} is not the array that this run has written: remove it and run again.")
-    with path.open("rb", buffering=0) as opened:
-        _read(opened, file.offset, into)
+def _copied(array: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    if out is None:
+        return np.ascontiguousarray(array)
+    out[:] = array
+    return out
 
 
-def read_rows(X: np.ndarray) -> Iterator[np.ndarray]:
-    """Read a file of rows block by block; a block is written over when the next is asked for.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "x.npy"
-    >>> np.save(path, np.eye(2))
-    >>> [block.tolist() for block in read_rows(np.load(path, mmap_mode="r"))]
-    [[[1.0, 0.0], [0.0, 1.0]]]
-    """
-    file = file_of(X)
-    if file is None or file.order != "C":
-        raise ValueError("X is not in a file by rows: read its columns.")
-    with file.path.open("rb", buffering=0) as opened:
-        yield from _row_blocks(opened, file)
-
-
-def _row_blocks(opened: Any, file: FileArray) -> Iterator[np.ndarray]:
+def read_row_blocks(opened: Any, file: FileArray) -> Iterator[np.ndarray]:
+    """Read a file of rows block by block; a block is written over when the next is asked for."""
     n, d = file.shape
     step = max(1, _BLOCK_BYTES // (d * file.dtype.itemsize))
     block = np.empty((min(step, n), d), file.dtype)
     for start in range(0, n, step):
         rows = block[: min(step, n - start)]
-        _read(opened, file.offset + start * d * file.dtype.itemsize, rows)
+        read_into(opened, rows, file.offset + start * d * file.dtype.itemsize)
         yield rows
 
 
 def _read_rows(opened: Any, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
     if columns == slice(0, file.shape[1]):
-        _read(opened, file.offset, wanted)
+        read_into(opened, wanted, file.offset)
         return
     done = 0
-    for rows in _row_blocks(opened, file):
+    for rows in read_row_blocks(opened, file):
         wanted[done : done + len(rows)] = rows[:, columns]
         done += len(rows)
 
@@ -114,28 +77,70 @@ def _read_whole_columns(opened: Any, file: FileArray, columns: slice, wanted: np
     block = np.empty((min(step, wanted.shape[1]), n), file.dtype)
     for start in range(0, wanted.shape[1], step):
         part = block[: min(step, wanted.shape[1] - start)]
-        _read(opened, file.offset + (columns.start + start) * column, part)
+        read_into(opened, part, file.offset + (columns.start + start) * column)
         wanted[:, start : start + len(part)] = part.T
 
 
-def raw_bytes(array: np.ndarray) -> memoryview:
-    """Give the bytes of an array without gaps, to be read or written.
+class ColumnSource:
+    """The slabs of X, each in memory when it is asked for.
 
-    Examples
-    --------
-    >>> len(raw_bytes(np.zeros(3)))
-    24
+    Pages of a file hold whole rows, so a slab of columns costs a pass over all of it. With more than a few
+    slabs, one pass sorts the file into one for each slab, in a temporary folder.
     """
-    flat: Any = array.reshape(-1).view(np.uint8)
-    return memoryview(flat) if array.size else memoryview(b"")
+
+    def __init__(self, X: Any, plan: SlabPlan) -> None:
+        self._X, self._slabs = X, plan.slabs
+        file = mapped_file(X)
+        self._rows = file if file is not None and file.order == "C" and len(self._slabs) > _FEW else None
+        self._folder: RunFolder | None = None
+
+    def read(self, s: int, out: np.ndarray | None = None) -> Any:
+        """Return a slab, in ``out`` where it is copied."""
+        columns = self._slabs[s]
+        if self._rows is None:
+            return read_columns(self._X, columns, out)
+        if self._folder is None:
+            self._folder = self._sorted(self._rows)
+        if out is None:
+            out = np.empty((self._X.shape[0], columns.stop - columns.start), self._X.dtype)
+        with self._file(self._folder, s).open("rb", buffering=0) as opened:
+            read_into(opened, out)
+        return out
+
+    def _file(self, folder: RunFolder, s: int) -> Path:
+        return folder.path / f"columns-{s:04}"
+
+    def _sorted(self, file: FileArray) -> RunFolder:
+        """Write a file for each slab, in one pass over X."""
+        folder = RunFolder()
+        with folder.explained(folder.path), file.path.open("rb", buffering=0) as given:
+            for rows in read_row_blocks(given, file):
+                for s, columns in enumerate(self._slabs):
+                    # opened again for each block, for there may be more slabs than a process may have files
+                    with self._file(folder, s).open("ab", buffering=0) as opened:
+                        write_all(opened, np.ascontiguousarray(rows[:, columns]))
+        return folder
 
 
-def _read(opened: Any, offset: int, into: np.ndarray) -> None:
-    """Fill an array from a file: the system may give less at a time than it is asked for."""
-    view = raw_bytes(into)
-    opened.seek(offset)
-    while len(view):
-        got = opened.readinto(view)
-        if not got:
-            raise OSError("a file of features became shorter while it was read: write it again.")
-        view = view[got:]
+def add_product(total: np.ndarray, U: Any, V: np.ndarray) -> None:
+    r"""Add a product to a sum over slabs in double precision: :math:`Z \leftarrow Z + U_s V_s`."""
+    V = np.ascontiguousarray(V, dtype=np.float64)
+    if issparse(U):
+        for start in range(0, U.shape[0], _ROWS):
+            total[start : start + _ROWS] += multiply(U[start : start + _ROWS].astype(np.float64), V)
+        return
+    # the same memory for every block: to ask the system for it again may cost more than the product
+    room, products = np.empty((_ROWS, U.shape[1])), np.empty((_ROWS, V.shape[1]))
+    for start in range(0, U.shape[0], _ROWS):
+        n_rows = min(_ROWS, U.shape[0] - start)
+        rows, product = room[:n_rows], products[:n_rows]
+        rows[:] = U[start : start + n_rows]
+        total[start : start + n_rows] += np.matmul(rows, V, out=product)
+
+
+def transposed_product(U: np.ndarray, R: np.ndarray) -> np.ndarray:
+    r"""Return :math:`U^\top R` in double precision."""
+    total = np.zeros((U.shape[1], R.shape[1]))
+    for start in range(0, U.shape[0], _ROWS):
+        total += U[start : start + _ROWS].astype(np.float64).T @ R[start : start + _ROWS].astype(np.float64)
+    return total

@@ -1,72 +1,308 @@
-"""What slabs on one machine and slabs on many have in common: the budget, and the folder to resume from."""
+"""Where a fit runs: in memory, in slabs within a memory budget, on a Dask cluster, or with torch.
 
+A method writes its equations once, for any columns, and asks the current execution to run them:
+:class:`InMemory`, ``SlabExecution`` (slabs.py), ``ClusterExecution`` (cluster.py) or that of torch.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from gssl.methods._execution import Journal, NoJournal, identity_of
-from gssl.operators import Filters
-from gssl.scale.files import RunFolder
-from gssl.scale.folder_lock import lock_folder
-from gssl.scale.identity import identity
-from gssl.scale.journal import Journal as StepJournal
-from gssl.scale.journal import claim
-from gssl.scale.memory import available_memory
-from gssl.scale.plan import Load, SlabPlan, plan_slabs, read_size
-from gssl.scale.results import LastingResults, Results
+import numpy as np
+
+from gssl.operators import DenseEmbedding, Embedding, Filters
+from gssl.scale.memory import read_size
+
+BACKENDS = ("numba", "torch")
+# the matrices of iteration k = 1, 2, …
+FiltersOf = Callable[[int], Filters]
+# arrays as large as its input that a task may hold at once, unless it says so itself: the input, two that
+# take turns, a running total, and one that is on its way elsewhere
+BUFFERS = 5
 
 
-class SlabExecution:
-    """An execution by slabs; a subclass says who runs them.
+@dataclass(frozen=True)
+class Task:
+    """What a method does to some columns of X; it treats columns independently.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(X, filters, columns)`` for columns of X, the matrices of each iteration, and which columns
+        they are. It returns as many columns, with any number of rows.
+    identity : tuple of text, numbers and arrays
+        All that the result depends on beside X, the graph and the parameters of the method: finished work is
+        found again by it.
+    buffers : int
+        Arrays as large as its input that it holds at once, the input among them.
+    """
+
+    function: Callable[[Any, FiltersOf, slice], Any]
+    identity: tuple[Any, ...]
+    buffers: int = BUFFERS
+
+    def __call__(self, X: Any, filters: FiltersOf, columns: slice) -> Any:
+        """Run the function."""
+        return self.function(X, filters, columns)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A finished step of OGC: its pull on the anchors, the predictor after it, and numbers to go on with."""
+
+    pull: np.ndarray
+    W: np.ndarray
+    facts: dict[str, float]
+
+
+class Checkpoint(Protocol):
+    """The finished steps of a run, from which it goes on if it was stopped."""
+
+    @property
+    def past(self) -> Sequence[Step]:
+        """The steps that are finished."""
+
+    def scores(self) -> np.ndarray:
+        """Return the scores of all nodes after the last of them."""
+
+    def finish(self, step: Step, scores: np.ndarray) -> None:
+        """Record a step and the scores after it."""
+
+
+class NoCheckpoint:
+    """Record nothing: every run starts anew."""
+
+    past: Sequence[Step] = ()
+
+    def scores(self) -> np.ndarray:
+        """Raise: there is no earlier run."""
+        raise ValueError("a run without a checkpoint has no past: begin at the first step.")
+
+    def finish(self, step: Step, scores: np.ndarray) -> None:
+        """Do nothing."""
+
+
+_watcher: ContextVar[Callable[[int, int | None], None] | None] = ContextVar("watcher", default=None)
+
+
+def report_progress(done: int, total: int | None) -> None:
+    """Tell whoever watches that an iteration has done so many steps, and how many it may do at most."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(done, total)
+
+
+@contextmanager
+def watching(watcher: Callable[[int, int | None], None]) -> Iterator[None]:
+    """Call ``watcher(done, total)`` after each step of every iteration in this block, for progress bars."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
+class Execution(Protocol):
+    """What methods ask of whoever runs their passes over the graph."""
+
+    # bytes, where memory is limited
+    budget: int | None
+    # the folder that finished work is kept in, if it is
+    resume: Path | None
+
+    def place(self, filters: Filters) -> Filters:
+        """Return the same matrices where this execution computes, for narrow arrays such as scores."""
+
+    def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
+        """Run a task on all columns at once, or on some at a time, and return the results side by side."""
+
+    def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
+        """Yield everything that a task yields, each in an array of its own."""
+
+    def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
+        """Keep the embeddings of OGC, which start at X; every step needs the rows of labelled nodes."""
+
+    def checkpoint(self, *inputs: Any) -> Checkpoint:
+        """Open what an earlier run with the same inputs has recorded, if anything is."""
+
+
+class InMemory:
+    """The default: all columns at once, in memory, on all threads."""
+
+    budget: int | None = None
+    resume: Path | None = None
+
+    def place(self, filters: Filters) -> Filters:
+        """Return the matrices as they are."""
+        return filters
+
+    def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
+        """Run a task on all columns."""
+        return np.asarray(task(X, filters, slice(0, X.shape[1])))
+
+    def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
+        """Run a task that yields on all columns."""
+        yield from task(X, filters, slice(0, X.shape[1]))
+
+    def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
+        """Keep U itself."""
+        return DenseEmbedding(X, filters)
+
+    def checkpoint(self, *inputs: Any) -> Checkpoint:
+        """Record nothing."""
+        return NoCheckpoint()
+
+
+IN_MEMORY = InMemory()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What :func:`execution` was told."""
+
+    memory: int | None = None
+    client: Any = None
+    resume: Path | None = None
+    backend: str = "numba"
+    device: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.backend, str) or self.backend not in BACKENDS:
+            names = " or ".join(f'"{name}"' for name in BACKENDS)
+            raise ValueError(f"execution: backend must be {names}, not {self.backend!r}.")
+        if self.device is not None and self.backend == "numba":
+            raise ValueError(
+                f'execution: device={self.device!r} needs backend="torch"; "numba" runs on the CPU.'
+            )
+        if self.backend != "numba" and self.by_columns:
+            raise ValueError(
+                f'execution: memory, client and resume need backend="numba", not {self.backend!r}.'
+            )
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether a method must be able to run on some columns at a time."""
+        return self.memory is not None or self.client is not None or self.resume is not None
+
+
+_PLAIN = Settings()
+_settings: ContextVar[Settings] = ContextVar("gssl_execution", default=_PLAIN)
+
+
+@contextmanager
+def execution(
+    *,
+    memory: Any = None,
+    client: Any = None,
+    resume: Any = None,
+    backend: str | None = None,
+    device: Any = None,
+) -> Iterator[None]:
+    """Choose where the fits in a block run; predictions are the same everywhere, up to rounding.
+
+    Inside another block, what is not given stays as it is there. Blocks are local to a thread.
 
     Parameters
     ----------
-    memory_budget : number or str, optional
+    memory : number of bytes or str, optional
+        How much memory a fit may take beside what is there already, such as ``"4GB"``: columns pass through
+        it in slabs, and what does not fit stays on disk (see docs/scale.md).
+    client : dask.distributed.Client, optional
+        A cluster whose workers share the columns; ``memory`` is then that of each worker.
     resume : path, optional
-    description : str, default=""
-    width : int, optional
+        A folder that keeps finished work, so that a fit that was stopped goes on from there. A folder belongs
+        to one fit: the same data, labels and parameters.
+    backend : {"numba", "torch"}, optional
+        What passes over the graph; "torch" needs ``pip install gssl[torch]``. Methods that torch cannot run
+        stay with numba.
+    device : str or torch.device, optional
+        Where torch computes; a GPU if there is one, else the CPU, if None.
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> with gssl.execution(memory="1GB"):
+    ...     U = gssl.SGC().fit_transform(data.features, adjacency=data.adjacency)
+    >>> U.shape
+    (34, 34)
     """
+    given = {
+        "memory": None if memory is None else read_size(memory),
+        "client": client,
+        "resume": None if resume is None else Path(resume),
+        "backend": backend,
+        "device": device,
+    }
+    if client is not None:
+        from gssl.scale.cluster import check_client
 
-    def __init__(
-        self, memory_budget: Any = None, resume: Any = None, description: str = "", width: int | None = None
-    ) -> None:
-        self.budget = available_memory() // 2 if memory_budget is None else read_size(memory_budget)
-        self.resume = None if resume is None else Path(resume)
-        self._description = description
-        self._width = width
-        self._claimed = False
+        check_client(client)
+    named = {name: value for name, value in given.items() if value is not None}
+    with _using(replace(_settings.get(), **named)):
+        yield
 
-    def filters(self, filters: Filters) -> Filters:
-        """Give the matrices as they are, for columns as few as classes."""
-        return filters
 
-    def plan(self, n_columns: int, load: Load) -> SlabPlan:
-        """Cut columns into slabs."""
-        if self._width is not None:
-            return SlabPlan(n_columns, self._width)
-        return plan_slabs(n_columns, load, self.budget)
+def current_settings() -> Settings:
+    """Return what the innermost block of :func:`execution` says."""
+    return _settings.get()
 
-    def results(self, plan: SlabPlan, X: Any, filters: Any, task: Any) -> Results | LastingResults:
-        """Make the place for what a task gives: a folder of its own, found by what it is a task of."""
-        if self.resume is None:
-            return Results(plan, X.dtype, self.budget // 4)
-        folder, first = self._own_folder(self.resume), filters(1)
-        known = identity([self._description, identity_of(task), X, first.A_hat, first.N_hat])
-        if not self._claimed:
-            # the first task of a fit has its inputs, where no journal was opened with them
-            claim(folder, known)
-            self._claimed = True
-        return LastingResults(folder.inside(f"run-{known[:12]}"), known, plan, self.budget // 4)
 
-    def journal(self, *inputs: Any) -> Journal:
-        """Open what is written down about steps of OGC with these inputs."""
-        if self.resume is None:
-            return NoJournal()
-        self._claimed = True
-        return StepJournal(self._own_folder(self.resume), identity([self._description, *inputs]))
+@contextmanager
+def part_of_run(name: str) -> Iterator[None]:
+    """Give a fit inside another one a folder of its own to resume from."""
+    settings = _settings.get()
+    folder = None if settings.resume is None else settings.resume / name
+    with _using(replace(settings, resume=folder)):
+        yield
 
-    def _own_folder(self, path: Path) -> RunFolder:
-        """Open the folder to resume from, if no other process is in it."""
-        folder = RunFolder(path)
-        with folder.explained(folder.path):
-            lock_folder(folder.path)
-        return folder
+
+@contextmanager
+def without_resume() -> Iterator[None]:
+    """Keep nothing of the fits in a block."""
+    with _using(replace(_settings.get(), resume=None)):
+        yield
+
+
+@contextmanager
+def _using(settings: Settings) -> Iterator[None]:
+    token = _settings.set(settings)
+    try:
+        yield
+    finally:
+        _settings.reset(token)
+
+
+def current_execution(estimator: Any, *, resumes: bool = True) -> Execution:
+    """Return the execution of a method in this block.
+
+    Its class says whether it ``runs_by_columns`` and ``runs_on_torch``; ``resumes`` is False for what is no
+    fit, such as predictions, of which nothing is kept.
+    """
+    settings = _settings.get()
+    if not resumes:
+        settings = replace(settings, resume=None)
+    name = type(estimator).__name__
+    if settings.backend == "torch":
+        if not getattr(estimator, "runs_on_torch", False):
+            return IN_MEMORY
+        found: Execution = import_module("gssl.torch.backend").execution(settings.device)
+        return found
+    if not settings.by_columns:
+        return IN_MEMORY
+    if not getattr(estimator, "runs_by_columns", False):
+        raise ValueError(
+            f"{name} cannot run on some columns at a time: fit it without memory, client and resume."
+        )
+    options = settings.memory, settings.resume, repr(estimator)
+    if settings.client is not None:
+        from gssl.scale.cluster import ClusterExecution
+
+        return ClusterExecution(settings.client, *options)
+    from gssl.scale.slabs import SlabExecution
+
+    return SlabExecution(*options)

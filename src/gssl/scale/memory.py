@@ -1,21 +1,33 @@
-"""How much memory this process may still use."""
+"""What fits in memory: how much there is, how large a size is, and how many columns at a time keep to it."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gssl.graph.mapped import mapped_file
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {unit + "i": 1024**power for power, unit in enumerate("kmgt", start=1)}
+# codes of labels, the classes of two steps, which nodes are watched and reached
+_NODE_BYTES = 48
+# columns that fill a cache line in single precision: wider slabs are cut at a multiple of it
+_LINE = 16
+# what is in memory at a time of the links of a graph in files
+MAPPED = 1 << 26
+# blocks of rows in flight, and what Python itself takes while it works
+_REST = 1 << 26
 
 
 def available_memory() -> int:
-    """Tell how many bytes may be used; ``GSSL_MEMORY`` overrules what the machine says.
+    """Return how many bytes may be used; ``GSSL_MEMORY`` overrules what the machine says.
 
-    The least of what the machine has left, what the limits of this process leave it (``ulimit -v``), and what
-    its container does.
-
-    Examples
-    --------
-    >>> available_memory() > 0
-    True
+    The least of what the machine has left, the limits of this process (``ulimit -v``) and its container's.
     """
     told = os.environ.get("GSSL_MEMORY")
     if told:
@@ -49,13 +61,7 @@ def _of_process() -> Iterator[int]:
 
 
 def _of_container(root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
-    """Yield what a control group leaves: its limit without what it uses, files that can be dropped aside.
-
-    Examples
-    --------
-    >>> list(_of_container(Path("no-such-folder")))
-    []
-    """
+    """Yield the limit of a control group without what it uses, files that can be dropped aside."""
     for limit, used, droppable in (
         ("memory.max", "memory.current", "inactive_file"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"),
@@ -67,3 +73,115 @@ def _of_container(root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
             yield most - now + sum(int(fact.split()[1]) for fact in facts if fact.split()[0] == droppable)
         except (OSError, ValueError):  # no such group, or "max": no limit
             continue
+
+
+def read_size(size: Any) -> int:
+    """Read a number of bytes: ``4e9``, ``"4GB"``, ``"512 MiB"``."""
+    text = str(size).strip().lower()
+    found = re.fullmatch(r"([0-9.]+(?:e[+]?[0-9]+)?)\s*([kmgt]?i?)b?", text)
+    units = _UNITS | _BINARY
+    if isinstance(size, bool) or found is None or found[2] not in units or found[1].count(".") > 1:
+        raise ValueError(f"{size!r} is no amount of memory: give bytes, or a text such as '4GB' or '512MB'.")
+    n_bytes = float(found[1].replace(".e", "e") if found[1] != "." else "0") * units[found[2]]
+    if not 1 <= n_bytes < 2**63:
+        raise ValueError(f"{size!r} is no amount of memory that anything fits in: give at least a few MB.")
+    return int(n_bytes)
+
+
+def write_size(n_bytes: int) -> str:
+    """Write a number of bytes in the unit that fits: ``2.5 GB``."""
+    units = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"))
+    unit, name = next(((u, s) for u, s in units if n_bytes >= u), (10**3, "kB"))
+    return f"{n_bytes / unit:.1f} {name}"
+
+
+@dataclass(frozen=True)
+class SlabPlan:
+    """Columns cut into slabs of one width, the last of which may be narrower."""
+
+    n_columns: int
+    width: int
+
+    @property
+    def slabs(self) -> tuple[slice, ...]:
+        """The columns of each slab, in order."""
+        starts = range(0, self.n_columns, self.width)
+        return tuple(slice(start, min(start + self.width, self.n_columns)) for start in starts)
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a run holds in memory, in bytes: for each column of a slab, and whatever the slab's width."""
+
+    per_column: int
+    fixed: int = 0
+
+    def of(self, width: int) -> int:
+        """Return the bytes for a slab of so many columns."""
+        return self.fixed + width * self.per_column
+
+
+def plan_slabs(n_columns: int, load: Load, budget: int, n_at_once: int = 1) -> SlabPlan:
+    """Choose the width of slabs so that ``n_at_once`` of them, and what they share, keep to a budget."""
+    rest = min(_REST, budget // 16)
+    room = (budget - load.fixed - rest) // max(1, n_at_once * load.per_column)
+    if room < 1 and n_columns:
+        least = (load.fixed + n_at_once * load.per_column) * 16 // 15
+        raise ValueError(
+            f"a memory budget of {write_size(budget)} is too small: a column needs {write_size(least)} "
+            "with the graph and the scores of all nodes; give more."
+        )
+    width = max(1, min(int(room), n_columns))
+    n_slabs = -(-n_columns // width) if n_columns else 1
+    even = max(1, -(-n_columns // n_slabs))
+    if n_slabs > 1 and even > _LINE:
+        even = min(-(-even // _LINE) * _LINE, width // _LINE * _LINE)
+    return SlabPlan(n_columns, even)
+
+
+def spread_slabs(
+    n_columns: int, n_parts: int, load: Load | None = None, budget: int | None = None, n_at_once: int = 1
+) -> SlabPlan:
+    """Share columns out evenly over workers or threads, in slabs that keep to a budget if there is one."""
+    even = max(1, -(-n_columns // max(1, n_parts)))
+    if load is None or budget is None:
+        return SlabPlan(n_columns, even)
+    return SlabPlan(n_columns, min(even, plan_slabs(n_columns, load, budget, n_at_once).width))
+
+
+def embedding_load(
+    shape: tuple[int, int],
+    n_classes: int,
+    n_labelled: int,
+    itemsize: int,
+    graph: int,
+    budget: int,
+    n_at_once: int = 1,
+) -> tuple[Load, bool]:
+    """Return what OGC holds, and whether all slabs are in memory.
+
+    That is all slabs and one to write to for each that moves if the budget has room for them, else only
+    those that move, twice. ``graph`` and ``budget`` are in bytes.
+    """
+    n, d = shape
+    column = n * itemsize
+    # scores in double precision, those of two steps in single, labels and classes of every node, and the
+    # labelled rows
+    fixed = graph + n * n_classes * (8 + 2 * itemsize) + n * _NODE_BYTES + n_labelled * d * itemsize
+    if fixed + (d + min(d, n_at_once * _LINE)) * column < budget * 15 // 16:
+        return Load(column, fixed + d * column), True
+    return Load(2 * column, fixed), False
+
+
+def graph_bytes(filters: Any) -> int:
+    """Count the bytes of the matrices of one iteration: what they share once, what is in files hardly."""
+    arrays: dict[int, int] = {}
+    for matrix in (filters.A_hat, filters.N_hat):
+        for name in ("indptr", "indices", "weights", "scale", "data"):
+            array = getattr(matrix, name, None)
+            if isinstance(array, np.ndarray) and array.size:
+                # a pass lets go of links block by block, and of where rows begin never
+                passing = mapped_file(array) is not None and name != "indptr"
+                held = min(array.nbytes, MAPPED) if passing else array.nbytes
+                arrays[array.__array_interface__["data"][0]] = held
+    return sum(arrays.values())

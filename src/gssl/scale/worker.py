@@ -1,89 +1,205 @@
-"""What a worker of a cluster does: it holds shares of columns between steps, and answers with small sums."""
+"""What the workers of a cluster run: pure functions, whose values Dask keeps and can make again."""
 
 import os
-from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from threadpoolctl import threadpool_limits
 
-from gssl.methods._guided import Pulls
+from gssl.graph.mapped import FileArray, mapped_file
 from gssl.operators import Filters, set_threads
-from gssl.scale.guided_slab import GuidedSlab
-from gssl.scale.local import LocalCrew, LocalExecution
+from gssl.scale import columns as products
+from gssl.scale import slabs
+from gssl.scale.columns import read_columns
+from gssl.scale.execution import FiltersOf, Task
 from gssl.scale.memory import available_memory
-from gssl.scale.shared import ArrivedColumns, FileColumns, ShareColumns, SharedFilters
+from gssl.scale.run_folder import write_all
 
-# runs whose shares are kept: the last, and one more for a client that runs two at a time
-_KEPT_RUNS = 2
-
-
-class SlabLostError(RuntimeError):
-    """A worker does not hold columns that it is asked about, or not in the state that is meant."""
+_ARRAYS = ("indptr", "indices", "weights", "scale")
 
 
-@dataclass(frozen=True)
-class Beginning:
-    """Where a share begins: the first predictor, the steps taken elsewhere, and what it may hold and where.
-
-    ``pulls`` are those of the steps, each with the rows of the predictor that belong to the share, as ``W``
-    has. ``folder`` is one to resume from that this worker sees, or None.
-    """
-
-    W: np.ndarray
-    pulls: Pulls
-    budget: int
-    width: int | None = None
-    folder: Path | None = None
-
-
-@dataclass(frozen=True)
-class _Share:
-    crew: LocalCrew
-    features: ShareColumns
-
-
-@dataclass
-class _Run:
-    work: GuidedSlab
-    shares: dict[int, _Share] = field(default_factory=dict)
-    # a worker with several threads may be told to take a share over while its own is in a step, and the two
-    # must not be in memory beyond the budget
-    turn: Lock = field(default_factory=Lock)
-
-
-_runs: "OrderedDict[str, _Run]" = OrderedDict()
-_arrived: dict[tuple[str, int], ArrivedColumns] = {}
-_opening = Lock()
-
-
-def use_threads(client_pid: int, n_threads: int) -> None:
-    """Let kernels and BLAS use as many threads as the worker has, unless it shares the client's process.
-
-    Workers beside each other whose BLAS has a thread for every CPU take several times as long for a product.
-
-    Examples
-    --------
-    >>> use_threads(os.getpid(), 1)
-    """
+def alone(client_pid: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a function on one thread of kernels and BLAS: a worker runs as many as it has threads."""
     if os.getpid() != client_pid:
-        set_threads(n_threads)
-        threadpool_limits(n_threads, user_api="blas")
+        _use_one_thread()
+    return function(*arguments)
+
+
+@cache
+def _use_one_thread() -> None:
+    """Set this process to one thread, for good: it is a worker's."""
+    set_threads(1)
+    threadpool_limits(1, user_api="blas")
+
+
+def hold(value: Any) -> Any:
+    """Return a value: as a task of its own it travels once, however many tasks need it."""
+    return value
+
+
+@dataclass(frozen=True)
+class PackedFilters:
+    """The matrices of one iteration, some of their arrays by the name of a file, which each process maps."""
+
+    A_hat: Any
+    N_hat: Any
+    files: dict[str, FileArray]
+
+    @classmethod
+    def of(cls, filters: Filters, visible: Callable[[FileArray], bool]) -> "PackedFilters":
+        """Take arrays out that lie in files which the workers see."""
+        files: dict[str, FileArray] = {}
+        parts = {}
+        for name in ("A_hat", "N_hat"):
+            matrix = getattr(filters, name)
+            for array in _ARRAYS if hasattr(matrix, "scale") else ():
+                file = mapped_file(getattr(matrix, array, None))
+                if file is not None and visible(file):
+                    files[f"{name}.{array}"] = file
+                    matrix = replace(matrix, **{array: np.empty(0, file.dtype)})
+            parts[name] = matrix
+        return cls(parts["A_hat"], parts["N_hat"], files)
+
+    def __reduce__(self) -> Any:
+        # without what is opened: files are mapped by whoever has them
+        return PackedFilters, (self.A_hat, self.N_hat, self.files)
+
+    @cached_property
+    def opened(self) -> Filters:
+        """The matrices, with their files mapped."""
+        matrices = {"A_hat": self.A_hat, "N_hat": self.N_hat}
+        for place, file in self.files.items():
+            name, array = place.split(".")
+            matrices[name] = replace(matrices[name], **{array: file.open()})
+        return Filters(matrices["A_hat"], matrices["N_hat"])
+
+
+@dataclass(frozen=True)
+class Job:
+    """A task with the matrices that it needs: what all slabs share."""
+
+    task: Task
+    filters: PackedFilters | FiltersOf
+
+    @staticmethod
+    def make(task: Task, filters: PackedFilters | FiltersOf) -> "Job":
+        """Make a job on the worker that runs this."""
+        return Job(task, filters)
+
+    def run(self, X: Any, columns: slice) -> np.ndarray:
+        """Run the task on a slab."""
+        if not isinstance(self.filters, PackedFilters):
+            return np.asarray(self.task(X, self.filters, columns))
+        opened = self.filters.opened
+        return np.asarray(self.task(X, lambda k: opened, columns))
+
+
+@dataclass(frozen=True)
+class FileColumns:
+    """Columns of features in a file that workers see."""
+
+    file: FileArray
+    columns: slice
+
+    def read(self) -> np.ndarray:
+        """Read the columns into memory."""
+        try:
+            return np.asarray(read_columns(self.file.open(), self.columns))
+        except FileNotFoundError as error:
+            raise FileNotFoundError(
+                f"{self.file.path} is not there for a worker that came later: start workers that see the "
+                "files which the others see, or load the features into memory."
+            ) from error
+
+
+def part_of(X: Any, columns: slice) -> Any:
+    """Return columns as a task takes them along: by name where X is a file that workers see."""
+    return FileColumns(X, columns) if isinstance(X, FileArray) else read_columns(X, columns)
+
+
+def embed(job: Job, part: Any, columns: slice) -> np.ndarray:
+    """Run the task of a job on a slab of columns."""
+    return job.run(part.read() if isinstance(part, FileColumns) else part, columns)
+
+
+class FileSlab:
+    """A slab in a file of the worker that has it; it travels as its content, and goes with its last user."""
+
+    def __init__(self, U: np.ndarray) -> None:
+        handle, name = tempfile.mkstemp(prefix="gssl-slab-", dir=_local_directory())
+        self._path, self._shape, self._dtype = Path(name), U.shape, U.dtype
+        weakref.finalize(self, self._path.unlink, missing_ok=True)
+        with os.fdopen(handle, "wb", buffering=0) as opened:
+            write_all(opened, U)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.memmap(self._path, self._dtype, "r", shape=self._shape)
+
+    def __reduce__(self) -> Any:
+        return FileSlab, (np.array(self),)
+
+    def __sizeof__(self) -> int:
+        # Dask moves tasks to the data that would take longest to move
+        return int(np.prod(self._shape)) * self._dtype.itemsize
+
+
+def _local_directory() -> str | None:
+    """Return the folder of the worker that runs this; None for that of temporary files."""
+    from distributed import get_worker
+
+    try:
+        return str(get_worker().local_directory)
+    except ValueError:
+        return None
+
+
+def load(part: Any, in_file: bool) -> Any:
+    """Return a slab as U begins with it: columns of X, dense."""
+    U: Any = part.read() if isinstance(part, FileColumns) else part
+    return _kept(np.asarray(U.toarray() if issparse(U) else U), in_file)
+
+
+def advance(
+    U: Any, graph: PackedFilters, steps: Sequence[slabs.LazyStep], columns: slice, in_file: bool
+) -> Any:
+    """Return a slab after some steps of lazy convolution."""
+    U = np.asarray(U)
+    own = [(beta, pull and pull.columns(columns)) for beta, pull in steps]
+    buffers = slabs.Buffers(U.shape[0], U.shape[1], U.dtype)
+    return _kept(slabs.advance(U, graph.opened, own, buffers), in_file)
+
+
+def _kept(U: np.ndarray, in_file: bool) -> Any:
+    return FileSlab(U) if in_file else U
+
+
+def pick(U: Any, nodes: np.ndarray) -> np.ndarray:
+    """Return rows of a slab."""
+    return slabs.pick_rows(np.asarray(U), nodes)
+
+
+def add_product(U: Any, W: np.ndarray, total: np.ndarray | None) -> np.ndarray:
+    """Return a sum over slabs with the product of one more, in double precision."""
+    U = np.asarray(U)
+    scores = np.zeros((len(U), W.shape[1])) if total is None else total.copy()
+    products.add_product(scores, U, W)
+    return scores
+
+
+def transposed_product(U: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return the product of the transpose of some rows with R, in double precision."""
+    return products.transposed_product(U, R)
 
 
 def room(n_beside: int) -> int:
-    """Tell how much memory a worker may take that shares its machine: half of what is free, and of its limit.
-
-    Examples
-    --------
-    >>> room(2) <= available_memory()
-    True
-    """
+    """Return the memory that a worker may take: half of what is free for each, and of its limit."""
     from distributed import get_worker
 
     free = available_memory() // 2 // max(1, n_beside)
@@ -94,125 +210,19 @@ def room(n_beside: int) -> int:
     return min(free, int(limit) // 2) if limit else free
 
 
-def embed(job: tuple[Any, Any], X: Any, columns: slice) -> np.ndarray:
-    """Run a task on a slab of columns.
-
-    Examples
-    --------
-    >>> from gssl.operators import Filters
-    >>> embed((lambda X, filters, columns: 2 * X, lambda k: Filters(None)), np.eye(1), slice(0, 1))
-    array([[2.]])
-    """
-    task, filters = job
-    columns_of_X = X.read() if isinstance(X, FileColumns) else X
-    if isinstance(filters, SharedFilters):
-        opened = filters.open()
-        return np.asarray(task(columns_of_X, lambda k: opened, columns))
-    return np.asarray(task(columns_of_X, filters, columns))
+def sees(path: str, size: int, modified: int) -> bool:
+    """Return whether this process sees a file as another one does: by name, length and time of change."""
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return False
+    return (found.st_size, found.st_mtime_ns) == (size, modified)
 
 
-def receive(run: str, s: int, shape: tuple[int, int], columns: slice, part: Any) -> None:
-    """Put some columns of a share that is larger than the budget into a file of this worker's own."""
-    if (run, s) not in _arrived:
-        _arrived[run, s] = ArrivedColumns(shape, part.dtype)
-    _arrived[run, s].write(columns, part)
-
-
-def begin(run: str, s: int, X: Any, setup: tuple[Any, ...], beginning: Beginning) -> np.ndarray | None:
-    """Hold a share of the columns of X, take the steps again that it has done elsewhere, or give XW.
-
-    ``setup`` is what a :class:`gssl.scale.guided_slab.GuidedSlab` is made of. X is None where the columns
-    came before in pieces. The share is kept as one machine keeps its columns, within the budget.
-    """
-    if X is None:
-        X = _arrived.pop((run, s), None)
-        if X is None or not X.whole:
-            raise SlabLostError(f"not all columns of share {s} are here")
-    features = ShareColumns(X)
-    with _opening:
-        held = _open_run(run, setup)
-    with held.turn:
-        budget = _make_room(held, s, beginning.budget)
-        execution = LocalExecution(budget, beginning.folder, width=beginning.width)
-        crew = LocalCrew(execution, features, held.work)
-        scores = crew.start(beginning.W)
-        if beginning.pulls:
-            crew.resume(beginning.pulls)
-            features.forget()
-        held.shares[s] = _Share(crew, features)
-    return None if beginning.pulls else scores
-
-
-def gradient(run: str, s: int, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give the rows of U_Lᵀ R that belong to a share, and its part of U_L times them."""
-    with _held(run, s) as share:
-        return share.crew.gradient(R)
-
-
-def advance(run: str, s: int, step: int, W: np.ndarray, pull: np.ndarray) -> np.ndarray:
-    """Take a step, unless it was taken already and only its answer was lost, and give the scores."""
-    with _held(run, s) as share:
-        if share.crew.step == step:
-            return share.crew.scores(W)
-        if share.crew.step != step - 1:
-            raise SlabLostError(f"share {s} has done {share.crew.step} steps, not {step - 1}")
-        scores = share.crew.advance(W, pull)
-        share.features.forget()
-        return scores
-
-
-def rows(run: str, s: int, nodes: np.ndarray) -> np.ndarray:
-    """Give rows of a share."""
-    with _held(run, s) as share:
-        return share.crew.rows(nodes)
-
-
-def end(run: str) -> None:
-    """Forget a run.
-
-    Examples
-    --------
-    >>> end("never begun")
-    """
-    _runs.pop(run, None)
-    # other threads may put columns of another run there meanwhile
-    for key in [key for key in list(_arrived) if key[0] == run]:
-        _arrived.pop(key, None)
-
-
-def _open_run(run: str, setup: tuple[Any, ...]) -> _Run:
-    if run not in _runs:
-        filters, *rest = setup
-        opened = filters.open() if isinstance(filters, SharedFilters) else filters
-        _runs[run] = _Run(GuidedSlab(opened if isinstance(opened, Filters) else opened(1), *rest))
-        while len(_runs) > _KEPT_RUNS:
-            end(next(iter(_runs)))
-    return _runs[run]
-
-
-def _make_room(held: _Run, s: int, budget: int) -> int:
-    """Give what a share may take beside those that are here.
-
-    Where that is less than its part, shares that take more than theirs are let go of: whoever asks for them
-    next finds them lost, and brings them again.
-    """
-    held.shares.pop(s, None)
-    graph = held.work.n_bytes  # which shares have together
-    left = budget - sum(share.crew.n_bytes - graph for share in held.shares.values())
-    part = graph + (budget - graph) // (len(held.shares) + 1)
-    if left >= part:
-        return left
-    for other in [other for other, share in held.shares.items() if share.crew.n_bytes > part]:
-        del held.shares[other]
-    return part
-
-
-@contextmanager
-def _held(run: str, s: int) -> Iterator[_Share]:
-    """Give a share that is here, and let nobody else at the run meanwhile."""
-    held = _runs.get(run)
-    with nullcontext() if held is None else held.turn:
-        share = None if held is None else held.shares.get(s)
-        if share is None:
-            raise SlabLostError(f"share {s} is not here")
-        yield share
+def network() -> str:
+    """Name the network that this process is in, of a machine or of a container on it; "" if unknown."""
+    try:
+        machine = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        return f"{machine.strip()} {Path('/proc/self/ns/net').stat().st_ino}"
+    except OSError:
+        return ""

@@ -7,25 +7,18 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.evaluation.held_out import label_folds
+from gssl.evaluation.holdout import label_folds
 from gssl.methods import OGC, LabelPropagation, LabelSpreading
-from gssl.methods._execution import open_journal
-from gssl.methods._inputs import check_number
-from gssl.methods._labels import UNLABELLED
+from gssl.methods.inputs import check_number
+from gssl.methods.labels import UNLABELLED
+from gssl.scale.execution import Execution, current_execution, without_resume
 from gssl.selection.averaged import AveragedClassifier, SelectionInputs
-from gssl.selection.explanation import explain, tabulate_trials
-from gssl.selection.filters import candidate_filters
-from gssl.selection.finalists import try_logistic
-from gssl.selection.fit_options import FitOptions
-from gssl.selection.graph_operators import operators
+from gssl.selection.candidates import candidate_filters
+from gssl.selection.graph_features import operators
 from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.leaderboard import Leaderboard, ordered
-from gssl.selection.nesting import nested_average
-from gssl.selection.rivals import FOLDS, clear_winner, hide_from_ogc, judge_rivals
-from gssl.selection.scaling import choose_scaling
-from gssl.selection.search import try_all
-from gssl.selection.spreading import judge_spreading
-from gssl.selection.trial import near_best
+from gssl.selection.rivals import FOLDS, clear_winner, hide_from_ogc, judge_rivals, judge_spreading
+from gssl.selection.search import choose_scaling, try_all, try_logistic
+from gssl.selection.trial import Leaderboard, explain, near_best, nested_average, ordered, tabulate_trials
 
 # the parts that come from neighbours, where there are no features
 ALPHAS = (0.5, 0.9, 0.99)
@@ -112,16 +105,7 @@ class AutoClassifier(AveragedClassifier):
         self.priors = priors
         self.time_budget = time_budget
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        adjacency: Any = None,
-        memory_budget: Any = None,
-        client: Any = None,
-        resume: Any = None,
-    ) -> Self:
+    def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
         """Choose models by leave-one-out and predict every node.
 
         Parameters
@@ -133,35 +117,24 @@ class AutoClassifier(AveragedClassifier):
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
-        memory_budget : number or str, optional
-            How much memory the fit may take beside what is there already, such as ``"4GB"``: columns pass
-            through it in slabs, and what does not fit stays on disk (see docs/scale.md). The same models are
-            tried and chosen.
-        client : dask.distributed.Client, optional
-            A cluster whose workers share the columns.
-        resume : path, optional
-            A folder that keeps finished work, so that a run that was stopped goes on where it was.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        if resume is not None and self.time_budget is not None:
+        execution = current_execution(self)
+        if execution.resume is not None and self.time_budget is not None:
             raise ValueError(
                 "AutoClassifier: what a time_budget leaves out depends on the clock, and resume repeats what "
                 "was done: give either."
             )
-        options = FitOptions(memory_budget, client, resume)
-        execution = options.execution(self)
-        with self._unless_refused():
+        with self._rollback_on_error():
             self._forget()  # an earlier fit: this one may do without features
-            X, A, codes = self._start(X, y, adjacency, execution)
-            open_journal(execution, X, A, codes)  # refuses the folder of other inputs
-            self._fit_inputs = SelectionInputs(X, A, execution, {}, options)
-            self._choose()
-            self._fit_inputs = self._fit_inputs.afterwards(self)
-        return self
+            X, A, codes = self._start(X, y, adjacency)
+            execution.checkpoint(X, A, codes)  # refuses the folder of other inputs
+            self._fit_inputs = SelectionInputs(X, A, {})
+            return self._choose(execution)
 
     def update_labels(self, y: Any) -> Self:
         """Choose anew by other labels of the same nodes: but for rounding, the result is that of a fit.
@@ -190,25 +163,24 @@ class AutoClassifier(AveragedClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
-        with self._unless_refused():
+        with self._rollback_on_error(), without_resume():
             self._restart(y)
-            self._fit_inputs = self._fit_inputs.afterwards(self)
-            return self._choose()
+            return self._choose(current_execution(self))
 
-    def _choose(self) -> Self:
+    def _choose(self, execution: Execution) -> Self:
         """Choose models for the inputs and labels that are kept, and predict every node."""
         X, A, codes = self._fit_inputs.X, self._fit_inputs.A, self._fit_codes
         deadline = perf_counter() + (np.inf if self.time_budget is None else self.time_budget)
         self._forget()
         self._read_priors(None)  # to refuse them before the work
         if not X.shape[1]:
-            return self._fit_labels_alone(A, codes)
+            return self._fit_labels_alone(A, codes, execution)
         labelled = np.flatnonzero(codes != UNLABELLED)
         labels = self._weigh(codes[labelled])
         self.n_iter_ = self._fitting_depth(X, len(labelled))
         known = self._fit_inputs.known
         self._unit_rows, rows, lost = choose_scaling(
-            self._fit_inputs, labelled, labels, self.n_iter_, known, deadline
+            self._fit_inputs, labelled, labels, self.n_iter_, known, deadline, execution
         )
         trials = try_all(rows, candidate_filters(self.n_iter_), labels, deadline)
         trials += try_logistic(rows, trials, labels, deadline)
@@ -227,13 +199,13 @@ class AutoClassifier(AveragedClassifier):
         if self.time_budget is not None:
             check_number(self, "time_budget", low=0.0)
 
-    def _fit_labels_alone(self, A: csr_array, codes: np.ndarray) -> Self:
+    def _fit_labels_alone(self, A: csr_array, codes: np.ndarray, execution: Execution) -> Self:
         """Spread labels over the graph in the way that does best on hidden labels."""
-        hop, execution = operators(A, np.float64)["hop"], self._fit_inputs.execution
-        models = [LabelSpreading(alpha=alpha) for alpha in ALPHAS]
+        hop = operators(A, np.float64)["hop"]
+        models = [LabelSpreading(spread=alpha) for alpha in ALPHAS]
         self.n_iter_ = self.depth
         entries = [
-            judge_spreading(model.alpha, hop, codes, self._weigh, execution=execution) for model in models
+            judge_spreading(model.spread, hop, codes, self._weigh, execution=execution) for model in models
         ]
         if entries[0] is None:
             # no class has two labels: nothing can be hidden, and nothing compared
@@ -259,10 +231,9 @@ class AutoClassifier(AveragedClassifier):
         """Let a model of its own predict where it clearly beats the average, which is rare."""
         ours = np.zeros(len(codes), dtype=bool)
         ours[rows.nodes] = self._leave_one_out.argmax(axis=1) == codes[rows.nodes]
-        options = self._fit_inputs.options
         # OGC cannot weigh classes
         X = self._fit_inputs.X if self.class_weight is None else None
-        rivals = judge_rivals(rows, X, codes, ours, self._weigh, deadline, options)
+        rivals = judge_rivals(rows, X, codes, ours, self._weigh, deadline)
         won = clear_winner(rivals, codes, ours)
         board = [replace(entry, chosen=entry.chosen and won is None) for entry in self.leaderboard_]
         board += [replace(r.entry, chosen=won is not None and r is won[0]) for r in rivals]
@@ -273,7 +244,7 @@ class AutoClassifier(AveragedClassifier):
         if isinstance(rival.model, OGC):
             # one fold has judged it; what it keeps is said about all labels
             folds = label_folds(codes, FOLDS, random_state=0)
-            hidden = hide_from_ogc(X, rows.A, codes, folds, options)
+            hidden = hide_from_ogc(X, rows.A, codes, folds)
         self._forget()
         self._let_predict(rival.model, rows.A, codes, hidden)
         self.explain_ += _BETTER[rival.entry.model].format(100 * gain.difference)

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import gssl
-from gssl.methods._base import watching
+from gssl.methods.base import watching
 
 NAMES = (
     "APPNP",

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import gssl
-from gssl.paper.networks import DROP_EDGE, PUBLISHED, network
-from gssl.paper.sources import CITATIONS
+from reproduction.network_cells import DROP_EDGE, PUBLISHED, network
+from reproduction.spec import CITATIONS
 
 
 def said(code):
@@ -21,7 +21,7 @@ from importlib.machinery import PathFinder
 find = PathFinder.find_spec
 PathFinder.find_spec = lambda name, *more: None if name.split(".")[0] == {package!r} else find(name, *more)
 import gssl
-from gssl.paper.networks import network
+from reproduction.network_cells import network
 print(network("GCN", "planetoid/cora").available)
 try:
     gssl.torch.GCN

@@ -1,0 +1,172 @@
+"""What every method asks of its inputs, asked in one place."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import validate_data
+
+from gssl.graph import check_adjacency, check_finite, knn_graph
+from gssl.graph.mapped import iterate_blocks, mapped_file
+from gssl.graph.validate import refuse_mask
+from gssl.methods.labels import UNLABELLED
+
+N_NEIGHBORS = 10
+
+
+@dataclass(frozen=True)
+class FitInputs:
+    """What a fitted model keeps of what it was given, without copies; a saved model is without."""
+
+    X: Any
+    A: csr_array
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check features and give them back as CSR or a dense array of float32 or float64.
+
+    ``reset`` is True in fit, where the number and names of the features are recorded.
+    """
+    refuse_mask(X, "X")
+    if issparse(X):
+        # before scikit-learn converts it: a conversion would follow wild indices
+        check_finite(X)
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=False,
+    )
+    check_finite(X)
+    if not issparse(X):
+        # what is in a file stays there
+        return X if mapped_file(X) is not None else np.ascontiguousarray(X)
+    # a fresh object, which has no flags to lie, with every entry named once
+    X = csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bool) -> Any:
+    """Check features like :func:`check_features`; a method that needs none with a graph may have None."""
+    if X is None and not estimator._uses_features:
+        if adjacency is None:
+            raise ValueError("there is neither X nor adjacency: give a graph, or features to build one.")
+        for name in ("n_features_in_", "feature_names_in_") if reset else ():
+            estimator.__dict__.pop(name, None)  # of an earlier fit
+        n = check_adjacency(adjacency, allow_empty=True).shape[0]
+        return csr_array((n, 0), dtype=np.float64)
+    return check_features(estimator, X, reset=reset)
+
+
+def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
+    """Check a graph over the rows of X, or build a kNN graph from X where there is none."""
+    if adjacency is None:
+        return knn_graph(X, N_NEIGHBORS)
+    return check_adjacency(adjacency, n_nodes=X.shape[0], allow_empty=allow_empty)
+
+
+def check_number(
+    estimator: Any,
+    name: str,
+    *,
+    low: float,
+    high: float = np.inf,
+    whole: bool = False,
+    open_ends: bool = False,
+) -> None:
+    """Refuse a parameter that is not a number between low and high."""
+    value = getattr(estimator, name)
+    kind = int | np.integer if whole else int | float | np.integer | np.floating
+    inside = isinstance(value, kind) and not isinstance(value, bool)
+    inside = (
+        inside and bool(np.isfinite(value)) and (low < value < high if open_ends else low <= value <= high)
+    )
+    if not inside:
+        number = "a whole number" if whole else "a number"
+        between = f"from {low} to {high}" if np.isfinite(high) else f"from {low} on"
+        if open_ends:
+            between = f"between {low} and {high}, both excluded"
+        raise ValueError(f"{type(estimator).__name__}: {name} must be {number} {between}, not {value!r}.")
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Make a random generator from what scikit-learn calls a random state."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(np.iinfo(np.int32).max)
+    return np.random.default_rng(random_state)
+
+
+def select_nodes(selection: Any, n_nodes: int, name: str) -> np.ndarray:
+    """Return the indices of the nodes that a mask or a list of indices names, in the order of the list."""
+    chosen = np.asarray(selection)
+    if chosen.size == 0:
+        chosen = chosen.astype(np.int64)
+    if chosen.dtype == bool:
+        if chosen.shape != (n_nodes,):
+            raise ValueError(
+                f"{name} is a mask of shape {chosen.shape}, but there are {n_nodes} nodes: give one entry "
+                "per node."
+            )
+        chosen = np.flatnonzero(chosen)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a boolean mask over the nodes or an array of node indices.")
+    wild = chosen[(chosen < 0) | (chosen >= n_nodes)]
+    if len(wild):
+        raise ValueError(f"{name} names node {wild[0]}, but the nodes are numbered 0 to {n_nodes - 1}.")
+    return chosen
+
+
+def select_labelled(selection: Any, codes: np.ndarray, name: str) -> np.ndarray:
+    """Return the sorted indices of labelled nodes that a mask or a list of indices names."""
+    chosen = select_nodes(selection, len(codes), name)
+    unlabelled = chosen[codes[chosen] == UNLABELLED]
+    if len(unlabelled):
+        raise ValueError(f"{name} names node {unlabelled[0]}, which has no label in y.")
+    return np.unique(chosen)
+
+
+def choose_anchors(anchors: Any, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the indices of the labelled nodes that SEB may touch ("less is more", Sect. 5.1)."""
+    if anchors is None:
+        return np.flatnonzero(codes != UNLABELLED)
+    if not isinstance(anchors, float | np.floating):
+        return select_labelled(anchors, codes, "anchors")
+    if not 0.0 < anchors <= 1.0:
+        raise ValueError(f"anchors as a fraction must lie in (0, 1], not {anchors}.")
+    parts = []
+    for code in range(codes.max() + 1):
+        members = np.flatnonzero(codes == code)
+        parts.append(rng.choice(members, size=max(1, round(anchors * len(members))), replace=False))
+    return np.sort(np.concatenate(parts))
+
+
+class FeatureSizeError(ValueError):
+    """Features are so large or small that their squares leave the range of their type."""
+
+
+def feature_scale(X: Any) -> float:
+    """Return the mean absolute row sum of the rows that have any feature."""
+    # by blocks, for the absolute values of a dense X would be a second X
+    d = X.shape[1]
+    sums = np.zeros(X.shape[0], X.dtype)
+    for rows, columns in iterate_blocks(X):
+        for start in range(rows.start, rows.stop, 1024):
+            part = slice(start, min(start + 1024, rows.stop))
+            # the last of many blocks of columns ends at d as well, and is not whole rows
+            sums[part] += abs(X[part] if columns == slice(0, d) else X[part, columns]).sum(axis=1)
+    if not sums.any():
+        return 1.0
+    scale = float(sums[sums > 0].mean(dtype=np.float64))
+    limits = np.finfo(X.dtype)
+    if not np.sqrt(limits.tiny * d) < scale < np.sqrt(limits.max / X.shape[0]):
+        raise FeatureSizeError(
+            f"OGC: features of the size {scale:.1e} leave the range of {X.dtype} when squared: scale X, for "
+            "instance to rows that sum to one."
+        )
+    return scale

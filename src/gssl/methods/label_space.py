@@ -1,0 +1,188 @@
+"""Label space: products with U and a few of its rows, without U itself.
+
+U is linear in the features, and a filter acts on rows while a predictor acts on columns. So whoever needs UW
+or a few rows of U may pass over the graph with as many columns as there are classes or rows.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.special import gammaln, xlog1py, xlogy
+
+from gssl.operators import Filters, Mixture, Pull, mix, multiply
+from gssl.operators.embedding import TransposedRows
+
+# nodes whose rows are found at a time, each with a column of its own
+_COLUMNS = 64
+
+
+class LabelSpaceEmbedding:
+    r"""U in factors: after k steps, :math:`U = P^k X + \sum_t P^{k-1-t} E\, R_t W_t^\top`."""
+
+    def __init__(self, X: Any, filters: Filters, beta: float, pulls: Sequence[Pull] = ()) -> None:
+        self._X = X
+        self._X_transposed = csr_array(X.T) if issparse(X) else X.T
+        self._filters = filters
+        self._beta = beta
+        self._pulls = list(pulls)
+        # the last predictor, its scores, and how many steps U had taken then
+        self._last: tuple[np.ndarray, np.ndarray, int] | None = None
+        self._weights = self._powers()
+
+    @property
+    def n_hops(self) -> int:
+        """How many hops a product with U takes."""
+        return int(self._weights.shape[1]) - 1
+
+    def rows(self, nodes: np.ndarray) -> "LabelSpaceRows":
+        """Return some rows of U, which are computed only if they are asked for as an array."""
+        return LabelSpaceRows(self, nodes)
+
+    def convolved(self, beta: float, pull: Pull | None) -> "LabelSpaceEmbedding":
+        """Take one more step, which is nothing but its pull."""
+        if beta != self._beta or pull is None:
+            raise ValueError("label space is for steps of one beta, each with a pull.")
+        self._pulls.append(pull)
+        self._weights = self._powers()
+        return self
+
+    def __matmul__(self, W: np.ndarray) -> np.ndarray:
+        """Return UW; where the same W was used before the last step, it is one more hop."""
+        k = len(self._pulls)
+        if self._last is None or self._last[0] is not W or self._last[2] not in (k, k - 1):
+            Z = self._product(W)
+        elif self._last[2] == k:
+            Z = self._last[1]
+        else:
+            pull = self._pulls[-1]
+            Z = np.asarray(mix(self._filters, self._last[1], Mixture.lazy(self._beta)))
+            Z[pull.nodes] += pull.R @ (pull.W.T @ W)
+        self._last = W, Z, k
+        return Z
+
+    def transposed_times(self, nodes: np.ndarray, R: np.ndarray) -> np.ndarray:
+        """Return Uᵀ R for R on some nodes: hops of it, seen by X at the end and by the anchors on the way."""
+        weights, anchors = self._weights, self._anchors
+        B = np.zeros((self._filters.A_hat.shape[0], R.shape[1]), R.dtype)
+        B[nodes] = R
+        total = weights[-1, 0] * B
+        after = np.empty_like(B)
+        at_anchors = [B[anchors]]
+        for weight in weights[-1, 1:]:
+            hop, gathered = Mixture(smooth=1.0), Mixture(smooth=float(weight))
+            B, after = mix(self._filters, B, hop, out=after, gathered=gathered, total=total), B
+            at_anchors.append(B[anchors])
+        G = multiply(self._X_transposed, total)
+        if self._pulls:
+            # row t of the weights is P^(k−1−t), the hops that the pull of step t has had
+            seen = np.tensordot(weights[:-1], np.stack(at_anchors), axes=1)
+            small = self._stacked_pulls().transpose(0, 2, 1) @ seen
+            G += self._predictors() @ small.reshape(-1, R.shape[1])
+        return np.asarray(G)
+
+    def _product(self, G: np.ndarray) -> np.ndarray:
+        """Return UG by hops over the columns of G."""
+        weights, anchors = self._weights, self._anchors
+        XG = multiply(self._X, G)
+        injected = np.zeros((weights.shape[1], len(anchors), G.shape[1]), G.dtype)
+        if self._pulls:
+            small = (self._predictors().T @ G).reshape(len(self._pulls), -1, G.shape[1])
+            injected += np.tensordot(weights[:-1].T, self._stacked_pulls() @ small, axes=1)
+        B = weights[-1, -1] * XG
+        B[anchors] += injected[-1]
+        after, part = np.empty_like(B), np.empty_like(B)
+        for weight, at_anchors in zip(weights[-1, -2::-1], injected[-2::-1], strict=True):
+            B, after = mix(self._filters, B, Mixture(smooth=1.0), out=after), B
+            B += np.multiply(XG, weight, out=part)
+            B[anchors] += at_anchors
+        return np.asarray(B)
+
+    @property
+    def _anchors(self) -> np.ndarray:
+        return self._pulls[0].nodes if self._pulls else np.empty(0, dtype=np.int64)
+
+    def _stacked_pulls(self) -> np.ndarray:
+        return np.stack([pull.R for pull in self._pulls])
+
+    def _predictors(self) -> np.ndarray:
+        """Return the predictors of all steps side by side."""
+        return np.hstack([pull.W for pull in self._pulls])
+
+    def _powers(self) -> np.ndarray:
+        """Return the coefficients of Âʲ in P^(k−1), …, P⁰ and, as the last row, P^k."""
+        k = len(self._pulls)
+        dtype = self._filters.A_hat.scale.dtype
+        return lazy_powers(np.array([*range(k - 1, -1, -1), k]), self._beta, dtype)
+
+
+class LabelSpaceRows:
+    """Some rows of U in factors: products with them are products with U."""
+
+    def __init__(self, U: LabelSpaceEmbedding, nodes: np.ndarray) -> None:
+        self._U, self._nodes = U, nodes
+
+    @property
+    def T(self) -> TransposedRows:
+        """The transpose."""
+        return TransposedRows(self)
+
+    def transposed_times(self, R: np.ndarray) -> np.ndarray:
+        """Return the product of the transpose with R."""
+        return self._U.transposed_times(self._nodes, R)
+
+    def __matmul__(self, W: np.ndarray) -> np.ndarray:
+        return np.asarray((self._U @ W)[self._nodes])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        parts = [self._nodes[start : start + _COLUMNS] for start in range(0, len(self._nodes), _COLUMNS)]
+        dtype = self._U._X.dtype if dtype is None else dtype
+        rows = [self._U.transposed_times(part, np.eye(len(part), dtype=dtype)).T for part in parts]
+        return np.concatenate(rows) if rows else np.empty((0, self._U._X.shape[1]), dtype)
+
+
+def lazy_powers(powers: np.ndarray, beta: float, dtype: Any = np.float64) -> np.ndarray:
+    r"""Return the coefficients of :math:`\hat A^j` in powers of the lazy convolution.
+
+    .. math:: [\beta \hat A + (1 - \beta) I]^k = \sum_j \binom kj \beta^j (1 - \beta)^{k-j} \hat A^j
+    """
+    k = np.asarray(powers)[:, None]
+    j = np.arange(k.max() + 1)[None, :]
+    inside = j <= k
+    rest = np.where(inside, k - j, 0)
+    logs = gammaln(k + 1) - gammaln(j + 1) - gammaln(rest + 1) + xlogy(j, beta) + xlog1py(rest, -beta)
+    coefficients = np.where(inside, np.exp(logs), 0.0)
+    tail = np.cumsum(coefficients[:, ::-1], axis=1)[:, ::-1].max(axis=0)
+    return np.asarray(coefficients[:, tail > 4 * np.finfo(dtype).eps], dtype=dtype)
+
+
+class KnownRows:
+    """Embeddings of a few nodes, which do not change with the labels: new labels need most of them again."""
+
+    def __init__(self, nodes: np.ndarray, rows: np.ndarray) -> None:
+        self._nodes = np.empty(0, dtype=np.int64)
+        self._rows = rows[:0]
+        self._add(nodes, rows)
+
+    @classmethod
+    def none(cls, X: Any) -> "KnownRows":
+        """Start with no rows, of the width and type of X."""
+        return cls(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
+
+    def missing(self, nodes: np.ndarray) -> np.ndarray:
+        """Return those of the nodes that are not known yet."""
+        return np.setdiff1d(nodes, self._nodes)
+
+    def of(self, nodes: np.ndarray, embed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return the rows of nodes; ``embed`` is asked for those that are missing, which are then known."""
+        missing = self.missing(nodes)
+        if len(missing):
+            self._add(missing, embed(missing))
+        return np.asarray(self._rows[np.searchsorted(self._nodes, nodes)])
+
+    def _add(self, nodes: np.ndarray, rows: np.ndarray) -> None:
+        nodes = np.concatenate([self._nodes, nodes])
+        order = np.argsort(nodes)
+        self._nodes = nodes[order]
+        self._rows = np.concatenate([self._rows, rows])[order]

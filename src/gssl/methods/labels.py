@@ -1,0 +1,240 @@
+"""From the caller's labels to class codes."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from gssl.graph.validate import refuse_mask, warn_user
+
+UNLABELLED = -1
+
+
+def encode_labels(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Turn labels into sorted classes and one code per node, −1 where there is no label."""
+    values = _read_labels(y)
+    if n_nodes is not None and len(values) != n_nodes:
+        raise ValueError(
+            f"y has {len(values)} entries but X has {n_nodes} rows: give one label (or −1) per node."
+        )
+    labelled = ~_is_unlabelled(values)
+    known = values[labelled]
+    if not len(known):
+        raise ValueError(
+            "y has no labels: every entry is −1, None or NaN; label at least one node of two classes."
+        )
+    if known.dtype == object:
+        kinds = {type(value).__name__ for value in known if isinstance(value, str | bytes)}
+        if (kinds and any(type(value).__name__ not in kinds for value in known)) or len(kinds) > 1:
+            raise ValueError("y mixes text with other values: make all labels text, or all of them numbers.")
+        known = np.array(known.tolist())
+    if known.ndim != 1:
+        raise ValueError(
+            "y holds a sequence for each node: give one plain label, a number or text, per node."
+        )
+    _refuse_missing_as_text(known, np.flatnonzero(labelled))
+    check_classification_targets(known)
+    classes, known_codes = np.unique(known, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y has labels of one class only ({classes[0]}): a classifier needs two classes.")
+    codes = np.full(len(values), UNLABELLED, dtype=np.int64)
+    codes[labelled] = known_codes
+    return classes, codes
+
+
+def decode_labels(classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Turn class codes into labels again, the inverse of :func:`encode_labels`."""
+    known = codes != UNLABELLED
+    kind = classes.dtype.kind
+    nothing: Any = UNLABELLED if kind in "iu" else np.nan if kind == "f" else None
+    dtype: Any = np.int64 if kind in "iu" else classes.dtype if kind == "f" else object
+    labels = np.full(len(codes), nothing, dtype=dtype)
+    labels[known] = classes[codes[known]]
+    return labels
+
+
+def _read_labels(y: Any) -> np.ndarray:
+    """Return labels as an array in which missing values are still missing."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None: give a label or −1 per node.")
+    refuse_mask(y, "y")
+    if hasattr(y, "to_numpy") and not isinstance(getattr(y, "dtype", None), np.dtype):
+        # a pandas extension type: NumPy would turn its missing values into numbers or text
+        y = y.to_numpy(dtype=object)
+    elif isinstance(y, list | tuple):
+        # NumPy would write numbers among text as text
+        y = np.fromiter(y, dtype=object, count=len(y))
+    return np.asarray(column_or_1d(y, warn=True))
+
+
+def _is_unlabelled(values: np.ndarray) -> Any:
+    if values.dtype.kind in "iu":
+        return values == UNLABELLED
+    if values.dtype.kind == "f":
+        if np.isinf(values).any():
+            raise ValueError(f"Input y contains infinity at position {np.flatnonzero(np.isinf(values))[0]}.")
+        return np.isnan(values) | (values == UNLABELLED)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    if values.dtype == object:
+        return np.array([_is_missing(value) for value in values], dtype=bool)
+    return np.zeros(len(values), dtype=bool)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, float | np.floating):
+        return bool(np.isnan(value) or value == UNLABELLED)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value == UNLABELLED
+
+
+def _refuse_missing_as_text(known: np.ndarray, positions: np.ndarray) -> None:
+    """Refuse "-1", "nan" and "None": NumPy writes missing values like this when it mixes them with text."""
+    if known.dtype.kind not in "US":
+        return
+    for text in ("-1", "nan", "None"):
+        places = positions[known == text]
+        if len(places):
+            raise ValueError(
+                f"y is text and has the label {text!r} at position {places[0]}, which looks like a missing "
+                "label turned into text; mark unlabelled nodes by None (an object array) instead."
+            )
+
+
+def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    r"""Return each class its weight in the loss.
+
+    .. math:: w_c = \frac{m}{C \, m_c}
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        counts = np.bincount(codes, minlength=len(classes))
+        return np.asarray(len(codes) / (len(classes) * np.maximum(counts, 1)))
+    if not isinstance(class_weight, dict):
+        raise ValueError(f'class_weight must be None, "balanced" or a dict, not {class_weight!r}.')
+    weights = np.ones(len(classes))
+    places = class_places(class_weight, classes, "class_weight")
+    for place, weight in zip(places, class_weight.values(), strict=True):
+        if not _is_number(weight) or not 0 < weight < np.inf:
+            raise ValueError(f"class_weight of {classes[place]} must be a positive number, not {weight!r}.")
+        weights[place] = weight
+    return weights
+
+
+def class_places(by_class: dict[Any, Any], classes: np.ndarray, name: str) -> list[int]:
+    """Find the keys of a dict among the classes."""
+    place = {value: i for i, value in enumerate(classes.tolist())}
+    strange = [key for key in by_class if key not in place]
+    if strange:
+        raise ValueError(f"{name} names {strange[0]!r}, which is no class of the labels: {list(place)}.")
+    return [place[key] for key in by_class]
+
+
+def class_shares(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    r"""Return the share of each class among labels that count :math:`w_c`: :math:`\pi_c \propto w_c m_c`."""
+    sums = weights * np.bincount(codes, minlength=len(weights))
+    return np.asarray(sums / sums.sum())
+
+
+def read_priors(priors: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the shares of the classes that a caller expects."""
+    c = len(classes)
+    if isinstance(priors, str):
+        if priors not in ("labels", "uniform"):
+            raise ValueError(
+                f'priors must be "labels", "uniform", a dict or one number per class, not {priors!r}.'
+            )
+        return class_shares(codes, np.ones(c)) if priors == "labels" else np.full(c, 1.0 / c)
+    if isinstance(priors, dict):
+        places = class_places(priors, classes, "priors")
+        if len(places) < c:
+            missing = classes[np.setdiff1d(np.arange(c), places)[0]]
+            raise ValueError(f"priors do not name the class {missing}: give every class its share.")
+        priors = [value for _, value in sorted(zip(places, priors.values(), strict=True))]
+    shares = np.asarray(priors)
+    if shares.shape != (c,) or shares.dtype.kind not in "iuf":
+        raise ValueError(f"priors must be {c} numbers, one for each of the classes {classes.tolist()}.")
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.any()):
+        raise ValueError(f"priors must be finite, not negative and not all zero, not {shares.tolist()}.")
+    return np.asarray(shares / shares.sum(dtype=np.float64), dtype=np.float64)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+# rows that are projected at a time
+_BLOCK = 8192
+
+
+def one_hot(codes: np.ndarray, n_classes: int, dtype: Any) -> np.ndarray:
+    """Write class codes as rows with a single one."""
+    rows = np.zeros((len(codes), n_classes), dtype)
+    rows[np.arange(len(codes)), codes] = 1
+    return rows
+
+
+def nearest_distribution(Z: np.ndarray) -> np.ndarray:
+    r"""Project scores onto the probability simplex: the distribution nearest to each row.
+
+    .. math:: \arg\min_{p \ge 0,\ 1^\top p = 1} \|p - z\|^2
+    """
+    P = np.empty_like(Z)
+    for start in range(0, len(Z), _BLOCK):  # every step below makes another array
+        P[start : start + _BLOCK] = _project(Z[start : start + _BLOCK])
+    return P
+
+
+def _project(Z: np.ndarray) -> np.ndarray:
+    c = Z.shape[1]
+    # centring first keeps precision when the scores are large or tiny
+    ordered = -np.sort(-(Z - Z.max(axis=1, keepdims=True)), axis=1)
+    excess = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, c + 1, dtype=Z.dtype)
+    support = np.count_nonzero(ordered > excess, axis=1)
+    threshold = np.take_along_axis(excess, support[:, None] - 1, axis=1)
+    P = np.maximum(Z - Z.max(axis=1, keepdims=True) - threshold, 0.0)
+    return np.asarray(P / P.sum(axis=1, keepdims=True))
+
+
+def rows_to_distributions(F: np.ndarray) -> np.ndarray:
+    """Divide non-negative rows by their sums; a row of zeros, about which nothing is known, is uniform."""
+    total = F.sum(axis=1, keepdims=True)
+    P = np.full_like(F, 1.0 / F.shape[1])
+    np.divide(F, total, out=P, where=total > 0)
+    return P
+
+
+def reweigh(P: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    r"""Bring distributions from one share of the classes to another (Bayes' rule; Saerens et al., 2002).
+
+    .. math:: p'(c) \propto p(c) \, \frac{\pi_{new}(c)}{\pi_{old}(c)}
+    """
+    # a class without any label has no probability that could change
+    change = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
+    changed = P * change.astype(P.dtype)
+    total = changed.sum(axis=1, keepdims=True)
+    return np.where(total > 0, changed / np.where(total > 0, total, 1), new.astype(P.dtype))
+
+
+def decide(P: np.ndarray, informed: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Choose the most probable class of each row, and the most frequent label where nothing is known."""
+    chosen = P.argmax(axis=1)
+    unknown = np.count_nonzero(~informed)
+    if unknown:
+        chosen[~informed] = np.bincount(codes[codes != UNLABELLED]).argmax()
+        nodes, them = ("1 node", "it") if unknown == 1 else (f"{unknown} nodes", "them")
+        warn_user(
+            f"nothing is known about {nodes}: no label or feature reaches {them}, so the distribution is "
+            "uniform and the class is the most frequent label."
+        )
+    return np.asarray(chosen)
+
+
+def unsure(P: np.ndarray, informed: np.ndarray, abstain: float) -> np.ndarray:
+    """Return the rows whose greatest probability is too small, or of which nothing is known."""
+    if isinstance(abstain, bool) or not 0.0 <= abstain <= 1.0:
+        raise ValueError(f"abstain is the least confidence of a label, from 0 to 1, not {abstain!r}.")
+    return np.asarray((P.max(axis=1) < abstain) | ~informed)

@@ -1,0 +1,307 @@
+"""Filters whose iterations are one pass over the graph each, and the simplest of them."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from scipy.sparse import csr_array
+
+from gssl.methods.base import iterate, last
+from gssl.methods.embedder import GraphEmbedder
+from gssl.methods.inputs import check_graph, check_number
+from gssl.operators import (
+    EMBEDDING,
+    FEATURES,
+    Filters,
+    Mixture,
+    add_scaled,
+    dense,
+    lazy_convolution,
+    mix,
+    zeros,
+)
+from gssl.scale.execution import FiltersOf
+
+
+@dataclass(frozen=True)
+class _Scales:
+    """What is carried on, a buffer that is free, and the running total over scales."""
+
+    U: Any
+    spare: Any
+    total: Any
+
+
+class LinearFilter(GraphEmbedder):
+    """A filter of K iterations, of which a subclass writes down one: see :meth:`step`."""
+
+    alpha: float
+    # True: output αX + (1−α)·mean of what was gathered; False: output what was carried on
+    multiscale: ClassVar[bool] = False
+
+    @abstractmethod
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Return what iteration k = 1, 2, … carries on, and what it adds to the mean over scales.
+
+        It is written with the functions of :mod:`gssl.operators` and may be run on arrays. A fit runs it on
+        symbols for U and X instead, and then does what it says in one pass over the graph.
+        """
+
+    def mixtures(self, k: int) -> tuple[Mixture, Mixture]:
+        """Return iteration k as weights of ÂU, N̂U, U and X."""
+        carried, gathered = self.step(k, EMBEDDING, FEATURES, Filters(None))
+        return carried, gathered
+
+    def _reach(self) -> int | None:
+        steps = [mixture for k in range(1, self.depth + 1) for mixture in self.mixtures(k)]
+        # unlinked nodes are no number of hops apart
+        return None if any(mixture.sharp for mixture in steps) else self.depth
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.multiscale:
+            check_number(self, "alpha", low=0.0, high=1.0)
+
+    def buffers(self) -> int:
+        # X, two that take turns, and the total over scales
+        return 4 if self.multiscale else 3
+
+    def scales(self, X: Any, filters: FiltersOf) -> Iterator[_Scales]:
+        """Run the iterations on the columns of X; two buffers take turns."""
+        total = zeros(X) if self.multiscale else None
+
+        def step(state: _Scales, k: int) -> _Scales:
+            carried, gathered = self.mixtures(k)
+            added = gathered if self.multiscale else None
+            U = mix(filters(k), state.U, carried, out=state.spare, gathered=added, total=total, X=X)
+            return _Scales(U, None if state.U is X else state.U, total)
+
+        yield from iterate(step, _Scales(X, None, total), range(1, self.depth + 1))
+
+    def _apply(self, X: Any, filters: FiltersOf) -> Any:
+        """Return the output of the whole filter, in the buffers of its iterations."""
+        if not self.depth:
+            return dense(X, copy=True)
+        end = last(self.scales(X, filters))
+        if end.total is None:
+            return end.U
+        total = end.total
+        total *= (1.0 - self.alpha) / self.depth
+        add_scaled(total, self.alpha, X)
+        return total
+
+    def _adjoint(self, E: Any, filters: FiltersOf) -> Any:
+        """Apply the transposed filter to the columns of E."""
+        steps = range(self.depth, 0, -1)
+        restarts = any(mixture.restart for k in steps for mixture in self.mixtures(k))
+        restarted = zeros(E) if restarts else None
+
+        products = _Products(E)
+
+        def step(V: Any, k: int) -> Any:
+            carried, gathered = self.mixtures(k)
+            if restarted is not None:
+                add_scaled(restarted, carried.restart, V)
+            graph = filters(k)
+            V = mix(graph, V, replace(carried, restart=0.0), out=products.free(V))
+            if self.multiscale:
+                products.add(graph, gathered, V)
+                if restarted is not None:
+                    add_scaled(restarted, gathered.restart, E)
+            return V
+
+        if not self.depth:
+            return dense(E)
+        V = last(iterate(step, zeros(E) if self.multiscale else E, steps))
+        if restarted is not None:
+            V += restarted
+        if self.multiscale:
+            V *= (1.0 - self.alpha) / self.depth
+            add_scaled(V, self.alpha, E)
+        return V
+
+    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[Any]:
+        """Yield what each depth would give."""
+        for k, state in enumerate(self.scales(X, filters), start=1):
+            if state.total is None:
+                yield dense(state.U, copy=True)
+                continue
+            U = state.total * ((1.0 - self.alpha) / k)
+            add_scaled(U, self.alpha, X)
+            yield U
+
+
+class _Products:
+    """ÂE and N̂E, which every step of a transposed filter over scales adds, computed once per graph."""
+
+    def __init__(self, E: Any) -> None:
+        self._E = E
+        self._filters: Filters | None = None
+        self._parts: list[tuple[str, Any]] = []
+        self._before: Any = None
+
+    def free(self, V: Any) -> Any:
+        """Return the buffer that a step may write to: the V of the step before, which nobody reads again."""
+        free, self._before = self._before, None if V is self._E else V
+        return free
+
+    def add(self, filters: Filters, mixture: Mixture, V: Any) -> None:
+        """Add the mixture of E to V."""
+        if filters is not self._filters:
+            sharp = [] if filters.N_hat is None else [("sharp", mix(filters, self._E, Mixture(sharp=1.0)))]
+            self._parts = [("smooth", mix(filters, self._E, Mixture(smooth=1.0))), *sharp]
+            self._filters = filters
+        for name, product in self._parts:
+            add_scaled(V, getattr(mixture, name), product)
+        add_scaled(V, mixture.keep, self._E)
+
+
+class SGC(LinearFilter):
+    r"""Smooth features over the graph a fixed number of times (Sect. 2.2).
+
+    .. math:: U = \hat A^K X
+
+    Parameters
+    ----------
+    depth : int, default=2
+        K, the number of convolutions.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, d)
+    n_iter_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> gssl.SGC(depth=2).fit_transform(data.features, adjacency=data.adjacency).shape
+    (34, 34)
+    """
+
+    def __init__(self, depth: int = 2) -> None:
+        self.depth = depth
+
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Smooth once."""
+        U = lazy_convolution(graph.A_hat, U)
+        return U, U
+
+
+class SSGC(SGC):
+    r"""Average the features smoothed 1, 2, … K times, and keep a part of the raw ones.
+
+    .. math:: U = \alpha X + (1 - \alpha) \frac1K \sum_{k=1}^{K} \hat A^k X
+
+    Parameters
+    ----------
+    depth : int, default=16
+        K, the number of convolutions.
+    alpha : float, default=0.05
+        The part of the raw features.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, d)
+    n_iter_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> gssl.SSGC().fit_transform(data.features, adjacency=data.adjacency).shape
+    (34, 34)
+    """
+
+    multiscale = True
+
+    def __init__(self, depth: int = 16, alpha: float = 0.05) -> None:
+        super().__init__(depth)
+        self.alpha = alpha
+
+
+class PPR(LinearFilter):
+    r"""Smooth features over the graph, and come back to the raw ones in every step.
+
+    .. math:: U^{(0)} = X, \qquad U^{(k)} = (1 - \alpha) \hat A U^{(k-1)} + \alpha X
+
+    It tends to :math:`\alpha (I - (1 - \alpha) \hat A)^{-1} X`, so it may go on for ever without smoothing
+    everything away. APPNP puts the same steps behind a neural network that it trains through them; here they
+    stand alone, as a linear filter.
+
+    Parameters
+    ----------
+    depth : int, default=10
+        K, the number of steps.
+    alpha : float, default=0.1
+        The probability of coming back; 0 is plain convolution, :class:`gssl.SGC`.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, d)
+    n_iter_ : int
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> gssl.PPR().fit_transform(data.features, adjacency=data.adjacency).shape
+    (34, 34)
+    """
+
+    def __init__(self, depth: int = 10, alpha: float = 0.1) -> None:
+        self.depth = depth
+        self.alpha = alpha
+
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Smooth once, and come back to X."""
+        U = (1.0 - self.alpha) * lazy_convolution(graph.A_hat, U) + self.alpha * X
+        return U, U
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number(self, "alpha", low=0.0, high=1.0)
+
+
+class NoGraph(LinearFilter):
+    r"""Leave features as they are, so that a head on them is a baseline without any graph.
+
+    .. math:: U = X
+
+    ``EmbeddingClassifier(NoGraph(), head="ridge")`` is plain ridge regression and ``head="logistic"`` plain
+    softmax regression on the labelled rows. A graph may be given and is not looked at beyond its size and
+    its sanity; where there is none, none is built, and prediction needs none either.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, d)
+        A dense copy of X.
+    n_iter_ : int
+        0.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import gssl
+    >>> model = gssl.EmbeddingClassifier(gssl.NoGraph(), head="ridge")
+    >>> model.fit([[1.0, 0.0], [0.0, 1.0], [0.9, 0.2]], ["spy", "cook", None]).transduction_.tolist()
+    ['spy', 'cook', 'spy']
+    >>> model.predict([[0.1, 0.8]]).tolist()
+    ['cook']
+    """
+
+    depth: int = 0  # not a parameter: there is nothing to repeat
+    _uses_graph: ClassVar[bool] = False
+
+    def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
+        """Leave U as it is."""
+        return U, U
+
+    def _graph(self, adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
+        if adjacency is None:
+            return csr_array((X.shape[0], X.shape[0]), dtype=X.dtype)
+        return check_graph(adjacency, X, allow_empty=allow_empty)

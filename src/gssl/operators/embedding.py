@@ -1,0 +1,119 @@
+"""Embeddings that an iteration smooths step by step, in memory: what OGC asks of its U.
+
+An iteration is written for U as if it were an array: ``U.rows(nodes)``, ``U @ W`` and
+``lazy_convolution(A_hat, U, beta, pull)``. Whoever keeps U elsewhere (in factors, in slabs on disk, on a
+cluster) offers the same three.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from gssl.operators.arrays import alike, fetch
+from gssl.operators.mixture import Filters, Mixture, mix, multiply
+from gssl.operators.supervision import Pull
+
+# rows that are copied at a time
+_BLOCK = 4096
+
+
+class Rows(Protocol):
+    """Some rows of U, which may be multiplied from either side: ``rows @ W`` and ``rows.T @ R``."""
+
+    @property
+    def T(self) -> Any:
+        """The transpose."""
+
+    def __matmul__(self, W: np.ndarray) -> np.ndarray: ...
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray: ...
+
+
+class Embedding(Protocol):
+    """The embeddings U of all nodes, wherever they are."""
+
+    def rows(self, nodes: np.ndarray) -> Rows:
+        """Return some rows of U as it is now."""
+
+    def __matmul__(self, W: np.ndarray) -> np.ndarray:
+        """Return the scores UW of all nodes; they may be written over by the next product."""
+
+    def convolved(self, beta: float, pull: Pull | None) -> "Embedding":
+        """Return U after ``[βÂ + (1−β)I] U + pull``; the U before it is gone."""
+
+
+class DenseEmbedding:
+    """U itself, in two buffers that take turns: arrays, or tensors if X is one."""
+
+    def __init__(self, X: Any, filters: Filters) -> None:
+        self.U = X
+        self._X = X
+        self._filters = filters
+        self._spare: Any = None
+        self._scores: Any = None
+
+    def rows(self, nodes: np.ndarray) -> "DenseRows":
+        """Return some rows of U, copied when they are multiplied."""
+        return DenseRows(self.U, nodes)
+
+    def convolved(self, beta: float, pull: Pull | None) -> "DenseEmbedding":
+        """Move U."""
+        U = mix(self._filters, self.U, Mixture.lazy(beta), out=self._spare)
+        if pull is not None:
+            pull.add_to(U)
+        self._spare = None if self.U is self._X else self.U
+        self.U = U
+        return self
+
+    def __matmul__(self, W: np.ndarray) -> np.ndarray:
+        U = self.U
+        if U is self._X or not isinstance(U, np.ndarray) or self._scores is None:
+            self._scores = fetch(multiply(U, W))
+            return np.asarray(self._scores)
+        return np.asarray(np.matmul(U, W, out=self._scores))
+
+
+class DenseRows:
+    """Rows of an array or tensor, of which no more than a block is copied at a time."""
+
+    def __init__(self, U: Any, nodes: np.ndarray) -> None:
+        self._U, self._nodes = U, nodes
+
+    @property
+    def T(self) -> "TransposedRows":
+        """The transpose."""
+        return TransposedRows(self)
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Yield a few rows at a time."""
+        for start in range(0, len(self._nodes), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            yield part, self._U[self._nodes[part]]
+
+    def __matmul__(self, W: np.ndarray) -> np.ndarray:
+        scores = np.empty((len(self._nodes), W.shape[1]), W.dtype)
+        for part, rows in self.blocks():
+            scores[part] = fetch(rows @ alike(W, self._U))
+        return scores
+
+    def transposed_times(self, R: np.ndarray) -> np.ndarray:
+        """Return the product of the transpose with R."""
+        G = np.zeros((self._U.shape[1], R.shape[1]), R.dtype)
+        for part, rows in self.blocks():
+            G += fetch(rows.T @ alike(R[part], self._U))
+        return G
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        rows = self._U[self._nodes]
+        return np.asarray(fetch(rows.toarray() if hasattr(rows, "toarray") else rows), dtype=dtype)
+
+
+class TransposedRows:
+    """The transpose of some rows, which is only good for products: the rows have ``transposed_times``."""
+
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows
+
+    def __matmul__(self, R: np.ndarray) -> np.ndarray:
+        return np.asarray(self._rows.transposed_times(R))

@@ -1,0 +1,183 @@
+"""Files of a run: each appears whole or not at all, and what cannot be written is told in one sentence."""
+
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from filelock import FileLock, Timeout
+from numpy.lib import format as npy
+
+# columns that are turned at a time: a row of them fills a cache line in single precision
+_COLUMNS = 16
+
+
+class RunFolder:
+    """A folder for the files of a run: a temporary one, gone with its last user, or one to resume from.
+
+    What is written to a folder that is ``kept`` is on the disk before it counts.
+    """
+
+    def __init__(self, kept: str | Path | None = None) -> None:
+        self.durable = kept is not None
+        if kept is None:
+            self.path = Path(tempfile.mkdtemp(prefix="gssl-slabs-"))
+            weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        else:
+            self.path = Path(kept)
+            with self.explained(self.path):
+                self.path.mkdir(parents=True, exist_ok=True)
+
+    def lock(self) -> Any:
+        """Keep other processes out as long as what is returned lives; this one may come back itself.
+
+        Where files cannot be locked, as on some network drives, nothing is.
+        """
+        lock = FileLock(self.path.resolve() / ".lock", timeout=0, thread_local=False, is_singleton=True)
+        if lock.is_locked and not Path(lock.lock_file).exists():
+            lock.release(force=True)  # the folder was removed since
+        try:
+            with self.explained(self.path):
+                lock.acquire()
+        except Timeout as error:
+            raise ValueError(
+                f"{self.path} is in use by another process: wait until that has ended, or choose another "
+                "folder for resume."
+            ) from error
+        except NotImplementedError:
+            return None
+        return lock
+
+    def write(self, name: str, fill: Callable[[BinaryIO], Any]) -> Path:
+        """Write a file that takes its place when it is whole."""
+        target = self.path / name
+        part = target.with_name(f".{name}.part")
+        with self.explained(target):
+            with part.open("wb") as opened:
+                fill(opened)
+                self.settle(opened)
+            part.replace(target)
+            self._settle_names()
+        return target
+
+    def write_array(self, name: str, array: np.ndarray) -> Path:
+        """Write an array as ``.npy``."""
+        return self.write(name, lambda file: np.save(file, array, allow_pickle=False))
+
+    def read_array(self, name: str) -> np.ndarray:
+        """Read an array into memory, never a pickle."""
+        path = self.path / name
+        try:
+            # mapped first, for a header may claim more memory than the file has bytes
+            return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+        except Exception as error:  # a damaged file can raise anything
+            raise ValueError(f"{path} is damaged: remove {self.path} and run again.") from error
+
+    def write_json(self, name: str, content: Any) -> Path:
+        """Write numbers and text as JSON."""
+        return self.write(name, lambda file: file.write(json.dumps(content).encode()))
+
+    def read_json(self, name: str) -> Any:
+        """Read JSON; None where there is no such file."""
+        path = self.path / name
+        try:
+            return json.loads(path.read_bytes()) if path.exists() else None
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path} is damaged: remove {self.path}.") from error
+
+    def settle(self, opened: Any) -> None:
+        """Wait until a file is on the disk, where the folder is to survive the machine."""
+        if self.durable:
+            opened.flush()
+            os.fsync(opened.fileno())
+
+    @contextmanager
+    def explained(self, path: Path) -> Iterator[None]:
+        """Turn what the system says about a file into a sentence with the way on."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno is None:
+                raise
+            advice = "make room or choose another place"
+            if self.durable:
+                advice += f", then run again with the same resume={str(self.path)!r}: finished work is kept"
+            told = os.strerror(error.errno).lower()
+            raise OSError(f"{path} cannot be written: {told}; {advice}.") from error
+
+    def _settle_names(self) -> None:
+        if self.durable:
+            handle = os.open(self.path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+
+class ColumnFile:
+    """A matrix on disk whose columns lie one after the other (``.npy``, Fortran order), written by slabs.
+
+    So a slab of any width is one piece of the file, and the file is the same whatever the width was.
+    """
+
+    def __init__(self, folder: RunFolder, name: str, shape: tuple[int, int], dtype: Any) -> None:
+        self._folder, self.path = folder, folder.path / name
+        self.shape, self.dtype = shape, np.dtype(dtype)
+        header = {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": True, "shape": shape}
+        mode = "r+b" if self.path.exists() else "w+b"
+        with folder.explained(self.path), self.path.open(mode) as opened:
+            npy.write_array_header_1_0(opened, header)
+            self._begin = opened.tell()
+            n_bytes = self._begin + shape[0] * shape[1] * self.dtype.itemsize
+            opened.flush()
+            if os.fstat(opened.fileno()).st_size != n_bytes:
+                # room for all of it, or a word before the work begins, where the system can
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(opened.fileno(), 0, n_bytes)
+                opened.truncate(n_bytes)
+
+    def write(self, columns: slice, U: np.ndarray) -> None:
+        """Write columns of the matrix."""
+        n = self.shape[0]
+        with self._folder.explained(self.path), self.path.open("r+b", buffering=0) as opened:
+            opened.seek(self._begin + columns.start * n * self.dtype.itemsize)
+            for start in range(0, U.shape[1], _COLUMNS):
+                write_all(opened, np.ascontiguousarray(U[:, start : start + _COLUMNS].T, dtype=self.dtype))
+            self._folder.settle(opened)
+
+    def open(self) -> np.ndarray:
+        """Map the matrix for reading; the folder stays as long as the map."""
+        if not all(self.shape):
+            return np.empty(self.shape, self.dtype)
+        mapped: Any = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        mapped._gssl_folder = self._folder
+        return np.asanyarray(mapped)
+
+
+def read_into(opened: Any, array: np.ndarray, offset: int = 0) -> None:
+    """Fill an array from a file: the system may give less at a time than it is asked for."""
+    view = _bytes_of(array)
+    opened.seek(offset)
+    while len(view):
+        got = opened.readinto(view)
+        if not got:
+            raise OSError("a file of features became shorter while it was read: write it again.")
+        view = view[got:]
+
+
+def write_all(opened: Any, array: np.ndarray) -> None:
+    """Write the bytes of an array without gaps: the system may take less at a time than it is given."""
+    view = _bytes_of(array)
+    while len(view):
+        view = view[opened.write(view) :]
+
+
+def _bytes_of(array: np.ndarray) -> memoryview:
+    flat: Any = array.reshape(-1).view(np.uint8)
+    return memoryview(flat) if array.size else memoryview(b"")

@@ -1,0 +1,277 @@
+"""Slabs of columns through a memory budget on one machine: all threads on one slab, the rest in files."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from gssl.operators import Embedding, Filters, Mixture, Pull, mix
+from gssl.operators.embedding import TransposedRows
+from gssl.scale.checkpoint import KeptResults, Results, StepCheckpoint, claim, identity
+from gssl.scale.columns import ColumnSource, add_product, transposed_product
+from gssl.scale.execution import Checkpoint, FiltersOf, NoCheckpoint, Task, report_progress
+from gssl.scale.memory import Load, SlabPlan, available_memory, embedding_load, graph_bytes, plan_slabs
+from gssl.scale.run_folder import RunFolder, read_into, write_all
+
+# β and the pull of a lazy convolution
+LazyStep = tuple[float, Pull | None]
+
+
+class SlabExecution:
+    """Run tasks on slabs of columns, one after the other, so that they keep to a memory budget.
+
+    The budget, in bytes, is for what a run holds beside the features and the process as it was: graph, slabs,
+    scores; half of the memory that is free if None. A folder to resume from belongs to one description.
+    """
+
+    def __init__(self, budget: int | None = None, resume: Path | None = None, description: str = "") -> None:
+        self.budget: int | None = available_memory() // 2 if budget is None else budget
+        self.resume = resume
+        self._description = description
+        self._folder: RunFolder | None = None
+        self._lock: Any = None
+        self._claimed = False
+        self._last: tuple[np.ndarray, KeptResults] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_folder": None, "_lock": None, "_last": None}
+
+    @property
+    def room(self) -> int:
+        """The budget."""
+        return self.budget or available_memory() // 2
+
+    def place(self, filters: Filters) -> Filters:
+        """Return the matrices as they are, for columns as few as classes."""
+        return filters
+
+    def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
+        """Run a task slab by slab; a result larger than a quarter of the budget is a file that is mapped."""
+        n, d = X.shape
+        if not d:
+            return np.empty((n, 0), X.dtype)
+        load = Load(task.buffers * n * X.dtype.itemsize, graph_bytes(filters(1)))
+        results = self.results(plan_slabs(d, load, self.room), task, X, filters)
+        source = ColumnSource(X, results.plan)
+        for done, s in enumerate(results.todo, start=1):
+            results.put(s, np.asarray(task(source.read(s), filters, results.plan.slabs[s])))
+            report_progress(done, len(results.todo))
+        return self.finished(results, X)
+
+    def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
+        """Run a task that yields on all columns at once: what it yields are whole embeddings anyway."""
+        yield from task(X, filters, slice(0, X.shape[1]))
+
+    def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
+        """Keep the embeddings of OGC in slabs."""
+        return SlabEmbedding(X, filters, labelled, self.room)
+
+    def checkpoint(self, *inputs: Any) -> Checkpoint:
+        """Open the steps that an earlier run with these inputs has recorded."""
+        if self.resume is None:
+            return NoCheckpoint()
+        folder, known = self._own_folder(self.resume), identity([self._description, *inputs])
+        self._claimed = True
+        return StepCheckpoint(folder, known, self._lock)
+
+    def results(self, plan: SlabPlan, task: Task, X: Any, filters: FiltersOf) -> Results:
+        """Make the place for what a task returns; in a folder to resume from, it is found by its inputs."""
+        most = self.room // 4
+        if self.resume is None:
+            return Results(plan, most)
+        folder, first = self._own_folder(self.resume), filters(1)
+        known = identity([self._description, task.identity, X, first.A_hat, first.N_hat])
+        if not self._claimed:
+            # the first task of a fit has its inputs, where no checkpoint was opened with them
+            claim(folder, known)
+            self._claimed = True
+        return KeptResults(RunFolder(folder.path / f"run-{known[:12]}"), known, plan, most)
+
+    def finished(self, results: Results, X: Any) -> np.ndarray:
+        """Return a whole result; where it goes on from the last one, that is needed no more."""
+        whole = results.whole()
+        if isinstance(results, KeptResults):
+            if self._last is not None and X is self._last[0]:
+                self._last[1].remove()
+            self._last = whole, results
+        return whole
+
+    def _own_folder(self, path: Path) -> RunFolder:
+        """Open the folder to resume from, if no other process is in it."""
+        if self._folder is None:
+            self._folder = RunFolder(path)
+            self._lock = self._folder.lock()
+        return self._folder
+
+
+class SlabEmbedding:
+    r"""U in slabs of columns, all in memory if they fit, else two in memory and the others in files.
+
+    Steps wait until somebody asks for a product or for rows; then each slab takes all of them in one go:
+
+    .. math:: U_s \leftarrow [\beta \hat A + (1 - \beta) I] U_s + S R W_s^\top, \qquad U W = \sum_s U_s W_s
+
+    Sums are in double precision, so the width of a slab shows in no result.
+    """
+
+    def __init__(self, X: Any, filters: Filters, labelled: np.ndarray, budget: int) -> None:
+        self._X, self._filters, self._labelled, self._budget = X, filters, labelled, budget
+        self._pending: list[LazyStep] = []
+        self._slabs: _Slabs | None = None
+        # rows of labelled nodes, kept when a slab passes; None before that
+        self._rows: np.ndarray | None = None
+
+    def convolved(self, beta: float, pull: Pull | None) -> "SlabEmbedding":
+        """Note a step; the slabs take it when they are needed."""
+        self._pending.append((beta, pull))
+        return self
+
+    def __matmul__(self, W: np.ndarray) -> np.ndarray:
+        total = np.zeros((self._X.shape[0], W.shape[1]))
+        self._pass(W.shape[1], lambda columns, U: add_product(total, U, W[columns]))
+        return total.astype(self._X.dtype)
+
+    def rows(self, nodes: np.ndarray) -> "SlabRows":
+        """Return some rows; those of labelled nodes are there if nothing has moved since the last product."""
+        known = np.array_equal(nodes, self._labelled)
+        if known and self._rows is not None and not self._pending:
+            return SlabRows(self._rows)
+        found = np.empty((len(nodes), self._X.shape[1]), self._X.dtype)
+        pulls = [pull for _, pull in self._pending if pull is not None]
+        n_classes = pulls[0].W.shape[1] if pulls else 1
+
+        def pick(columns: slice, U: Any) -> None:
+            found[:, columns] = pick_rows(U, nodes)
+
+        self._pass(n_classes, pick)
+        return SlabRows(found)
+
+    def _pass(self, n_classes: int, visit: Any) -> None:
+        """Let every slab take the steps that wait, and visit it."""
+        if self._slabs is None:
+            self._slabs = self._cut(n_classes)
+        if self._rows is None:
+            self._rows = np.empty((len(self._labelled), self._X.shape[1]), self._X.dtype)
+        for s, columns in enumerate(self._slabs.plan.slabs):
+            U = self._slabs.take(s)
+            steps = [(beta, pull and pull.columns(columns)) for beta, pull in self._pending]
+            U = advance(U, self._filters, steps, self._slabs)
+            self._rows[:, columns] = pick_rows(U, self._labelled)
+            visit(columns, U)
+            self._slabs.put(s, U, moved=bool(steps))
+        self._pending = []
+
+    def _cut(self, n_classes: int) -> "_Slabs":
+        X, budget = self._X, self._budget
+        load, in_memory = embedding_load(
+            X.shape, n_classes, len(self._labelled), X.dtype.itemsize, graph_bytes(self._filters), budget
+        )
+        return _Slabs(X, plan_slabs(X.shape[1], load, budget), in_memory)
+
+
+class SlabRows:
+    """Rows of U, multiplied in double precision and returned in that of U."""
+
+    def __init__(self, U: np.ndarray) -> None:
+        self._U = U
+
+    @property
+    def T(self) -> TransposedRows:
+        """The transpose."""
+        return TransposedRows(self)
+
+    def __matmul__(self, W: np.ndarray) -> np.ndarray:
+        total = np.zeros((len(self._U), W.shape[1]))
+        add_product(total, self._U, W)
+        return total.astype(self._U.dtype)
+
+    def transposed_times(self, R: np.ndarray) -> np.ndarray:
+        """Return the product of the transpose with R."""
+        return transposed_product(self._U, R).astype(self._U.dtype)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._U, dtype=dtype, copy=copy)
+
+
+class Buffers:
+    """Memory for slabs, used again and again: fresh memory costs more than what is done with it."""
+
+    def __init__(self, n_rows: int, width: int, dtype: Any) -> None:
+        self._n_rows, self._size, self._dtype = n_rows, n_rows * width, dtype
+        self._all: list[np.ndarray] = []
+        self._free: list[np.ndarray] = []
+
+    def get(self, width: int) -> np.ndarray:
+        """Return an array of some columns, filled with anything."""
+        if not self._free:
+            self._free.append(np.empty(self._size, self._dtype))
+            self._all.append(self._free[0])
+        return self._free.pop()[: self._n_rows * width].reshape(self._n_rows, width)
+
+    def free(self, U: Any) -> None:
+        """Take an array back, if it came from here."""
+        self._free += [flat for flat in self._all if flat is getattr(U, "base", None)]
+
+
+class _Slabs(Buffers):
+    """The slabs of U between two passes."""
+
+    def __init__(self, X: Any, plan: SlabPlan, in_memory: bool) -> None:
+        super().__init__(X.shape[0], plan.width, X.dtype)
+        self.plan = plan
+        self._source = ColumnSource(X, plan)
+        self._in_memory = in_memory
+        self._folder = None if in_memory else RunFolder()
+        self._moved: dict[int, np.ndarray | Path] = {}
+
+    def take(self, s: int) -> Any:
+        """Return a slab as it is now, in memory."""
+        slab = self._moved.get(s)
+        if isinstance(slab, np.ndarray):
+            return slab
+        columns = self.plan.slabs[s]
+        room = self.get(columns.stop - columns.start)
+        if slab is None:
+            U = self._source.read(s, out=room)
+            if U is not room:  # all columns, or sparse
+                self.free(room)
+            return U
+        with slab.open("rb", buffering=0) as opened:
+            read_into(opened, room)
+        return room
+
+    def put(self, s: int, U: Any, *, moved: bool) -> None:
+        """Put a slab back where it waits for the next pass."""
+        if moved and self._folder is None:
+            self._moved[s] = U
+            return
+        if moved and self._folder is not None:
+            path = self._folder.path / f"slab-{s:04}"
+            with (
+                self._folder.explained(path),
+                path.open("r+b" if path.exists() else "wb", buffering=0) as file,
+            ):
+                write_all(file, U)
+            self._moved[s] = path
+        if not isinstance(self._moved.get(s), np.ndarray):
+            self.free(U)
+
+
+def advance(U: Any, filters: Filters, steps: Sequence[LazyStep], buffers: Buffers) -> Any:
+    """Take steps of lazy convolution on some columns; what is not the caller's own is not written to."""
+    for beta, pull in steps:
+        moved = mix(filters, U, Mixture.lazy(beta), out=buffers.get(U.shape[1]))
+        if pull is not None:
+            # in double precision, rounded once: no slab's width shows in it
+            Pull(pull.nodes, pull.R.astype(np.float64), pull.W.astype(np.float64)).add_to(moved)
+        buffers.free(U)
+        U = moved
+    return U
+
+
+def pick_rows(U: Any, nodes: np.ndarray) -> np.ndarray:
+    """Return rows of some columns as a dense array."""
+    rows = U[nodes]
+    return np.asarray(rows.toarray() if issparse(rows) else rows)

@@ -1,0 +1,86 @@
+"""A method whose columns are computed apart gives the same numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import gssl
+from gssl.datasets import make_block_graph
+from gssl.methods import embedder, embedding_classifier, ogc
+from gssl.scale.execution import InMemory
+
+
+@dataclass(frozen=True)
+class Halves(InMemory):
+    """Run every task on the first columns, then on the rest."""
+
+    calls: list
+
+    def map_columns(self, task, X, filters):
+        self.calls.append(X.shape)
+        parts = slice(0, X.shape[1] // 2), slice(X.shape[1] // 2, X.shape[1])
+        return np.hstack([task(X[:, columns], filters, columns) for columns in parts])
+
+    def embedding(self, X, filters, labelled):
+        self.calls.append("embedding")
+        return super().embedding(X, filters, labelled)
+
+
+@pytest.fixture(scope="module")
+def data():
+    graph = make_block_graph(90, 360, 31, 3, random_state=0)
+    y = np.full(90, -1)
+    for c in range(3):
+        y[np.flatnonzero(graph.labels == c)[:4]] = c
+    return graph.features.astype(np.float64), graph.adjacency, y
+
+
+@pytest.fixture
+def halves(monkeypatch):
+    execution = Halves([])
+    for module in (embedder, embedding_classifier, ogc):
+        monkeypatch.setattr(module, "current_execution", lambda *_, **__: execution)
+    return execution
+
+
+EMBEDDERS = [gssl.SGC(), gssl.GGCM(depth=3), gssl.PPR(depth=3), gssl.G2CN(depth=2), gssl.NDLS(depth=3)]
+
+
+@pytest.mark.parametrize("embedder", EMBEDDERS, ids=repr)
+def test_embeddings_by_columns(data, embedder, request):
+    X, A, _ = data
+    expected = clone(embedder).fit_transform(X, adjacency=A)
+    execution = request.getfixturevalue("halves")
+    np.testing.assert_allclose(clone(embedder).fit_transform(X, adjacency=A), expected, atol=1e-13)
+    assert execution.calls == [X.shape]
+
+
+@pytest.mark.parametrize("in_label_space", [True, False])
+def test_a_classifier_by_columns(data, in_label_space, request, monkeypatch):
+    X, A, y = data
+    monkeypatch.setattr(gssl.EmbeddingClassifier, "_label_space_pays", lambda *_: in_label_space)
+    expected = gssl.EmbeddingClassifier(gssl.GGCM(depth=3)).fit(X, y, adjacency=A)
+    embedding = expected.embedding_
+    execution = request.getfixturevalue("halves")
+    found = gssl.EmbeddingClassifier(gssl.GGCM(depth=3)).fit(X, y, adjacency=A)
+    np.testing.assert_allclose(found.label_distributions_, expected.label_distributions_, atol=1e-9)
+    np.testing.assert_allclose(found.embedding_, embedding, atol=1e-13)
+    # the rows that the head learns from, as columns or as all rows; scores of three classes; the embedding
+    first = [(90, 12)] if in_label_space else [X.shape]
+    assert execution.calls == [*first, (90, 3), *([X.shape] if in_label_space else [])]
+
+
+def test_ogc_by_columns(data, request, monkeypatch):
+    X, A, y = data
+    monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
+    expected = gssl.OGC(eta_sup=0.05, max_iter=8, random_state=0).fit(X, y, adjacency=A)
+    embedding, history = expected.embedding_, expected.history_
+    execution = request.getfixturevalue("halves")
+    found = gssl.OGC(eta_sup=0.05, max_iter=8, random_state=0).fit(X, y, adjacency=A)
+    assert execution.calls == ["embedding"]
+    np.testing.assert_allclose(found.embedding_, embedding, atol=1e-13)
+    for name, values in history.items():
+        np.testing.assert_allclose(found.history_[name], values, rtol=1e-10)
+    assert execution.calls == ["embedding", X.shape, X.shape]
