@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gssl.io import check_place
+from gssl.io.atomic import check_place
 from reproduction.spec import Cell
 
 

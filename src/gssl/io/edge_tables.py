@@ -69,16 +69,14 @@ def read_edges(source: Any, columns: Sequence[str] | None = None) -> Edges:
     a, b = (text_of(table, end) for end in ends)
     value = "" if weight is None else f", {number_of(table.columns[weight])} AS weight"
     table.run(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
-    count, row = table.run(
-        "SELECT count(*), min(rowid) FILTER (a IS NULL OR b IS NULL) FROM edges"
-    ).fetchone()
+    count, row = table.one("SELECT count(*), min(rowid) FILTER (a IS NULL OR b IS NULL) FROM edges")
     if not count:
         raise ValueError(f"{table.name} has no edges: give at least one row.")
     if row is not None:
-        first = table.run(f"SELECT a IS NULL FROM edges WHERE rowid = {row}").fetchone()[0]
+        first = table.one(f"SELECT a IS NULL FROM edges WHERE rowid = {row}")[0]
         raise table.no_id(row, ends[0] if first else ends[1])
     if weight is not None:
-        row = table.run(f"SELECT min(rowid) FROM edges WHERE {BAD_WEIGHT}").fetchone()[0]
+        row = table.one(f"SELECT min(rowid) FROM edges WHERE {BAD_WEIGHT}")[0]
         if row is not None:
             raise bad_weight(table, weight, row)
     ids, found = code_texts(table, "edges", ["a", "b"], ["weight"] if weight else [])
@@ -114,17 +112,15 @@ def _looks_like_weight(table: Table, name: str) -> bool:
         return True
     if column.type not in ("VARCHAR", "JSON"):
         return False
-    count, numbers = table.run(
+    count, numbers = table.one(
         f"SELECT count({column.sql}), count({number_of(column)}) FROM {table.relation}"
-    ).fetchone()
+    )
     return bool(0 < count == numbers)
 
 
 def bad_weight(table: Table, name: str, row: int) -> ValueError:
     """Return the error about a row whose weight is none."""
-    value = table.run(
-        f"SELECT {table.columns[name].sql} FROM {table.relation} LIMIT 1 OFFSET {row}"
-    ).fetchone()
+    value = table.one(f"SELECT {table.columns[name].sql} FROM {table.relation} LIMIT 1 OFFSET {row}")
     return ValueError(
         f"{table.row(row)}: column {name!r} is {value[0] if value else None!r}, and a weight is a finite "
         "number from 0 on; repair it or name another column."

@@ -131,7 +131,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     def _adjoint(self, E: Any, filters: FiltersOf) -> Any:
         """Apply the transposed filter to the columns of E."""
 
-    def _buffers(self) -> int:
+    def buffers(self) -> int:
         """Count the arrays as large as X that ``_apply`` holds at once, X among them."""
         return BUFFERS
 
@@ -139,7 +139,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         check_number(self, "depth", low=0, whole=True)
 
     def _embed(self, X: Any, filters: FiltersOf, execution: Execution) -> np.ndarray:
-        task = Task(lambda X, filters, _: self._apply(X, filters), ("embed", repr(self)), self._buffers())
+        task = Task(lambda X, filters, _: self._apply(X, filters), ("embed", repr(self)), self.buffers())
         return execution.map_columns(task, X, filters)
 
     def _embed_adjoint(self, E: csr_array, filters: FiltersOf, execution: Execution) -> np.ndarray:

@@ -90,9 +90,9 @@ class GGC(LinearFilter):
         """Push unlinked nodes apart, less in every iteration."""
         return inverse_convolution(graph.N_hat, U, self.igc_beta * self.igc_decay ** (k - 1))
 
-    def _buffers(self) -> int:
+    def buffers(self) -> int:
         # sampled negatives have a pass of their own, whose product is added
-        return super()._buffers() + (0 if self.negatives == "complement" else 1)
+        return super().buffers() + (0 if self.negatives == "complement" else 1)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

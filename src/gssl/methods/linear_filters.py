@@ -63,7 +63,7 @@ class LinearFilter(GraphEmbedder):
         if self.multiscale:
             check_number(self, "alpha", low=0.0, high=1.0)
 
-    def _buffers(self) -> int:
+    def buffers(self) -> int:
         # X, two that take turns, and the total over scales
         return 4 if self.multiscale else 3
 

@@ -197,7 +197,7 @@ def _json(value: Any) -> str:
 def _facts(health: Health) -> list[tuple[str, str, str]]:
     """Return name, value and remark of each fact about the graph."""
     degrees = health.degrees
-    unreached = "a guess, without features" if health.n_features is None else "judged by features alone"
+    unreached = "a guess, without features" if health.n_features is None else "predicted from features alone"
     facts = [
         ("Features", "none" if health.n_features is None else f"{health.n_features:,}", ""),
         ("Components", f"{health.n_components:,}", f"the largest has {health.largest_component:,} nodes"),

@@ -36,9 +36,8 @@ _LOOK, _PATIENCE = 0.5, 60.0
 class ClusterExecution(SlabExecution):
     """Run tasks on slabs of columns, on all workers of a cluster at once.
 
-    The client is used as it is. It does not survive a pickle: what is asked for later, or after the client was
-    closed, is computed on this machine. The budget is that of each worker; columns are shared out evenly, and
-    a worker takes what it has room for, if it is None.
+    The client is used as it is. What is asked for after it was closed, or lost in a pickle, is computed on this
+    machine. The budget is that of each worker; without one, a worker takes what it has room for.
     """
 
     def __init__(
@@ -65,7 +64,9 @@ class ClusterExecution(SlabExecution):
         # a result that is on its way, with the columns it was made of and the next ones where those were sent
         more = 1 if isinstance(columns, FileArray) else 3
         load = Load((task.buffers + more) * n * X.dtype.itemsize, graph_bytes(filters(1)))
-        results = self.results(self.plan_columns(d, load, threads), task, X, filters)
+        budget = self.room if self._limited else None
+        plan = spread_slabs(d, sum(threads.values()), load, budget, max(threads.values()))
+        results = self.results(plan, task, X, filters)
         job = cluster.submit(worker.Job.make, 0, task, cluster.packed(filters))
         calls = (
             (s, (worker.embed, job, worker.part_of(columns, results.plan.slabs[s]), results.plan.slabs[s]))
@@ -83,14 +84,6 @@ class ClusterExecution(SlabExecution):
             return super().embedding(X, filters, labelled)
         cluster = Cluster(self._client, self.resume)
         return ClusterEmbedding(cluster, X, filters, labelled, self.budget if self._limited else None)
-
-    def plan_columns(self, n_columns: int, load: Load, threads: dict[str, int]) -> SlabPlan:
-        """Share columns out evenly, in slabs that keep to the budget of a worker if there is one."""
-        even = spread_slabs(n_columns, sum(threads.values()))
-        if not self._limited:
-            return even
-        fitting = plan_slabs(n_columns, load, self.room, n_at_once=max(threads.values()))
-        return SlabPlan(n_columns, min(even.width, fitting.width))
 
 
 class Cluster:
@@ -139,15 +132,13 @@ class Cluster:
                         raise
                     self._listed()
                 except KilledWorker as error:
+                    times = error.allowed_failures + 1
                     raise RuntimeError(
-                        f"slab {error.task[1]} has lost its worker {error.allowed_failures + 1} times: look into "
-                        "the workers' logs, for it may be too much for their memory, then run "
-                        f"again{self._keep}."
+                        f"slab {error.task[1]} has lost its worker {times} times: look into the workers' "
+                        f"logs, for it may be too much for their memory, then run again{self._keep}."
                     ) from error
 
-    def run(
-        self, calls: Iterator[tuple[int, tuple[Any, ...]]], most: int
-    ) -> Iterator[tuple[int, Any]]:
+    def run(self, calls: Iterator[tuple[int, tuple[Any, ...]]], most: int) -> Iterator[tuple[int, Any]]:
         """Submit calls, no more than so many ahead of their answers, and yield the answers as they come."""
         done: SimpleQueue[Any] = SimpleQueue()
         pending: dict[Any, tuple[int, Any]] = {}
@@ -190,7 +181,7 @@ class Cluster:
         return bool(seen) and all(seen.values())
 
     def _is_near(self) -> bool:
-        """Return whether all workers are in this process's network, so that data need not go by the scheduler."""
+        """Return whether all workers are in this network, so that data need not go by the scheduler."""
         if self._direct is None:
             here = worker.network()
             self._direct = bool(here) and set(self._ask(worker.network).values()) == {here}

@@ -101,10 +101,11 @@ class ColumnSource:
             return read_columns(self._X, columns, out)
         if self._folder is None:
             self._folder = self._sorted(self._rows)
-        wanted = np.empty((self._X.shape[0], columns.stop - columns.start), self._X.dtype) if out is None else out
+        if out is None:
+            out = np.empty((self._X.shape[0], columns.stop - columns.start), self._X.dtype)
         with self._file(self._folder, s).open("rb", buffering=0) as opened:
-            read_into(opened, wanted)
-        return wanted
+            read_into(opened, out)
+        return out
 
     def _file(self, folder: RunFolder, s: int) -> Path:
         return folder.path / f"columns-{s:04}"

@@ -46,6 +46,7 @@ class Task:
     buffers: int = BUFFERS
 
     def __call__(self, X: Any, filters: FiltersOf, columns: slice) -> Any:
+        """Run the function."""
         return self.function(X, filters, columns)
 
 

@@ -139,9 +139,14 @@ def plan_slabs(n_columns: int, load: Load, budget: int, n_at_once: int = 1) -> S
     return SlabPlan(n_columns, even)
 
 
-def spread_slabs(n_columns: int, n_parts: int) -> SlabPlan:
-    """Cut columns into as many slabs as there are workers, or threads of them."""
-    return SlabPlan(n_columns, max(1, -(-n_columns // max(1, n_parts))))
+def spread_slabs(
+    n_columns: int, n_parts: int, load: Load | None = None, budget: int | None = None, n_at_once: int = 1
+) -> SlabPlan:
+    """Share columns out evenly over workers or threads, in slabs that keep to a budget if there is one."""
+    even = max(1, -(-n_columns // max(1, n_parts)))
+    if load is None or budget is None:
+        return SlabPlan(n_columns, even)
+    return SlabPlan(n_columns, min(even, plan_slabs(n_columns, load, budget, n_at_once).width))
 
 
 def embedding_load(
@@ -169,7 +174,7 @@ def embedding_load(
 
 
 def graph_bytes(filters: Any) -> int:
-    """Count the bytes of the matrices of one iteration, arrays that they share once, those in files hardly."""
+    """Count the bytes of the matrices of one iteration: what they share once, what is in files hardly."""
     arrays: dict[int, int] = {}
     for matrix in (filters.A_hat, filters.N_hat):
         for name in ("indptr", "indices", "weights", "scale", "data"):

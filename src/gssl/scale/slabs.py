@@ -23,12 +23,10 @@ class SlabExecution:
     """Run tasks on slabs of columns, one after the other, so that they keep to a memory budget.
 
     The budget, in bytes, is for what a run holds beside the features and the process as it was: graph, slabs,
-    scores; half of the memory that is free if None. A folder to ``resume`` from belongs to one ``description``.
+    scores; half of the memory that is free if None. A folder to resume from belongs to one description.
     """
 
-    def __init__(
-        self, budget: int | None = None, resume: Path | None = None, description: str = ""
-    ) -> None:
+    def __init__(self, budget: int | None = None, resume: Path | None = None, description: str = "") -> None:
         self.budget: int | None = available_memory() // 2 if budget is None else budget
         self.resume = resume
         self._description = description
@@ -79,7 +77,7 @@ class SlabExecution:
         return StepCheckpoint(folder, known, self._lock)
 
     def results(self, plan: SlabPlan, task: Task, X: Any, filters: FiltersOf) -> Results:
-        """Make the place for what a task returns: in a folder to resume from, found by all that it depends on."""
+        """Make the place for what a task returns; in a folder to resume from, it is found by its inputs."""
         most = self.room // 4
         if self.resume is None:
             return Results(plan, most)
@@ -151,7 +149,7 @@ class SlabEmbedding:
         return SlabRows(found)
 
     def _pass(self, n_classes: int, visit: Any) -> None:
-        """Let every slab take the steps that wait, and visit it; the number of classes counts for the plan."""
+        """Let every slab take the steps that wait, and visit it."""
         if self._slabs is None:
             self._slabs = self._cut(n_classes)
         if self._rows is None:
@@ -194,7 +192,7 @@ class SlabRows:
         return transposed_product(self._U, R).astype(self._U.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self._U, dtype=dtype, copy=copy)
+        return np.array(self._U, dtype=dtype)  # the next pass writes over it
 
 
 class Buffers:
@@ -251,7 +249,10 @@ class _Slabs(Buffers):
             return
         if moved and self._folder is not None:
             path = self._folder.path / f"slab-{s:04}"
-            with self._folder.explained(path), path.open("r+b" if path.exists() else "wb", buffering=0) as file:
+            with (
+                self._folder.explained(path),
+                path.open("r+b" if path.exists() else "wb", buffering=0) as file,
+            ):
                 write_all(file, U)
             self._moved[s] = path
         if not isinstance(self._moved.get(s), np.ndarray):

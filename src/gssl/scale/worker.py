@@ -114,8 +114,8 @@ class FileColumns:
             return np.asarray(read_columns(self.file.open(), self.columns))
         except FileNotFoundError as error:
             raise FileNotFoundError(
-                f"{self.file.path} is not there for a worker that came later: start workers that see the files "
-                "which the others do, or load the features into memory."
+                f"{self.file.path} is not there for a worker that came later: start workers that see the "
+                "files which the others see, or load the features into memory."
             ) from error
 
 
@@ -162,7 +162,7 @@ def _local_directory() -> str | None:
 
 def load(part: Any, in_file: bool) -> Any:
     """Return a slab as U begins with it: columns of X, dense."""
-    U = part.read() if isinstance(part, FileColumns) else part
+    U: Any = part.read() if isinstance(part, FileColumns) else part
     return _kept(np.asarray(U.toarray() if issparse(U) else U), in_file)
 
 
@@ -172,7 +172,8 @@ def advance(
     """Return a slab after some steps of lazy convolution."""
     U = np.asarray(U)
     own = [(beta, pull and pull.columns(columns)) for beta, pull in steps]
-    return _kept(slabs.advance(U, graph.opened, own, slabs.Buffers(*U.shape, U.dtype)), in_file)
+    buffers = slabs.Buffers(U.shape[0], U.shape[1], U.dtype)
+    return _kept(slabs.advance(U, graph.opened, own, buffers), in_file)
 
 
 def _kept(U: np.ndarray, in_file: bool) -> Any:
@@ -219,7 +220,7 @@ def sees(path: str, size: int, modified: int) -> bool:
 
 
 def network() -> str:
-    """Name the network that this process is in: of a running machine, or of a container on it; "" if unknown."""
+    """Name the network that this process is in, of a machine or of a container on it; "" if unknown."""
     try:
         machine = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
         return f"{machine.strip()} {Path('/proc/self/ns/net').stat().st_ino}"

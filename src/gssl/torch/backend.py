@@ -1,6 +1,5 @@
 """Torch as the backend of a method: its loops on tensors, on the CPU or on a GPU."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,31 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+try:
+    import torch
+except ModuleNotFoundError as error:
+    raise ImportError("gssl.torch needs torch: pip install gssl[torch].", name="torch") from error
+
 from gssl.operators import Complement, DenseEmbedding, Embedding, Filters, Mixture, dense, fetch
 from gssl.scale.execution import Checkpoint, FiltersOf, NoCheckpoint, Task
-from gssl.torch._device import find_device
-from gssl.torch._packages import torch
+from gssl.torch.links import sparse_csr_of
+from gssl.torch.training import find_device
 
 
 def execution(device: Any = None) -> "TorchExecution":
-    """Make the execution of ``backend="torch"``.
-
-    Parameters
-    ----------
-    device : str or torch.device, optional
-        A GPU if there is one, else the CPU, if None.
-
-    Returns
-    -------
-    TorchExecution
-
-    Examples
-    --------
-    >>> execution("cpu")
-    TorchExecution(device='cpu')
-    """
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+    """Make the execution of ``backend="torch"``, on a GPU if there is one and no device is named."""
     return TorchExecution(str(find_device(device)))
 
 
@@ -103,16 +90,16 @@ class TorchFilters(Filters):
         """Copy filters to a device."""
         A_hat, N_hat = filters.A_hat, filters.N_hat
         values = A_hat.weights if A_hat.weights.size else np.ones(len(A_hat.indices), A_hat.scale.dtype)
-        links = _matrix(A_hat.indptr, A_hat.indices, values, device)
+        links = _matrix(A_hat, values, device)
         negatives, negative_scale = None, None
         if isinstance(N_hat, Complement):
             ones = np.ones(len(N_hat.indices), A_hat.scale.dtype)
             same = len(N_hat.indices) == len(A_hat.indices) and not A_hat.weights.size
-            negatives = links if same else _matrix(N_hat.indptr, N_hat.indices, ones, device)
+            negatives = links if same else _matrix(N_hat, ones, device)
             negative_scale = _column(N_hat.scale.astype(A_hat.scale.dtype), device)
         elif N_hat is not None:
             N_hat = csr_array(N_hat).astype(A_hat.scale.dtype, copy=False)
-            negatives = _matrix(N_hat.indptr, N_hat.indices, N_hat.data, device)
+            negatives = sparse_csr_of(N_hat, device=device)
         return cls(A_hat, N_hat, links, negatives, _column(A_hat.scale, device), negative_scale)
 
     def mix(
@@ -148,7 +135,7 @@ class TorchFilters(Filters):
         return torch.as_tensor(U, dtype=self.scale.dtype, device=self.scale.device)
 
     def _smooth(self, u: Any) -> Any:
-        r"""Give ÂU."""
+        """Compute ÂU."""
         if self.A_hat.weights.size:
             # the weights off the diagonal are those of Â already
             return (self.links @ u).addcmul_(self.scale.square(), u)
@@ -156,7 +143,7 @@ class TorchFilters(Filters):
         return (self.links @ v).add_(v).mul_(self.scale)
 
     def _sharp(self, u: Any) -> Any:
-        r"""Give N̂U."""
+        """Compute N̂U."""
         if self.negative_scale is None:
             return self.negatives @ u
         v = self.negative_scale * u
@@ -173,14 +160,9 @@ def _sum(mixture: Mixture, smooth: Any, sharp: Any, u: Any, x: Any) -> Any:
     return result
 
 
-def _matrix(indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, device: str) -> Any:
-    n = len(indptr) - 1
-    places = (torch.from_numpy(np.array(indptr, np.int64)), torch.from_numpy(np.array(indices, np.int64)))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-        return torch.sparse_csr_tensor(
-            *places, torch.from_numpy(np.array(values)), (n, n), check_invariants=False
-        ).to(device)
+def _matrix(pattern: Any, values: np.ndarray, device: str) -> Any:
+    n = len(pattern.indptr) - 1
+    return sparse_csr_of(csr_array((values, pattern.indices, pattern.indptr), shape=(n, n)), device=device)
 
 
 def _column(scale: np.ndarray, device: str) -> Any:
