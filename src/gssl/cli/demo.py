@@ -1,5 +1,6 @@
 """``gssl demo``: classify the Cora citation graph, which ships with gssl, in a minute."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,10 +80,18 @@ def _write_page(path: Path, problem: Problem, model: Any, truth: Labels, talk: T
 
 
 def _examples(predictions: Predictions, truth: np.ndarray) -> list[tuple[Any, str]]:
-    """Return unlabelled papers, from the most to the least certain."""
+    """Return unlabelled papers, from the most to the least certain, with subjects that wrap between words."""
     order = np.argsort(-predictions.confidence, kind="stable")
     order = order[~predictions.given[order]]
-    return [(predictions[i], str(truth[i])) for i in order[np.linspace(0, len(order) - 1, 6).astype(int)]]
+    rows = [(predictions[i], str(truth[i])) for i in order[np.linspace(0, len(order) - 1, 6).astype(int)]]
+    return [
+        (replace(row, label=_spaced(row.label), runner_up=_spaced(row.runner_up)), _spaced(true))
+        for row, true in rows
+    ]
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
 
 
 _NEXT = """
