@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from threadpoolctl import threadpool_limits
 
 from gssl.cli.app import app
 
@@ -40,7 +41,9 @@ def run(monkeypatch):
     def run(*arguments, env=None, ok=True):
         arguments = [str(argument) for argument in arguments]
         monkeypatch.setattr("sys.argv", ["gssl", *arguments])
-        result = CliRunner(env=env).invoke(app, arguments)
+        # maps of pages are quicker on one thread where other tests run too; ends what --threads has set
+        with threadpool_limits(1):
+            result = CliRunner(env=env).invoke(app, arguments)
         if ok:
             assert result.exit_code == 0, result.output
         return result

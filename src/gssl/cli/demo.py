@@ -42,7 +42,9 @@ def run_demo(out: Path, draws: int, seed: int) -> None:
     talk.out.print(prediction_table(_examples(predictions, names), title))
     talk.out.print(_NEXT, markup=False, soft_wrap=True)
     talk.out.print(f"\nAll {len(predictions):,} predictions: {out / 'predictions.csv'}")
-    _write_page(out / "report.html", problem, model, Labels(problem.node_ids, names, "Cora"), talk)
+    command = f"gssl demo --seed {seed}" if seed else "gssl demo"
+    truth = Labels(problem.node_ids, names, "Cora")
+    _write_page(out / "report.html", problem, model, command, truth, talk)
 
 
 def _compare(data: Dataset, splits: list[Any], seed: int, talk: Talk) -> list[Record]:
@@ -67,11 +69,11 @@ def _compare(data: Dataset, splits: list[Any], seed: int, talk: Talk) -> list[Re
         return compare(models, data, splits, on_record=on_record)
 
 
-def _write_page(path: Path, problem: Problem, model: Any, truth: Labels, talk: Talk) -> None:
+def _write_page(path: Path, problem: Problem, model: Any, command: str, truth: Labels, talk: Talk) -> None:
     try:
         from gssl.cli.run_page import write_run_page
 
-        write_run_page(path, problem, model, command="gssl demo", truth=truth, talk=talk)
+        write_run_page(path, problem, model, command=command, truth=truth, talk=talk)
     except ImportError as error:
         # the page is an extra, the demo is not
         talk.out.print(f"No report: {error}", markup=False)
