@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gssl.io.edge_facts import EdgeFacts
+from gssl.io.edge_tables import EdgeFacts
 from gssl.scale.bandwidth import measure_bandwidth
 from gssl.scale.estimate import PROCESS, Job, estimate, layouts
 from gssl.scale.job import METHODS
