@@ -154,15 +154,16 @@ class UniformGCN(BaseEstimator):
         """Return what the last layer makes of X."""
         import torch
 
-        from gssl.torch._graph import Graph
-        from gssl.torch.gcn import ConvolutionNetwork
+        from gssl.torch.training import Inputs
+        from reproduction.networks.convolutional import GCN
 
-        network: Any = ConvolutionNetwork([X.shape[1]] * (self.depth + 1), dropout=0.0).double().eval()
+        d = X.shape[1]
+        network: Any = GCN(d, d, hidden=d, depth=self.depth, dropout=0.0).double().eval()
         source = torch.Generator().manual_seed(self.random_state or 0)
         with torch.no_grad():
-            for layer in network.layers:
+            for layer in (*network.convs, network.exit):
                 layer.lin.weight.uniform_(0.0, 1.0, generator=source)
-            U = network(torch.tensor(X), Graph.from_scipy(adjacency, dtype=torch.float64))
+            U = Inputs.of(X, adjacency, network).pass_to(network)
         return np.asarray(U.numpy())
 
 

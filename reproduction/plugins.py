@@ -46,13 +46,9 @@ def plugged(method: str, depth: int, kind: str) -> Cell:
         params["learning_rate"] = 0.01 if depth < _DEEP else 0.002
         igc, identity = igc and depth > 2, identity and depth > 2
     settings: dict[str, Any] = {
-        "method": "PluggedClassifier",
-        "params": {
-            "classifier": {"method": method, "params": params},
-            "seb": seb,
-            "igc": igc,
-            "identity_start": identity,
-        },
+        "method": method,
+        "params": params,
+        "plugins": {"seb": seb, "igc": igc, "identity_start": identity},
     }
     if method in _OWN_START:
         settings["unit_rows"] = True
@@ -70,9 +66,12 @@ def train_plugged(cell: Cell, seed: int) -> dict[str, float]:
     """
     data = dataset_of(cell.dataset) if cell.settings.get("unit_rows") else load(cell.dataset)
     model = fitted(cell, seed, data)
+    from reproduction.networks.plugged import hidden_embedding
+
+    U = hidden_embedding(model.network_).numpy()
     return scores(cell, model) | {
-        "energy": dirichlet_energy(model.hidden_embedding_, data.adjacency),
-        "distance": limit_distance(model.hidden_embedding_, data.adjacency),
+        "energy": dirichlet_energy(U, data.adjacency),
+        "distance": limit_distance(U, data.adjacency),
     }
 
 

@@ -4,12 +4,12 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from gssl import methods, torch
+from gssl import methods
 from gssl.datasets import Dataset, load
 from gssl.datasets.location import find_file
 from reproduction.provenance import code_hash
@@ -22,7 +22,12 @@ MEASURES: dict[str, Measure] = {}
 
 _PARTS: dict[str, type] = {}
 _WALKS = frozenset({"DeepWalk", "Node2Vec"})
-_DEEP: frozenset[str] = frozenset(vars(torch)["__all__"])
+# the networks of reproduction.networks, which loads torch
+_EMBEDDING_NETWORKS = frozenset({"BGRL", "DGI", "GAE", "VERSE", "VGAE"})
+_DEEP = _EMBEDDING_NETWORKS | {
+    *("APPNP", "ChebNetII", "EigenGCN", "FastGCN", "GAT", "GCN", "GCNII", "GNNHF", "GNNLF", "GRAND"),
+    *("GraphSAGE", "Incep", "JKNet"),
+}
 _DEEP_PACKAGES = ("torch", "torch_geometric")
 
 
@@ -69,12 +74,15 @@ def has_estimator(name: str) -> bool:
 
 
 def estimator(name: str) -> Any:
-    """Return the class of this name: of gssl, a walk, a network, or a registered part."""
+    """Return what makes an estimator of this name: of gssl, a walk, a network, or a registered part."""
     if name in _PARTS:
         return _PARTS[name]
     if name in _WALKS:
         return getattr(import_module("reproduction.skipgram"), name)
-    return getattr(torch if name in _DEEP else methods, name)
+    if name in _DEEP:
+        networks = import_module("reproduction.networks")
+        return partial(networks.embedder if name in _EMBEDDING_NETWORKS else networks.classifier, name)
+    return getattr(methods, name)
 
 
 def build(settings: Any, seed: int) -> Any:
@@ -82,6 +90,9 @@ def build(settings: Any, seed: int) -> Any:
     if not isinstance(settings, Mapping) or "method" not in settings:
         return settings
     kind = estimator(settings["method"])
+    if "plugins" in settings:
+        kind = partial(import_module("reproduction.networks").plugged_classifier, settings["method"])
+        kind = partial(kind, **settings["plugins"])
     model = kind(**{name: build(value, seed) for name, value in settings.get("params", {}).items()})
     return model.set_params(random_state=seed) if "random_state" in model.get_params(deep=False) else model
 
@@ -130,7 +141,7 @@ class Cell:
         found = {"reproduction.spec", find_measure(self.measure).__module__}
         for name in method_names(self.settings):
             if name in _DEEP:
-                found.add("gssl.torch.*")
+                found |= {"gssl.torch.*", "reproduction.networks.*"}
             elif name in _PARTS or name in _WALKS or name in vars(methods)["__all__"]:
                 found.add(estimator(name).__module__)
         return frozenset(found)

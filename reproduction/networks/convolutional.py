@@ -24,7 +24,6 @@ from reproduction.networks.graphs import (
     drop_links,
     graph_of,
     is_sparse,
-    normalized,
     take_rows,
 )
 

@@ -36,7 +36,9 @@ def test_commands_and_options_exist(page):
         words = line.split("#")[0].split()[1:]
         while words and words[0] in getattr(command, "commands", {}):
             command = command.commands[words.pop(0)]
-        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        known = {
+            option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)
+        }
         assert {word for word in words if word.startswith("--")} <= known | {"--help", "--version"}, line
 
 

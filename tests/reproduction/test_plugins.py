@@ -11,15 +11,13 @@ from reproduction.spec import MEASURES, Cell
 
 def test_a_plugged_network_is_scored_and_its_smoothness_told(split_karate):
     pytest.importorskip("torch_geometric")
-    settings = {
-        "method": "PluggedClassifier",
-        "params": {"classifier": {"method": "GCN", "params": {"epochs": 30, "patience": None, "depth": 4}}},
-    }
+    settings = {"method": "GCN", "params": {"epochs": 30, "patience": None, "depth": 4}, "plugins": {}}
     cell = Cell("plugged", "karate", settings)
     values = MEASURES["plugged"](cell, 0)
-    from gssl.torch import GCN, PluggedClassifier
+    from reproduction.networks import plugged_classifier
+    from reproduction.networks.plugged import hidden_embedding
 
-    model = PluggedClassifier(GCN(depth=4, epochs=30, patience=None), random_state=0)
+    model = plugged_classifier("GCN", random_state=0, depth=4, epochs=30, patience=None)
     seen = np.concatenate([split_karate.splits["public"][part] for part in ("train", "val")])
     y = np.full(34, -1)
     y[seen] = split_karate.labels[seen]
@@ -27,8 +25,9 @@ def test_a_plugged_network_is_scored_and_its_smoothness_told(split_karate):
     model.fit(split_karate.features, y, adjacency=adjacency, validation=validation)
     right = model.transduction_[4:30] == split_karate.labels[4:30]
     assert values["accuracy"] == pytest.approx(100 * right.mean())
-    assert values["energy"] == pytest.approx(dirichlet_energy(model.hidden_embedding_, adjacency))
-    assert values["distance"] == pytest.approx(limit_distance(model.hidden_embedding_, adjacency))
+    U = hidden_embedding(model.network_).numpy()
+    assert values["energy"] == pytest.approx(dirichlet_energy(U, adjacency))
+    assert values["distance"] == pytest.approx(limit_distance(U, adjacency))
     assert values["best_epoch"] <= values["epochs"] == 30
 
 
@@ -37,7 +36,7 @@ def test_plug_ins_change_nothing_else():
     for method in ("GCN", "JKNet", "GCNII", "APPNP"):
         for depth in (4, 64):
             cells = [plugged(method, depth, kind) for kind in KINDS]
-            inner = [cell.settings["params"]["classifier"] for cell in cells]
+            inner = [(cell.settings["method"], cell.settings["params"]) for cell in cells]
             assert all(settings == inner[0] for settings in inner)
     assert len({plugged("GCN", 2, kind).key(0) for kind in KINDS}) == 2
     assert len({plugged("GCN", 4, kind).key(0) for kind in KINDS}) == 5
@@ -56,6 +55,6 @@ def test_claims_about_plug_ins_compare_with_the_same_start():
 
 def test_deep_networks_learn_slowly_and_run_slowly():
     cell = plugged("GCN", 64, "with SEB")
-    assert cell.settings["params"]["classifier"]["params"]["learning_rate"] == 0.002
-    assert plugged("GCN", 4, "with SEB").settings["params"]["classifier"]["params"]["learning_rate"] == 0.01
+    assert cell.settings["params"]["learning_rate"] == 0.002
+    assert plugged("GCN", 4, "with SEB").settings["params"]["learning_rate"] == 0.01
     assert cell.slow

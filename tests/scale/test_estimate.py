@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gssl.io.edge_tables import EdgeFacts
 from gssl.scale.bandwidth import measure_bandwidth
-from gssl.scale.estimate import PROCESS, Job, estimate, layouts
 from gssl.scale.job import METHODS
 from gssl.scale.local import LocalExecution
 from gssl.scale.plan import graph_bytes
 from scipy.sparse import csr_array
 
 import gssl
+from gssl.io.edge_tables import EdgeFacts
 from gssl.io.graph_store import open_graph_store, write_manifest
+from gssl.scale.estimate import PROCESS, Job, estimate, layouts
 
 PAPERS = {"nodes": 111_000_000, "edges": 1_600_000_000, "features": 128, "depth": 16}
 ROOT = Path(__file__).parents[2]

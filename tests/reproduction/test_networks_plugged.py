@@ -7,9 +7,10 @@ from scipy.sparse import csr_array
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
 
-from gssl.torch import APPNP, GCN, GCNII, GRAND, EigenGCN, FastGCN, JKNet, PluggedClassifier  # noqa: E402
 from gssl.torch._classifier import Inputs, Targets  # noqa: E402
 from gssl.torch._graph import Graph  # noqa: E402
+
+from gssl.torch import APPNP, GCN, GCNII, GRAND, EigenGCN, FastGCN, JKNet, PluggedClassifier  # noqa: E402
 
 N, D, C = 12, 5, 2
 ETA, DECAY = 0.3, 0.5

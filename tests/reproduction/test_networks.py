@@ -3,10 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_allclose
-from scipy.sparse import csr_array
-from torch_geometric.nn import GATConv, SAGEConv
-
 from gssl.torch._graph import Graph
 from gssl.torch._layers import GraphConvolution, Perceptron
 from gssl.torch._sparse import SparseMatrix, drop_entries
@@ -21,6 +17,9 @@ from gssl.torch.grand import RandomPropagationNetwork, consistency
 from gssl.torch.incep import InceptionNetwork
 from gssl.torch.jknet import JumpingNetwork
 from gssl.torch.sage import Aggregation
+from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
+from torch_geometric.nn import GATConv, SAGEConv
 
 
 @pytest.fixture
