@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from gssl.methods._transductive import TransductiveEmbedder
 from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from gssl.methods.inputs import check_number
-from gssl.operators import Transitions, random_walks, transitions
 from gssl.torch.training import default_device, seeded
 from reproduction.networks.embedding import train_embedding
+from reproduction.skipgram import TransductiveEmbedder
+from reproduction.walks import Transitions, random_walks, transitions
 
 # walks that go on longer are cut: at the default alpha one in thirty thousand
 _LONGEST = 64
