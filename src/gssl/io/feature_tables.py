@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
-from gssl.io.graph_store import GraphStore
+from gssl.io.graph_store import GraphStore, check_rows, id_relation
 from gssl.io.table_columns import (
     IDS,
     check_distinct,
@@ -126,10 +126,10 @@ class WideTable:
         found = self.table.fetch(
             "SELECT CASE WHEN text IS NULL THEN -2 ELSE coalesce(k.file_row_number, -1) END::INTEGER AS node "
             f"FROM (SELECT {self._id_sql} AS text, row_number() OVER () AS row FROM {relation}) "
-            f"LEFT JOIN {store.relation} AS k ON text = k.id ORDER BY row"
+            f"LEFT JOIN {id_relation(store)} AS k ON text = k.id ORDER BY row"
         )["node"]
         self._refuse_empty(found == -2)
-        return store.check_rows(found, self.name, lambda row: str(self._cell(self._id_sql, row)))
+        return check_rows(store, found, self.name, lambda row: str(self._cell(self._id_sql, row)))
 
     def _refuse_empty(self, empty: np.ndarray) -> None:
         if empty.any():

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gssl.io.atomic import whole_folder
-from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, bad_weight, choose_columns
+from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.table_columns import IDS, counted, listed, number_of, pick, text_of
 from gssl.io.table_reading import Table, find_files, is_query, open_table, quoted
@@ -333,37 +333,21 @@ class _Build:
         self.table.run("DROP TABLE build.coded")
 
     def _check(self) -> None:
-        weight = "0" if self.weight is None else f"count(*) FILTER ({BAD_WEIGHT})"
-        count, nowhere, bad = self.table.one(
-            f"SELECT count(*), count(*) FILTER (u IS NULL OR v IS NULL), {weight} FROM build.coded"
-        )
+        bad = "u IS NULL OR v IS NULL" + ("" if self.weight is None else f" OR {BAD_WEIGHT}")
+        count, odd = self.table.one(f"SELECT count(*), count(*) FILTER ({bad}) FROM build.coded")
         if not count:
             raise ValueError(f"{self.table.name} has no edges: give at least one row.")
-        if nowhere:
-            self._refuse_ends()
-        if bad and self.weight is not None:
-            number = number_of(self.table.columns[self.weight])
-            rows = f"SELECT row_number() OVER () - 1 AS r, {number} AS weight FROM {self.table.relation}"
-            raise bad_weight(
-                self.table, self.weight, self.table.one(f"SELECT min(r) FROM ({rows}) WHERE {BAD_WEIGHT}")[0]
-            )
-
-    def _refuse_ends(self) -> None:
+        if not odd:
+            return
+        refuse_rows(self.table, self.ends, self.weight)
         a, b = (text_of(self.table, end) for end in self.ends)
-        rows = f"SELECT row_number() OVER () - 1 AS r, {a} AS a, {b} AS b FROM {self.table.relation}"
-        found = self.table.one(
-            f"SELECT r, a IS NULL FROM ({rows}) WHERE a IS NULL OR b IS NULL ORDER BY r LIMIT 1"
-        )
-        if found is not None:
-            raise self.table.no_id(found[0], self.ends[0] if found[1] else self.ends[1])
         unknown = self.table.rows(
-            f"SELECT DISTINCT id FROM (SELECT unnest([a, b]) AS id FROM ({rows})) "
+            f"SELECT DISTINCT id FROM (SELECT unnest([{a}, {b}]) AS id FROM {self.table.relation}) "
             "ANTI JOIN build.ids USING (id) ORDER BY id LIMIT 1000000"
         )
-        names = [row[0] for row in unknown]
         raise ValueError(
-            f"{self.table.name} names {counted(len(names), 'id')} that the table of nodes does not have: "
-            f"{listed(names)}; add them or remove their edges."
+            f"{self.table.name} names {counted(len(unknown), 'id')} that the table of nodes does not have: "
+            f"{listed(node for (node,) in unknown)}; add them or remove their edges."
         )
 
     def _count(self) -> None:
