@@ -37,7 +37,7 @@ def classify(cell: Cell, seed: int) -> dict[str, float]:
         if isinstance(model, OGC):
             # the loss carries a factor ½
             size = record.n_labels * len(model.classes_)
-            values["training_mse"] = 2.0 * model._fit.loss[-1] / size
+            values["training_mse"] = 2.0 * model._steps.loss[-1] / size
 
     models = {cell.settings["method"]: build(cell.settings, seed)}
     compare(models, data, [split], parts=BUDGETS[cell.budget], on_record=keep, fit_settings=extra)

@@ -205,6 +205,18 @@ def test_other_objects_cannot_be_saved(tmp_path, graph):
         gssl.save(model, tmp_path / "m.gssl")
 
 
+def test_saving_a_network_says_what_to_do(tmp_path, graph):
+    pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
+    from torch_geometric.nn import GCN
+
+    from gssl.torch import NetworkClassifier
+
+    model = NetworkClassifier(lambda d, c: GCN(d, 4, 2, c), epochs=1)
+    with pytest.raises(ValueError, match=r"NetworkClassifier is a network of gssl\.torch.* with torch\.save"):
+        gssl.save(fitted(model, graph), tmp_path / "m.gssl")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory, graph):
     """Fitted models in files, by name."""

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import gssl
 from gssl.cli.app import app
+from gssl.scale.memory import SlabPlan
 from gssl.scale.run_folder import RunFolder
 
 
@@ -65,6 +66,28 @@ def classify():
         return CliRunner().invoke(app, ["classify", *sources, "--out", str(out), "-q", *options])
 
     return run
+
+
+@pytest.fixture(scope="session")
+def fit():
+    """Fit a model where the options say: ``memory``, ``client``, ``resume``."""
+
+    def run(model, X, y=None, *, adjacency, anchors=None, **where):
+        more = {} if anchors is None else {"anchors": anchors}
+        with gssl.execution(**where):
+            return model.fit(X, y, adjacency=adjacency, **more)
+
+    return run
+
+
+@pytest.fixture
+def widths(monkeypatch):
+    """Cut columns into slabs of a width."""
+
+    def cut(width):
+        monkeypatch.setattr("gssl.scale.slabs.plan_slabs", lambda n, *_: SlabPlan(n, width))
+
+    return cut
 
 
 @pytest.fixture(scope="session")

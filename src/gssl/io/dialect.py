@@ -93,7 +93,7 @@ def _delimiter(line: str, path: Path) -> str:
 
 
 def _is_header(head: list[str], body: list[list[str]]) -> tuple[bool, bool]:
-    """Tell whether the first row names the columns, and whether that is certain."""
+    """Return whether the first row names the columns, and whether that is certain."""
     if NUMBER.fullmatch(head[0].strip()):
         return False, True
     if any(cell.strip().lower() in _NAMES for cell in head):

@@ -69,18 +69,12 @@ def read_edges(source: Any, columns: Sequence[str] | None = None) -> Edges:
     a, b = (text_of(table, end) for end in ends)
     value = "" if weight is None else f", {number_of(table.columns[weight])} AS weight"
     table.run(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
-    count, row = table.run(
-        "SELECT count(*), min(rowid) FILTER (a IS NULL OR b IS NULL) FROM edges"
-    ).fetchone()
+    bad = "a IS NULL OR b IS NULL" + ("" if weight is None else f" OR {BAD_WEIGHT}")
+    count, odd = table.one(f"SELECT count(*), count(*) FILTER ({bad}) FROM edges")
     if not count:
         raise ValueError(f"{table.name} has no edges: give at least one row.")
-    if row is not None:
-        first = table.run(f"SELECT a IS NULL FROM edges WHERE rowid = {row}").fetchone()[0]
-        raise table.no_id(row, ends[0] if first else ends[1])
-    if weight is not None:
-        row = table.run(f"SELECT min(rowid) FROM edges WHERE {BAD_WEIGHT}").fetchone()[0]
-        if row is not None:
-            raise bad_weight(table, weight, row)
+    if odd:
+        refuse_rows(table, ends, weight)
     ids, found = code_texts(table, "edges", ["a", "b"], ["weight"] if weight else [])
     return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
 
@@ -114,20 +108,31 @@ def _looks_like_weight(table: Table, name: str) -> bool:
         return True
     if column.type not in ("VARCHAR", "JSON"):
         return False
-    count, numbers = table.run(
+    count, numbers = table.one(
         f"SELECT count({column.sql}), count({number_of(column)}) FROM {table.relation}"
-    ).fetchone()
+    )
     return bool(0 < count == numbers)
 
 
-def bad_weight(table: Table, name: str, row: int) -> ValueError:
-    """Return the error about a row whose weight is none."""
-    value = table.run(
-        f"SELECT {table.columns[name].sql} FROM {table.relation} LIMIT 1 OFFSET {row}"
-    ).fetchone()
-    return ValueError(
-        f"{table.row(row)}: column {name!r} is {value[0] if value else None!r}, and a weight is a finite "
-        "number from 0 on; repair it or name another column."
+def refuse_rows(table: Table, ends: tuple[str, str], weight: str | None) -> None:
+    """Raise the error about the first row without an id or with a bad weight, if there is one."""
+    a, b = (text_of(table, end) for end in ends)
+    number, cell = "1.0", "NULL"
+    if weight is not None:
+        number, cell = number_of(table.columns[weight]), table.columns[weight].sql
+    first = table.one(
+        f"SELECT row, a IS NULL, b IS NULL, cell FROM (SELECT row_number() OVER () - 1 AS row, {a} AS a, "
+        f"{b} AS b, {number} AS weight, {cell} AS cell FROM {table.relation}) "
+        f"WHERE a IS NULL OR b IS NULL OR {BAD_WEIGHT} ORDER BY row LIMIT 1"
+    )
+    if first is None:
+        return
+    row, no_source, no_target, value = first
+    if no_source or no_target:
+        raise table.no_id(row, ends[0] if no_source else ends[1])
+    raise ValueError(
+        f"{table.row(row)}: column {weight!r} is {value!r}, and a weight is a finite number from 0 on; "
+        "repair it or name another column."
     )
 
 

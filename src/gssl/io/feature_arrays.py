@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.datasets.numpy_files import csr_from_parts, map_npy, read_npz
-from gssl.io.graph_store import GraphStore
+from gssl.io.graph_store import GraphStore, check_rows
 from gssl.io.table_columns import check_distinct
 from gssl.io.table_reading import find_files
 from gssl.scale.columns import read_columns
@@ -68,7 +68,7 @@ class ArrayFile:
 
     def places(self, store: GraphStore) -> np.ndarray:
         """Return the node of a graph store that each row is about."""
-        return store.check_rows(store.nodes(self._ids), self.name, lambda row: str(self._ids[row]))
+        return check_rows(store, store.nodes(self._ids), self.name, lambda row: str(self._ids[row]))
 
     def columns(self, slab: slice) -> Iterator[np.ndarray]:
         """Read some columns in single precision, in the order of the rows."""

@@ -147,7 +147,7 @@ def _write(reader: ArrayFile | WideTable, path: Path, store: GraphStore | None, 
 
 
 def any_negative(X: np.ndarray) -> bool:
-    """Tell whether a matrix, which may be a file, has a number below zero."""
+    """Return whether a matrix, which may be a file, has a number below zero."""
     return any(bool((X[rows, columns] < 0).any()) for rows, columns in iterate_blocks(X))
 
 

@@ -9,8 +9,17 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
-from gssl.io.graph_store import GraphStore
-from gssl.io.table_columns import IDS, check_distinct, code_texts, is_number, number_of, pick, text_of
+from gssl.io.graph_store import GraphStore, check_rows, id_relation
+from gssl.io.table_columns import (
+    IDS,
+    check_distinct,
+    check_ids,
+    code_texts,
+    is_number,
+    number_of,
+    pick,
+    text_of,
+)
 from gssl.io.table_reading import Column, Table
 
 _LONG = (("feature", "word", "term"), ("value", "count"))
@@ -117,10 +126,10 @@ class WideTable:
         found = self.table.fetch(
             "SELECT CASE WHEN text IS NULL THEN -2 ELSE coalesce(k.file_row_number, -1) END::INTEGER AS node "
             f"FROM (SELECT {self._id_sql} AS text, row_number() OVER () AS row FROM {relation}) "
-            f"LEFT JOIN {store.relation} AS k ON text = k.id ORDER BY row"
+            f"LEFT JOIN {id_relation(store)} AS k ON text = k.id ORDER BY row"
         )["node"]
         self._refuse_empty(found == -2)
-        return store.check_rows(found, self.name, lambda row: str(self._cell(self._id_sql, row)))
+        return check_rows(store, found, self.name, lambda row: str(self._cell(self._id_sql, row)))
 
     def _refuse_empty(self, empty: np.ndarray) -> None:
         if empty.any():
@@ -160,7 +169,7 @@ class WideTable:
             text = text_of(self.table, name)
             number = number_of(Column(text, "VARCHAR"))
             asked.append(f"count({text}), count({number}), count(*) FILTER ({text} LIKE '[%]'), count(*)")
-        counts = self.table.run(f"SELECT {', '.join(asked)} FROM {self.table.relation}").fetchone()
+        counts = self.table.one(f"SELECT {', '.join(asked)} FROM {self.table.relation}")
         for name, place in zip(names, range(0, len(counts), 4), strict=True):
             filled, numeric, lists, rows = counts[place : place + 4]
             if rows and not filled:
@@ -189,11 +198,11 @@ class WideTable:
         if not column.type.endswith("]"):
             lists = f"TRY_CAST({text_of(self.table, name)} AS DOUBLE[])"
         relation = self.table.relation
-        length = self.table.run(f"SELECT mode(len({lists})) FROM {relation}").fetchone()[0]
-        odd = self.table.run(
+        length = self.table.one(f"SELECT mode(len({lists})) FROM {relation}")[0]
+        odd = self.table.one(
             f"SELECT row FROM (SELECT len({lists}) AS n, row_number() OVER () - 1 AS row FROM {relation}) "
             f"WHERE n IS NULL OR n <> {length or 0} ORDER BY row LIMIT 1"
-        ).fetchone()
+        )
         if odd is not None:
             self._refuse(
                 odd[0], name, "a list of numbers" if length is None else f"a list of {length} numbers"
@@ -240,7 +249,7 @@ class WideTable:
     def _categories(self, name: str) -> tuple[csr_array, list[str]]:
         n, text = len(self.ids), text_of(self.table, name)
         self.table.run(f"CREATE OR REPLACE TEMP TABLE category AS SELECT {text} AS text FROM features")
-        row = self.table.run("SELECT min(rowid) FROM category WHERE text IS NULL").fetchone()[0]
+        row = self.table.one("SELECT min(rowid) FROM category WHERE text IS NULL")[0]
         if row is not None:
             self._refuse(row, name, "a category")
         values, found = code_texts(self.table, "category", ["text"], ["rowid"])
@@ -273,7 +282,7 @@ class WideTable:
         )
 
     def _cell(self, sql: str, row: int) -> Any:
-        return self.table.run(f"SELECT {sql} FROM {self.table.relation} LIMIT 1 OFFSET {row}").fetchone()[0]
+        return self.table.one(f"SELECT {sql} FROM {self.table.relation} LIMIT 1 OFFSET {row}")[0]
 
 
 def _joined(blocks: list[Any]) -> csr_array | np.ndarray:
@@ -324,24 +333,21 @@ class LongTable:
 
     def _check(self) -> None:
         table = self.table
-        count, row = table.run("SELECT count(*), min(rowid) FILTER (id IS NULL) FROM long").fetchone()
-        if not count:
+        if not check_ids(table, "long", self.id):
             raise ValueError(f"{self.name} has no rows: give one for each node.")
-        if row is not None:
-            raise table.no_id(row, self.id)
-        bad = table.run(
+        bad = table.one(
             "SELECT rowid, id, feature FROM long WHERE feature IS NOT NULL "
             "AND (number IS NULL OR NOT isfinite(number)) ORDER BY rowid LIMIT 1"
-        ).fetchone()
+        )
         if bad is not None:
             row, node, feature = bad
             raise ValueError(
                 f"{table.row(row)}: feature {feature!r} of id {node!r} is not a number; give one."
             )
-        twice = table.run(
+        twice = table.one(
             "SELECT id, feature FROM long WHERE feature IS NOT NULL GROUP BY ALL HAVING count(*) > 1 "
             "ORDER BY min(rowid) LIMIT 1"
-        ).fetchone()
+        )
         if twice:
             raise ValueError(
                 f"{self.name}: id {twice[0]!r} has the feature {twice[1]!r} twice; keep one row."

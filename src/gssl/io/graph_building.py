@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gssl.io.atomic import whole_folder
-from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, bad_weight, choose_columns
+from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.table_columns import IDS, counted, listed, number_of, pick, text_of
 from gssl.io.table_reading import Table, find_files, is_query, open_table, quoted
@@ -142,7 +142,7 @@ class PairMerging:
         self._summed = False
 
     def run(self, parts: Iterable[Pairs]) -> EdgeFacts:
-        """Write ``indptr.npy``, ``indices.npy`` and, of a weighted graph, ``weights.npy``; count what was odd."""
+        """Write ``indptr.npy``, ``indices.npy`` and, if any differs from 1, ``weights.npy``; count facts."""
         with (
             GrowingArray(self.folder / "indptr.npy", np.int64) as self._indptr,
             GrowingArray(self.folder / "indices.npy", np.int32) as self._indices,
@@ -282,7 +282,7 @@ class _Build:
                 self._store("ids", f"SELECT id FROM ({ids}) WHERE id IS NOT NULL ORDER BY id")
             else:
                 self._copy_nodes(nodes)
-        self.n_nodes = self._one("SELECT count(*) FROM build.ids")[0]
+        self.n_nodes = self.table.one("SELECT count(*) FROM build.ids")[0]
         if self.n_nodes > _MOST_NODES:
             raise ValueError(
                 f"{self.table.name} names {self.n_nodes:,} nodes, and a graph store holds fewer than 2³¹: "
@@ -296,12 +296,12 @@ class _Build:
         path = self.folder / "nodes.parquet"
         listing.run(f"COPY (SELECT {text} AS id FROM {listing.relation}) TO {quoted(str(path))}")
         read = f"read_parquet({quoted(str(path))}, file_row_number = true)"
-        row = self._one(f"SELECT min(file_row_number) FROM {read} WHERE id IS NULL")[0]
+        row = self.table.one(f"SELECT min(file_row_number) FROM {read} WHERE id IS NULL")[0]
         if row is not None:
             raise listing.no_id(row, name)
-        twice = self.table.run(
+        twice = self.table.one(
             f"SELECT id FROM {read} GROUP BY id HAVING count(*) > 1 ORDER BY min(file_row_number) LIMIT 1"
-        ).fetchone()
+        )
         if twice is not None:
             raise ValueError(f"{listing.name} has more than one row for {twice[0]!r}; keep one.")
         self._store("ids", f"SELECT id FROM {read} ORDER BY file_row_number")
@@ -333,37 +333,21 @@ class _Build:
         self.table.run("DROP TABLE build.coded")
 
     def _check(self) -> None:
-        weight = "0" if self.weight is None else f"count(*) FILTER ({BAD_WEIGHT})"
-        count, nowhere, bad = self._one(
-            f"SELECT count(*), count(*) FILTER (u IS NULL OR v IS NULL), {weight} FROM build.coded"
-        )
+        bad = "u IS NULL OR v IS NULL" + ("" if self.weight is None else f" OR {BAD_WEIGHT}")
+        count, odd = self.table.one(f"SELECT count(*), count(*) FILTER ({bad}) FROM build.coded")
         if not count:
             raise ValueError(f"{self.table.name} has no edges: give at least one row.")
-        if nowhere:
-            self._refuse_ends()
-        if bad and self.weight is not None:
-            number = number_of(self.table.columns[self.weight])
-            rows = f"SELECT row_number() OVER () - 1 AS r, {number} AS weight FROM {self.table.relation}"
-            raise bad_weight(
-                self.table, self.weight, self._one(f"SELECT min(r) FROM ({rows}) WHERE {BAD_WEIGHT}")[0]
-            )
-
-    def _refuse_ends(self) -> None:
+        if not odd:
+            return
+        refuse_rows(self.table, self.ends, self.weight)
         a, b = (text_of(self.table, end) for end in self.ends)
-        rows = f"SELECT row_number() OVER () - 1 AS r, {a} AS a, {b} AS b FROM {self.table.relation}"
-        found = self.table.run(
-            f"SELECT r, a IS NULL FROM ({rows}) WHERE a IS NULL OR b IS NULL ORDER BY r LIMIT 1"
-        ).fetchone()
-        if found is not None:
-            raise self.table.no_id(found[0], self.ends[0] if found[1] else self.ends[1])
-        unknown = self.table.run(
-            f"SELECT DISTINCT id FROM (SELECT unnest([a, b]) AS id FROM ({rows})) "
-            "ANTI JOIN build.ids USING (id) ORDER BY id"
-        ).fetchmany(10**6)
-        names = [row[0] for row in unknown]
+        unknown = self.table.rows(
+            f"SELECT DISTINCT id FROM (SELECT unnest([{a}, {b}]) AS id FROM {self.table.relation}) "
+            "ANTI JOIN build.ids USING (id) ORDER BY id LIMIT 1000000"
+        )
         raise ValueError(
-            f"{self.table.name} names {counted(len(names), 'id')} that the table of nodes does not have: "
-            f"{listed(names)}; add them or remove their edges."
+            f"{self.table.name} names {counted(len(unknown), 'id')} that the table of nodes does not have: "
+            f"{listed(node for (node,) in unknown)}; add them or remove their edges."
         )
 
     def _count(self) -> None:
@@ -380,16 +364,16 @@ class _Build:
 
     @property
     def _weighted(self) -> bool:
-        return bool(self._one("SELECT weighted FROM build.facts")[0])
+        return bool(self.table.one("SELECT weighted FROM build.facts")[0])
 
     def merge(self) -> EdgeFacts:
         """Write the arrays of the graph."""
         merged = PairMerging(self.folder, self.n_nodes, self._weighted).run(self._parts())
-        self_loops, zeros = self._one("SELECT self_loops, zeros FROM build.facts")
+        self_loops, zeros = self.table.one("SELECT self_loops, zeros FROM build.facts")
         return replace(merged, self_loops=self_loops, zeros=zeros)
 
     def _parts(self) -> Iterator[Pairs]:
-        count = self._one("SELECT count(*) FROM build.sorted")[0]
+        count = self.table.one("SELECT count(*) FROM build.sorted")[0]
         step = max(10**5, int((self.budget - _BASE) * (1 - _DATABASE_SHARE)) // (2 * _MERGING))
         names = ["i", "j", "d", *(["weight"] if self._weighted else [])]
         for start in range(0, count, step):
@@ -414,7 +398,7 @@ class _Build:
 
     def _has(self, name: str) -> bool:
         return bool(
-            self._one(
+            self.table.one(
                 "SELECT count(*) FROM duckdb_tables() "
                 f"WHERE database_name = 'build' AND table_name = {quoted(name)}"
             )[0]
@@ -422,6 +406,3 @@ class _Build:
 
     def _store(self, name: str, query: str) -> None:
         self.table.run(f"CREATE TABLE build.{name} AS {query}")
-
-    def _one(self, query: str) -> Any:
-        return self.table.run(query).fetchone()

@@ -73,7 +73,7 @@ class GraphStore:
     @cached_property
     def node_ids(self) -> np.ndarray:
         """All ids as text, in the order of the nodes, in memory."""
-        return self._ids().fetch(f"SELECT id FROM {self.relation} ORDER BY file_row_number")["id"]
+        return self._ids().fetch(f"SELECT id FROM {id_relation(self)} ORDER BY file_row_number")["id"]
 
     def ids(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
         """Look up the ids of some nodes."""
@@ -83,7 +83,7 @@ class GraphStore:
         table = self._ids()
         table.connection.register("wanted", {"node": wanted})
         found = table.fetch(
-            f"SELECT id FROM wanted JOIN {self.relation} ON node = file_row_number ORDER BY node"
+            f"SELECT id FROM wanted JOIN {id_relation(self)} ON node = file_row_number ORDER BY node"
         )["id"]
         return np.asarray(found[places])
 
@@ -94,45 +94,20 @@ class GraphStore:
         table = self._ids()
         table.connection.register("wanted", {"place": np.arange(len(texts)), "id": texts})
         found = table.fetch(
-            f"SELECT place, file_row_number AS node FROM wanted JOIN {self.relation} USING (id)"
+            f"SELECT place, file_row_number AS node FROM wanted JOIN {id_relation(self)} USING (id)"
         )
         numbers = np.full(len(texts), -1, dtype=np.int64)
         numbers[found["place"]] = found["node"]
         return numbers
 
-    def check_rows(self, places: np.ndarray, name: str, row_name: Callable[[int], str]) -> np.ndarray:
-        """Refuse rows of other nodes (a place below 0), two rows of one node, and nodes without a row."""
-        strange = np.flatnonzero(places < 0)
-        if len(strange):
-            raise ValueError(
-                f"{name} names {counted(len(strange), 'id')} that {self.directory} does not have: "
-                f"{listed(row_name(row) for row in strange[:5])}; remove them, or build the store with them."
-            )
-        counts = np.bincount(places, minlength=self.n_nodes)
-        if counts.max(initial=0) > 1:
-            twice = self.ids(np.flatnonzero(counts > 1)[:5])
-            raise ValueError(f"{name} has more than one row for {listed(twice)}; keep one.")
-        missing = np.flatnonzero(counts == 0)
-        if len(missing):
-            raise ValueError(
-                f"{name} has no features for {counted(len(missing), 'id')} of {self.directory}: "
-                f"{listed(self.ids(missing[:5]))}; add them."
-            )
-        return places
-
     def __repr__(self) -> str:
         weighted = ", weighted" if self.weighted else ""
         return f"GraphStore({self.directory.name!r}, nodes={self.n_nodes}, edges={self.n_edges}{weighted})"
 
-    @property
-    def relation(self) -> str:
-        """What stands behind ``FROM`` in SQL over the ids; ``file_row_number`` is the node."""
-        return f"read_parquet({quoted(str(self.directory / 'ids.parquet'))}, file_row_number = true)"
-
     def _ids(self) -> Table:
-        table = Table(str(self.directory / "ids.parquet"), {}, self.relation, connect())
+        table = Table(str(self.directory / "ids.parquet"), {}, id_relation(self), connect())
         # the file itself knows how many rows it has
-        count = int(table.fetch(f"SELECT count(*) AS n FROM {self.relation}")["n"][0])
+        count = int(table.fetch(f"SELECT count(*) AS n FROM {id_relation(self)}")["n"][0])
         if count != self.n_nodes:
             raise ValueError(
                 f"{table.name} has {counted(count, 'id')} for {counted(self.n_nodes, 'node')}: build the "
@@ -186,6 +161,34 @@ def open_graph_store(directory: str | Path) -> GraphStore:
     if not known or version > _VERSION:
         raise ValueError(f"{directory} was made by a newer gssl: update gssl or build the store again.")
     return store
+
+
+def id_relation(store: GraphStore) -> str:
+    """Return what stands behind ``FROM`` in SQL over the ids; ``file_row_number`` is the node."""
+    return f"read_parquet({quoted(str(store.directory / 'ids.parquet'))}, file_row_number = true)"
+
+
+def check_rows(
+    store: GraphStore, places: np.ndarray, name: str, row_name: Callable[[int], str]
+) -> np.ndarray:
+    """Refuse rows of other nodes (a place below 0), two rows of one node, and nodes without a row."""
+    strange = np.flatnonzero(places < 0)
+    if len(strange):
+        raise ValueError(
+            f"{name} names {counted(len(strange), 'id')} that {store.directory} does not have: "
+            f"{listed(row_name(row) for row in strange[:5])}; remove them, or build the store with them."
+        )
+    counts = np.bincount(places, minlength=store.n_nodes)
+    if counts.max(initial=0) > 1:
+        twice = store.ids(np.flatnonzero(counts > 1)[:5])
+        raise ValueError(f"{name} has more than one row for {listed(twice)}; keep one.")
+    missing = np.flatnonzero(counts == 0)
+    if len(missing):
+        raise ValueError(
+            f"{name} has no features for {counted(len(missing), 'id')} of {store.directory}: "
+            f"{listed(store.ids(missing[:5]))}; add them."
+        )
+    return places
 
 
 def write_manifest(folder: Path, name: str, facts: EdgeFacts, notes: list[str]) -> None:

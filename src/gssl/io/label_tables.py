@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.io.table_columns import IDS, counted, listed, pick, text_of
+from gssl.io.table_columns import IDS, check_ids, counted, listed, pick, text_of
 from gssl.io.table_reading import Table, open_table
 
 _LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
@@ -81,15 +81,12 @@ def read_labels(source: Any, columns: Sequence[str] | None = None) -> Labels:
 
 
 def _check(table: Table, name: str) -> None:
-    count, row = table.run("SELECT count(*), min(rowid) FILTER (id IS NULL) FROM labels").fetchone()
-    if not count:
+    if not check_ids(table, "labels", name):
         raise ValueError(f"{table.name} has no rows: give at least one label.")
-    if row is not None:
-        raise table.no_id(row, name)
-    twice = table.run(
+    twice = table.rows(
         "SELECT id, min(label), max(label) FROM labels GROUP BY id HAVING min(label) <> max(label) "
         "ORDER BY min(rowid)"
-    ).fetchall()
+    )
     if twice:
         first, one, other = twice[0]
         also = f"; so have {listed([row[0] for row in twice[1:]])}" if len(twice) > 1 else ""

@@ -91,7 +91,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("classifier_", "model"),
         Fitted("held_out_distributions_", "float", ("h", "c")),
         Fitted("held_out_codes_", "code", ("h",)),
-        # the first two follow from the held-out labels; the third is of no use without the inputs of fit
+        # they follow from the held-out labels
         *_transient("calibration_", "coverage_"),
     ),
     "AutoClassifier": (
@@ -137,8 +137,7 @@ def save(
     path : path
         By custom ending in ``.gssl``.
     embedding : bool, default=True
-        Whether to keep the ``embedding_`` of an embedder; that of a classifier is kept only where walks
-        made it, for it cannot be computed again.
+        Whether to keep the ``embedding_`` of an embedder; that of a classifier is never kept.
     settings : dict of str, optional
         How the features were made, or whatever else must not be forgotten: see :func:`read_settings`.
 

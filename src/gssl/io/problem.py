@@ -8,7 +8,7 @@ from scipy.sparse import coo_array, csr_array, issparse
 from gssl.graph.simplify import simplify
 from gssl.io.edge_tables import Edges, count_facts
 from gssl.io.feature_reading import Features
-from gssl.io.graph_store import GraphStore
+from gssl.io.graph_store import GraphStore, check_rows
 from gssl.io.label_tables import Labels
 from gssl.io.table_columns import counted, listed
 
@@ -137,7 +137,7 @@ def join_store(store: GraphStore, features: Features | None = None, labels: Labe
     if features is None:
         return Problem(store.node_ids, store.adjacency, None, y, notes)
     places = store.nodes(features.ids)
-    store.check_rows(places, features.name, lambda row: str(features.ids[row]))
+    check_rows(store, places, features.name, lambda row: str(features.ids[row]))
     matrix = features.matrix
     if not np.array_equal(places, np.arange(len(places))):
         row = np.argsort(places)

@@ -55,10 +55,10 @@ def text_of(table: Table, name: str) -> str:
 def _text_of_floats(table: Table, name: str, column: Column) -> str:
     value = f"nullif({column.sql}::DOUBLE, 'nan'::DOUBLE)"
     exact = 2**24 if column.type == "FLOAT" else 2**53
-    whole, largest = table.run(
+    whole, largest = table.one(
         f"SELECT coalesce(bool_and({value} = trunc({value})), true), coalesce(max(abs({value})), 0) "
         f"FROM {table.relation}"
-    ).fetchone()
+    )
     if not whole:
         return f"CAST({column.sql} AS VARCHAR)"
     if column.type.startswith("DECIMAL"):
@@ -81,7 +81,7 @@ def number_of(column: Column) -> str:
 
 
 def is_number(column: Column) -> bool:
-    """Tell whether the type of a column is one of numbers or booleans."""
+    """Return whether the type of a column is one of numbers or booleans."""
     # the whole type, for INTEGER[] and ENUM('MINT') have INT in them as well
     return bool(re.fullmatch(r"BOOLEAN|FLOAT|DOUBLE|[A-Z]*INT(EGER)?|DECIMAL(\([0-9, ]+\))?", column.type))
 
@@ -105,6 +105,14 @@ def code_texts(
     picked += [f"s.{column}" for column in beside]
     found = table.fetch(f"SELECT {', '.join(picked)} FROM {stored} AS s {joins}")
     return table.fetch("SELECT text FROM codes ORDER BY code")["text"], found
+
+
+def check_ids(table: Table, stored: str, column: str) -> int:
+    """Count the rows of a stored table, and refuse one without an id."""
+    count, row = table.one(f"SELECT count(*), min(rowid) FILTER (id IS NULL) FROM {stored}")
+    if row is not None:
+        raise table.no_id(row, column)
+    return int(count)
 
 
 def check_distinct(ids: np.ndarray, name: str) -> None:

@@ -40,31 +40,39 @@ class Table:
     files: tuple[Path, ...] = ()
     notes: list[str] = field(default_factory=list)
 
-    def run(self, sql: str) -> "Answer":
+    def run(self, sql: str) -> None:
+        """Run SQL for what it does."""
+        self._ask(sql, lambda answer: None)
+
+    def one(self, sql: str) -> Any:
+        """Run SQL for its first row, None where there is none."""
+        return self._ask(sql, lambda answer: answer.fetchone())
+
+    def rows(self, sql: str) -> list[Any]:
         """Run SQL for its rows."""
-        return Answer(self, self.ask(lambda: self.connection.execute(sql)))
+        return list(self._ask(sql, lambda answer: answer.fetchall()))
 
     def fetch(self, sql: str) -> dict[str, np.ndarray]:
         """Run SQL for its columns; text comes as objects with None where there is none."""
-        columns = self.ask(lambda: self.connection.execute(sql).fetchnumpy())
+        columns = self._ask(sql, lambda answer: answer.fetchnumpy())
         return {name: _unmasked(values) for name, values in columns.items()}
 
-    def ask(self, question: Callable[[], Any]) -> Any:
-        """Ask DuckDB; its complaint becomes one sentence about this table."""
+    def _ask(self, sql: str, take: Callable[[Any], Any]) -> Any:
+        """Ask DuckDB, which may find a row only when it is taken; a complaint becomes one sentence."""
         import duckdb
 
         try:
             with interruptible():
-                return question()
+                return take(self.connection.execute(sql))
         except (duckdb.Error, UnicodeDecodeError) as error:
             raise ValueError(_explain(str(error), self.name)) from error
 
     def row(self, number: int) -> str:
         """Name a row, counted from 0 over all files, as a reader of the file would."""
         if len(self.files) > 1:
-            counts = self.run(
+            counts = self.rows(
                 f"SELECT filename, count(*) FROM {self.relation[:-1]}, filename=true) GROUP BY ALL"
-            ).fetchall()
+            )
             rows = {str(file): int(count) for file, count in counts}
             for file in self.files:
                 if number < rows.get(str(file), 0):
@@ -75,26 +83,6 @@ class Table:
     def no_id(self, number: int, column: str) -> ValueError:
         """Return the error about a row that names no node."""
         return ValueError(f"{self.row(number)}: column {column!r} has no id; remove the row or fill it in.")
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Rows that DuckDB may find only when they are asked for: its complaints then are of the same table."""
-
-    table: Table
-    rows: Any
-
-    def fetchone(self) -> Any:
-        """Return the next row, None where there is none."""
-        return self.table.ask(self.rows.fetchone)
-
-    def fetchmany(self, size: int) -> list[Any]:
-        """Return the next rows."""
-        return list(self.table.ask(lambda: self.rows.fetchmany(size)))
-
-    def fetchall(self) -> list[Any]:
-        """Return all rows that are left."""
-        return list(self.table.ask(self.rows.fetchall))
 
 
 def open_table(source: Any) -> Table:
@@ -117,7 +105,7 @@ def open_table(source: Any) -> Table:
     >>> table = open_table("SELECT '007' AS id, 1.5 AS x")
     >>> list(table.columns)
     ['id', 'x']
-    >>> table.run(f"SELECT * FROM {table.relation}").fetchall()[0][0]
+    >>> table.one(f"SELECT * FROM {table.relation}")[0]
     '007'
     """
     if not isinstance(source, str | Path):
@@ -136,7 +124,7 @@ def open_table(source: Any) -> Table:
 
 
 def is_query(source: Any) -> bool:
-    """Tell an SQL query from a path."""
+    """Return whether a source is an SQL query and no path."""
     return isinstance(source, str) and bool(re.match(r"\s*\(?\s*(select|with)\s", source, re.I))
 
 
@@ -237,7 +225,7 @@ def _open_query(query: str) -> Table:
 
 def _described(name: str, relation: str, connection: Any, files: Sequence[Path] = ()) -> Table:
     table = Table(name, {}, relation, connection, tuple(files))
-    for column, kind, *_ in table.run(f"DESCRIBE SELECT * FROM {relation}").fetchall():
+    for column, kind, *_ in table.rows(f"DESCRIBE SELECT * FROM {relation}"):
         table.columns[column] = Column(named(column), kind)
     return table
 
@@ -348,7 +336,7 @@ def _frame_text(value: Any) -> str | None:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a cell of any library is empty: None, NaN, or pandas' NA and NaT."""
+    """Return whether a cell of any library is empty: None, NaN, or pandas' NA and NaT."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float | np.floating) and bool(np.isnan(value))

@@ -76,7 +76,7 @@ def check_suffix(path: str | Path, suffixes: Sequence[str]) -> None:
 
 
 def is_formula(text: str) -> bool:
-    """Tell a text that a spreadsheet would run."""
+    """Return whether a spreadsheet would run a text."""
     return text.startswith(("=", "+", "-", "@", "\t", "\r")) and not NUMBER.fullmatch(text)
 
 

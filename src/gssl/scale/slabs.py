@@ -192,7 +192,7 @@ class SlabRows:
         return transposed_product(self._U, R).astype(self._U.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self._U, dtype=dtype, copy=copy)
+        return np.array(self._U, dtype=dtype)  # the next pass writes over it
 
 
 class Buffers:

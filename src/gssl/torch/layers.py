@@ -49,8 +49,14 @@ class _Convolution(torch.nn.Module):
             if same and known.dtype == x.dtype and known.device == x.device:
                 return kept
         found: _Scaled = scale(read_links(x, edge_index, edge_weight, reused=self.cached))
-        self._kept = (edge_index, edge_weight, found) if self.cached else None
+        # weights that learn are others in every call
+        keep = self.cached and not found.weight.requires_grad
+        self._kept = (edge_index, edge_weight, found) if keep else None
         return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a copy is for other graphs, or for disk
+        return {**self.__dict__, "_kept": None}
 
     def extra_repr(self) -> str:
         """Name the parameters."""

@@ -12,8 +12,9 @@ from torch.nn.functional import cross_entropy, softmax
 from gssl.methods.base import GraphClassifier, featured_nodes
 from gssl.methods.inputs import check_number, select_labelled
 from gssl.methods.labels import UNLABELLED
+from gssl.scale.execution import current_settings
 from gssl.torch.plugins import Guide
-from gssl.torch.training import Inputs, default_device, seeded, train
+from gssl.torch.training import Inputs, seeded, train
 
 # a node that is moved by its own label has little to learn from it: so many go without, and train
 _HIDDEN = 0.5
@@ -115,7 +116,7 @@ class NetworkClassifier(GraphClassifier):
         training = np.setdiff1d(np.flatnonzero(codes != UNLABELLED), held_out)
         if len(np.unique(codes[training])) < 2:
             raise ValueError("validation leaves fewer than two classes to train on: name fewer nodes.")
-        with seeded(self.random_state, default_device()) as device:
+        with seeded(self.random_state, current_settings().device) as device:
             self.network_ = self._build(X.shape[1], len(self.classes_)).to(device)
             inputs = Inputs.of(X, A, self.network_)
             self._train(inputs, torch.as_tensor(codes, device=device), training, held_out)

@@ -1,0 +1,481 @@
+"""A run that was stopped goes on where it was, and comes to the same bytes."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from gssl.selection.features import Features
+from gssl.selection.graph_operators import operators
+from gssl.selection.passes import FeatureSpace, LabelSpace, Powers
+from scipy.sparse import csr_array
+
+import gssl
+from gssl.operators import Filters, normalized_adjacency
+from gssl.scale.checkpoint import KeptResults, StepCheckpoint, claim, identity
+from gssl.scale.execution import InMemory, Step, Task
+from gssl.scale.memory import SlabPlan
+from gssl.scale.run_folder import RunFolder
+from gssl.scale.slabs import SlabEmbedding, SlabExecution
+
+# each fit writes its results when it is done; a pause after every file gives time to be killed in
+_CHILD = """
+import sys, time
+import numpy as np
+import gssl
+from gssl.scale import run_folder
+
+method, folder, out, pause = sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])
+write = run_folder.RunFolder.write
+def slowly(self, *arguments):
+    time.sleep(pause)
+    path = write(self, *arguments)
+    time.sleep(pause)
+    return path
+run_folder.RunFolder.write = slowly
+data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features="dense", random_state=3)
+X, y = np.array(data.features, dtype=np.float32), data.mask_labels("default")
+if method == "GGCM":
+    with gssl.execution(memory="27kB", resume=folder):
+        model = gssl.GGCM(depth=3).fit(X, adjacency=data.adjacency)
+    np.save(out, np.asarray(model.embedding_))
+else:
+    if method == "OGC":
+        gssl.OGC._label_space_pays = lambda *_: False
+    model = gssl.OGC(random_state=0, max_iter=8)
+    with gssl.execution(memory="90kB", resume=folder):
+        model.fit(X, y, adjacency=data.adjacency)
+    np.save(out, np.hstack([model.label_distributions_, [model.history_["agreement"]] * len(X)]))
+"""
+
+
+def _start(method, folder, out, pause=0.0):
+    return subprocess.Popen([sys.executable, "-c", _CHILD, method, str(folder), str(out), str(pause)])
+
+
+@pytest.mark.parametrize("method", ["GGCM", "OGC", "OGC in label space"])
+def test_a_run_killed_again_and_again_ends_with_the_same_bytes(tmp_path, method):
+    plain, killed = tmp_path / "plain.npy", tmp_path / "killed.npy"
+    assert _start(method, tmp_path / "a", plain).wait() == 0
+    folder = tmp_path / "b"
+    rng = np.random.default_rng(len(method))
+    kills = 0
+    while kills < (3 if "label space" in method else 6):
+        child = _start(method, folder, killed, pause=0.1)
+        # the first file shows that inputs are read and work begins
+        before = _stamp(folder)
+        while child.poll() is None and _stamp(folder) == before:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0.0, 0.25))
+        child.send_signal(signal.SIGKILL)
+        assert child.wait() == -signal.SIGKILL
+        assert not killed.exists()
+        kills += 1
+    assert _start(method, folder, killed).wait() == 0
+    assert killed.read_bytes() == plain.read_bytes()
+
+
+def _stamp(folder):
+    return sorted((path.name, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.usefixtures("direct")
+@pytest.mark.parametrize("stop", range(0, 13))
+def test_ogc_goes_on_after_any_file(blocks, fit, tmp_path, stopping, stop):
+    X, y, A = blocks
+    model = gssl.OGC(random_state=0, max_iter=6)
+    expected = fit(model, X, y, adjacency=A, memory="90kB").label_distributions_
+    stopping(stop)
+    with pytest.raises(stopping.error):
+        fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
+    stopping(10**9)
+    again = fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
+    assert np.array_equal(again.label_distributions_, expected)
+    assert len(again.history_["agreement"]) == again.n_iter_ == 6
+
+
+@pytest.mark.usefixtures("direct")
+@pytest.mark.parametrize("stop", [3, 7, 12])
+@pytest.mark.parametrize(("before", "after"), [("90kB", "75kB"), ("75kB", "90kB"), ("90kB", "1GB")])
+def test_ogc_keeps_to_the_budget_it_is_resumed_with(
+    blocks, fit, tmp_path, stopping, monkeypatch, stop, before, after
+):
+    X, y, A = blocks
+    model = gssl.OGC(random_state=0, max_iter=6)
+    expected = fit(model, X, y, adjacency=A, memory=before).label_distributions_
+    stopping(stop)
+    with pytest.raises(stopping.error):
+        fit(model, X, y, adjacency=A, memory=before, resume=tmp_path)
+    stopping(10**9)
+    plans, cut = [], SlabEmbedding._cut
+    monkeypatch.setattr(SlabEmbedding, "_cut", lambda *a: plans.append(cut(*a)) or plans[-1])
+    again = fit(model, X, y, adjacency=A, memory=after, resume=tmp_path)
+    assert np.array_equal(again.label_distributions_, expected)
+    fit(model, X, y, adjacency=A, memory=after)
+    resumed, fresh = ((slabs.plan, slabs._folder is None) for slabs in plans)
+    assert resumed == fresh
+
+
+@pytest.mark.usefixtures("direct")
+def test_steps_are_replayed_slab_by_slab_without_products(blocks, fit, tmp_path, stopping, monkeypatch):
+    X, y, A = blocks
+    model = gssl.OGC(random_state=0, max_iter=6, agreement=1.0, patience=99)
+    expected = fit(model, X, y, adjacency=A, memory="90kB").label_distributions_
+    stopping(9)  # the identity, and scores and step of four steps
+    with pytest.raises(stopping.error):
+        fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
+    stopping(10**9)
+    names = sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith("."))
+    steps = [f"step-00000{k}.safetensors" for k in range(1, 5)]
+    assert names == ["run.json", "scores-000004.npy", *steps]  # no slabs
+    passes, one_pass = [], SlabEmbedding._pass
+
+    def counted(self, *arguments):
+        passes.append(len(self._pending))
+        one_pass(self, *arguments)
+
+    monkeypatch.setattr(SlabEmbedding, "_pass", counted)
+    again = fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
+    # before the first step, the four that are replayed in one go, and two more
+    assert passes == [0, 4, 1, 1]
+    assert np.array_equal(again.label_distributions_, expected)
+
+
+@pytest.mark.parametrize("method", [gssl.SGC(), gssl.GGCM(depth=3)], ids=["SGC", "GGCM"])
+@pytest.mark.parametrize(("before", "after"), [("60kB", "45kB"), ("45kB", "60kB")])
+def test_embeddings_keep_to_the_budget_they_are_resumed_with(
+    blocks, fit, tmp_path, stopping, monkeypatch, method, before, after
+):
+    X, _, A = blocks
+    expected = np.array(fit(method, X, adjacency=A, memory=before).embedding_)
+    stopping(4)  # after the identities of fit and task, and two slabs
+    with pytest.raises(stopping.error):
+        fit(method, X, adjacency=A, memory=before, resume=tmp_path)
+    stopping(10**9)
+    widths, apply = [], type(method)._apply
+    monkeypatch.setattr(
+        type(method), "_apply", lambda self, X, filters: widths.append(X.shape[1]) or apply(self, X, filters)
+    )
+    again = np.array(fit(method, X, adjacency=A, memory=after, resume=tmp_path).embedding_)
+    assert np.array_equal(again, expected)
+    resumed, widths[:] = list(widths), []
+    fit(method, X, adjacency=A, memory=after)
+    assert max(resumed) == max(widths)
+    assert len(resumed) < len(widths)
+
+
+def test_a_finished_run_is_not_done_again(blocks, fit, tmp_path, monkeypatch):
+    X, _, A = blocks
+    settings = {"adjacency": A, "memory": "100kB", "resume": tmp_path}
+    first = fit(gssl.GGCM(depth=3), X, **settings).embedding_
+    monkeypatch.setattr(gssl.GGCM, "_apply", None)
+    assert np.array_equal(fit(gssl.GGCM(depth=3), X, **settings).embedding_, first)
+
+
+@pytest.mark.parametrize("damage", ["gone", "short"])
+def test_results_that_went_missing_are_not_taken_for_zeros(blocks, fit, tmp_path, damage):
+    X, _, A = blocks
+    settings = {"adjacency": A, "memory": "100kB", "resume": tmp_path}
+    fit(gssl.GGCM(depth=3), X, **settings)
+    (kept,) = tmp_path.rglob("embedding.npy")
+    if damage == "gone":
+        kept.unlink()
+    else:
+        kept.write_bytes(kept.read_bytes()[:1000])
+    with pytest.raises(ValueError, match="is not what the finished slabs of this run have left"):
+        fit(gssl.GGCM(depth=3), X, **settings)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b'{"columns": [[0, 1',
+        b"[]",
+        b'{"columns": [[0]], "rows": 300, "dtype": "<f4"}',
+        b'{"columns": 3, "rows": 300, "dtype": "<f4"}',
+        b'{"columns": [], "rows": "many", "dtype": "<f4"}',
+        b'{"columns": [], "rows": 1e999, "dtype": "<f4"}',
+        b'{"columns": [], "rows": 300, "dtype": "apples"}',
+        b"\xff\xfe",
+    ],
+)
+def test_a_damaged_list_of_what_is_done_is_refused(blocks, fit, tmp_path, content):
+    X, _, A = blocks
+    settings = {"adjacency": A, "memory": "100kB", "resume": tmp_path}
+    fit(gssl.SGC(), X, **settings)
+    (kept,) = tmp_path.glob("run-*/done.json")
+    kept.write_bytes(content)
+    with pytest.raises(ValueError, match=r"done.json is damaged: remove .*run-\w+\.$"):
+        fit(gssl.SGC(), X, **settings)
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("rows", 299), ("dtype", "<f8")])
+def test_results_of_another_shape_than_written_down_are_refused(blocks, fit, tmp_path, name, wrong):
+    X, _, A = blocks
+    settings = {"adjacency": A, "memory": "100kB", "resume": tmp_path}
+    fit(gssl.SGC(), X, **settings)
+    (kept,) = tmp_path.glob("run-*/done.json")
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), name: wrong}))
+    with pytest.raises(ValueError, match="is not what the finished slabs of this run have left"):
+        fit(gssl.SGC(), X, **settings)
+
+
+def test_other_inputs_are_refused(blocks, fit, tmp_path):
+    X, y, A = blocks
+    refused = pytest.raises(ValueError, match="other features, graph, labels or parameters")
+    sgc = {"adjacency": A, "memory": "100kB", "resume": tmp_path / "sgc"}
+    ogc = {"adjacency": A, "resume": tmp_path / "ogc"}
+    fit(gssl.SGC(), X, **sgc)
+    fit(gssl.OGC(random_state=0), X, y, **ogc, memory="100kB")
+    changed = X.copy()
+    changed[17, 3] += 1.0
+    relabelled = np.array(y)
+    relabelled[np.flatnonzero(relabelled == -1)[0]] = 0
+    with refused:
+        fit(gssl.SGC(), changed, **sgc)
+    with refused:
+        fit(gssl.SGC(depth=3), X, **sgc)
+    with refused:
+        fit(gssl.OGC(beta=0.2, random_state=0), X, y, **ogc)
+    with refused:
+        fit(gssl.OGC(random_state=0), X, relabelled, **ogc)
+
+
+def test_what_is_asked_for_after_a_fit_is_the_same_and_leaves_nothing(fit, tmp_path):
+    data = gssl.datasets.load("karate")
+    X, y = data.features, data.mask_labels("default")
+    plain = fit(gssl.OGC(random_state=0), X, y, adjacency=data.adjacency)
+    with gssl.execution(memory="1MB", resume=tmp_path):
+        model = gssl.OGC(random_state=0).fit(X, y, adjacency=data.adjacency)
+        left = sorted(tmp_path.rglob("*"))
+        np.testing.assert_allclose(model.embedding_, plain.embedding_, atol=1e-6)
+        losses = model.history_["smoothing_loss"]
+        np.testing.assert_allclose(losses, plain.history_["smoothing_loss"], rtol=1e-4)
+        assert sorted(tmp_path.rglob("*")) == left
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("space", ["features", "labels"])
+def test_passes_over_plain_and_unit_features_do_not_meet(blocks, tmp_path, kind, space):
+    X, _, A = blocks
+    given = csr_array(X) if kind == "sparse" else X
+    smooth, nodes = operators(A, X.dtype)["smooth"], np.arange(0, 300, 7)
+    picks = csr_array((np.ones(len(nodes), X.dtype), (nodes, np.arange(len(nodes)))), shape=(300, len(nodes)))
+
+    def run(execution, features):
+        columns = features.X if space == "features" else picks
+        seen = FeatureSpace(features, nodes) if space == "features" else LabelSpace(features)
+        task = Powers("smooth", smooth.on(None), seen, 2)
+        found = execution.map_columns(Task(task, task.identity), columns, lambda k: smooth.filters)
+        return np.array(found)
+
+    choices = [Features(given), Features.unit(given)]
+    plain, unit = (run(InMemory(), features) for features in choices)
+    assert not np.allclose(plain, unit)
+    for order in (choices, choices[::-1], choices):
+        execution = SlabExecution(10**9, tmp_path)
+        execution.checkpoint(given)
+        found = {id(features): run(execution, features) for features in order}
+        assert np.array_equal(found[id(choices[0])], plain)
+        assert np.array_equal(found[id(choices[1])], unit)
+    assert len(list(tmp_path.glob("run-*/done.json"))) == 2
+
+
+def test_another_version_does_not_take_up_what_was_done(blocks, fit, tmp_path, monkeypatch):
+    X, _, A = blocks
+    settings = {"adjacency": A, "memory": "100kB", "resume": tmp_path}
+    fit(gssl.SGC(), X, **settings)
+    monkeypatch.setattr(gssl, "__version__", "999.0")
+    with pytest.raises(ValueError, match="or of another version of gssl: give those again"):
+        fit(gssl.SGC(), X, **settings)
+
+
+class _StoppedError(Exception):
+    pass
+
+
+@pytest.mark.usefixtures("direct")
+def test_a_run_that_has_finished_no_step_begins_anew(blocks, fit, tmp_path, monkeypatch):
+    monkeypatch.setattr("gssl.methods.ogc._KEPT", 1.0)  # rows are kept, however many they are
+    X, y, A = blocks
+    model = gssl.OGC(max_iter=4, agreement=1.0, patience=9)  # every fit begins with another predictor
+    finish = StepCheckpoint.finish
+    for budget, k in (("90kB", 1), ("1GB", 4)):
+
+        def finish_until(self, step, scores, k=k):
+            if len(self.past) + 1 == k:
+                raise _StoppedError
+            finish(self, step, scores)
+
+        monkeypatch.setattr(StepCheckpoint, "finish", finish_until)
+        with pytest.raises(_StoppedError):
+            fit(model, X, y, adjacency=A, memory=budget, resume=tmp_path)
+    monkeypatch.setattr(StepCheckpoint, "finish", finish)
+    found = fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
+    assert found.n_iter_ == 4
+    rows = found._steps.known.of(np.flatnonzero(y != -1), None)  # none is computed again
+    np.testing.assert_allclose(rows, found.embedding_[y != -1], rtol=1e-4, atol=1e-6)
+
+
+def test_two_processes_do_not_share_a_folder(fit, tmp_path):
+    folder, out = tmp_path / "r", tmp_path / "out.npy"
+    child = _start("GGCM", folder, out, pause=0.5)
+    deadline = time.monotonic() + 60
+    while not (folder / "run.json").exists():
+        assert child.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features="dense", random_state=3)
+    X = np.array(data.features, dtype=np.float32)
+    settings = {"adjacency": data.adjacency, "memory": "27kB", "resume": folder}
+    try:
+        with pytest.raises(ValueError, match="r is in use by another process: wait until that has ended, or"):
+            fit(gssl.GGCM(depth=3), X, **settings)
+    finally:
+        child.kill()
+        child.wait()
+    # a lock goes with its process, and a process may come back to its own, even to one that was made anew
+    found = fit(gssl.GGCM(depth=3), X, **settings).embedding_
+    shutil.rmtree(folder)
+    assert np.array_equal(fit(gssl.GGCM(depth=3), X, **settings).embedding_, found)
+    assert np.array_equal(fit(gssl.GGCM(depth=3), X, **settings).embedding_, found)
+
+
+def test_a_full_disk_is_one_sentence_and_the_checkpoint_stays(tmp_path):
+    code = (
+        "import resource, sys, numpy as np, gssl\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "gssl.OGC._label_space_pays = lambda *_: False\n"
+        "data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features='dense', random_state=3)\n"
+        "X = np.array(data.features, dtype=np.float32)\n"
+        "try:\n"
+        "    with gssl.execution(memory='100kB', resume=sys.argv[1]):\n"
+        "        gssl.SGC().fit(X, adjacency=data.adjacency)\n"
+        "except OSError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "r")], capture_output=True, text=True, check=True
+    )
+    assert "cannot be written: file too large; make room or choose another place" in done.stdout
+    assert "run again with the same resume=" in done.stdout
+    assert "Traceback" not in done.stderr
+    assert len(list(tmp_path.glob("r/run-*/run.json"))) == 1
+
+
+def test_a_damaged_step_is_refused_and_nothing_is_unpickled(tmp_path):
+    folder = RunFolder(tmp_path)
+    steps = StepCheckpoint(folder, "a")
+    steps.finish(Step(np.zeros((1, 2)), np.zeros((3, 2)), {"eta_w": 1.0}), np.eye(2))
+    (tmp_path / "step-000001.safetensors").write_bytes(b"\x80\x04N.")
+    with pytest.raises(ValueError, match="is damaged: remove"):
+        StepCheckpoint(folder, "a")
+    np.save(tmp_path / "scores-000000.npy", np.array([print], dtype=object), allow_pickle=True)
+    (tmp_path / "step-000001.safetensors").unlink()
+    with pytest.raises(ValueError, match=r"scores-000000\.npy is damaged: remove"):
+        StepCheckpoint(folder, "a").scores()
+
+
+def test_steps_are_read_as_they_were_written(tmp_path):
+    steps = StepCheckpoint(RunFolder(tmp_path), "a")
+    for k in range(2):
+        steps.finish(Step(np.full((1, 2), k), np.ones((3, 2)), {"eta_w": 0.5}), (k + 1) * np.eye(2))
+    again = StepCheckpoint(RunFolder(tmp_path), "a")
+    assert [step.pull.tolist() for step in again.past] == [[[0, 0]], [[1, 1]]]
+    assert again.past[1].facts == {"eta_w": 0.5}
+    assert again.past[1].W.tolist() == np.ones((3, 2)).tolist()
+    assert again.scores().tolist() == [[2, 0], [0, 2]]
+    with pytest.raises(ValueError, match="belongs to a run with other features, graph, labels or parameters"):
+        StepCheckpoint(RunFolder(tmp_path), "b")
+
+
+def test_an_identity_is_that_of_every_number():
+    A = csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    parts = [
+        ["SGC()", np.eye(2)],
+        ["SGC()", np.ones((2, 2))],
+        ["SGC()", np.eye(2, dtype=np.float32)],
+        ["SGC()", np.eye(2).ravel()],
+        [["SGC()"], np.eye(2)],
+        ["SGC(", ")", np.eye(2)],
+        ["SGC()", A],
+        ["SGC()", 2 * A],
+        ["SGC()", normalized_adjacency(A)],
+        ["SGC()", None],
+    ]
+    known = [identity(part) for part in parts]
+    assert len(set(known)) == len(parts)
+    assert known == [identity(part) for part in parts]
+
+
+def test_a_folder_is_claimed_once(tmp_path):
+    claim(RunFolder(tmp_path), "a")
+    claim(RunFolder(tmp_path), "a")
+    with pytest.raises(ValueError, match="belongs to a run with other features, graph, labels or parameters"):
+        claim(RunFolder(tmp_path), "b")
+
+
+def test_finished_columns_are_found_whatever_slabs_they_came_in(tmp_path):
+    results = KeptResults(RunFolder(tmp_path), "a", SlabPlan(6, 2), most=100)
+    results.put(2, np.array([[5.0, 6.0]]))
+    results.put(0, np.array([[1.0, 2.0]]))
+    again = KeptResults(RunFolder(tmp_path), "a", SlabPlan(6, 1), most=100)
+    assert again.todo == [2, 3]
+    assert KeptResults(RunFolder(tmp_path), "a", SlabPlan(6, 3), most=100).todo == [0, 1]
+    again.put(2, np.array([[3.0]]))
+    again.put(3, np.array([[4.0]]))
+    assert again.whole().tolist() == [[1, 2, 3, 4, 5, 6]]
+    assert json.loads((tmp_path / "done.json").read_text())["columns"] == [[0, 6]]
+    large = KeptResults(RunFolder(tmp_path), "a", SlabPlan(6, 6), most=8)
+    assert large.todo == []
+    assert isinstance(large.whole(), np.memmap)
+
+
+def test_a_result_that_another_goes_on_from_is_removed(blocks, tmp_path):
+    X, _, A = blocks
+    filters = Filters(normalized_adjacency(A, X.dtype))
+
+    def run(execution, X, *name):
+        return execution.map_columns(Task(lambda X, *_: 2 * X, name), X, lambda k: filters)
+
+    execution = SlabExecution(10**9, tmp_path)
+    first = run(execution, X, "double", 1)
+    run(execution, X, "another")
+    assert len(list(tmp_path.glob("run-*"))) == 2
+    state = run(execution, X, "double", 2)
+    for k in range(3, 6):
+        state = run(execution, state, "double", k)
+    assert np.array_equal(state, 8 * first)
+    # what went on from nothing has stayed
+    assert len(list(tmp_path.glob("run-*"))) == 3
+
+
+@pytest.mark.parametrize("stop", [5, 9, 14])
+def test_label_spreading_goes_on_where_it_was(blocks, fit, tmp_path, stopping, monkeypatch, stop):
+    monkeypatch.setattr("gssl.methods.propagation._CHECKPOINT", 5)
+    _, y, A = blocks
+    method = gssl.LabelSpreading(spread=0.99)
+    plain = fit(method, None, y, adjacency=A)
+    distributions, n_iter = plain.label_distributions_, plain.n_iter_
+    stopping(stop)
+    with pytest.raises(stopping.error):
+        fit(method, None, y, adjacency=A, resume=tmp_path)
+    stopping(10**9)
+    done = len(list(tmp_path.glob("step-*")))
+    assert done == (stop - 1) // 4  # identity and columns of a task, then scores and step
+    limits, map_columns = [], SlabExecution.map_columns
+    monkeypatch.setattr(
+        SlabExecution,
+        "map_columns",
+        lambda self, task, *more: limits.append(task.identity[2]) or map_columns(self, task, *more),
+    )
+    again = fit(method, None, y, adjacency=A, resume=tmp_path)
+    assert limits[0] == 5 * (done + 1)
+    assert again.n_iter_ == n_iter
+    np.testing.assert_array_equal(again.label_distributions_, distributions)
+    assert len(list(tmp_path.glob("run-*"))) <= 2
