@@ -8,11 +8,10 @@ the epoch; SEB sees training labels alone, also when it predicts.
 import argparse
 
 import numpy as np
-import torch
 from torch_geometric.nn import GCN
 
 import gssl
-from gssl.torch import sharpen, start_from_identity, supervise
+from gssl.torch import NetworkClassifier, sharpen, start_from_identity, supervise
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--data", default="planetoid/cora")
@@ -23,85 +22,41 @@ parser.add_argument("--kinds", nargs="*", default=["shallow", "plain", "identity
 arguments = parser.parse_args()
 
 data = gssl.datasets.load(arguments.data)
-split = next(iter(data.splits.values()))
-# without validation nodes the training nodes choose the epoch
-parts = (split["train"], split["val"] if len(split["val"]) else split["train"], split["test"])
-train, validation, test = (torch.tensor(part, dtype=torch.long) for part in parts)
-X = torch.tensor(data.features.toarray(), dtype=torch.float32)
-y = torch.tensor(data.labels, dtype=torch.long)
-edge_index = torch.tensor(np.vstack(data.adjacency.nonzero()), dtype=torch.long)
+name, split = next(iter(data.splits.items()))
+y = data.mask_labels(name, ("train", "val"))
+# without validation nodes the last epoch is kept
+validation = split["val"] if len(split["val"]) else None
 
 
-def plain(depth: int) -> GCN:
-    """Give a GCN as PyTorch Geometric has it."""
-    return GCN(X.shape[1], 16, depth, int(y.max()) + 1, cached=True)
+def network(kind: str, depth: int, n_features: int, n_classes: int) -> GCN:
+    """Make a GCN as PyTorch Geometric has it, and plug in what was asked for."""
+    made = GCN(n_features, 16, depth, n_classes, cached=True)
+    if kind not in ("shallow", "plain"):
+        # 64 layers of random weights learn nothing
+        start_from_identity(made.convs)
+    if "IGC" in kind:
+        made.convs = sharpen(made.convs, beta=1.0, decay=0.5)
+    if "SEB" in kind:
+        made.convs = supervise(made.convs, eta_sup=1.0, decay=1.0, loss="cross_entropy")
+    return made
 
 
-def from_identity(depth: int) -> GCN:
-    """Give a GCN whose hidden layers start as plain convolutions, since 64 random ones learn nothing."""
-    network = plain(depth)
-    start_from_identity(network.convs)
-    return network
+def accuracy(kind: str, depth: int, seed: int) -> float:
+    """Train a network and return the percentage of test nodes that it predicts right."""
+    model = NetworkClassifier(
+        lambda n_features, n_classes: network(kind, depth, n_features, n_classes),
+        learning_rate=0.01 if depth < 8 else 0.002,  # steps of many layers add up
+        epochs=arguments.epochs,
+        patience=None,
+        random_state=seed,
+    )
+    model.fit(data.features, y, adjacency=data.adjacency, validation=validation)
+    return 100 * float(np.mean(model.transduction_[split["test"]] == data.labels[split["test"]]))
 
 
-def with_igc(depth: int) -> GCN:
-    """Give a GCN whose hidden layers also push unlinked nodes apart."""
-    network = from_identity(depth)
-    network.convs = sharpen(network.convs, beta=1.0, decay=0.5)
-    return network
-
-
-def with_seb(depth: int) -> GCN:
-    """Give a GCN in whose hidden layers the training labels move the embeddings of their nodes."""
-    network = from_identity(depth)
-    network.convs = supervise(network.convs, y[train], train, eta_sup=1.0, decay=1.0, loss="cross_entropy")
-    return network
-
-
-def with_both(depth: int) -> GCN:
-    """Give a GCN with both."""
-    network = with_igc(depth)
-    network.convs = supervise(network.convs, y[train], train, eta_sup=1.0, decay=1.0, loss="cross_entropy")
-    return network
-
-
-def accuracy(network: GCN) -> float:
-    """Train, and give the part of test nodes that the best epoch on validation nodes predicts right."""
-    rate = 0.01 if len(network.convs) < 8 else 0.002  # steps of many layers add up
-    optimizer = torch.optim.Adam(network.parameters(), lr=rate, weight_decay=5e-4)
-    guide = getattr(network.convs[0], "guide", None)
-    best, found = -1.0, 0.0
-    for _ in range(arguments.epochs):
-        network.train()
-        optimizer.zero_grad()
-        # a node that is moved by its label has little to learn from it: half of them go without
-        seen = train if guide is None else guide.hide(0.5)
-        loss = torch.nn.functional.cross_entropy(network(X, edge_index)[seen], y[seen])
-        loss.backward()
-        optimizer.step()
-        network.eval()
-        if guide is not None:
-            guide.hide(0.0)
-        with torch.no_grad():
-            right = network(X, edge_index).argmax(dim=1) == y
-        if right[validation].float().mean() > best:
-            best, found = float(right[validation].float().mean()), float(right[test].float().mean())
-    return found
-
-
-depth = arguments.depth
-kinds = {
-    "shallow": ("GCN of 2 layers", plain, 2),
-    "plain": (f"GCN of {depth} layers", plain, depth),
-    "identity": (f"GCN of {depth} layers from identity", from_identity, depth),
-    "IGC": (f"GCN of {depth} layers with IGC", with_igc, depth),
-    "SEB": (f"GCN of {depth} layers with SEB", with_seb, depth),
-    "IGC+SEB": (f"GCN of {depth} layers with both", with_both, depth),
-}
+titles = {"identity": " from identity", "IGC": " with IGC", "SEB": " with SEB", "IGC+SEB": " with both"}
 for kind in arguments.kinds:
-    name, make, layers = kinds[kind]
-    results = []
-    for seed in range(arguments.seeds):
-        torch.manual_seed(seed)
-        results.append(100 * accuracy(make(layers)))
-    print(f"{name:32s} {np.mean(results):5.1f} ± {np.std(results):.1f}", flush=True)
+    depth = 2 if kind == "shallow" else arguments.depth
+    results = [accuracy(kind, depth, seed) for seed in range(arguments.seeds)]
+    title = f"GCN of {depth} layers{titles.get(kind, '')}"
+    print(f"{title:32s} {np.mean(results):5.1f} ± {np.std(results):.1f}", flush=True)
