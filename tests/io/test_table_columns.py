@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from gssl.io import open_table
-from gssl.io.table_columns import check_distinct, code_texts, counted, is_number, listed, number_of, pick, text_of
+from gssl.io.table_columns import (
+    check_distinct,
+    code_texts,
+    counted,
+    is_number,
+    listed,
+    number_of,
+    pick,
+    text_of,
+)
 from gssl.io.table_reading import Column
 
 

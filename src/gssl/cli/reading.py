@@ -12,7 +12,17 @@ from sklearn.preprocessing import normalize
 from gssl.cli.console import Talk
 from gssl.graph import knn_graph
 from gssl.graph.mapped import iterate_blocks, mapped_file
-from gssl.io import Features, GraphStore, Problem, assemble, join_store, open_graph_store, read_edges, read_features, read_labels
+from gssl.io import (
+    Features,
+    GraphStore,
+    Problem,
+    assemble,
+    join_store,
+    open_graph_store,
+    read_edges,
+    read_features,
+    read_labels,
+)
 from gssl.io.atomic import check_place
 from gssl.io.feature_slabs import any_negative, map_features
 from gssl.io.table_writing import refuse_overwrite

@@ -10,7 +10,16 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
 from gssl.io.graph_store import GraphStore, check_rows, id_relation
-from gssl.io.table_columns import IDS, check_distinct, check_ids, code_texts, is_number, number_of, pick, text_of
+from gssl.io.table_columns import (
+    IDS,
+    check_distinct,
+    check_ids,
+    code_texts,
+    is_number,
+    number_of,
+    pick,
+    text_of,
+)
 from gssl.io.table_reading import Column, Table
 
 _LONG = (("feature", "word", "term"), ("value", "count"))
