@@ -188,14 +188,16 @@ class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
 
 @pytest.mark.parametrize("device", ["cuda:99", "abacus", "meta", 99, 3.5])
 def test_a_device_that_is_not_there(device: Any):
-    with pytest.raises(ValueError, match=f'torch has no device {device!r} here: give "cpu" or leave'):
-        gssl.SGC(backend="torch", device=device).fit(NODES, adjacency=LINKS)
+    message = f'torch has no device {device!r} here: give "cpu" or leave'
+    with gssl.execution(backend="torch", device=device), pytest.raises(ValueError, match=message):
+        gssl.SGC().fit(NODES, adjacency=LINKS)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_no_gpu_is_a_sentence():
-    with pytest.raises(ValueError, match="torch has no device 'cuda' here"):
-        gssl.SGC(backend="torch", device="cuda").fit(NODES, adjacency=LINKS)
+    message = "torch has no device 'cuda' here"
+    with gssl.execution(backend="torch", device="cuda"), pytest.raises(ValueError, match=message):
+        gssl.SGC().fit(NODES, adjacency=LINKS)
 
 
 def test_a_fit_leaves_all_random_numbers_of_the_caller_alone(monkeypatch: pytest.MonkeyPatch):
