@@ -29,6 +29,9 @@ coverage: .venv/dev ## which lines the tests run, without the optional networks;
 bench: .venv/bench ## ratios against rivals and against the machine itself (about 20 minutes)
 	$(BIN)/python -m benchmarks
 
+paper: .venv/dev ## every table and figure of the paper, from kept runs where there are any (many hours without)
+	$(BIN)/python -m reproduction all
+
 docs: .venv/docs ## the manual, in docs/_build/html/index.html; its pages are run, warnings are errors (3 minutes)
 	$(BIN)/pytest -q tests/docs
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/_build/html
@@ -60,4 +63,4 @@ clean: ## forget the environment and every cache
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[docs]'
 	touch $@
 
-.PHONY: help run test test-slow coverage bench docs clean
+.PHONY: help run test test-slow coverage bench paper docs clean

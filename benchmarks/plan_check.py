@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.io.edge_facts import EdgeFacts
+from gssl.io.edge_tables import EdgeFacts
 from gssl.io.graph_store import write_manifest
 from gssl.scale.estimate import PROCESS, Estimate, Job, estimate
 

@@ -2,13 +2,13 @@
 How deep should a graph be smoothed?
 ====================================
 
-Papers cite papers about the same thing. Smoothing their words over the citations helps, up to a point. This
-example compares depths on Cora, and shows why methods that keep several scales need not care.
+Papers cite papers on the same subject. Smoothing their words over the citations helps, up to a point. This
+example compares depths on Cora, and shows why depth matters less to methods that average several scales.
 """
 
 # %%
-# 140 of the 2,708 papers have a label, 20 for each of seven subjects. Another 1,000 papers judge; nothing is
-# chosen by them.
+# 140 of the 2,708 papers have a label, 20 for each of seven subjects. Another 1,000 papers are the test set;
+# nothing is chosen by them.
 import altair as alt
 
 import gssl
@@ -20,7 +20,8 @@ test = data.splits["default"]["test"]
 known = y != -1
 
 # %%
-# An embedder yields its embeddings at every depth in one run. A ridge on the labelled rows is a quick judge.
+# An embedder yields its embeddings at every depth in one run. A ridge regression on the labelled rows
+# evaluates them quickly.
 rows = []
 for name, embedder in {
     "SGC": gssl.SGC(depth=32),
@@ -35,8 +36,8 @@ for name, embedder in {
         rows.append({"method": name, "depth": depth, "accuracy": right})
 
 # %%
-# Without a hop there are only words. SGC rises and then forgets: Theorem 1 says that only degrees are left in
-# the end. S²GC and GGCM average over all depths so far, and keep more of what they had.
+# At depth 0 there are only words. SGC improves and then over-smooths: by Theorem 1, only degrees are left in
+# the limit. S²GC and GGCM average over all depths so far, and lose less.
 for depth in (0, 2, 8, 32):
     print(depth, {row["method"]: round(row["accuracy"], 1) for row in rows if row["depth"] == depth})
 

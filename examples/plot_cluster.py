@@ -2,14 +2,14 @@
 Less memory, two workers, and a crash
 =====================================
 
-A graph that does not fit is cut into slabs of columns. They pass one after the other through the memory that
-there is, or go to the workers of a cluster. This example gives one command in four ways, kills it once, and
-compares what was written. It needs ``pip install '.[distributed,report]'``.
+A problem that does not fit in memory is cut into slabs of columns, which are processed one after the other
+or on the workers of a cluster. This example runs one command in four ways, kills it once, and compares the
+outputs. It needs ``pip install '.[distributed,report]'``.
 """
 
 # %%
-# The tables are a drawn graph of 10,000 pages with 50,000 links and 64 words. Of each of five kinds, 20
-# pages have a label. It is small, so that this page is built quickly. The commands do not depend on the size.
+# The tables are a synthetic graph of 10,000 pages with 50,000 links and 64 words; 20 pages of each of five
+# kinds have a label. It is small so that this page builds quickly. The commands do not depend on the size.
 import csv
 import json
 import re
@@ -36,8 +36,8 @@ np.save(folder / "words.npy", pages.features.toarray())
 np.save(folder / "words.ids.npy", np.arange(10_000).astype(str))
 
 # %%
-# Before a large run, ask what it takes. ``gssl plan`` reads and computes nothing; the speed of a worker is
-# given here, and measured if it is not.
+# Before a large run, estimate what it takes. ``gssl plan`` reads no data. The speed of a worker is given
+# here; it is measured otherwise.
 
 
 def gssl_command(line, **settings):
@@ -68,17 +68,16 @@ chart = (
 )
 
 # %%
-# Now the run: as it is, then in 3 MB for slabs, graph and scores, then on two workers. ``--workers 2`` starts
-# two processes here; ``--dask tcp://scheduler:8786`` takes a cluster that is there already. The rest of the
-# line stays.
+# Now the run: in memory, then with 3 MB for slabs, graph and scores, then on two workers. ``--workers 2``
+# starts two processes on this machine; ``--dask tcp://scheduler:8786`` uses an existing cluster.
 tables = "--edges links.csv --features words.npy --labels kinds.csv"
 run = f"classify {tables} --method ggcm --no-calibrate --quiet"
 for options in ("--out plain.csv", "--out lean.csv --memory 3MB", "--out spread.csv --workers 2"):
     print(options, "| exit code:", gssl_command(f"{run} {options}").wait())
 
 # %%
-# A power cut. With ``--resume`` finished columns stay in a folder, and a note there says which: we kill the
-# run as soon as there are some. No predictions were written, for outputs appear whole or not at all.
+# A power cut. With ``--resume``, finished columns are kept in a folder. We kill the run as soon as there are
+# some. No predictions are written, because outputs appear whole or not at all.
 keep = "--out resumed.csv --memory 3MB --resume kept"
 
 
@@ -98,12 +97,12 @@ print("exit code:", victim.returncode, "| predictions:", (folder / "resumed.csv"
 print("finished columns:", finished(), "of", pages.features.shape[1])
 
 # %%
-# The same command again goes on from there. Everybody says the same about all 10,000 pages:
+# The same command resumes from there. All runs predict the same labels for all 10,000 pages:
 print("exit code:", gssl_command(f"{run} {keep}").wait())
 
 
 def read(name):
-    """Give the labels and the confidences of a table of predictions."""
+    """Return the labels and confidences of a table of predictions."""
     with (folder / name).open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return [row["label"] for row in rows], np.array([float(row["confidence"]) for row in rows])
@@ -115,14 +114,16 @@ for name in ("lean.csv", "spread.csv", "resumed.csv"):
     apart = abs(sure - confidence).max()
     print(f"{name}: the same labels: {others == labels}; confidence within {apart:.4f}")
 lean, resumed = ((folder / name).read_bytes() for name in ("lean.csv", "resumed.csv"))
-print("a run that was killed writes the same bytes as one that was not:", lean == resumed)
+print("the resumed run wrote the same bytes as the uninterrupted one:", lean == resumed)
 
 # %%
-# From Python the same is
+# The same in Python:
 #
 # .. code-block:: python
 #
-#    model.fit(X, y, adjacency=A, memory_budget="4GB", resume="kept/")
-#    model.fit(X, y, adjacency=A, client=distributed.Client("tcp://scheduler:8786"))
+#    with gssl.execution(memory="4GB", resume="kept/"):
+#        model.fit(X, y, adjacency=A)
+#    with gssl.execution(client=distributed.Client("tcp://scheduler:8786")):
+#        model.fit(X, y, adjacency=A)
 #
-# and :doc:`/scale` says what fits where, who may reach a scheduler, and what happens when a worker dies.
+# :doc:`/scale` explains memory, clusters, lost workers, and who may reach a scheduler.

@@ -2,13 +2,13 @@
 Digits without a graph
 ======================
 
-There need not be a graph. Where none is given, gssl links every row to its nearest neighbours, and unlabelled
-rows help to see where one class ends and the next begins.
+gssl also works without a graph: it links every row to its nearest neighbours. Unlabelled rows then help to
+find the boundaries between classes.
 """
 
 # %%
 # 1,797 images of handwritten digits, 64 grey values each. We label a few per class, drawn with seeds 0 to 4,
-# and ask for all the others.
+# and predict all the others.
 import altair as alt
 import numpy as np
 
@@ -38,7 +38,7 @@ for per_class in (1, 2, 5, 10):
         print(f"{per_class:2d} per class, {name}: {np.mean(scores):.1f} %")
 
 # %%
-# The fewer labels there are, the more the neighbours are worth.
+# The fewer labels there are, the more the neighbours help.
 chart = (
     alt.Chart(alt.InlineData(values=rows), width=480, height=280)
     .mark_line(point=True, strokeWidth=2)

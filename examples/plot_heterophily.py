@@ -2,14 +2,14 @@
 Pages that link to other kinds of pages
 =======================================
 
-Smoothing assumes that neighbours are alike. On the web they often are not: a shop links to payment services,
-a course page to a student. This example draws graphs from "all links go elsewhere" to "most stay inside"
-and shows who copes.
+Smoothing assumes that neighbours are alike. On the web they often are not: a shop links to payment
+services, a course page to a student. This example generates graphs from "no link stays within a kind" to
+"most links do", and compares methods on them.
 """
 
 # %%
 # Each graph has 600 pages of five kinds, 3,000 links and 64 words. Twenty pages of each kind are labelled,
-# 250 others judge. With five kinds, a fifth of the links inside a kind is chance.
+# 250 others are the test set. With five kinds, chance is a fifth of the links within a kind.
 import altair as alt
 
 import gssl
@@ -33,21 +33,21 @@ for homophily in (0.0, 0.1, 0.2, 0.4, 0.6, 0.8):
     print(homophily, {row["method"]: round(row["accuracy"], 1) for row in rows[-len(models) :]})
 
 # %%
-# Where links stay inside, all filters win. Near chance and below, plain smoothing only blurs what words know.
-# Where links *avoid* the own kind they carry information again, but only for a filter that looks at
+# Where links stay within a kind, all filters help. Near chance and below, plain smoothing only blurs the
+# words. Where links *avoid* their own kind they carry information again, but only for a filter that uses
 # differences.
 chart = (
     alt.Chart(alt.InlineData(values=rows), width=480, height=280)
     .mark_line(point=True, strokeWidth=2)
     .encode(
-        x=alt.X("homophily:Q", title="share of links inside a kind"),
+        x=alt.X("homophily:Q", title="share of links within a kind"),
         y=alt.Y("accuracy:Q", title="test accuracy, %", scale=alt.Scale(zero=False)),
         color=alt.Color("method:N", title=None),
     )
 )
 
 # %%
-# What the last model says about a graph whose links avoid the own kind:
+# What ``AutoClassifier`` reports about a graph whose links avoid their own kind:
 pages = gssl.datasets.make_block_graph(600, 3000, homophily=0.0, random_state=0).normalized()
 y = pages.mask_labels("default", parts=("train",))
 print(gssl.AutoClassifier().fit(pages.features, y, adjacency=pages.adjacency).explain_)

@@ -2,12 +2,12 @@
 Nodes that arrive later
 =======================
 
-A model is fitted today, and tomorrow there are new nodes. ``predict`` takes the grown graph. Where a filter
-looks only a few hops far, it computes on no more of the graph than the new nodes can see.
+A model is fitted today, and tomorrow there are new nodes. ``predict`` takes the larger graph. For a filter
+of a few hops it computes only on the neighbourhood of the new nodes.
 """
 
 # %%
-# Today's graph is Cora without 300 papers that judge. Its labels are 20 per subject.
+# Today's graph is Cora without 300 test papers. It has 20 labels per subject.
 import tempfile
 from pathlib import Path
 
@@ -26,7 +26,7 @@ model = gssl.EmbeddingClassifier(gssl.SGC(depth=2))
 model.fit(data.features[old], y, adjacency=data.adjacency[old][:, old])
 
 # %%
-# The model goes into a file, without features, graph or code, and comes back.
+# Save the model, without features, graph or code, and load it again.
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "papers.gssl"
     gssl.save(model, path)
@@ -34,14 +34,14 @@ with tempfile.TemporaryDirectory() as folder:
     later = gssl.load(path)
 
 # %%
-# Tomorrow all papers are there. We ask for the new ones only.
+# Tomorrow the graph has all papers. We predict only the new ones.
 found = later.predict(data.features, adjacency=data.adjacency, nodes=new)
 whole = later.predict(data.features, adjacency=data.adjacency)[new]
 print("the same as from the whole graph:", bool((found == whole).all()))
 
 # %%
-# How much does it cost not to have been there? The same model, fitted with the new papers in place (without
-# their labels), says:
+# How much accuracy does it cost that the model has not seen them? Compare with the same model fitted on the
+# whole graph (without the labels of the new papers), and with a model without links:
 y_all = data.mask_labels("default", parts=("train",))
 there = gssl.EmbeddingClassifier(gssl.SGC(depth=2)).fit(data.features, y_all, adjacency=data.adjacency)
 alone = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(data.features[old], y).predict(data.features[new])

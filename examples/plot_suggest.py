@@ -2,13 +2,13 @@
 Which node should I label next?
 ===============================
 
-Labels cost time. :func:`gssl.suggest` names the nodes whose labels teach most: undecided ones that are like
-many other undecided ones. This example labels Cora in rounds of seven, once as suggested and three times at
-random.
+Labels cost time. :func:`gssl.suggest` returns the nodes whose labels help most: undecided ones that are
+similar to many other undecided ones. This example labels Cora in rounds of seven, once as suggested and
+three times at random.
 """
 
 # %%
-# Everybody starts with one label per subject.
+# Start with one label per subject.
 import altair as alt
 import numpy as np
 
@@ -21,7 +21,7 @@ first = [rng.choice(np.flatnonzero(data.labels == k)) for k in range(data.n_clas
 
 
 def label_in_rounds(choose, rounds=8):
-    """Label seven nodes a round; give the accuracy on all that have no label yet, round by round."""
+    """Label seven nodes per round; return the accuracy on all nodes without a label, by round."""
     y = np.full(data.n_nodes, -1)
     y[first] = data.labels[first]
     curve = []
@@ -30,7 +30,7 @@ def label_in_rounds(choose, rounds=8):
         model.fit(data.features, y, adjacency=data.adjacency)
         curve.append(100 * accuracy(data.labels, model.transduction_, nodes=y == -1))
         picks = choose(model, y)
-        y[picks] = data.labels[picks]  # here somebody looks at seven papers
+        y[picks] = data.labels[picks]  # in practice, somebody reads seven papers
     return curve
 
 
@@ -40,7 +40,7 @@ draw = np.random.default_rng(1)
 random = [label_in_rounds(lambda model, y: draw.choice(np.flatnonzero(y == -1), 7)) for _ in range(3)]
 
 # %%
-# The true labels of papers without a label are used here to draw the curves, and for nothing else.
+# The true labels of unlabelled papers are used only to draw the curves.
 curves = {"suggested": suggested, "at random (mean of 3)": np.mean(random, axis=0).tolist()}
 rows = [
     {"labels": 7 * (k + 1), "picked": name, "accuracy": value}
@@ -61,7 +61,7 @@ chart = (
 )
 
 # %%
-# The reasons can be read:
+# Each suggestion comes with a reason:
 y = np.full(data.n_nodes, -1)
 y[first] = data.labels[first]
 model = gssl.EmbeddingClassifier(gssl.SSGC(), head="ridge").fit(data.features, y, adjacency=data.adjacency)

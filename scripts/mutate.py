@@ -1,8 +1,8 @@
 """Break the code on purpose, one place at a time, and see whether the tests notice.
 
-Every mutant is a copy of ``src`` in which one line says something wrong, and the few tests that should fail
-then. The script prints a table and exits with 1 if a mutant survives, if the tests fail without one, or if a
-line to be broken is no longer there. A whole run takes a few minutes::
+Every mutant is a copy of ``src`` and ``reproduction`` in which one line says something wrong, and the few
+tests that should fail then. The script prints a table and exits with 1 if a mutant survives, if the tests
+fail without one, or if a line to be broken is no longer there. A whole run takes a few minutes::
 
     python scripts/mutate.py            # all
     python scripts/mutate.py restart    # those whose name has this word
@@ -25,7 +25,10 @@ DENSE, LABEL_SPACE = "tests/methods/test_against_dense.py", "tests/methods/test_
 
 @dataclass(frozen=True)
 class Mutant:
-    """What is broken, where (the text occurs once), how, and the tests that should notice."""
+    """What is broken, where (the text occurs once), how, and the tests that should notice.
+
+    A file is one of gssl, or of ``reproduction/``.
+    """
 
     name: str
     file: str
@@ -210,6 +213,118 @@ MUTANTS = [
         "while",
         ("tests/operators/test_threads.py",),
     ),
+    Mutant(
+        "less is more ignores its anchors",
+        "reproduction/measures.py",
+        "extra = {} if anchors is None else {",
+        "extra = {} if True else {",
+        ("tests/reproduction/test_measures.py",),
+    ),
+    Mutant(
+        "training error doubled",
+        "reproduction/measures.py",
+        "2.0 * model._fit.loss[-1] / size",
+        "4.0 * model._fit.loss[-1] / size",
+        ("tests/reproduction/test_measures.py",),
+    ),
+    Mutant(
+        "validation labels train a head of the train budget",
+        "reproduction/measures.py",
+        "train = np.concatenate([nodes[part] for part in parts])",
+        'train = np.concatenate([nodes["train"], nodes["val"]])',
+        ("tests/reproduction/test_measures.py",),
+    ),
+    Mutant(
+        "validation labels train a classifier of the train budget",
+        "reproduction/measures.py",
+        "[split], parts=BUDGETS[cell.budget]",
+        '[split], parts=("train", "val")',
+        ("tests/reproduction/test_measures.py",),
+    ),
+    Mutant(
+        "the worst candidate on validation nodes chosen",
+        "reproduction/measures.py",
+        "return max(found, key=",
+        "return min(found, key=",
+        ("tests/reproduction/test_measures.py",),
+    ),
+    Mutant(
+        "SEB alone is all of OGC",
+        "reproduction/ablation.py",
+        "_SEB: ogc_depths(_CORA, beta=0.0)",
+        "_SEB: ogc_depths(_CORA)",
+        ("tests/reproduction/test_ablation.py",),
+    ),
+    Mutant(
+        "a claim judged by the wrong sign",
+        "reproduction/ablation.py",
+        "best[_WHOLE] > best[row]",
+        "best[_WHOLE] < best[row]",
+        ("tests/reproduction/test_ablation.py",),
+    ),
+    Mutant(
+        "published numbers of the first column everywhere",
+        "reproduction/budget.py",
+        "PUBLISHED[row][place] if row in PUBLISHED",
+        "PUBLISHED[row][0] if row in PUBLISHED",
+        ("tests/reproduction/test_published.py",),
+    ),
+    Mutant(
+        "published depths read backwards",
+        "reproduction/depth.py",
+        "zip(DEPTHS, published, strict=True)",
+        "zip(DEPTHS, published[::-1], strict=True)",
+        ("tests/reproduction/test_published.py",),
+    ),
+    Mutant(
+        "the seed of a cell ignored",
+        "reproduction/spec.py",
+        "model.set_params(random_state=seed)",
+        "model.set_params(random_state=0)",
+        ("tests/reproduction/test_spec.py",),
+    ),
+    Mutant(
+        "records matched without their code",
+        "reproduction/spec.py",
+        '"code": code_hash(self._modules()),',
+        '"code": "",',
+        ("tests/reproduction/test_spec.py",),
+    ),
+    Mutant(
+        "imported code left out of the hash",
+        "reproduction/provenance.py",
+        "            waiting += _imports(name)\n",
+        "",
+        ("tests/reproduction/test_provenance.py",),
+    ),
+    Mutant(
+        "a difference taken the wrong way round",
+        "reproduction/summary.py",
+        "round(round(ours, entry.digits) - entry.published, entry.digits)",
+        "round(entry.published - round(ours, entry.digits), entry.digits)",
+        ("tests/reproduction/test_summary.py",),
+    ),
+    Mutant(
+        "distances between embeddings without their products",
+        "reproduction/reconstruction.py",
+        "block *= -2.0",
+        "block *= -1.0",
+        ("tests/reproduction/test_reconstruction.py::test_it_is_what_sorting_gives",),
+    ),
+    Mutant(
+        "p and q of walks swapped",
+        "reproduction/walks.py",
+        "states, 1.0 / p, 1.0 / q, walks)",
+        "states, 1.0 / q, 1.0 / p, walks)",
+        ("tests/reproduction/test_walks.py",),
+    ),
+    Mutant(
+        "test nodes seen by fit",
+        "reproduction/reddit.py",
+        "if np.intersect1d(first, test).size:",
+        "if False:",
+        ("tests/reproduction/test_reddit.py",),
+    ),
 ]
 
 
@@ -224,12 +339,15 @@ def judge(source: str, tests: tuple[str, ...]) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(null, stream)
+    import gssl
+    import reproduction
+
+    # pytest puts the root of the repository before the mutant, so both are found before it starts
     options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", f"--rootdir={ROOT}"]
     code = int(pytest.main([*options, *tests]))
-    import gssl
-
     # the wrong code under test would make every result worthless
-    os._exit(code if Path(gssl.__file__).is_relative_to(source) else 99)
+    found = (sys.modules[package.__name__] for package in (gssl, reproduction))
+    os._exit(code if all(Path(str(p.__file__)).is_relative_to(source) for p in found) else 99)
 
 
 def run(source: Path, tests: tuple[str, ...]) -> int:
@@ -242,7 +360,7 @@ def run(source: Path, tests: tuple[str, ...]) -> int:
 
 def break_and_judge(mutant: Mutant, source: Path) -> str:
     """Tell what became of a mutant: caught, MISSED, or why that cannot be said."""
-    path = source / "gssl" / mutant.file
+    path = source / (mutant.file if mutant.file.startswith("reproduction/") else f"gssl/{mutant.file}")
     text, stamp = path.read_text(encoding="utf-8"), path.stat()
     if text.count(mutant.old) != 1:
         return f"STALE: its text occurs {text.count(mutant.old)} times in {mutant.file}"
@@ -264,6 +382,7 @@ def main(words: list[str]) -> int:
         source = Path(folder) / "src"
         # with the compiled loops beside it, which the dates of the files let numba know again
         shutil.copytree(ROOT / "src", source, copy_function=shutil.copy2)
+        shutil.copytree(ROOT / "reproduction", source / "reproduction", copy_function=shutil.copy2)
         whole = run(source, tuple(dict.fromkeys(test for m in mutants for test in m.tests)))
         if whole:
             print(f"the tests fail (pytest ended with {whole}) before anything is broken.")  # noqa: T201

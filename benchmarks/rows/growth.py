@@ -17,7 +17,7 @@ _FULL = (100_000, 300_000, 1_000_000, 5_000_000, 20_000_000)
 _METHODS: dict[str, Callable[[], Any]] = {
     "SGC": lambda: gssl.SGC(depth=2),
     "GGCM": lambda: gssl.GGCM(depth=4),
-    "OGC": lambda: gssl.OGC(max_iter=4, tol=1.0, random_state=0),
+    "OGC": lambda: gssl.OGC(max_iter=4, agreement=1.0, random_state=0),
 }
 
 

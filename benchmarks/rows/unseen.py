@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 import gssl
 from benchmarks import graphs
 from benchmarks.entry import Contest, Race, Rival
-from gssl.graph import surroundings
+from gssl.graph import k_hop_subgraph
 
 _NEW = 10
 
@@ -49,7 +49,7 @@ def _contest(model: Any, X: Any, y: np.ndarray, A: csr_array) -> Contest:
     """Fit without the last ten nodes, then predict them."""
     old, new = slice(-_NEW), np.arange(len(y) - _NEW, len(y))
     model.fit(X[old], y[old], adjacency=A[old, old])
-    part = surroundings(A, new, model._reach())
+    part = k_hop_subgraph(A, new, model._reach())
     assert part is not None
     seen = (
         f"{len(part.nodes):,} of {len(y):,} nodes and {part.links.nnz:,} of {A.nnz:,} links are computed on"

@@ -14,7 +14,7 @@ KINDS = ("Classifiers", "Embedders", "Heads", "Functions and others")
 
 
 def public_names() -> dict[str, list[str]]:
-    """Give the public names of the package and of each room, under the module that offers them."""
+    """Return the public names of the package and of each room, under the module that offers them."""
     names = {"gssl": [name for name in gssl.__all__ if name not in ROOMS and not name.startswith("__")]}
     for room in ROOMS:
         module = import_module(f"gssl.{room}")
@@ -23,20 +23,20 @@ def public_names() -> dict[str, list[str]]:
 
 
 def home(module: str, name: str) -> str:
-    """Give the place where a name is documented: the shortest one."""
+    """Return the shortest path under which a name is documented."""
     same = name in gssl.__all__ and getattr(gssl, name) is find(f"{module}.{name}")
     return f"gssl.{name}" if same else f"{module}.{name}"
 
 
 class Missing:
-    """Stands for a name that needs a package which is not installed here."""
+    """A name that needs a package which is not installed."""
 
     def __init__(self, error: ImportError) -> None:
-        self.why = f"Not described here, for the manual was built without a package that it needs: {error}"
+        self.why = f"Not documented: the manual was built without a package that it needs: {error}"
 
 
 def find(place: str) -> Any:
-    """Give what a public name stands for, or why it cannot be had."""
+    """Return the object behind a public name, or why it is missing."""
     module, _, name = place.rpartition(".")
     try:
         return getattr(import_module(module), name)
@@ -45,7 +45,7 @@ def find(place: str) -> Any:
 
 
 def summary(thing: Any) -> str:
-    """Give the first sentence of what is written about a name; constants have nothing but their value."""
+    """Return the first sentence of a docstring; constants have none."""
     if isinstance(thing, Missing):
         return thing.why
     if not (isclass(thing) or isroutine(thing) or ismodule(thing)):
@@ -56,7 +56,7 @@ def summary(thing: Any) -> str:
 
 
 def kind(name: str, thing: Any) -> str:
-    """Give the heading under which a name of the package stands."""
+    """Return the heading under which a name of the package stands."""
     if name.endswith("Head"):
         return "Heads"
     if isclass(thing) and hasattr(thing, "predict_proba"):
@@ -142,7 +142,7 @@ def _entry(place: str) -> list[str]:
 
 
 def keep_own_members(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what a class has from scikit-learn, tuples or dataclasses: its own words are enough."""
+    """Skip members inherited from scikit-learn, tuples or dataclasses."""
     source = getattr(thing, "fget", None) or getattr(thing, "func", None) or thing
     if not str(getattr(source, "__module__", "")).startswith("gssl"):
         return True
@@ -150,7 +150,7 @@ def keep_own_members(app: Any, what: str, name: str, thing: Any, skip: bool, opt
 
 
 def find_at_home(app: Any, env: Any, node: Any, contnode: Any) -> Any:
-    """Lead a name that a docstring calls from its own room, as gssl.io does ``save``, to its page."""
+    """Resolve a name that a docstring uses from its own room, as gssl.io does ``save``."""
     if node.get("refdomain") != "py":
         return None
     module, _, name = node["reftarget"].rpartition(".")
@@ -164,7 +164,7 @@ def find_at_home(app: Any, env: Any, node: Any, contnode: Any) -> Any:
 
 
 def check_all(app: Any, env: Any) -> None:
-    """Warn, which ends a build, where a public name is described nowhere."""
+    """Warn, which fails the build, where a public name is not documented."""
     from sphinx.util.logging import getLogger  # the tests of this module do without Sphinx
 
     described = env.get_domain("py").objects

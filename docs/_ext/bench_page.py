@@ -23,7 +23,7 @@ _STATUS = {"MISS": "**miss**", "FAILED": "**failed**", "info": ""}
 
 
 def part_of(name: str) -> str:
-    """Give the heading under which a row stands; a new kind of row is not lost."""
+    """Return the heading under which a row stands; a new kind of row is not lost."""
     return next((title for title, begins in PARTS.items() if name.startswith(begins)), "Others")
 
 
@@ -35,11 +35,11 @@ def page(record: dict[str, Any]) -> str:
     lines = [
         "# Speed and memory",
         "",
-        f"`make bench` runs every rival beside gssl in one go, here with {record['threads']} threads in "
-        f"{record['seconds'] / 60:.0f} minutes, and leaves a record from which this page is written. Calls "
-        "take turns, the first of each is discarded, and two that did not do the same work are not timed. "
-        "A ratio (×) is the rival's time over ours: the median of the repeats, with the least and the "
-        "greatest. Above 1 gssl is faster. Seconds mean little on another machine; ratios mean more.",
+        f"`make bench` runs gssl and every other library in one go, here with {record['threads']} threads in "
+        f"{record['seconds'] / 60:.0f} minutes, and writes a record from which this page is generated. Calls "
+        "alternate, the first of each is discarded, and only calls that do the same work are compared. "
+        "A ratio (×) is the other library's time divided by ours: the median of the repeats, with minimum "
+        "and maximum. Above 1 gssl is faster. Ratios carry over to other machines better than seconds.",
         "",
         f"{kinds.count('reached')} goals were reached, {kinds.count('MISS')} were missed; the other "
         f"{kinds.count('info')} rows have none.",

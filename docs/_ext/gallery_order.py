@@ -12,6 +12,6 @@ class ReadingOrder:
         self.folder = folder
 
     def __call__(self, filename: str) -> tuple[int, str]:
-        """Give what an example is sorted by."""
+        """Return the sort key of an example."""
         name = Path(filename).stem.removeprefix("plot_")
         return (ORDER.index(name) if name in ORDER else len(ORDER), name)

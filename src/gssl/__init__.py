@@ -20,7 +20,6 @@ _ROOMS = (
     "datasets",
     "io",
     "torch",
-    "paper",
     "report",
     "cli",
 )
@@ -40,7 +39,7 @@ _METHODS: list[str] = vars(methods)["__all__"]
 __all__ = [*_METHODS, *_NAMES, *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from gssl import cli, datasets, evaluation, graph, io, operators, paper, report, scale, selection, torch
+    from gssl import cli, datasets, evaluation, graph, io, operators, report, scale, selection, torch
     from gssl.graph import GraphWarning
     from gssl.io import load, save
     from gssl.methods import *

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,3 +17,25 @@ def data_dir() -> Path:
         return find_file("planetoid/ind.cora.graph").parents[1]
     except FileNotFoundError as error:
         pytest.skip(f"real data absent: {error}")
+
+
+@pytest.fixture
+def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in with no data anywhere around it."""
+    monkeypatch.delenv("GSSL_DATA_DIR", raising=False)
+    monkeypatch.setenv("GSSL_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def old_pickle() -> Callable[[Any], bytes]:
+    """Pickle with the module paths of the libraries that wrote the Planetoid files."""
+
+    def dump(value: Any) -> bytes:
+        content = pickle.dumps(value, protocol=3)
+        content = content.replace(b"numpy._core.", b"numpy.core.")
+        return content.replace(b"scipy.sparse._csr", b"scipy.sparse.csr")
+
+    return dump

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gssl.datasets import Dataset
+from gssl.datasets import Dataset, draw_random, draw_split
+from gssl.datasets.dataset import adjacency_from_edges, default_names
+
+LABELS = np.array([0] * 30 + [1] * 40 + [2] * 20 + [-1] * 10)
 
 
 def make(**changes: Any) -> Dataset:
@@ -130,3 +133,52 @@ def test_copies_travel_between_processes(duplicate: Any):
 def test_what_does_not_fit_is_refused_in_a_sentence(change: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         make(**change)
+
+
+def test_every_class_has_the_same_share_of_training():
+    split = draw_split(LABELS, per_class=5, n_val=10, n_test=20)
+    assert np.bincount(LABELS[split["train"]]).tolist() == [5, 5, 5]
+    assert [split[part].size for part in ("train", "val", "test")] == [15, 10, 20]
+    together = np.concatenate(list(split.values()))
+    assert np.unique(together).size == together.size
+    assert (LABELS[together] >= 0).all()
+
+
+def test_test_takes_all_that_is_left():
+    split = draw_split(LABELS, per_class=20, n_val=7)
+    assert split["test"].size == 90 - 60 - 7
+    assert np.array_equal(np.sort(np.concatenate(list(split.values()))), np.arange(90))
+
+
+def test_same_seed_same_split():
+    first, again, other = (draw_split(LABELS, 5, random_state=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first["train"], again["train"])
+    assert not np.array_equal(first["train"], other["train"])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ((21, 0, None), "Class 2 has 20 labelled nodes but per_class=21"),
+        ((20, 20, 11), "20 validation and 11 test nodes were asked for but 30 labelled nodes are left"),
+        ((20, 31, None), "31 validation"),
+        ((-1, 0, None), "fewer than 0"),
+    ],
+)
+def test_too_much_is_refused(sizes: tuple[int, int, int | None], message: str):
+    with pytest.raises(ValueError, match=message):
+        draw_split(LABELS, *sizes)
+
+
+def test_random_training_nodes_are_of_any_class():
+    split = draw_random(LABELS, n_train=50, random_state=1)
+    assert np.array_equal(np.sort(np.concatenate(list(split.values()))), np.arange(90))
+    assert np.array_equal(split["train"], draw_random(LABELS, n_train=50, random_state=1)["train"])
+    with pytest.raises(ValueError, match="91 training nodes were asked for but 90 nodes have a label"):
+        draw_random(LABELS, n_train=91)
+
+
+def test_an_edge_list_becomes_a_simple_graph():
+    A = adjacency_from_edges(np.array([[0, 1], [1, 0], [2, 2]]), 3)
+    np.testing.assert_array_equal(A.toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    assert default_names(3).tolist() == ["0", "1", "2"]

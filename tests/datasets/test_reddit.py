@@ -1,4 +1,4 @@
-"""Reddit's two public forms, on small files of the same form, and the drawn stand-in."""
+"""Reddit's two public forms, on small files of the same form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix, save_npz
 
-from gssl.datasets import load, make_synthetic_reddit
+from gssl.datasets import load
 
 # a loop at 3, the link 0–1 in both directions, 1–2 in one only, with a weight
 LINKS = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 7, 0, 0], [0, 0, 0, 1.0]])
@@ -127,20 +127,3 @@ def test_objects_are_not_unpickled(tmp_path: Path):
     write(tmp_path, y_train=np.array([{}, {}], dtype=object))
     with pytest.raises(ValueError, match=r"not a readable \.npz file of plain arrays"):
         load("reddit", data_dir=tmp_path)
-
-
-def test_the_stand_in_has_reddits_proportions_and_says_that_it_is_drawn():
-    data = make_synthetic_reddit(10_000, n_features=16, random_state=1)
-    assert data.name == "synthetic/reddit-10000"
-    assert data.n_classes == 41
-    assert {part: nodes.size for part, nodes in data.splits["public"].items()} == {
-        "train": 6600,
-        "val": 1000,
-        "test": 2400,
-    }
-    assert data.n_edges == 500_000
-    rows = np.repeat(np.arange(data.n_nodes), np.diff(data.adjacency.indptr))
-    assert np.mean(data.labels[rows] == data.labels[data.adjacency.indices]) == pytest.approx(0.75, abs=1e-3)
-    again = make_synthetic_reddit(10_000, n_features=16, random_state=1)
-    assert np.array_equal(again.features, data.features)
-    assert np.array_equal(again.splits["public"]["test"], data.splits["public"]["test"])

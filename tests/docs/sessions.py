@@ -19,7 +19,7 @@ _BIN = Path(sys.executable).parent
 
 
 def run_command(command: str) -> None:
-    """Run a command as a shell would, and print all that it says."""
+    """Run a command in a shell and print its output."""
     # wide enough that no table is wrapped; no colours
     settings = {"COLUMNS": "88", "NO_COLOR": "1", "PATH": f"{_BIN}{os.pathsep}{os.environ['PATH']}"}
     environment = {**os.environ, **settings}
@@ -32,7 +32,7 @@ def run_command(command: str) -> None:
 
 
 class _About(doctest.OutputChecker):
-    """Compare numbers with a tolerance, which is none below a hundred for whole ones; other text as it is."""
+    """Compare numbers with a tolerance, and other text exactly."""
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
         if super().check_output(want, got, optionflags):
@@ -52,7 +52,7 @@ def _close(a: float, b: float) -> bool:
 
 
 class _Sessions(doctest.DocTestParser):
-    """Take commands for examples too, in the order in which they stand on the page."""
+    """Treat commands as examples too, in the order of the page."""
 
     def get_examples(self, string: str, name: str = "<string>") -> list[doctest.Example]:
         examples = super().get_examples(string, name)
@@ -64,7 +64,7 @@ class _Sessions(doctest.DocTestParser):
 
 
 def run_page(path: Path) -> tuple[doctest.TestResults, str]:
-    """Run a page in the current folder; give how many examples failed, and what was said about them."""
+    """Run a page in the current folder; return how many examples failed, and the messages."""
     text = path.read_text(encoding="utf-8")
     given = {"run_command": run_command, "__name__": "__main__"}
     test = _Sessions().get_doctest(text, given, path.name, str(path), 0)

@@ -2,19 +2,7 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.evaluation import Record, accuracy, compare, summarize
-
-
-def test_accuracy_counts_only_the_nodes_asked_for():
-    truth, predicted = [0, 1, 2, 2], [0, 1, 1, 0]
-    assert accuracy(truth, predicted) == 0.5
-    assert accuracy(truth, predicted, nodes=[0, 1, 2]) == pytest.approx(2 / 3)
-    assert accuracy(truth, predicted, nodes=np.array([False, False, True, True])) == 0.0
-
-
-def test_accuracy_of_no_nodes_is_an_error():
-    with pytest.raises(ValueError, match="at least one node"):
-        accuracy([0, 1], [0, 1], nodes=[])
+from gssl.evaluation import Record, compare, summarize
 
 
 class Recorder(gssl.LabelPropagation):

@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.neighbors import KNeighborsClassifier
 
-from gssl.evaluation import least_certain, node_map
+from gssl.evaluation import node_map
 
 
 def clusters(n=240, d=60):
@@ -44,16 +44,3 @@ def test_small_and_flat_embeddings_have_a_map_too(shape):
 def test_no_room_for_a_node_is_refused():
     with pytest.raises(ValueError, match="at least 1 node"):
         node_map(np.eye(3), max_nodes=0)
-
-
-def test_the_least_certain_unlabelled_unlinked_nodes_come_first():
-    #      0 — 1 — 2 — 3 — 4 — 5, and 6 alone
-    A = np.zeros((7, 7))
-    for a in range(5):
-        A[a, a + 1] = A[a + 1, a] = 1
-    margin = np.array([0.5, 0.1, 0.0, 0.05, 0.3, 0.2, 0.0])
-    P = np.column_stack([(1 + margin) / 2, (1 - margin) / 2])
-    given = np.array([False, False, True, False, False, False, False])
-    assert least_certain(P, given, A).tolist() == [3, 1, 5]
-    assert least_certain(P, given, A, n=1).tolist() == [3]
-    assert least_certain(P, np.ones(7, dtype=bool), A).tolist() == []

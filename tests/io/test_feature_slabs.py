@@ -1,11 +1,14 @@
-"""Features by columns: the numbers that the in-memory reader gives, in the order of the store."""
+"""Features within a budget are those without one, whatever table or array they come from."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import issparse
 
-from gssl.io import build_feature_slabs, build_graph_store, open_feature_slabs, read_features
-from gssl.io import feature_slabs as feature_slabs_module
+import gssl
+from gssl.graph.mapped import mapped_file
+from gssl.io import build_feature_slabs, build_graph_store, feature_slabs, open_feature_slabs, read_features
+from gssl.io.feature_slabs import map_features
 from gssl.scale.memory import SlabPlan
 
 
@@ -41,31 +44,26 @@ def test_the_numbers_in_the_order_of_the_store(store, frame, tmp_path, suffix, m
         np.save(file, frame.iloc[:, 1:].to_numpy())
         np.save(tmp_path / "f.ids.npy", frame["id"].to_numpy().astype(str))
     # three columns at a time
-    monkeypatch.setattr(feature_slabs_module, "plan_slabs", lambda d, load, budget: SlabPlan(d, 3))
-    slabs = build_feature_slabs(file, tmp_path / "x.npy", store)
+    monkeypatch.setattr(feature_slabs, "plan_slabs", lambda d, load, budget: SlabPlan(d, 3))
+    X = build_feature_slabs(file, tmp_path / "x.npy", store)
     wanted = expected(file, store)
-    assert slabs.matrix.tobytes("C") == wanted.tobytes("C")
-    assert slabs.matrix.flags.f_contiguous
-    assert (slabs.shape, slabs.dtype) == ((5, 7), np.float32)
-    part = slabs.slab(2, 6)
-    assert part.flags.c_contiguous
-    assert np.array_equal(part, wanted[:, 2:6])
-    assert np.array_equal(open_feature_slabs(tmp_path / "x.npy").slab(0, 7), wanted)
+    assert X.tobytes("C") == wanted.tobytes("C")
+    assert X.flags.f_contiguous
+    assert (X.shape, X.dtype) == ((5, 7), np.float32)
+    assert np.array_equal(open_feature_slabs(tmp_path / "x.npy"), wanted)
 
 
 def test_lists_and_a_label_that_is_no_feature(store, frame, tmp_path):
     lists = pd.DataFrame({"id": frame["id"], "x": list(frame.iloc[:, 1:].to_numpy()), "label": "spy"})
     lists.to_parquet(tmp_path / "f.parquet")
-    slabs = build_feature_slabs(tmp_path / "f.parquet", tmp_path / "x.npy", store)
-    assert np.array_equal(slabs.matrix, expected(lists[["id", "x"]], store))
+    X = build_feature_slabs(tmp_path / "f.parquet", tmp_path / "x.npy", store)
+    assert np.array_equal(X, expected(lists[["id", "x"]], store))
 
 
 def test_a_method_takes_the_file_as_features(store, frame, tmp_path):
-    import gssl
-
-    slabs = build_feature_slabs(frame, tmp_path / "x.npy", store)
+    X = build_feature_slabs(frame, tmp_path / "x.npy", store)
     wanted = gssl.SGC().fit_transform(expected(frame, store), adjacency=store.adjacency)
-    assert np.array_equal(gssl.SGC().fit_transform(slabs.matrix, adjacency=store.adjacency), wanted)
+    assert np.array_equal(gssl.SGC().fit_transform(X, adjacency=store.adjacency), wanted)
 
 
 @pytest.mark.parametrize(
@@ -74,11 +72,21 @@ def test_a_method_takes_the_file_as_features(store, frame, tmp_path):
         (lambda f: f.iloc[:4], r"has no features for 1 id of .*: '7'; add them"),
         (lambda f: pd.concat([f, f.iloc[:1]]), "has more than one row for 'z'"),
         (lambda f: f.replace({"id": {"z": "y"}}), r"names 1 id that .* does not have: 'y'"),
-        (lambda f: f.assign(x3=[1, 2, None, 4, 5]), "column 'x3' of id '007' is not a finite number"),
-        (lambda f: f.assign(x3=[1, 2, 1e300, 4, 5]), "column 'x3' of id '007' is not a finite number"),
+        (
+            lambda f: f.assign(x3=[1, 2, None, 4, 5]),
+            r"column 'x3' of id '007' is (empty|nan|1e\+300), not a finite number",
+        ),
+        (
+            lambda f: f.assign(x3=[1, 2, 1e300, 4, 5]),
+            r"column 'x3' of id '007' is (empty|nan|1e\+300), not a finite number",
+        ),
         (lambda f: f[["id"]], "has no features beside the column 'id'"),
+        (lambda f: f.assign(x3=list("abcde")), "has no numbers in column 'x3': convert it or leave it out"),
         (lambda f: f.assign(x3=pd.Timestamp("2020-01-01")), "'x3' is of type TIMESTAMP"),
-        (lambda f: f.assign(x3=[[1], [1, 2], [1], [1], [1]]), "lists of column 'x3' have 1 to 2 numbers"),
+        (
+            lambda f: f.assign(x3=[[1], [1, 2], [1], [1], [1]]),
+            r"column 'x3' of id 'a' is \[1, 2\], not a list of 1 numbers",
+        ),
     ],
 )
 def test_bad_features_are_one_sentence_and_leave_nothing(store, frame, tmp_path, change, message):
@@ -93,6 +101,172 @@ def test_a_query_is_asked_once(tmp_path):
         "SELECT i AS source, i + 1 AS target FROM range(50000) AS t(i)", tmp_path / "store"
     )
     query = "SELECT i AS id, any_value(i) AS x, any_value(2 * i) AS y FROM range(50001) AS t(i) GROUP BY i"
-    slabs = build_feature_slabs(query, tmp_path / "x.npy", store, memory_budget="400MB")
+    X = build_feature_slabs(query, tmp_path / "x.npy", store, memory_budget="400MB")
     ids = store.node_ids.astype(np.float32)
-    assert np.array_equal(slabs.matrix, np.stack([ids, 2 * ids], axis=1))
+    assert np.array_equal(X, np.stack([ids, 2 * ids], axis=1))
+
+
+# (what read_features takes it for, its text); those "by columns" stay in a file
+TEXTS = {
+    "wide": ("by columns", "id,x,y\n007,1.5,2\n8,-2,0.1\n"),
+    "truths": ("by columns", "id,x,ok\na,1,true\nb,2,false\n"),
+    "an id further right": ("by columns", "x,node\n3,b\n4,a\n"),
+    "a label": ("by columns", "id,x,label\na,1,spy\nb,2,cook\n"),
+    "labels of another name": ("by columns", "id,Class,x\na,1,3\nb,2,4\n"),
+    "no names": ("by columns", "1,2,3\n4,5,6\n"),
+    "three columns": ("by columns", "id,feature,size\na,1,2\nb,3,4\n"),
+    "long, numbers": ("read", "id,feature,value\nb,3,2\na,10,0.5\nb,10,1\n"),
+    "long, one row each": ("read", "id,word,count\n1,7,2\n2,7,3\n"),
+    "long, names": ("read", "id,feature,value\nb,x,2\na,y,0.5\n"),
+    "long, in another order": ("read", "value,term,who\n2,7,1\n3,8,2\n"),
+    "categories": ("read", "id,x,job\na,1,spy\nb,2,cook\n"),
+    "lists as text": ("by columns", 'id,v\na,"[1, 2]"\nb,"[3, 4.5]"\n'),
+    "no rows": ("refused", "id,x\n"),
+    "no features": ("refused", "id\na\n"),
+    "nothing but a label": ("refused", "id,label\na,1\n"),
+    "an empty id": ("refused", "id,x\na,1\n,2\n"),
+    "an id twice": ("refused", "id,x\na,1\na,2\n"),
+    "an empty cell": ("refused", "id,x\na,1\nb,\n"),
+    "an empty column": ("refused", "id,x,y\na,1,\nb,2,\n"),
+    "a typing error": ("refused", "id,x\na,1\nb,2\nc,oops\n"),
+    "not finite": ("refused", "id,x\na,inf\nb,2\n"),
+    "too large": ("refused", "id,x\na,1e99\nb,2\n"),
+    "long and empty": ("refused", "id,feature,value\na,,\n"),
+}
+
+_IDS = "SELECT unnest(['a', 'b']) AS id, "
+QUERIES = {
+    "lists": ("by columns", _IDS + "unnest([[1.5, 2], [3, 4.5]]) AS v"),
+    "lists of fixed length": ("by columns", _IDS + "unnest([[1.5, 2], [3, 4.5]])::DOUBLE[2] AS v"),
+    "lists beside numbers": ("by columns", _IDS + "3 AS x, [1, 2] AS v, true AS ok"),
+    "empty lists beside numbers": ("by columns", _IDS + "3 AS x, []::DOUBLE[] AS v"),
+    "ids of numbers": ("by columns", "SELECT unnest([7.0, 8.0])::DOUBLE AS id, 0.1::DECIMAL(4, 2) AS x"),
+    "empty lists": ("read", _IDS + "[]::DOUBLE[] AS v"),
+    "an enum": ("read", _IDS + "'MINT'::ENUM('MINT', 'SAGE') AS herb"),
+    "no lists": ("refused", _IDS + "NULL::DOUBLE[] AS v"),
+    "no list in one row": ("refused", _IDS + "unnest([[1.0], NULL]) AS v"),
+    "a list too short": ("refused", _IDS + "unnest([[1.0, 2.0], [1.0]]) AS v"),
+    "a gap in a list": ("refused", _IDS + "[1.0, NULL] AS v"),
+    "lists of words": ("refused", _IDS + "['spy', 'cook'] AS v"),
+    "lists of lists": ("refused", _IDS + "[[1.0], [2.0]] AS v"),
+    "lists without rows": ("refused", "SELECT 'a' AS id, [1.0] AS v LIMIT 0"),
+    "times": ("refused", _IDS + "INTERVAL 3 DAYS AS x"),
+    "dates": ("refused", _IDS + "DATE '2020-01-01' AS x"),
+    "no id": ("refused", "SELECT NULL::VARCHAR AS id, 1.0 AS x"),
+}
+
+_X = np.array([[1.5, 0.1], [3, 4]])
+_AB = np.array(["a", "naïve"])
+ARRAYS = {
+    "float": ("by columns", _X, _AB),
+    "float32 by columns": ("by columns", np.asfortranarray(_X, dtype=np.float32), _AB),
+    "float16, bytes swapped": ("by columns", _X.astype(">f2"), _AB),
+    "int": ("by columns", np.array([[2**53 + 1, -2], [3, 4]]), _AB),
+    "unsigned": ("by columns", np.array([[1, 255], [3, 4]], dtype=np.uint8), _AB),
+    "bool": ("by columns", _X > 2, _AB),
+    "ids of integers": ("by columns", _X, np.array([7, 2**63 - 1])),
+    "no columns": ("read", np.ones((2, 0)), _AB),
+    "no rows": ("read", np.ones((0, 2)), _AB[:0]),
+    "ids of bytes": ("refused", _X, np.array([b"a", b"b"])),
+    "ids of floats": ("refused", _X, np.array([1.0, 2.5])),
+    "ids of two axes": ("refused", _X, np.array([["a", "b"]])),
+    "too few ids": ("refused", _X, _AB[:1]),
+    "an id twice": ("refused", _X, np.array(["a", "a"])),
+    "complex": ("refused", _X * 1j, _AB),
+    "texts": ("refused", np.array([["1"], ["2"]]), _AB),
+    "one axis": ("refused", _X[0], _AB),
+    "not finite": ("refused", np.array([[1, np.nan], [3, 4]]), _AB),
+    "too large": ("refused", np.array([[1, 1e99], [3, 4]]), _AB),
+}
+
+
+def compare(source, fate, id=None):
+    """Assert that both readers do the same: what ``fate`` says."""
+    if fate == "refused":
+        for read in (map_features, read_features):
+            with pytest.raises(ValueError, match=r"\w.*\.$") as caught:
+                read(source, id=id)
+            assert "\n" not in str(caught.value)
+        return
+    mapped, whole = map_features(source, id=id), read_features(source, id=id)
+    assert (mapped_file(mapped.matrix) is not None) == (fate == "by columns")
+    matrix, other = (x.toarray() if issparse(x) else x for x in (mapped.matrix, whole.matrix))
+    assert matrix.tolist() == other.tolist()
+    assert matrix.dtype == other.dtype
+    assert mapped.ids.tolist() == whole.ids.tolist()
+    assert (mapped.names, mapped.name, mapped.notes) == (whole.names, whole.name, whole.notes)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_tables(kind, suffix, write):
+    fate, text = TEXTS[kind]
+    path = write("f.csv", text)
+    if suffix == "parquet":
+        frame = pd.read_csv(path, header=None if kind == "no names" else "infer")
+        frame.columns = frame.columns.astype(str)
+        path = path.with_suffix(".parquet")
+        frame.to_parquet(path)
+    compare(str(path), fate)
+
+
+def test_a_note_about_a_label_and_its_text(write):
+    path = write("f.csv", "id,x,label\na,1,spy\nb,2,cook\n")
+    assert map_features(str(path)).notes == [
+        f"{path}: column 'label' is named like a label and is no feature."
+    ]
+
+
+def test_a_long_table_is_wide_if_an_id_is_named(write):
+    path = write("f.csv", "id,feature,value\nb,3,2\na,10,0.5\n")
+    compare(str(path), "by columns", id="id")
+    assert map_features(str(path), id="id").names == ("feature", "value")
+
+
+@pytest.mark.parametrize("kind", QUERIES)
+def test_queries(kind):
+    fate, query = QUERIES[kind]
+    compare(query, fate)
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_array_files(kind, tmp_path):
+    fate, matrix, ids = ARRAYS[kind]
+    np.save(tmp_path / "x.npy", matrix)
+    np.save(tmp_path / "x.ids.npy", ids)
+    compare(str(tmp_path / "x.npy"), fate)
+
+
+def test_files_that_are_not_there(tmp_path, write):
+    for read in (map_features, read_features):
+        for name in ("x.npy", "x.npz", "x.csv"):
+            with pytest.raises(FileNotFoundError, match="is not there"):
+                read(str(tmp_path / name))
+    np.save(tmp_path / "x.npy", _X)
+    compare(str(tmp_path / "x.npy"), "refused")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("SELECT 'a' AS id, 3 AS feature, 2 AS value", "one for each node is needed: pivot it"),
+        (_IDS + "[]::DOUBLE[] AS v", "has no columns of features"),
+        (_IDS + "NULL::DOUBLE[] AS v", "column 'v' of id 'a' is empty, not a list of numbers"),
+        ("SELECT unnest(['a', NULL]) AS id, 1 AS x", "row 2: column 'id' has no id"),
+    ],
+)
+def test_what_cannot_be_written_in_the_order_of_a_store(source, message, tmp_path):
+    store = build_graph_store("SELECT 'a' AS source, 'b' AS target", tmp_path / "store")
+    with pytest.raises(ValueError, match=message):
+        build_feature_slabs(source, tmp_path / "x.npy", store)
+    assert not (tmp_path / "x.npy").exists()
+
+
+def test_a_file_of_integers_is_written_in_the_order_of_a_store_but_is_no_x(tmp_path):
+    store = build_graph_store("SELECT 'a' AS source, 'b' AS target", tmp_path / "store")
+    np.save(tmp_path / "i.npy", np.array([[1, 2], [3, 4]]))
+    np.save(tmp_path / "i.ids.npy", np.array(["b", "a"]))
+    X = build_feature_slabs(tmp_path / "i.npy", tmp_path / "x.npy", store)
+    assert (X.tolist(), X.dtype) == ([[3, 4], [1, 2]], np.float32)
+    with pytest.raises(ValueError, match=r"i\.npy holds int64, and methods take floats"):
+        open_feature_slabs(tmp_path / "i.npy")

@@ -8,12 +8,10 @@ import pytest
 import safetensors.numpy
 from safetensors import safe_open
 from scipy.sparse import csr_array
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import gssl
-from gssl.io.fitted_attributes import fitted_attributes
-from gssl.io.models import FORMAT
+from gssl.io.models import FORMAT, fitted_attributes
 
 MODELS = {
     "ogc": gssl.OGC(random_state=0),
@@ -32,6 +30,7 @@ MODELS = {
     "correct-and-smooth": gssl.CorrectAndSmooth(),
     "correct-and-smooth-ridge": gssl.CorrectAndSmooth(gssl.RidgeHead(penalty=0.3), scale="auto"),
     "spreading": gssl.LabelSpreading(spread=0.5),
+    "auto": gssl.AutoClassifier(depth=2),
     "calibrated": gssl.CalibratedClassifier(gssl.OGC(random_state=0), folds=2),
     "calibrated-default": gssl.CalibratedClassifier(method="isotonic"),
     "calibrated-auto": gssl.CalibratedClassifier(gssl.AutoClassifier(depth=2)),
@@ -172,62 +171,6 @@ def test_a_classifier_keeps_no_embeddings_and_needs_none(tmp_path, graph, model)
     np.testing.assert_array_equal(loaded.predict(X, adjacency=A), model.predict(X, adjacency=A))
 
 
-@pytest.mark.parametrize("with_features", [True, False])
-def test_embeddings_of_walks_are_kept_since_nothing_brings_them_back(tmp_path, graph, with_features):
-    X, A, _ = graph
-    X = X if with_features else None
-    embedder = gssl.Node2Vec(q=2.0, dimensions=8, random_state=0)
-    classifier = gssl.EmbeddingClassifier(clone(embedder))
-    for model in (fitted(classifier, graph, X=X), embedder.fit(X, adjacency=A)):
-        gssl.save(model, tmp_path / "m.gssl")
-        loaded = gssl.load(tmp_path / "m.gssl")
-        assert_same(model, loaded)
-        ask = "predict_proba" if hasattr(model, "predict_proba") else "transform"
-        same = getattr(loaded, ask)(X, adjacency=A)
-        np.testing.assert_array_equal(same, getattr(model, ask)(X, adjacency=A))
-        with pytest.raises(ValueError, match="embeds only the graph of its fit"):
-            getattr(loaded, ask)(None if X is None else X[:9], adjacency=A[:9][:, :9])
-
-
-def test_walks_saved_without_their_embedding_say_so(tmp_path, graph):
-    _, A, _ = graph
-    gssl.save(
-        gssl.DeepWalk(dimensions=4, random_state=0).fit(None, adjacency=A),
-        tmp_path / "m.gssl",
-        embedding=False,
-    )
-    with pytest.raises(ValueError, match="saved without its embedding"):
-        gssl.load(tmp_path / "m.gssl").transform(None, adjacency=A)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda model: model["fitted"]["embedder_"]["params"].update(dimensions=5), "'embedding_' has 4"),
-        (lambda model: model["fitted"]["head_"]["fitted"].update(n_features_in_=3), "does not fit"),
-        (
-            lambda model: model["fitted"]["embedder_"].update(model["fitted"]["head_"]),
-            "embedder is a Logistic",
-        ),
-        (
-            lambda model: model["fitted"]["embedder_"]["fitted"].pop("_fingerprint"),
-            "'_fingerprint' of its Dee",
-        ),
-        (lambda model: model["fitted"]["embedder_"]["fitted"].update(_fingerprint="a"), "not a whole number"),
-    ],
-)
-def test_lying_walks_are_refused(tmp_path, graph, change, message):
-    walks = gssl.EmbeddingClassifier(gssl.DeepWalk(dimensions=4, random_state=0))
-    gssl.save(fitted(walks, graph), tmp_path / "m.gssl")
-    with safe_open(tmp_path / "m.gssl", framework="np") as stored:
-        metadata = json.loads(stored.metadata()[FORMAT])
-        tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
-    change(metadata["model"])
-    safetensors.numpy.save_file(tensors, tmp_path / "x.gssl", metadata={FORMAT: json.dumps(metadata)})
-    with pytest.raises(ValueError, match=message):
-        gssl.load(tmp_path / "x.gssl")
-
-
 def test_an_embedder_keeps_its_embedding_unless_told_not_to(tmp_path, graph):
     X, A, _ = graph
     model = gssl.SGC().fit(X, adjacency=A)
@@ -262,30 +205,76 @@ def test_other_objects_cannot_be_saved(tmp_path, graph):
         gssl.save(model, tmp_path / "m.gssl")
 
 
-@pytest.fixture
-def saved(tmp_path, graph):
-    """A saved OGC as a description and arrays, and a function that writes them back, changed."""
-    gssl.save(fitted(gssl.OGC(random_state=0), graph), tmp_path / "m.gssl")
-    with safe_open(tmp_path / "m.gssl", framework="np") as stored:
-        metadata = json.loads(stored.metadata()[FORMAT])
-        tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
+def test_saving_a_network_says_what_to_do(tmp_path, graph):
+    pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
+    from torch_geometric.nn import GCN
 
-    def write(change):
+    from gssl.torch import NetworkClassifier
+
+    model = NetworkClassifier(lambda d, c: GCN(d, 4, 2, c), epochs=1)
+    with pytest.raises(ValueError, match=r"NetworkClassifier is a network of gssl\.torch.* with torch\.save"):
+        gssl.save(fitted(model, graph), tmp_path / "m.gssl")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory, graph):
+    """Fitted models in files, by name."""
+    folder = tmp_path_factory.mktemp("models")
+    models = {
+        "ogc": gssl.OGC(random_state=0),
+        "auto": gssl.AutoClassifier(depth=2),
+        "embedding": gssl.EmbeddingClassifier(gssl.SGC()),
+        "calibrated": gssl.CalibratedClassifier(gssl.LabelSpreading(), folds=2, random_state=0),
+        "smoothed": gssl.CorrectAndSmooth(depth=2),
+    }
+    for name, model in models.items():
+        gssl.save(fitted(model, graph), folder / f"{name}.gssl")
+    return {name: folder / f"{name}.gssl" for name in models}
+
+
+@pytest.fixture
+def rewritten(saved, tmp_path):
+    """Write a saved model again with its description, or its numbers, changed."""
+
+    def rewrite(name, change):
+        with safe_open(saved[name], framework="np") as stored:
+            metadata = json.loads(stored.metadata()[FORMAT])
+            tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
         change(metadata, tensors)
         safetensors.numpy.save_file(tensors, tmp_path / "x.gssl", metadata={FORMAT: json.dumps(metadata)})
         return tmp_path / "x.gssl"
 
-    return write
+    return rewrite
 
 
-def put(*path_and_value):
-    *path, last, value = path_and_value
+@pytest.mark.parametrize("name", ["auto", "embedding", "calibrated", "smoothed"])
+def test_a_loaded_model_says_of_the_graph_of_fit_what_it_said_then(saved, graph, name):
+    X, A, _ = graph
+    model = gssl.load(saved[name])
+    assert model.classes_.tolist() == ["b", "ä"]
+    assert model.predict(X, adjacency=A).tolist() == model.transduction_.tolist()
 
+
+def put(*path, value):
+    """Change one place of a description."""
+
+    def change(metadata, tensors):
+        place = metadata["model"]
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = value
+
+    return change
+
+
+def drop(*path, last):
     def change(metadata, tensors):
         place = metadata["model"]
         for step in path:
             place = place[step]
-        place[last] = value
+        for name in last:
+            place.pop(name, None)
 
     return change
 
@@ -297,110 +286,134 @@ def tensor(name, make):
     return change
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (put("class", "LogisticRegression"), "'LogisticRegression', which is no method"),
-        (put("class", "SGC"), "a SGC has no parameter"),
-        (put("class", "os.system"), "no method of gssl"),
-        (put("class", 7), "no method of gssl"),
-        (put("params", 7), "does not describe a model"),
-        (put("params", "beta", "much"), "the parameter 'beta' of its OGC is 'much'"),
-        (put("params", "max_iter", 1.5), "'max_iter'"),
-        (put("params", "loss", "hinge"), "'loss'"),
-        (put("params", "gamma", 1), "no parameter 'gamma'"),
-        (put("classes", None), "classes are not a list"),
-        (put("classes", {"dtype": "|O", "values": ["a", "b"]}), "classes are not a list"),
-        (put("classes", {"dtype": "<U1", "values": ["a", "a"]}), "different values"),
-        (put("classes", {"dtype": "<U1", "values": ["b", "a"]}), "not in order"),
-        (put("classes", {"dtype": "<U1", "values": ["a", "b", "c"]}), "does not fit the rest"),
-        (put("classes", {"dtype": "<i8", "values": [10**30, 1]}), "classes are not a list"),
-        (put("fitted", None), "does not say what its OGC learned"),
-        (put("fitted", "spell_", 1), "a OGC has no 'spell_'"),
-        (put("fitted", "n_iter_", -1), "'n_iter_' is -1"),
-        (put("fitted", "n_iter_", 10**12), "iterations where 64 were allowed"),
-        (put("fitted", "n_features_in_", 6), "does not fit the rest"),
-        (put("fitted", "coef_", "nothing"), "numbers of 'coef_' are missing"),
-        (put("fitted", "coef_", None), "numbers of 'coef_' are missing"),
-        (put("fitted", "_replayed", 7), "'_replayed' is nothing that a saved model holds"),
-        (tensor("coef_", lambda W: W.T), "'coef_' has shape"),
-        (tensor("coef_", lambda W: W[0]), "'coef_' has 1 dimensions"),
-        (tensor("coef_", lambda W: W.astype(np.int64)), "stored as int64"),
-        (tensor("coef_", lambda W: W.astype(np.float16)), "stored as float16"),
-        (tensor("coef_", lambda W: W * np.nan), "NaN or infinity"),
-        (tensor("_fit_codes", lambda codes: codes + 5), "classes that are not there"),
-        (tensor("transduction_", lambda codes: codes - 9), "classes that are not there"),
-        (tensor("reached_", lambda mask: mask[:3]), "'reached_' has shape"),
-        (lambda metadata, tensors: metadata["model"]["fitted"].pop("coef_"), "'coef_' of its OGC is missing"),
-        (lambda metadata, tensors: metadata["model"]["fitted"].pop("n_features_in_"), "'n_features_in_'"),
-        (lambda metadata, tensors: metadata.update(model=[]), "does not describe a model"),
-        (lambda metadata, tensors: metadata.update(version=99), "reads up to 2: update gssl"),
-        (lambda metadata, tensors: metadata.update(format="other"), "not a gssl model"),
-    ],
-)
-def test_a_lying_file_is_refused(saved, change, message):
-    with pytest.raises(ValueError, match=message) as caught:
-        gssl.load(saved(change))
-    assert "x.gssl" in str(caught.value)
+def wide_head(metadata, tensors):
+    head = metadata["model"]["fitted"]["head_"]["fitted"]
+    head["n_features_in_"] = 6
+    tensors[head["coef_"]] = np.zeros((6, 2))
+
+
+def head_for_embedder(metadata, tensors):
+    learned = metadata["model"]["fitted"]
+    learned["embedder_"] = learned["head_"]
+
+
+def classes(*values, dtype="<U1"):
+    return put("classes", value={"dtype": dtype, "values": list(values)})
+
+
+LIES = [
+    ("ogc", put("class", value="LogisticRegression"), "'LogisticRegression', which is no method"),
+    ("ogc", put("class", value="SGC"), "a SGC has no parameter"),
+    ("ogc", put("class", value="os.system"), "names the class 'os.system', which is no method of gssl"),
+    ("ogc", put("class", value=7), "no method of gssl"),
+    ("ogc", put("params", value=7), "does not describe a model"),
+    ("ogc", put("params", value=None), "does not describe a model"),
+    ("ogc", put("params", "beta", value="much"), "the parameter 'beta' of its OGC is 'much'"),
+    ("ogc", put("params", "max_iter", value=1.5), "'max_iter'"),
+    ("ogc", put("params", "loss", value="hinge"), "'loss'"),
+    ("ogc", put("params", "gamma", value=1), "no parameter 'gamma'"),
+    ("ogc", put("classes", value=None), "classes are not a list of text or numbers"),
+    ("ogc", classes("a", "b", dtype="|O"), "classes are not a list of text or numbers"),
+    ("ogc", classes("a", "a"), "not a list of different values"),
+    ("ogc", classes("b", "a"), "classes are not in order"),
+    ("ogc", classes("a", "b", "c"), "does not fit the rest"),
+    ("ogc", classes(10**30, 1, dtype="<i8"), "classes are not a list of text or numbers"),
+    ("ogc", put("fitted", value=None), "does not say what its OGC learned"),
+    ("ogc", put("fitted", value=[]), "does not say what its OGC learned"),
+    ("ogc", put("fitted", "spell_", value=1), "a OGC has no 'spell_'"),
+    ("ogc", put("fitted", "n_iter_", value=-1), "'n_iter_' is -1, not a whole number"),
+    ("ogc", put("fitted", "n_iter_", value=True), "'n_iter_' is True, not a whole number"),
+    ("ogc", put("fitted", "n_iter_", value=10**12), "iterations where 64 were allowed"),
+    ("ogc", put("fitted", "n_features_in_", value=6), "does not fit the rest"),
+    ("ogc", put("fitted", "coef_", value="nothing"), "numbers of 'coef_' are missing"),
+    ("ogc", put("fitted", "coef_", value=None), "numbers of 'coef_' are missing"),
+    ("ogc", put("fitted", "_replayed", value=7), "'_replayed' is nothing that a saved model holds"),
+    ("ogc", tensor("coef_", lambda W: W.T), "'coef_' has shape"),
+    ("ogc", tensor("coef_", lambda W: W[0]), "'coef_' has 1 dimensions"),
+    ("ogc", tensor("coef_", lambda W: W.astype(np.int64)), "stored as int64"),
+    ("ogc", tensor("coef_", lambda W: W.astype(np.float16)), "stored as float16"),
+    ("ogc", tensor("coef_", lambda W: W * np.nan), "NaN or infinity"),
+    ("ogc", tensor("_fit_codes", lambda codes: codes + 5), "classes that are not there"),
+    ("ogc", tensor("transduction_", lambda codes: codes - 9), "classes that are not there"),
+    ("ogc", tensor("reached_", lambda mask: mask[:3]), "'reached_' has shape"),
+    ("ogc", drop("fitted", last=["coef_"]), "'coef_' of its OGC is missing"),
+    ("ogc", drop("fitted", last=["n_features_in_"]), "'n_features_in_' of its OGC is missing"),
+    ("ogc", lambda metadata, tensors: metadata.update(model=[]), "does not describe a model"),
+    ("embedding", put("params", "head", value={"pairs": 7}), "not made of pairs"),
+    ("embedding", put("params", "head", value={"pairs": [[1]]}), "not made of pairs"),
+    ("embedding", put("params", "depth", value=2), "a EmbeddingClassifier has no parameter 'depth'"),
+    ("embedding", put("fitted", "coef_", value="x"), "a EmbeddingClassifier has no 'coef_'"),
+    ("embedding", put("fitted", "embedding_", value="x"), "'embedding_' is nothing that a saved model"),
+    ("embedding", put("fitted", "_fit_features", value={}), "'_fit_features' has no shape"),
+    (
+        "embedding",
+        put("fitted", "_fit_features", value={"shape": [24, 5], "data": "x"}),
+        "the numbers of '_fit_features' are missing",
+    ),
+    ("embedding", put("fitted", "reached_", value="x"), "the numbers of 'reached_' are missing"),
+    ("embedding", put("fitted", "feature_names_in_", value=[1]), "is not a list of names"),
+    ("embedding", put("fitted", "feature_names_in_", value=["x"]), "does not fit the rest"),
+    ("embedding", drop("fitted", last=["reached_"]), "'reached_' of its EmbeddingClassifier is missing"),
+    (
+        "embedding",
+        drop("fitted", last=["n_features_in_"]),
+        "'n_features_in_'.* missing|features and the model",
+    ),
+    ("embedding", wide_head, "'head_' has 6 features and the model 5"),
+    (
+        "embedding",
+        put("fitted", "head_", "classes", value={"dtype": "<i8", "values": [0, 9]}),
+        "its head knows other classes",
+    ),
+    ("auto", put("fitted", "explain_", value=7), "'explain_' is 7, not a text"),
+    ("auto", put("fitted", "leaderboard_", value=[{"x": 1}]), "'leaderboard_' is not a table of models"),
+    ("auto", put("fitted", "leaderboard_", value=7), "'leaderboard_' is not a table of models"),
+    ("auto", tensor("_shares", lambda shares: shares[:1]), "'_shares' has shape"),
+    ("auto", drop("fitted", last=["_shares"]), "'_shares' of its AutoClassifier is missing"),
+    ("auto", drop("fitted", last=["_unit_rows"]), "'_unit_rows' of its AutoClassifier is missing"),
+    ("auto", drop("fitted", last=["coef_", "logistic_coef_"]), "AutoClassifier has nothing that predicts"),
+    (
+        "calibrated",
+        tensor("held_out_codes_", lambda codes: 0 * codes - 1),
+        "'held_out_codes_' names classes that are not there",
+    ),
+    (
+        "calibrated",
+        put("fitted", "classifier_", "classes", "values", value=["a", "c"]),
+        "its classifier knows other classes than the model",
+    ),
+    (
+        "smoothed",
+        put("fitted", "base_", "classes", "values", value=[0, 9]),
+        "its base knows other classes than the model",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "message"), LIES)
+def test_one_part_that_does_not_fit_is_refused(rewritten, name, change, message):
+    with pytest.raises(ValueError, match=rf"x\.gssl is damaged: .*({message})") as caught:
+        gssl.load(rewritten(name, change))
     assert "\n" not in str(caught.value)
 
 
-def rewrite(path, change):
-    """Change the description of a saved model."""
-    with safe_open(path, framework="np") as stored:
-        metadata = json.loads(stored.metadata()[FORMAT])
-        tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
-    change(metadata)
-    safetensors.numpy.save_file(tensors, path, metadata={FORMAT: json.dumps(metadata)})
-
-
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("told", "message"),
     [
-        (gssl.AutoClassifier(depth=2), "holds an AutoClassifier in format 1, written by gssl"),
-        (gssl.CalibratedClassifier(gssl.OGC(random_state=0), folds=2), "holds a CalibratedClassifier"),
-        (gssl.OGC(random_state=0), None),
-        (gssl.EmbeddingClassifier(gssl.SGC()), None),
+        ({"version": 99}, "is a model of format 99, .* reads format 2: update gssl"),
+        ({"version": 1}, "is a model of format 1, .* reads format 2: fit the model again and save it"),
+        ({"format": "other"}, "not a gssl model"),
     ],
 )
-def test_files_of_the_first_format_are_read_unless_they_meant_something_else(tmp_path, graph, model, said):
-    path = tmp_path / "m.gssl"
-    model = fitted(model, graph)
-    gssl.save(model, path)
-    rewrite(path, lambda metadata: metadata.update(version=1))
-    if said is None:
-        np.testing.assert_array_equal(gssl.load(path).label_distributions_, model.label_distributions_)
-        return
-    with pytest.raises(ValueError, match=said) as caught:
-        gssl.load(path)
-    assert "fit the model again and save it." in str(caught.value)
+def test_another_format_is_refused(rewritten, told, message):
+    with pytest.raises(ValueError, match=rf"x\.gssl .*{message}"):
+        gssl.load(rewritten("ogc", lambda metadata, tensors: metadata.update(told)))
 
 
-@pytest.mark.parametrize(
-    ("missing", "said"),
-    [
-        (["_shares"], "'_shares' of its AutoClassifier is missing"),
-        (["_unit_rows"], "'_unit_rows' of its AutoClassifier is missing"),
-        (["coef_", "logistic_coef_"], "has nothing that predicts"),
-    ],
-)
-def test_an_average_that_could_not_predict_is_refused(tmp_path, graph, missing, said):
-    path = tmp_path / "m.gssl"
-    gssl.save(fitted(gssl.AutoClassifier(depth=2), graph), path)
-    rewrite(path, lambda metadata: [metadata["model"]["fitted"].pop(name, None) for name in missing])
-    with pytest.raises(ValueError, match=said):
-        gssl.load(path)
-
-
-def test_a_lying_head_is_refused(tmp_path, graph):
-    gssl.save(fitted(gssl.EmbeddingClassifier(gssl.SGC()), graph), tmp_path / "m.gssl")
-    with safe_open(tmp_path / "m.gssl", framework="np") as stored:
-        metadata = json.loads(stored.metadata()[FORMAT])
-        tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
-    metadata["model"]["fitted"]["head_"]["classes"]["values"] = [0, 9]
-    safetensors.numpy.save_file(tensors, tmp_path / "x.gssl", metadata={FORMAT: json.dumps(metadata)})
-    with pytest.raises(ValueError, match="its head knows other classes"):
-        gssl.load(tmp_path / "x.gssl")
+def test_settings_that_are_none_are_refused(rewritten):
+    path = rewritten("ogc", lambda metadata, tensors: metadata.update(settings=["l1"]))
+    with pytest.raises(ValueError, match=r"x\.gssl is damaged: its settings are not named texts"):
+        gssl.io.read_settings(path)
 
 
 def test_a_truncated_or_foreign_file_is_refused(tmp_path, graph):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.io import Prediction, list_predictions, whole_file, write_predictions
+from gssl.io import Prediction, list_predictions, read_features, write_embeddings, write_predictions
 
 
 @pytest.fixture
@@ -48,9 +48,18 @@ def test_a_failed_write_leaves_what_was_there(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["p.csv"]
 
 
-def test_a_whole_file_is_readable_by_others(tmp_path):
-    with whole_file(tmp_path / "a.txt") as part:
-        part.write_text("x")
-    plain = tmp_path / "b.txt"
-    plain.write_text("x")
-    assert (tmp_path / "a.txt").stat().st_mode == plain.stat().st_mode
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".npz", ".npy"])
+def test_embeddings_come_back(tmp_path, suffix):
+    U = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
+    ids = ["007", "naïve", "18446744073709551615", "a,b", "<script>"]
+    assert write_embeddings(tmp_path / f"u{suffix}", ids, U) == []
+    features = read_features(tmp_path / f"u{suffix}")
+    assert features.ids.tolist() == ids
+    np.testing.assert_array_equal(features.matrix, U)
+
+
+def test_embeddings_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="2 ids for embeddings of shape"):
+        write_embeddings(tmp_path / "u.csv", ["a", "b"], np.eye(3))
+    with pytest.raises(ValueError, match="must end in"):
+        write_embeddings(tmp_path / "u.xlsx", ["a"], np.eye(1))

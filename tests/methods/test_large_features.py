@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.graph import blocks
+from gssl.graph.mapped import iterate_blocks
 from gssl.methods.inputs import feature_scale
 
 
@@ -59,7 +59,7 @@ def test_features_in_a_file_of_many_blocks_have_the_scale_that_they_have_in_memo
     X = np.load(tmp_path / "x.npy", mmap_mode="r")
     # two columns at a time, or some rows
     monkeypatch.setattr("gssl.graph.pages._BLOCK_BYTES", 2 * len(X) * X.itemsize)
-    assert len(list(blocks(X))) > 1
+    assert len(list(iterate_blocks(X))) > 1
     rows = np.abs(problem.X).sum(axis=1)
     np.testing.assert_allclose(feature_scale(X), rows[rows > 0].mean(), rtol=1e-12)
     wanted = gssl.OGC(random_state=0).fit(problem.X, problem.y, adjacency=problem.A)

@@ -14,8 +14,6 @@ ESTIMATORS = [
     gssl.G2CN(depth=4),
     gssl.NDLS(depth=4),
     gssl.NoGraph(),
-    gssl.DeepWalk(dimensions=8, walk_length=5, walks_per_node=2, random_state=0),
-    gssl.Node2Vec(dimensions=8, walk_length=5, walks_per_node=2, random_state=0),
     gssl.OGC(random_state=0),
     gssl.OGC(loss="cross_entropy", random_state=0),
     gssl.EmbeddingClassifier(gssl.GGCM(depth=4)),
@@ -25,7 +23,6 @@ ESTIMATORS = [
     gssl.ManifoldRegularization(),
     gssl.CorrectAndSmooth(),
     gssl.CorrectAndSmooth(gssl.RidgeHead(), scale="auto"),
-    gssl.EmbeddingClassifier(gssl.DeepWalk(dimensions=8, random_state=0)),
     gssl.LabelPropagation(),
     gssl.LabelSpreading(),
     gssl.LogisticHead(),
@@ -49,11 +46,6 @@ def excused(estimator):
         exceptions["check_methods_subset_invariance"] = (
             "a node's embedding depends on its neighbours, so a part of the nodes is another graph"
         )
-    if isinstance(estimator, gssl.DeepWalk):
-        exceptions["check_methods_sample_order_invariance"] = (
-            "walks know nodes by their place, so nodes in another order are another graph, which it refuses"
-        )
-        exceptions["check_fit_idempotent"] = "it transforms nodes that were not in fit, which it refuses"
     return exceptions
 
 

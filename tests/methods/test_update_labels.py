@@ -77,18 +77,6 @@ def test_a_head_is_what_a_fit_would_give(data, labels, embedder, head, in_label_
         np.testing.assert_array_equal(model.predict(X, adjacency=A), fresh.predict(X, adjacency=A))
 
 
-@pytest.mark.filterwarnings("ignore:nothing is known about")
-def test_walks_are_not_walked_again(data, labels, monkeypatch):
-    pytest.importorskip("gensim")
-    walks = gssl.DeepWalk(dimensions=8, walks_per_node=1, random_state=0)
-    model = gssl.EmbeddingClassifier(walks).fit(None, labels[0], adjacency=data.adjacency)
-    fresh = gssl.EmbeddingClassifier(walks).fit(None, labels[1], adjacency=data.adjacency)
-    monkeypatch.setattr(gssl.DeepWalk, "_learn", None)
-    model.update_labels(labels[1])
-    np.testing.assert_array_equal(model.label_distributions_, fresh.label_distributions_)
-    np.testing.assert_array_equal(model.informed_, fresh.informed_)
-
-
 def test_only_new_labels_and_classes_are_propagated(data, labels, columns, monkeypatch):
     always(monkeypatch, embedding_classifier.EmbeddingClassifier, True)
     model = gssl.EmbeddingClassifier(gssl.SGC(depth=3)).fit(
@@ -208,19 +196,6 @@ def test_reached_follows_the_labels():
         np.testing.assert_array_equal(model.reached_, [True] * 4 + [False] * 4)
         model.update_labels([0, 1, -1, -1, 1, -1, -1, -1])
         assert model.reached_.all()
-
-
-def test_so_does_what_walks_know():
-    """Walks place a component that has no label nowhere among the others, until it has one."""
-    pytest.importorskip("gensim")
-    A = csr_array(np.kron(np.eye(2), np.ones((4, 4)) - np.eye(4)))
-    model = gssl.EmbeddingClassifier(gssl.DeepWalk(dimensions=4, random_state=0))
-    with pytest.warns(gssl.GraphWarning, match="nothing is known about 4 nodes"):
-        model.fit(None, [0, 1, -1, -1, -1, -1, -1, -1], adjacency=A)
-    np.testing.assert_array_equal(model.label_distributions_[4:], 0.5)
-    model.update_labels([0, 1, -1, -1, 1, -1, -1, -1])
-    assert model.informed_.all()
-    assert (model.label_distributions_[4:] != 0.5).all()
 
 
 @pytest.mark.parametrize(

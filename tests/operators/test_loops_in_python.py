@@ -17,10 +17,8 @@ from gssl.operators import (
     multiply,
     multiply_transposed,
     normalized_adjacency,
-    random_walks,
-    transitions,
 )
-from gssl.operators._kernels import narrow, rows, walks
+from gssl.operators._kernels import narrow, rows
 
 MAKERS = [
     rows.mix_dense,
@@ -30,9 +28,7 @@ MAKERS = [
     rows.scatter_rows,
     narrow.mix_narrow,
     narrow.multiply_narrow,
-    walks.write_walks,
 ]
-INLINED = ["_next_state", "_uniform", "_pick", "_bias", "_pick_exactly"]
 
 
 def forget_loops():
@@ -47,15 +43,11 @@ def twice(monkeypatch):
     def run(call):
         compiled, used = call(), []
         with monkeypatch.context() as patch:
-            for module in (rows, narrow, walks):
+            for module in (rows, narrow):
                 patch.setattr(module, "compiled", lambda loop, *_: used.append(loop.__name__) or loop)
             patch.setattr(narrow, "tuple_setitem", lambda t, i, x: (*t[:i], x, *t[i + 1 :]))
-            for name in INLINED:
-                patch.setattr(walks, name, getattr(walks, name).py_func)
             forget_loops()
-            # the random numbers of walks are meant to run over
-            with np.errstate(over="ignore"):
-                plain = call()
+            plain = call()
         forget_loops()
         assert used, "no loop was made anew"
         return compiled, plain, used
@@ -107,19 +99,6 @@ def test_products_and_sums(twice, width):
     )
     np.testing.assert_allclose(plain, compiled, rtol=1e-14, atol=1e-15)
     assert {"multiply_narrow_rows" if width == 2 else "write_product_rows", "add_scaled_rows"} <= set(used)
-
-
-@pytest.mark.parametrize(("p", "q"), [(1.0, 1.0), (0.25, 4.0), (1e9, 1e9), (1e-9, 1.0)])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_walks(twice, p, q, weighted):
-    ways, starts = transitions(graph(weighted)), np.repeat(np.arange(12), 3)
-    compiled, plain, _ = twice(lambda: random_walks(ways, starts, 12, np.random.default_rng(5), p=p, q=q))
-    np.testing.assert_array_equal(plain, compiled)
-    # whoever has no links stays, everybody else walks along links
-    A = graph(weighted).toarray() > 0
-    moved = plain[:, :-1] != plain[:, 1:]
-    assert not moved[np.isin(starts, [3, 11])].any()
-    assert A[plain[:, :-1][moved], plain[:, 1:][moved]].all()
 
 
 def test_without_a_folder_for_its_cache_a_loop_is_compiled_all_the_same(monkeypatch):

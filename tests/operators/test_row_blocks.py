@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, random_array
 import gssl.graph.components as components
 import gssl.operators.convolution as convolution
 from gssl.graph import clean_adjacency, reached_nodes
-from gssl.graph.cleaning import declare_simple
+from gssl.graph.simplify import declare_simple
 from gssl.operators import Filters, Mixture, complement_negatives, mix, normalized_adjacency
 
 
@@ -39,7 +39,7 @@ def test_the_same_bits(graphs, width, monkeypatch):
     monkeypatch.setattr(convolution, "_ENTRIES", 100)
     monkeypatch.setattr("gssl.operators._kernels.threads._WORK_PER_PART", 300)
     forgotten = []
-    monkeypatch.setattr(convolution, "forget_pages", lambda array: forgotten.append(len(array)))
+    monkeypatch.setattr(convolution, "release_pages", lambda array: forgotten.append(len(array)))
     A, B = graphs
     U = np.random.default_rng(1).random((900, width)).astype(np.float32)
     results = []

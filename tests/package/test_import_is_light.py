@@ -25,6 +25,42 @@ def test_importing_gssl_loads_nothing_heavy():
     assert found.stdout.strip() == "[]"
 
 
+def test_the_command_line_loads_no_report():
+    code = (
+        "import sys, gssl.cli.app; "
+        "print([m for m in sys.modules if m in ('altair', 'rich', 'torch', 'gssl.report')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+# runs the command, and prints the modules of gssl that it has loaded
+CLASSIFY = """
+import sys
+sys.argv = "gssl classify --edges e.csv --labels l.csv --features f.csv --out p.csv".split()
+from gssl.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+print("loaded", *(name for name in sys.modules if name.split(".")[0] == "gssl"))
+"""
+
+
+def test_classifying_without_a_report_loads_few_modules(tmp_path):
+    nodes = range(30)
+    (tmp_path / "e.csv").write_text("a,b\n" + "".join(f"n{i},n{(i + 3) % 30}\n" for i in nodes))
+    (tmp_path / "l.csv").write_text("id,label\n" + "".join(f"n{i},c{i % 3}\n" for i in nodes[:9]))
+    (tmp_path / "f.csv").write_text("id,x,y\n" + "".join(f"n{i},{i % 3},{i % 2}\n" for i in nodes))
+    done = subprocess.run(
+        [sys.executable, "-c", CLASSIFY], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    loaded = done.stdout.splitlines()[-1].split()[1:]
+    assert "gssl.methods.ogc" in loaded
+    assert not [name for name in loaded if name.startswith(("gssl.report.page", "gssl.torch"))]
+    assert len(loaded) <= 90
+
+
 def test_every_public_name_loads():
     import gssl
 

@@ -24,7 +24,6 @@ ROOMS = (
     "datasets",
     "io",
     "torch",
-    "paper",
     "report",
 )
 
@@ -82,7 +81,7 @@ def test_names_and_signatures_are_those_that_were_promised():
         0,
     )
     told = "\n".join(difference)
-    assert not told, f"{told}\nIf it is meant: python {Path(__file__).name}, and a file in changes/."
+    assert not told, f"{told}\nIf it is meant: python {Path(__file__).name}, and a line in CHANGELOG.md."
 
 
 if __name__ == "__main__":

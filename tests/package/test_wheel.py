@@ -51,7 +51,8 @@ def test_the_wheel_holds_what_is_needed_and_nothing_else(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         metadata = archive.read(next(name for name in names if name.endswith("/METADATA"))).decode()
-    needed = ("py.typed", "methods/__init__.pyi", "datasets/data/cora.npz", "report/templates/page.html")
+    needed = ["py.typed", "datasets/data/cora.npz", "report/templates/page.html"]
+    needed += [f"{room}/__init__.pyi" for room in ("datasets", "io", "methods", "report")]
     assert [name for name in needed if f"gssl/{name}" not in names] == []
     assert [name for name in names if not name.startswith(("gssl/", "gssl-"))] == []
     assert [name for name in names if name.endswith((".pyc", ".nbi", ".nbc"))] == []

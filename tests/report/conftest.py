@@ -11,7 +11,6 @@ from gssl.evaluation import (
     graph_gain,
     graph_health,
     held_out_accuracy,
-    least_certain,
     reliability,
 )
 from gssl.io import list_predictions
@@ -55,9 +54,7 @@ def _page_of(data, y):
             MapPoint(row.id, float(x), float(y), row.label, row.confidence, row.given)
             for row, (x, y) in zip(predictions, xy, strict=True)
         ],
-        next_labels=[
-            predictions[i] for i in least_certain(model.label_distributions_, given, data.adjacency, 5)
-        ],
+        next_labels=sorted((row for row in predictions if not row.given), key=lambda row: row.confidence)[:5],
     )
 
 

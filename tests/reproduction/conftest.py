@@ -1,7 +1,14 @@
+"""The citation graphs, an empty store, and a table small enough to run."""
+
+import numpy as np
 import pytest
+from tests.methods.conftest import problem  # noqa: F401
 
 from gssl.datasets import load
 from gssl.datasets.location import find_file
+from reproduction.spec import Artefact, Cell, Claim, Entry, dataset_of
+from reproduction.store import Store
+from reproduction.summary import summarize
 
 CITATION_GRAPHS = ("cora", "citeseer", "pubmed")
 
@@ -25,3 +32,64 @@ def show(capsys):
             print(f"\n{line}")  # noqa: T201
 
     return print_line
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "records.jsonl")
+
+
+@pytest.fixture
+def tiny():
+    """OGC on the karate club, which has no published number, and a method that gssl does not have."""
+    known = Cell("classifier", "karate", {"method": "OGC"}, split="default")
+    fixed = Cell("classifier", "karate", {"method": "LabelPropagation"}, split="default", random=False)
+    unknown = Cell("classifier", "karate", {"method": "DeepMagic"}, split="default")
+    entries = (
+        Entry("OGC", "karate", published=97.0, cell=known, tolerance=1.0),
+        Entry("LP", "karate", published=50.0, cell=fixed, tolerance=1.0),
+        Entry("OGC", "less LP", cell=known, minus=fixed),
+        Entry("DeepMagic", "karate", published=99.0, cell=unknown, tolerance=1.0),
+        Entry("GCN", "karate", published=81.5),
+    )
+    return Artefact("tiny", "Table 0", "a < b | c", entries)
+
+
+@pytest.fixture
+def split_karate(monkeypatch):
+    """Give the karate club a split with validation nodes."""
+    data = dataset_of("karate")
+    nodes = np.arange(data.n_nodes)
+    parts = {"train": np.array([0, 1, 32, 33]), "val": np.array([2, 3, 30, 31]), "test": nodes[4:30]}
+    divided = type(data)(**{**vars(data), "splits": {"public": parts}})
+    monkeypatch.setattr("reproduction.plugins.load", lambda name: divided)
+    for module in ("measures", "network_cells", "plugins", "running_time"):
+        monkeypatch.setattr(f"reproduction.{module}.dataset_of", lambda name: divided)
+    return divided
+
+
+KNOWN = Cell("classifier", "karate", {"method": "OGC"})
+OTHER = Cell("classifier", "cora", {"method": "OGC"}, random=False)
+
+
+@pytest.fixture
+def result(tmp_path):
+    """Four judged numbers of seeds 0 and 1: a hit, a miss, one above, one not run; and two unjudged ones."""
+    store = Store(tmp_path / "records.jsonl")
+    for seed, accuracy in enumerate((79.0, 80.0)):
+        store.add(KNOWN, seed, {"accuracy": accuracy, "mse": 0.0123}, seconds=1.0)
+    entries = (
+        Entry("hit", "x", "<Cora>", 80.5, KNOWN, tolerance=1.0),
+        Entry("miss", "x", "<Cora>", 80.6, KNOWN, tolerance=1.0),
+        Entry("above", "x", "<Cora>", 78.4, KNOWN, tolerance=1.0),
+        Entry("not above", "x", "<Cora>", 78.4, KNOWN, tolerance=1.0, both_ways=True),
+        Entry("later", "x", "<Cora>", 80.0, OTHER, tolerance=1.0),
+        Entry("GCN", "x", "<Cora>", 81.5),
+        Entry("error", "x", "<Cora>", 0.012, KNOWN, value="mse", digits=-1),
+    )
+    claims = (
+        Claim("It is so", lambda means: means["<Cora>", "hit", "x"] == 79.5),
+        Claim("It is not so", lambda means: means["<Cora>", "hit", "x"] > 80),
+        Claim("Who knows", lambda means: means["<Cora>", "later", "x"] > 80),
+    )
+    return summarize(Artefact("tiny", "Table 0", "a <b>", entries, claims=claims, x_title="k"), store)

@@ -8,6 +8,7 @@ import pytest
 
 import gssl
 from gssl.evaluation import accuracy
+from reproduction.spec import estimator
 
 # Table 1 of the paper
 PUBLISHED = {
@@ -26,7 +27,7 @@ def test_walks_reach_their_published_accuracy(citation, method, show):
     train, val, test = (citation.splits["public"][part] for part in ("train", "val", "test"))
     y, candidates = citation.labels, []
     for bias in BIASES[method]:
-        walks = getattr(gssl, method)(walk_length=80, random_state=0, **bias)
+        walks = estimator(method)(walk_length=80, random_state=0, **bias)
         U = walks.fit_transform(None, adjacency=citation.adjacency)
         for penalty in PENALTIES:
             head = gssl.LogisticHead(penalty=penalty).fit(U[train], y[train])

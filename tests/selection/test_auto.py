@@ -5,7 +5,7 @@ import pytest
 
 import gssl
 from gssl.methods.base import watching
-from gssl.selection.filters import candidate_filters
+from gssl.selection.candidates import candidate_filters
 
 
 def blocks(seed=0, n=120, p_in=0.1, p_out=0.01, signal=0.3):

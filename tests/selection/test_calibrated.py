@@ -6,8 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import gssl
-from gssl.evaluation import expected_calibration_error, reliability
-from gssl.selection import held_out_distributions
+from gssl.evaluation import expected_calibration_error, held_out_distributions, reliability
 
 pytestmark = pytest.mark.filterwarnings("ignore:nothing is known")
 
@@ -243,8 +242,8 @@ def test_labels_refused_halfway_leave_the_classifier_inside_as_it_was(blocks, mo
     [
         (gssl.AutoClassifier(depth=2), "gssl.selection.auto.judge_rivals"),
         (gssl.AutoClassifier(depth=2), "gssl.selection.auto.AutoClassifier._score_fit"),
-        (gssl.OGC(random_state=0), "gssl.methods.ogc.Iteration.step"),
-        (gssl.CalibratedClassifier(gssl.OGC(random_state=0)), "gssl.methods.ogc.Iteration.step"),
+        (gssl.OGC(random_state=0), "gssl.methods.ogc.OGC._descend"),
+        (gssl.CalibratedClassifier(gssl.OGC(random_state=0)), "gssl.methods.ogc.OGC._descend"),
         (gssl.CalibratedClassifier(), "gssl.selection.calibrated.held_out_distributions"),
     ],
 )

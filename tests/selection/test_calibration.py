@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gssl.selection import calibrate, isotonic, score_temperature, temperature
-from gssl.selection.calibration import FITS, FLOOR
-from gssl.selection.calibration_choice import cross_validated_losses, log_loss
+from gssl.selection.calibration import FITS, FLOOR, cross_validated_losses, log_loss
 
 
 def drawn(m, sharpness, seed=0, c=4):

@@ -5,15 +5,14 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.preprocessing import normalize
 
-from gssl.selection import features
-from gssl.selection.features import Features, gram_of_columns
-from gssl.selection.graph_operators import operators, polynomial
+from gssl.selection import graph_features
+from gssl.selection.graph_features import Features, gram_of_columns, operators, polynomial
 
 
 @pytest.fixture(params=["dense", "sparse", "file", "file by columns"])
 def X(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(features, "_BLOCK_BYTES", 1)  # as few rows as may be
-    monkeypatch.setattr("gssl.graph.pages._BLOCK_BYTES", 2000)
+    monkeypatch.setattr(graph_features, "_BLOCK_BYTES", 1)  # as few rows as may be
+    monkeypatch.setattr("gssl.graph.mapped._BLOCK_BYTES", 2000)
     X = np.random.default_rng(0).normal(size=(200, 7))
     X[3] = 0.0
     X[4] *= 1e200  # squares would leave the range of the type
@@ -48,7 +47,7 @@ def test_features_as_they_are_given(X):
 
 
 def test_a_gram_matrix_by_blocks_of_rows(monkeypatch):
-    monkeypatch.setattr(features, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(graph_features, "_BLOCK_BYTES", 1)
     G = np.random.default_rng(0).normal(size=(300, 5))
     np.testing.assert_allclose(gram_of_columns(np.asfortranarray(G)), G.T @ G, atol=1e-12)
     single = G.astype(np.float32)

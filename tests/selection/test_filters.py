@@ -7,12 +7,11 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.methods.labels import one_hot
 from gssl.selection import search
-from gssl.selection.filters import candidate_filters
-from gssl.selection.graph_operators import operators
+from gssl.selection.averaged import average, polynomial_scores, ridge
+from gssl.selection.candidates import candidate_filters
+from gssl.selection.graph_features import operators
 from gssl.selection.labelled_rows import LabelledRows
 from gssl.selection.leave_one_out import keep_class_mass
-from gssl.selection.polynomial import average, polynomial_scores
-from gssl.selection.predictor import ridge
 from gssl.selection.search import try_all, try_clustered
 from gssl.selection.trial import Labels, near_best
 

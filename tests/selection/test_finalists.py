@@ -6,16 +6,14 @@ from scipy.sparse import csr_array
 from scipy.special import log_softmax, softmax
 
 import gssl
-from gssl.evaluation.held_out import label_folds
+from gssl.evaluation.holdout import balanced_fold_count, label_folds
 from gssl.methods.labels import nearest_distribution, one_hot
 from gssl.selection import spectrum_of_rows
-from gssl.selection.features import Features
-from gssl.selection.filters import candidate_filters
-from gssl.selection.finalists import fit_logistic, hidden_logits, try_logistic
+from gssl.selection.averaged import polynomial_scores
+from gssl.selection.candidates import candidate_filters
+from gssl.selection.graph_features import Features
 from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.polynomial import polynomial_scores
-from gssl.selection.search import try_all
-from gssl.selection.side_by_side import even_folds
+from gssl.selection.search import fit_logistic, hidden_logits, try_all, try_logistic
 from gssl.selection.trial import Labels, near_best
 
 
@@ -80,7 +78,7 @@ def test_seen_labels_count_for_hidden_ones_of_their_class():
 def test_folds_that_hide_of_every_class_alike_weigh_nothing():
     """Twenty labels of each class are hidden by fours: all seen ones count the same."""
     codes = np.repeat(np.arange(3), 20)
-    folds = label_folds(codes, even_folds(codes, 5), random_state=0)
+    folds = label_folds(codes, balanced_fold_count(codes, 5), random_state=0)
     assert len(folds) == 5
     assert all(np.bincount(codes[fold]).tolist() == [4, 4, 4] for fold in folds)
 

@@ -4,19 +4,17 @@ import pickle
 
 import numpy as np
 import pytest
-from gssl.methods._execution import InMemory
 from scipy.sparse import csr_array
 
 import gssl
 from gssl.methods.inputs import FitInputs
 from gssl.operators import complement_negatives
-from gssl.selection import averaged, scaling, search
-from gssl.selection.complement_rows import complement_rows
-from gssl.selection.features import Features
-from gssl.selection.filters import candidate_filters
-from gssl.selection.graph_operators import GraphOperator
+from gssl.scale.execution import InMemory
+from gssl.selection import averaged, search
+from gssl.selection.candidates import candidate_filters
+from gssl.selection.graph_features import Features, GraphOperator, complement_rows
 from gssl.selection.labelled_rows import KnownTables, LabelledRows
-from gssl.selection.scaling import choose_scaling
+from gssl.selection.search import choose_scaling
 from gssl.selection.trial import Labels
 
 DEPTH = 4
@@ -97,7 +95,7 @@ def test_the_scaling_that_lost_leaves_its_tables_alone(graph, wins, monkeypatch)
     """Neither its features nor columns of all nodes stay while models are tried."""
     X, A, y, _ = graph
     if not wins:
-        monkeypatch.setattr(scaling, "NEAR", -100.0)  # any difference is enough
+        monkeypatch.setattr(search, "NEAR", -100.0)  # any difference is enough
     labels = Labels(np.eye(3)[y[:24]], np.ones(24))
     unit, _, lost = choose_scaling(FitInputs(X, A, InMemory()), np.arange(24), labels, DEPTH)
     assert unit is wins

@@ -6,14 +6,13 @@ from scipy.sparse import csr_array
 from scipy.special import log_softmax
 
 import gssl
-from gssl.evaluation.held_out import label_folds
+from gssl.evaluation.holdout import label_folds
 from gssl.methods.labels import one_hot
 from gssl.selection import search, spectrum_of_rows, trial
-from gssl.selection.filters import candidate_filters
-from gssl.selection.finalists import fit_logistic, hidden_logits, try_logistic
+from gssl.selection.averaged import ridge
+from gssl.selection.candidates import candidate_filters
 from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.predictor import ridge
-from gssl.selection.search import try_all, try_filter, try_taught
+from gssl.selection.search import fit_logistic, hidden_logits, try_all, try_filter, try_logistic, try_taught
 from gssl.selection.trial import PENALTIES, Labels
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.selection.filters import candidate_filters
-from gssl.selection.nesting import deal, nested_average
-from gssl.selection.trial import PENALTIES, Labels, Trial
+from gssl.evaluation.holdout import fold_numbers
+from gssl.selection.candidates import candidate_filters
+from gssl.selection.trial import PENALTIES, Labels, Trial, nested_average
 
 
 def test_labels_of_noise_are_predicted_as_badly_as_they_can_be():
@@ -28,7 +28,7 @@ def test_labels_of_noise_are_predicted_as_badly_as_they_can_be():
 def test_models_are_ranked_by_the_labels_outside_of_a_fold():
     """A model that is right on one fold only never speaks about that fold."""
     Y = np.eye(2)[[0, 1] * 5]
-    fold = deal(Y.argmax(axis=1), 5)
+    fold = fold_numbers(Y.argmax(axis=1), 5)
     good = np.broadcast_to(0.6 * Y + 0.2, (len(PENALTIES), 10, 2))
     lucky = np.where((fold == 0)[:, None], Y, 1 - Y)
     lucky = np.broadcast_to(lucky, (len(PENALTIES), 10, 2))
@@ -42,7 +42,7 @@ def test_models_are_ranked_by_the_labels_outside_of_a_fold():
 @pytest.mark.parametrize("n_folds", [2, 5])
 def test_a_class_is_dealt_evenly(n_folds):
     codes = np.repeat([0, 1, 2], [10, 5, 3])
-    fold = deal(codes, n_folds)
+    fold = fold_numbers(codes, n_folds)
     for code in range(3):
         counts = np.bincount(fold[codes == code], minlength=n_folds)
         assert counts.max() - counts.min() <= 1

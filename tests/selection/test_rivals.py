@@ -5,11 +5,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.evaluation.held_out import label_folds
+from gssl.evaluation.holdout import held_out_distributions, label_folds
 from gssl.selection import rivals
-from gssl.selection.held_out import held_out_distributions
-from gssl.selection.leaderboard import Entry
 from gssl.selection.rivals import Rival, clear_winner, hide_from_ogc
+from gssl.selection.trial import Entry
 
 
 def noisy(seed=0, n=240):

@@ -6,7 +6,7 @@ from scipy.sparse import csc_array, csr_array
 
 import gssl
 from gssl.selection import suggestions
-from gssl.selection.covering import cover, smoothed_signature
+from gssl.selection.suggestion import cover, smoothed_signature
 
 
 def by_hand(U, u, labelled, n):

@@ -53,7 +53,9 @@ def test_supervised_convolution_is_a_step_on_both_losses(A, U, W, gradient, loss
 @LOSSES
 def test_linear_step_is_a_step_on_the_classification_loss(U, W, gradient, loss):
     slope = gradient(lambda V: classification_loss(U[LABELLED] @ V, Y, loss), W)
-    np.testing.assert_allclose(linear_step(U[LABELLED], W, residual(U[LABELLED] @ W, Y, loss), 0.3), W - 0.3 * slope, atol=1e-7)
+    np.testing.assert_allclose(
+        linear_step(U[LABELLED], W, residual(U[LABELLED] @ W, Y, loss), 0.3), W - 0.3 * slope, atol=1e-7
+    )
 
 
 @LOSSES

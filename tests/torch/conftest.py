@@ -58,3 +58,18 @@ def close(dtype):
         np.testing.assert_allclose(ours.detach().numpy(), theirs, rtol=tolerance, atol=tolerance)
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def blocks():
+    """Two blocks of 30 nodes with noisy features: X, A, all labels, and labels of five nodes of each."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 30)
+    chance = np.where(truth[:, None] == truth, 0.3, 0.02)
+    upper = np.triu(rng.random((60, 60)) < chance, 1)
+    A = csr_array((upper | upper.T).astype(np.float64))
+    X = rng.normal(size=(60, 6)) + 0.8 * np.eye(2, 6)[truth]
+    y = np.full(60, -1)
+    known = np.concatenate([np.arange(5), np.arange(30, 35)])
+    y[known] = truth[known]
+    return X, A, truth, y

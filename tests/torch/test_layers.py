@@ -55,7 +55,7 @@ def test_a_link_of_weight_zero_is_none(graph, close):
 def test_sampled_negatives_push_apart_what_was_drawn(graph, close, monkeypatch):
     """One sample, given to both: the same numbers, also where a pair was drawn twice."""
     pairs = torch.tensor([5, 5, 0]), torch.tensor([1, 1, 6])
-    monkeypatch.setattr("gssl.torch.inverse.sample_unlinked", lambda *_: pairs)
+    monkeypatch.setattr("gssl.torch.layers.sample_unlinked", lambda *_: pairs)
     N = np.zeros(graph.A.shape, graph.U.dtype)
     np.add.at(N, pairs, 1.0)
     N_hat = operators.normalized_negatives(operators.inverse.csr_array(N + N.T))
@@ -67,8 +67,8 @@ def test_sampled_negatives_push_apart_what_was_drawn(graph, close, monkeypatch):
 
 
 def test_samples_hold_no_link_and_no_self_loop_and_are_as_many_as_asked_for(graph):
-    from gssl.torch._links import read_links
-    from gssl.torch.inverse import sample_unlinked
+    from gssl.torch.layers import sample_unlinked
+    from gssl.torch.links import read_links
 
     torch.manual_seed(0)
     links = read_links(graph.x, graph.edge_index, graph.edge_weight)
@@ -107,17 +107,29 @@ def test_supervised_embedding(graph, close, dtype, loss):
     assert np.abs(moves).max() > 1e-3
 
 
-@pytest.mark.parametrize("form", ["edges", "coo", "csr"])
-@pytest.mark.parametrize("layer", [gt.LazyConv(0.6), gt.InverseGraphConv(0.6)], ids=["lazy", "inverse"])
-def test_gradients(graph, layer, form):
-    if graph.x.dtype != torch.float64:
-        pytest.skip("differences are too coarse in single precision")
-    given = (graph.edge_index, graph.edge_weight) if form == "edges" else (graph.sparse(form),)
+@pytest.mark.parametrize("dtype", ["float64"], indirect=True)  # differences are too coarse in float32
+@pytest.mark.parametrize("form", ["edges", "cached edges", "coo", "csr"])
+@pytest.mark.parametrize("kind", [gt.LazyConv, gt.InverseGraphConv])
+def test_gradients(graph, kind, form):
+    layer = kind(0.6, cached=form == "cached edges")
+    given = (graph.edge_index, graph.edge_weight) if "edges" in form else (graph.sparse(form),)
     x = graph.x.clone().requires_grad_()
     assert torch.autograd.gradcheck(lambda x: layer(x, *given), (x,))
-    if form == "edges" and isinstance(layer, gt.LazyConv):
+    if "edges" in form and kind is gt.LazyConv:
         weight = graph.edge_weight.clone().requires_grad_()
         assert torch.autograd.gradcheck(lambda w: layer(graph.x, graph.edge_index, w), (weight,))
+
+
+def test_gradients_of_links_in_one_direction():
+    """Nothing but its own use says that a graph is undirected, so the transpose is taken."""
+    torch.manual_seed(0)
+    edges, x = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 3]]), torch.randn(4, 2, dtype=torch.float64)
+    matrix = torch.sparse_coo_tensor(
+        edges.flip(0), torch.rand(4, dtype=torch.float64), (4, 4), check_invariants=True
+    )
+    for given in (edges, matrix, matrix.to_sparse_csr()):
+        layer = gt.LazyConv(0.6, cached=True)
+        assert torch.autograd.gradcheck(lambda x: layer(x, given), (x.clone().requires_grad_(),))  # noqa: B023
 
 
 @pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
@@ -127,6 +139,15 @@ def test_gradients_of_supervision(loss):
     layer = gt.SupervisedEmbedding(0.3, loss=loss)
     labels, nodes = torch.tensor([0, 1]), torch.tensor([4, 0])
     assert torch.autograd.gradcheck(lambda x, W: layer(x, W, labels, nodes), (x, W))
+
+
+@pytest.mark.parametrize("kind", [gt.LazyConv, gt.InverseGraphConv])
+def test_a_cache_is_made_anew_for_another_graph(graph, close, kind):
+    layer, weight = kind(cached=True), graph.edge_weight
+    layer(graph.x, graph.edge_index, weight)
+    fewer = graph.edge_index[:, 4:]
+    torch.testing.assert_close(layer(graph.x, fewer, weight[4:]), kind()(graph.x, fewer, weight[4:]))
+    torch.testing.assert_close(layer(graph.x, fewer, 2 * weight[4:]), kind()(graph.x, fewer, 2 * weight[4:]))
 
 
 def test_a_cache_is_made_anew_for_other_rows(graph):

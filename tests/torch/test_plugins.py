@@ -120,6 +120,34 @@ def test_hidden_labels_move_nothing_and_come_back(ring):
     torch.testing.assert_close(network(x, edges), plain(x, edges))
 
 
+def test_a_guide_without_labels_moves_nothing_until_it_sees_some(ring):
+    x, edges, y = ring
+    layers = [GCNConv(5, 3), GCNConv(3, 2)]
+    plugged = supervise(layers, eta_sup=1.0)
+    plain = layers[0](x, edges)
+    torch.testing.assert_close(plugged[0](x, edges), plain)
+    train = torch.tensor([1, 6])
+    plugged[0].guide.see(y[train], train)
+    full = supervise(layers, y[train], train, eta_sup=1.0)
+    torch.testing.assert_close(plugged[0](x, edges), full[0](x, edges))
+    assert not torch.allclose(plugged[0](x, edges), plain)
+
+
+def test_a_head_elsewhere_may_differ_by_layer(ring):
+    x, edges, y = ring
+    train = torch.tensor([1, 6])
+    layers = [GCNConv(5, 3), GCNConv(3, 4)]
+    parts = [torch.randn(3, 2), torch.randn(4, 2)]
+    plugged = supervise(layers, y[train], train, eta_sup=0.3, decay=1.0, head=lambda k: parts[k - 1])
+    given = x
+    for k, (layer, W) in enumerate(zip(layers, parts, strict=True)):
+        plain = layer(given, edges)
+        expected = plain.clone()
+        expected[train] -= 0.3 * (plain[train] @ W - torch.eye(2)[y[train]]) @ W.T
+        torch.testing.assert_close(plugged[k](given, edges), expected)
+        given = plain
+
+
 @pytest.mark.parametrize("model", [GCN, GraphSAGE, GAT])
 def test_other_networks_take_them_and_learn(ring, model):
     x, edges, y = ring
@@ -181,7 +209,7 @@ def run_example(*options):
 
 
 def test_the_example_runs():
-    found = run_example("--data", "karate", "--depth", "4", "--epochs", "20", "--seeds", "1")
+    found = run_example("--data", "karate", "--depth", "4", "--epochs", "60", "--seeds", "1")
     assert list(found) == [
         "GCN of 2 layers",
         "GCN of 4 layers",

@@ -1,17 +1,8 @@
-"""Graphs by name: ``load("cora")`` gives a :class:`Dataset` with features, labels and splits."""
+"""Graphs by name: ``load("cora")`` returns a :class:`Dataset` with features, labels and splits.
 
-from gssl.datasets.dataset import Dataset
-from gssl.datasets.registry import list_datasets, load
-from gssl.datasets.splits import draw_random, draw_split
-from gssl.datasets.synthetic import make_block_graph
-from gssl.datasets.synthetic_reddit import make_synthetic_reddit
+Every name loads when it is first used.
+"""
 
-__all__ = [
-    "Dataset",
-    "draw_random",
-    "draw_split",
-    "list_datasets",
-    "load",
-    "make_block_graph",
-    "make_synthetic_reddit",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""One graph with its features, labels and splits."""
+"""One graph with its features, labels and splits, and random splits."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, csr_array, eye_array, issparse
 
 from gssl.graph import check_finite, clean_adjacency
 
@@ -23,17 +23,17 @@ class Dataset:
     Parameters
     ----------
     name : str
-        What :func:`gssl.datasets.load` calls it.
+        Its name in :func:`gssl.datasets.load`.
     adjacency : csr_array of shape (n, n)
-        Symmetric, without self loops; 1.0 at every edge of the graphs shipped here.
+        Symmetric, without self-loops; 1.0 at every edge of the graphs shipped here.
     features : csr_array or ndarray of shape (n, d)
-        A graph that comes without features has the identity (the paper's X = I).
+        The identity for a graph without features (the paper's X = I).
     labels : ndarray of shape (n,)
-        Class numbers; −1 is unknown.
+        Class numbers; −1 means unknown.
     node_ids : ndarray of str, shape (n,)
     class_names : tuple of str
     splits : mapping
-        From a split's name to its ``"train"``, ``"val"`` and ``"test"`` node numbers.
+        Maps a split's name to its ``"train"``, ``"val"`` and ``"test"`` node numbers.
 
     Examples
     --------
@@ -90,26 +90,26 @@ class Dataset:
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return int(self.adjacency.shape[0])
 
     @property
     def n_edges(self) -> int:
-        """How many undirected edges there are."""
+        """Number of undirected edges."""
         return int(self.adjacency.nnz) // 2
 
     @property
     def n_features(self) -> int:
-        """How many feature columns there are."""
+        """Number of feature columns."""
         return int(self.features.shape[1])
 
     @property
     def n_classes(self) -> int:
-        """How many classes are named."""
+        """Number of named classes."""
         return len(self.class_names)
 
     def mask_labels(self, split: str, parts: Iterable[str] = ("train",)) -> NDArray[np.int64]:
-        """Labels of the given parts of a split, −1 everywhere else.
+        """Return the labels of the given parts of a split, −1 everywhere else.
 
         Examples
         --------
@@ -132,7 +132,7 @@ class Dataset:
         return y
 
     def normalized(self) -> Dataset:
-        """Copy of the dataset whose feature rows have L1 norm 1; zero rows stay zero.
+        """Return a copy whose feature rows have L1 norm 1; zero rows stay zero.
 
         Examples
         --------
@@ -164,15 +164,115 @@ class Dataset:
         return type(self), tuple(values.values())
 
 
-def default_names(count: int) -> NDArray[np.str_]:
-    """Names "0", "1", … for nodes or classes that have none.
+def draw_split(
+    labels: ArrayLike,
+    per_class: int = 20,
+    n_val: int = 0,
+    n_test: int | None = None,
+    random_state: Any = 0,
+) -> dict[str, NDArray[np.int64]]:
+    """Draw training nodes class by class, then validation and test nodes from the rest.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        Class numbers; nodes with −1 are in no part.
+    per_class : int
+        Training nodes of each class.
+    n_val : int
+        Validation nodes, of any class.
+    n_test : int or None
+        Test nodes; None takes all that are left.
+    random_state : int or numpy Generator
+        Same seed, same split.
+
+    Returns
+    -------
+    dict
+        Sorted node numbers under ``"train"``, ``"val"`` and ``"test"``.
 
     Examples
     --------
-    >>> default_names(3).tolist()
-    ['0', '1', '2']
+    >>> split = draw_split([0, 1, 0, 1, -1], per_class=1)
+    >>> {part: nodes.size for part, nodes in split.items()}
+    {'train': 2, 'val': 0, 'test': 2}
     """
+    if per_class < 0 or n_val < 0 or (n_test is not None and n_test < 0):
+        raise ValueError(f"A split cannot hold fewer than 0 nodes; got {per_class=}, {n_val=}, {n_test=}.")
+    y = np.asarray(labels)
+    shuffled = np.random.default_rng(random_state).permutation(np.flatnonzero(y >= 0))
+    drawn = [np.empty(0, dtype=np.int64)]
+    for label in np.unique(y[shuffled]):
+        members = shuffled[y[shuffled] == label]
+        if members.size < per_class:
+            raise ValueError(
+                f"Class {label} has {members.size} labelled nodes but per_class={per_class}; ask for fewer."
+            )
+        drawn.append(members[:per_class])
+    train = np.concatenate(drawn)
+    rest = shuffled[~np.isin(shuffled, train)]
+    if n_val + (n_test or 0) > rest.size:
+        raise ValueError(
+            f"{n_val} validation and {n_test or 0} test nodes were asked for but {rest.size} labelled nodes "
+            "are left after the training nodes; ask for fewer."
+        )
+    test = rest[n_val:] if n_test is None else rest[n_val : n_val + n_test]
+    parts = {"train": train, "val": rest[:n_val], "test": test}
+    return {part: np.sort(nodes).astype(np.int64) for part, nodes in parts.items()}
+
+
+def draw_random(labels: ArrayLike, n_train: int, random_state: Any = 0) -> dict[str, NDArray[np.int64]]:
+    """Draw training nodes of any class; all other labelled nodes are for testing.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        Class numbers; nodes with −1 are in no part.
+    n_train : int
+    random_state : int or numpy Generator
+        Same seed, same split.
+
+    Returns
+    -------
+    dict
+        Sorted node numbers under ``"train"`` and ``"test"``.
+
+    Examples
+    --------
+    >>> {part: nodes.size for part, nodes in draw_random([0, 1, 0, 1, -1], n_train=3).items()}
+    {'train': 3, 'test': 1}
+    """
+    shuffled = np.random.default_rng(random_state).permutation(np.flatnonzero(np.asarray(labels) >= 0))
+    if not 0 <= n_train <= shuffled.size:
+        raise ValueError(f"{n_train} training nodes were asked for but {shuffled.size} nodes have a label.")
+    return {"train": np.sort(shuffled[:n_train]), "test": np.sort(shuffled[n_train:])}
+
+
+def default_names(count: int) -> NDArray[np.str_]:
+    """Return the names "0", "1", … for nodes or classes without names."""
     return np.arange(count).astype(f"U{len(str(count))}")
+
+
+def adjacency_from_edges(edges: NDArray[np.integer[Any]], n_nodes: int) -> csr_array:
+    """Build the symmetric 0/1 adjacency of an edge list, without self-loops and repeats."""
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
+        raise ValueError(f"edges are {edges.dtype} of shape {edges.shape}, not m × 2 whole numbers")
+    outside = np.flatnonzero(((edges < 0) | (edges >= n_nodes)).any(axis=1))
+    if outside.size:
+        row = outside[0]
+        raise ValueError(f"edge {row} is {edges[row].tolist()} but nodes run from 0 to {n_nodes - 1}")
+    index_dtype = np.int32 if n_nodes < 2**31 else np.int64
+    u, v = edges[edges[:, 0] != edges[:, 1]].T.astype(index_dtype)
+    rows, columns = np.concatenate([u, v]), np.concatenate([v, u])
+    adjacency = coo_array((np.ones(rows.size), (rows, columns)), shape=(n_nodes, n_nodes)).tocsr()
+    adjacency.sum_duplicates()
+    adjacency.data[:] = 1.0
+    return adjacency
+
+
+def identity_features(n_nodes: int) -> csr_array:
+    """Return X = I, the features of a graph without any."""
+    return eye_array(n_nodes, format="csr")
 
 
 def _listed(names: Iterable[str]) -> str:

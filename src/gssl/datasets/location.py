@@ -1,19 +1,17 @@
-"""Where dataset files are looked for."""
+"""Dataset files: the folders they are looked for in, and downloads checked against a known SHA-256."""
 
 from __future__ import annotations
 
 import os
+from functools import cache
+from importlib import resources
 from pathlib import Path
+
+PLANETOID_URL = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/"
 
 
 def cache_dir() -> Path:
-    """Folder for downloaded files: ``GSSL_CACHE_DIR``, or ``gssl`` in the user's cache folder.
-
-    Examples
-    --------
-    >>> cache_dir().is_absolute()
-    True
-    """
+    """Return the folder of downloads: ``GSSL_CACHE_DIR``, or ``gssl`` in the user's cache folder."""
     chosen = os.environ.get("GSSL_CACHE_DIR")
     if chosen:
         return Path(chosen).expanduser().absolute()
@@ -22,13 +20,7 @@ def cache_dir() -> Path:
 
 
 def search_places(data_dir: str | Path | None = None) -> list[Path]:
-    """Folders that are searched, first to last; a given ``data_dir`` is the only one.
-
-    Examples
-    --------
-    >>> [place.name for place in search_places("mine")]
-    ['mine']
-    """
+    """Return the folders to search, first to last; a given ``data_dir`` is the only one."""
     # whoever names a folder means that folder: other data must not stand in for it silently
     if data_dir is not None:
         return [Path(data_dir).expanduser()]
@@ -43,27 +35,7 @@ def search_places(data_dir: str | Path | None = None) -> list[Path]:
 
 
 def find_file(relative: str, data_dir: str | Path | None = None) -> Path:
-    """First file of that name in the places searched.
-
-    Parameters
-    ----------
-    relative : str
-        Such as ``"graphs/actor.npz"``.
-    data_dir : path, optional
-        The one folder to search.
-
-    Raises
-    ------
-    FileNotFoundError
-        Naming every folder searched.
-
-    Examples
-    --------
-    >>> find_file("graphs/none.npz", data_dir="nowhere")
-    Traceback (most recent call last):
-    FileNotFoundError: graphs/none.npz is not in nowhere; put it there, or name its folder with data_dir= or
-    GSSL_DATA_DIR (it has no public address to download it from).
-    """
+    """Return the first file of a name, such as ``"graphs/actor.npz"``, in the folders to search."""
     places = search_places(data_dir)
     for place in places:
         if (place / relative).is_file():
@@ -75,3 +47,65 @@ def find_file(relative: str, data_dir: str | Path | None = None) -> Path:
         f"{relative} is not in {looked}; put it there, or name its folder with data_dir= "
         f"or GSSL_DATA_DIR{download}."
     )
+
+
+def find_or_fetch(relative: str, data_dir: str | Path | None = None, download: bool = False) -> Path:
+    """Return the path of a dataset file, downloaded only if it is nowhere and the caller allows it."""
+    try:
+        return find_file(relative, data_dir)
+    except FileNotFoundError:
+        if not download:
+            raise
+    return fetch(relative)
+
+
+def fetch(relative: str, base_url: str = PLANETOID_URL) -> Path:
+    """Download a dataset file whose address and hash are known."""
+    sha256 = _known_hashes().get(relative)
+    if sha256 is None:
+        raise FileNotFoundError(
+            f"{relative} has no public address to download it from; put the file in a folder "
+            "and name that with data_dir= or GSSL_DATA_DIR."
+        )
+    return retrieve(base_url + relative.removeprefix("planetoid/"), sha256, relative)
+
+
+def retrieve(url: str, sha256: str, relative: str) -> Path:
+    """Download one file into the cache, whole and with the right hash, or not at all.
+
+    A file that is in the cache already, with that hash, is not downloaded again.
+    """
+    if len(sha256) != 64:
+        raise ValueError(f"{relative} has no SHA-256 to be checked against, so it is not downloaded.")
+    try:
+        import pooch
+    except ImportError as error:
+        raise ImportError("Downloads need pooch; run `pip install gssl[datasets]`.") from error
+    # pooch announces each file on stderr, which belongs to the caller
+    pooch.get_logger().setLevel("WARNING")
+    target = cache_dir() / relative
+    try:
+        pooch.retrieve(
+            url,
+            known_hash=f"sha256:{sha256}",
+            fname=target.name,
+            path=target.parent,
+            downloader=pooch.HTTPDownloader(timeout=30),
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"{url} does not have the expected SHA-256 {sha256}, so it was not kept; "
+            "try again, or get the file elsewhere and name its folder with data_dir=."
+        ) from error
+    except OSError as error:
+        raise ConnectionError(
+            f"{url} could not be downloaded to {target.parent} ({type(error).__name__}); check the network, "
+            "or get the file elsewhere and name its folder with data_dir=."
+        ) from error
+    return target
+
+
+@cache
+def _known_hashes() -> dict[str, str]:
+    table = resources.files("gssl.datasets").joinpath("data", "planetoid.sha256").read_text()
+    return {f"planetoid/{name}": sha256 for sha256, name in map(str.split, table.splitlines())}

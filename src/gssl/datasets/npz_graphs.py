@@ -1,7 +1,15 @@
-"""Graphs in one .npz file each, read without pickle."""
+"""Graphs in one .npz file each, read without pickle.
+
+The file holds ``edges`` (m × 2), ``num_nodes`` and ``labels`` (−1 unknown), and may hold ``feat_data``,
+``feat_indices``, ``feat_indptr`` and ``feat_shape`` (CSR), ``class_names``, and ``train_masks``,
+``val_masks`` and ``test_masks`` (folds × n), which become the splits ``"fold0"``, ``"fold1"``, …. Without
+features, X = I.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gssl.datasets.array_files import read_npz
-from gssl.datasets.dataset import PARTS, Dataset, default_names
-from gssl.datasets.matrices import adjacency_from_edges, csr_from_parts, identity_features
+from gssl.datasets.dataset import PARTS, Dataset, adjacency_from_edges, default_names, identity_features
+from gssl.datasets.numpy_files import csr_from_parts, read_npz
 
 _REQUIRED = ("edges", "num_nodes", "labels")
 _FEATURES = ("feat_data", "feat_indices", "feat_indptr", "feat_shape")
@@ -19,37 +26,31 @@ _MASKS = tuple(f"{part}_masks" for part in PARTS)
 
 
 def load_npz(path: str | Path, name: str | None = None) -> Dataset:
-    """Read a graph from an .npz file; its masks become the splits ``"fold0"``, ``"fold1"``, ….
-
-    The file holds ``edges`` (m × 2), ``num_nodes`` and ``labels`` (−1 unknown), and may hold
-    ``feat_data``, ``feat_indices``, ``feat_indptr`` and ``feat_shape`` (CSR), ``class_names``, and
-    ``train_masks``, ``val_masks`` and ``test_masks`` (folds × n). Without features, X = I.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "pair.npz")
-    ...     np.savez(path, edges=[[0, 1]], num_nodes=2, labels=[0, 1])
-    ...     load_npz(path)
-    Dataset('pair', nodes=2, edges=1, features=2, classes=2, splits=none)
-    """
+    """Read a graph from an .npz file; its name is that of the file unless given."""
     path = Path(path)
-    arrays = _read_arrays(path)
-    try:
-        return _build(arrays, name or path.stem)
-    except ValueError as error:
-        told = " ".join(str(error).split()).rstrip(".")
-        raise ValueError(f"{path}: {told}; correct the file.") from error
-
-
-def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}; check the path.")
+    arrays = read_arrays(path, {*_REQUIRED, *_FEATURES, *_MASKS, "class_names"})
+    with name_file(path, "correct the file"):
+        return _build(arrays, name or path.stem)
+
+
+def read_arrays(path: Path, names: set[str]) -> dict[str, NDArray[Any]]:
+    """Read arrays of an .npz file; an error names the file."""
     try:
-        return read_npz(path, {*_REQUIRED, *_FEATURES, *_MASKS, "class_names"})
+        return read_npz(path, names)
     except ValueError as error:
         raise ValueError(f"{path} is not a readable .npz file of plain arrays ({error}).") from error
+
+
+@contextmanager
+def name_file(path: Path, advice: str) -> Iterator[None]:
+    """Put the file's name before the message of a ValueError, and what to do after it."""
+    try:
+        yield
+    except ValueError as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise ValueError(f"{path}: {reason}; {advice}.") from error
 
 
 def _build(arrays: dict[str, NDArray[Any]], name: str) -> Dataset:
@@ -61,8 +62,8 @@ def _build(arrays: dict[str, NDArray[Any]], name: str) -> Dataset:
         raise ValueError(f"labels are {labels.dtype} of shape {labels.shape}, not one whole number per node")
     stated = arrays["num_nodes"]
     if stated.size != 1 or stated.item() != labels.size:
-        told = str(stated.item())[:80] if stated.size == 1 else f"a list of {stated.size}"
-        raise ValueError(f"num_nodes is {told} but there are {labels.size} labels")
+        shown = str(stated.item())[:80] if stated.size == 1 else f"a list of {stated.size}"
+        raise ValueError(f"num_nodes is {shown} but there are {labels.size} labels")
     n_nodes = labels.size
     return Dataset(
         name=name,
@@ -88,11 +89,15 @@ def _features(arrays: dict[str, NDArray[Any]], n_nodes: int) -> csr_array:
     return csr_from_parts(data, indices, indptr, (n_nodes, int(shape[1])))
 
 
+def number_classes(labels: NDArray[Any]) -> tuple[str, ...]:
+    """Return the names "0", "1", … up to the highest label."""
+    # more classes than nodes means damaged labels, and naming them all could fill the memory
+    return tuple(default_names(min(int(labels.max(initial=-1)) + 1, labels.size)).tolist())
+
+
 def _class_names(arrays: dict[str, NDArray[Any]]) -> tuple[str, ...]:
     if "class_names" not in arrays:
-        # more classes than nodes means damaged labels, and naming them all could fill the memory
-        n_classes = min(int(arrays["labels"].max(initial=-1)) + 1, arrays["labels"].size)
-        return tuple(default_names(n_classes).tolist())
+        return number_classes(arrays["labels"])
     names = arrays["class_names"]
     if names.ndim != 1 or names.dtype.kind != "U":
         raise ValueError(f"class_names are {names.dtype} of shape {names.shape}, not a list of names")

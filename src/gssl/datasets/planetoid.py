@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from gssl.datasets.dataset import Dataset, default_names
-from gssl.datasets.download import find_or_fetch
-from gssl.datasets.matrices import adjacency_from_edges
+from gssl.datasets.dataset import Dataset, adjacency_from_edges, default_names
+from gssl.datasets.location import find_or_fetch
 from gssl.datasets.restricted_pickle import read_pickle
 
 N_VALIDATION = 500
 
-# Only Cora's names can be checked here: its seven class sizes all differ, and so do the
-# numbers of citations between classes, and both agree with the named LINQS file.
+# only Cora's names can be checked: its seven class sizes all differ, and so do the numbers of citations
+# between classes, and both agree with the named LINQS file
 _CLASS_NAMES = {
     "cora": (
         "Theory",
@@ -33,29 +32,7 @@ _CLASS_NAMES = {
 
 
 def load_planetoid(name: str, *, data_dir: str | Path | None = None, download: bool = False) -> Dataset:
-    """Read ``planetoid/ind.<name>.*``: the first nodes train, the next 500 validate, ``test.index`` tests.
-
-    Rows of ``tx`` and ``ty`` belong at the positions in ``test.index``. Citeseer skips 15 positions:
-    those nodes have zero features and the label −1. Self loops and repeated neighbours are dropped.
-
-    Parameters
-    ----------
-    name : str
-        ``"cora"``, ``"citeseer"`` or ``"pubmed"``.
-    data_dir : path, optional
-        Folder that holds ``planetoid/``; by default the places in :mod:`gssl.datasets.location`.
-    download : bool
-        Fetch files that are not there.
-
-    Examples
-    --------
-    >>> load_planetoid("cora").n_edges  # doctest: +SKIP
-    5278
-    >>> load_planetoid("cora", data_dir="nowhere")
-    Traceback (most recent call last):
-    FileNotFoundError: planetoid/ind.cora.allx is not in nowhere; put it there, or name its folder with
-    data_dir= or GSSL_DATA_DIR, or pass download=True.
-    """
+    """Read ``planetoid/ind.<name>.*``: the first nodes train, the next 500 validate, ``test.index`` tests."""
     parts = ("allx", "ally", "tx", "ty", "y", "graph", "test.index")
     paths = {part: find_or_fetch(f"planetoid/ind.{name}.{part}", data_dir, download) for part in parts}
     test = _read_index(paths["test.index"])
@@ -65,6 +42,8 @@ def load_planetoid(name: str, *, data_dir: str | Path | None = None, download: b
     where = paths["graph"].with_suffix("")
     _check_fit(where, n_nodes, test, (allx, tx), (ally, ty, y))
     n_train, n_classes = y.shape
+    # rows of tx and ty belong at the positions in test.index; Citeseer skips 15 of them, whose nodes have
+    # zero features and the label −1
     labels = np.full(n_nodes, -1, dtype=np.int64)
     labels[: len(ally)] = _class_numbers(ally)
     labels[test] = _class_numbers(ty)

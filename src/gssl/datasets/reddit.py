@@ -1,136 +1,86 @@
-"""The Reddit post graph, in either of its two public forms; read without pickle."""
+"""The Reddit post graph (Table 2): 232,965 posts, 602 features, 41 communities, 11.6 M links.
+
+There are two public forms, both read without pickle. ``"reddit"`` is that of FastGCN and SGC:
+``reddit/reddit_adj.npz``, a SciPy sparse matrix, and ``reddit/reddit.npz`` with ``feats``, ``y_train``,
+``y_val``, ``y_test`` and ``train_index``, ``val_index``, ``test_index``; nodes in no part have the label −1.
+``"reddit-dgl"`` is that of DGL, with ten times as many links: ``reddit/reddit_graph.npz`` and
+``reddit/reddit_data.npz`` with ``feature``, ``label`` and ``node_types`` (1 train, 2 validation, 3 test).
+
+Links become undirected, without weights and self-loops. Features are as in the file, in single precision; SGC
+and the paper standardise their columns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from gssl.datasets.array_files import npz_shapes, read_npz
 from gssl.datasets.dataset import PARTS, Dataset, default_names
-from gssl.datasets.download import find_or_fetch
-from gssl.datasets.matrices import csr_from_parts
+from gssl.datasets.location import find_or_fetch
+from gssl.datasets.npz_graphs import name_file, number_classes, read_arrays
+from gssl.datasets.numpy_files import csr_from_parts, npz_shapes
 
-Made = TypeVar("Made")
-
-# nodes with features, then the links: FastGCN's and SGC's form, and DGL's
+# nodes with features, then the links
 FORMS = {"reddit": ("reddit.npz", "reddit_adj.npz"), "reddit-dgl": ("reddit_data.npz", "reddit_graph.npz")}
 _NODE_TYPES = {"train": 1, "val": 2, "test": 3}
 _DGL = ("feature", "label", "node_types")
 _LINKS = ("shape", "data", "row", "col", "indices", "indptr")
 _INDEXED = ("feats", *(f"y_{part}" for part in PARTS), *(f"{part}_index" for part in PARTS))
+_ADVICE = "get the file again"
 
 
 def load_reddit(name: str = "reddit", *, data_dir: str | Path | None = None) -> Dataset:
-    """Read the Reddit graph (Table 2): 232,965 posts, 602 features, 41 communities, 11.6 M links.
-
-    ``"reddit"`` is the form of FastGCN and SGC: ``reddit/reddit_adj.npz``, a scipy sparse matrix, and
-    ``reddit/reddit.npz`` with ``feats``, ``y_train``, ``y_val``, ``y_test`` and ``train_index``,
-    ``val_index``, ``test_index``; nodes in no part have the label −1. ``"reddit-dgl"`` is DGL's, which has
-    ten times as many links: ``reddit/reddit_graph.npz`` and ``reddit/reddit_data.npz`` with ``feature``,
-    ``label`` and ``node_types`` (1 train, 2 validation, 3 test).
-
-    Links become undirected, without weights and self-loops. Features are as in the file, in single
-    precision; SGC and the paper standardise their columns.
-
-    Parameters
-    ----------
-    name : {"reddit", "reddit-dgl"}
-    data_dir : path, optional
-        Folder that holds ``reddit/``; by default the places in :mod:`gssl.datasets.location`.
-
-    Examples
-    --------
-    >>> load_reddit(data_dir="nowhere")
-    Traceback (most recent call last):
-    FileNotFoundError: reddit/reddit.npz is not in nowhere; put it there, or name its folder with data_dir= or
-    GSSL_DATA_DIR (it has no public address to download it from).
-    """
+    """Read ``"reddit"`` or ``"reddit-dgl"`` from the folder ``reddit/``."""
     nodes, links = (find_or_fetch(f"reddit/{file}", data_dir) for file in FORMS[name])
     return read_reddit(nodes, links, name)
 
 
 def sibling_links(path: Path) -> Path | None:
-    """Give the file of links that belongs to a Reddit file of nodes; None if it is no such file.
-
-    Examples
-    --------
-    >>> sibling_links(Path("nowhere/reddit.npz")) is None
-    True
-    """
+    """Return the file of links beside a Reddit file of nodes; None if it is no such file."""
     partner = dict(FORMS.values()).get(path.name)
     return path.with_name(partner) if partner and path.with_name(partner).is_file() else None
 
 
 def read_reddit(nodes: Path, links: Path, name: str = "reddit") -> Dataset:
-    """Read a graph from two files in one of Reddit's forms, which the arrays in ``nodes`` tell.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from scipy.sparse import save_npz
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     data, graph = Path(folder, "reddit_data.npz"), Path(folder, "reddit_graph.npz")
-    ...     np.savez(data, feature=np.eye(3), label=[0, 1, 1], node_types=[1, 2, 3])
-    ...     save_npz(graph, coo_array(([1.0], ([0], [1])), shape=(3, 3)))
-    ...     read_reddit(data, graph)
-    Dataset('reddit', nodes=3, edges=1, features=3, classes=2, splits=public)
-    """
-    parts = _read_arrays(links, {*_LINKS})
-    # before any matrix is made, for one without links could claim any number of nodes
-    _check_rows(nodes, _in_file(links, _size, parts))
-    adjacency = _in_file(links, _adjacency, parts)
-    arrays = _read_arrays(nodes, {*_DGL, *_INDEXED})
-    form = _typed_nodes if "node_types" in arrays else _indexed_nodes
-    n_nodes = adjacency.shape[0]
-    features, labels, split = _in_file(nodes, form, arrays, n_nodes)
-    # more classes than nodes means damaged labels, and naming them all could fill the memory
-    n_classes = min(int(labels.max(initial=-1)) + 1, n_nodes)
-    return _in_file(
-        nodes,
-        Dataset,
-        name=name,
-        adjacency=adjacency,
-        features=features,
-        labels=labels,
-        node_ids=default_names(n_nodes),
-        class_names=tuple(default_names(n_classes).tolist()),
-        splits={"public": split},
-    )
-
-
-def _in_file(path: Path, make: Callable[..., Made], *args: Any, **fields: Any) -> Made:
-    try:
-        return make(*args, **fields)
-    except ValueError as error:
-        told = " ".join(str(error).split()).rstrip(".")
-        raise ValueError(f"{path}: {told}; get the file again.") from error
-
-
-def _read_arrays(path: Path, names: set[str]) -> dict[str, NDArray[Any]]:
-    try:
-        return read_npz(path, names)
-    except ValueError as error:
-        raise ValueError(f"{path} is not a readable .npz file of plain arrays ({error}).") from error
+    """Read a graph from two files in one of Reddit's forms, which the arrays in ``nodes`` tell apart."""
+    parts = read_arrays(links, {*_LINKS})
+    with name_file(links, _ADVICE):
+        n_nodes = _size(parts)
+    # before any matrix is made: one without links could claim any number of nodes
+    _check_rows(nodes, n_nodes)
+    with name_file(links, _ADVICE):
+        adjacency = _adjacency(parts)
+    arrays = read_arrays(nodes, {*_DGL, *_INDEXED})
+    with name_file(nodes, _ADVICE):
+        form = _typed_nodes if "node_types" in arrays else _indexed_nodes
+        features, labels, split = form(arrays, n_nodes)
+        return Dataset(
+            name=name,
+            adjacency=adjacency,
+            features=features.astype(np.float32, copy=False),
+            labels=labels,
+            node_ids=default_names(n_nodes),
+            class_names=number_classes(labels),
+            splits={"public": split},
+        )
 
 
 def _check_rows(path: Path, n_nodes: int) -> None:
-    """Compare the rows of features with the nodes that the links have, without reading them."""
+    """Compare the rows of features with the nodes that have links, without reading them."""
     try:
         shapes = npz_shapes(path)
     except ValueError as error:
         raise ValueError(f"{path} is not a readable .npz file of plain arrays ({error}).") from error
     key = "feature" if "node_types" in shapes else "feats"
-    if not shapes.get(key):
-        raise ValueError(f"{path}: the array {key!r} is missing; get the file again.")
-    if shapes[key][0] != n_nodes:
-        raise ValueError(
-            f"{path}: {key} has {shapes[key][0]} rows but there are {n_nodes} nodes; get the file again."
-        )
+    with name_file(path, _ADVICE):
+        if not shapes.get(key):
+            raise ValueError(f"the array {key!r} is missing")
+        if shapes[key][0] != n_nodes:
+            raise ValueError(f"{key} has {shapes[key][0]} rows but there are {n_nodes} nodes")
 
 
 def _required(arrays: dict[str, NDArray[Any]], key: str, kinds: str, n_dims: int) -> NDArray[Any]:
@@ -150,7 +100,7 @@ def _size(arrays: dict[str, NDArray[Any]]) -> int:
 
 
 def _adjacency(arrays: dict[str, NDArray[Any]]) -> csr_array:
-    """Make the 0/1 pattern of max(A, Aᵀ) off the diagonal from the parts of a scipy CSR or COO file."""
+    """Build the 0/1 pattern of max(A, Aᵀ) off the diagonal from the parts of a SciPy CSR or COO file."""
     n = _size(arrays)
     data = _required(arrays, "data", "biuf", 1)
     if "row" in arrays:
@@ -170,15 +120,8 @@ def _adjacency(arrays: dict[str, NDArray[Any]]) -> csr_array:
     return csr_array(pattern.maximum(csr_array(pattern.T)))
 
 
-def _features(arrays: dict[str, NDArray[Any]], key: str, n_nodes: int) -> NDArray[np.float32]:
-    features = _required(arrays, key, "iuf", 2)
-    if len(features) != n_nodes:
-        raise ValueError(f"{key} has {len(features)} rows but there are {n_nodes} nodes")
-    return features.astype(np.float32, copy=False)
-
-
 def _indexed_nodes(arrays: dict[str, NDArray[Any]], n_nodes: int) -> tuple[Any, Any, Any]:
-    features = _features(arrays, "feats", n_nodes)
+    features = _required(arrays, "feats", "iuf", 2)
     labels = np.full(n_nodes, -1, dtype=np.int64)
     split = {part: _required(arrays, f"{part}_index", "iu", 1) for part in PARTS}
     for part, nodes in split.items():
@@ -192,7 +135,7 @@ def _indexed_nodes(arrays: dict[str, NDArray[Any]], n_nodes: int) -> tuple[Any, 
 
 
 def _typed_nodes(arrays: dict[str, NDArray[Any]], n_nodes: int) -> tuple[Any, Any, Any]:
-    features = _features(arrays, "feature", n_nodes)
+    features = _required(arrays, "feature", "iuf", 2)
     labels, types = (_required(arrays, key, "iu", 1) for key in ("label", "node_types"))
     if types.size != n_nodes:
         raise ValueError(f"node_types has {types.size} entries but there are {n_nodes} nodes")

@@ -6,12 +6,9 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
-from gssl.datasets.cora import load_cora
 from gssl.datasets.dataset import Dataset
-from gssl.datasets.digits import load_digits_graph
-from gssl.datasets.download import find_or_fetch
-from gssl.datasets.karate import load_karate
-from gssl.datasets.location import search_places
+from gssl.datasets.embedded import load_cora, load_digits_graph, load_karate
+from gssl.datasets.location import find_or_fetch, search_places
 from gssl.datasets.npz_graphs import load_npz
 from gssl.datasets.planetoid import load_planetoid
 from gssl.datasets.reddit import load_reddit, read_reddit, sibling_links
@@ -22,8 +19,8 @@ def _planetoid(name: str, data_dir: str | Path | None, download: bool) -> Datase
     return load_planetoid(name.removeprefix("planetoid/"), data_dir=data_dir, download=download)
 
 
-def _graph(name: str, data_dir: str | Path | None, download: bool) -> Dataset:
-    return load_npz(find_or_fetch(f"{name}.npz", data_dir, download), name=name)
+def _reddit(name: str, data_dir: str | Path | None, _: bool) -> Dataset:
+    return load_reddit(name, data_dir=data_dir)
 
 
 _LOADERS: dict[str, Callable[[str, str | Path | None, bool], Dataset]] = {
@@ -33,8 +30,8 @@ _LOADERS: dict[str, Callable[[str, str | Path | None, bool], Dataset]] = {
     "planetoid/cora": _planetoid,
     "planetoid/citeseer": _planetoid,
     "planetoid/pubmed": _planetoid,
-    "reddit": lambda name, data_dir, _: load_reddit(name, data_dir=data_dir),
-    "reddit-dgl": lambda name, data_dir, _: load_reddit(name, data_dir=data_dir),
+    "reddit": _reddit,
+    "reddit-dgl": _reddit,
     "synthetic/reddit": lambda *_: make_synthetic_reddit(),
 }
 
@@ -45,16 +42,16 @@ def load(name: str | Path, *, data_dir: str | Path | None = None, download: bool
     Parameters
     ----------
     name : str or path
-        ``"cora"``, ``"digits"`` and ``"karate"`` come with the package; ``"planetoid/cora"``,
-        ``"planetoid/citeseer"``, ``"planetoid/pubmed"`` and ``"graphs/<name>"`` are files, looked for in
-        ``GSSL_DATA_DIR``, ``../shared/data`` and the user's cache, and so are ``"reddit"`` and
-        ``"reddit-dgl"`` (two file forms, see ``gssl.datasets.reddit``). ``"synthetic/reddit"`` is drawn, a
-        tenth of Reddit's size. A path to ``reddit.npz`` or ``reddit_data.npz`` needs the file of links
+        ``"cora"``, ``"digits"`` and ``"karate"`` come with the package. ``"planetoid/cora"``,
+        ``"planetoid/citeseer"``, ``"planetoid/pubmed"``, ``"graphs/<name>"``, ``"reddit"`` and
+        ``"reddit-dgl"`` (two file forms, see ``gssl.datasets.reddit``) are files, searched for in
+        ``GSSL_DATA_DIR``, ``../shared/data`` and the user's cache. ``"synthetic/reddit"`` is a random graph
+        of a tenth of Reddit's size. A path to ``reddit.npz`` or ``reddit_data.npz`` needs the file of links
         beside it.
     data_dir : path, optional
-        Look in this folder only.
+        Search this folder only.
     download : bool
-        Fetch Planetoid files that are nowhere to be found; otherwise the network is never used.
+        Download Planetoid files that are not found; otherwise the network is never used.
 
     Examples
     --------
@@ -68,7 +65,7 @@ def load(name: str | Path, *, data_dir: str | Path | None = None, download: bool
         return load_npz(path) if links is None else read_reddit(path, links)
     folder, _, graph = text.partition("/")
     if folder == "graphs" and graph and Path(graph).name == graph:
-        return _graph(text, data_dir, download)
+        return load_npz(find_or_fetch(f"{text}.npz", data_dir, download), name=text)
     if text in _LOADERS:
         return _LOADERS[text](text, data_dir, download)
     names = list_datasets(data_dir=data_dir)
@@ -80,7 +77,7 @@ def load(name: str | Path, *, data_dir: str | Path | None = None, download: bool
 
 
 def list_datasets(*, data_dir: str | Path | None = None) -> tuple[str, ...]:
-    """Names that :func:`load` knows; those under ``graphs/`` are the files found in the places searched.
+    """Return the names that :func:`load` knows; those under ``graphs/`` are files in the folders searched.
 
     Examples
     --------

@@ -1,13 +1,17 @@
-"""Reading the pickles of the Planetoid files without letting them build or call anything.
+"""Planetoid's pickles, read without running anything.
 
-A pickle names the functions it wants called. Here the few names which the Planetoid files need lead
-to inert records of what was asked for, and every other name is refused; arrays and matrices are then
-built from the records, with every size checked.
+A pickle is a program for a small stack machine. Python's own machine calls whatever the program names, and a
+few bytes can make it reserve all memory or hash for ever. The one here knows only the opcodes that Planetoid
+files use, keeps names as names, and never holds more than the file has bytes for. Arrays and matrices are
+then built from what the file says about them, with every size checked.
 """
 
 from __future__ import annotations
 
 import math
+import pickletools
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gssl.datasets.inert_pickle import Record, read_inert
-from gssl.datasets.matrices import csr_from_parts
+from gssl.datasets.numpy_files import csr_from_parts
 
 # the module paths are those of the Python 2 libraries that wrote the files
 _ARRAYS = ("numpy.ndarray", "numpy.core.multiarray._reconstruct")
@@ -26,57 +29,157 @@ _ALLOWED = {*_ARRAYS, _CSR, _DTYPE, "collections.defaultdict", "__builtin__.list
 
 
 class ForbiddenPickleError(ValueError):
-    """A pickle named something that the Planetoid files have no need of.
-
-    Examples
-    --------
-    >>> issubclass(ForbiddenPickleError, ValueError)
-    True
-    """
+    """A pickle names something that no Planetoid file needs."""
 
 
 def read_pickle(path: Path) -> csr_array | NDArray[Any] | dict[Any, Any]:
-    """Matrix, array or dict held in one Planetoid pickle.
-
-    Raises
-    ------
-    ForbiddenPickleError
-        If the file asks for anything but arrays, CSR matrices and dicts of lists.
-    ValueError
-        If the file is cut off or is no such pickle.
-
-    Examples
-    --------
-    >>> import pickle, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ind.tiny.graph")
-    ...     _ = path.write_bytes(pickle.dumps({0: [1], 1: [0]}, protocol=2))
-    ...     read_pickle(path)
-    {0: [1], 1: [0]}
-    """
+    """Read the matrix, array or dict of lists in one Planetoid pickle."""
     content = path.read_bytes()
-
-    def check_name(name: str) -> None:
-        if not name:
-            raise ForbiddenPickleError(
-                f"{path} refers to an object outside the file, which no Planetoid file needs; "
-                "it should not be trusted."
-            )
-        if name not in _ALLOWED:
-            # the name comes from the file, and may be long or speak to the terminal
-            shown = name if name.isprintable() else ascii(name)
-            raise ForbiddenPickleError(
-                f"{path} asks for {shown[:80]}, which no Planetoid file needs; "
-                "nothing was run, and the file should not be trusted."
-            )
-
     try:
-        return _build(read_inert(content, check_name), len(content))
-    except ForbiddenPickleError:
-        raise
+        return _build(_run(content), len(content))
+    except ForbiddenPickleError as error:
+        raise ForbiddenPickleError(f"{path} {error}") from None
     except Exception as error:  # a damaged pickle can raise anything
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{path} is not a readable Planetoid file ({reason}); get it again.") from error
+
+
+@dataclass
+class _Name:
+    """A function or class that the file names; it is never looked up."""
+
+    text: str
+
+
+@dataclass
+class _Record:
+    """An object that the file asks for, kept as what it says about it."""
+
+    name: str
+    args: tuple[Any, ...]
+    state: Any = None
+
+
+class _Machine:
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+        self.below: list[list[Any]] = []
+        # a dict: a list as long as the largest number named could fill the memory
+        self.memo: dict[int, Any] = {}
+
+    def mark(self) -> None:
+        self.below.append(self.stack)
+        self.stack = []
+
+    def above_mark(self) -> list[Any]:
+        items, self.stack = self.stack, self.below.pop()
+        return items
+
+    def push_tuple(self, items: list[Any]) -> None:
+        self.stack.append(tuple(items))
+
+    def pop(self, count: int) -> list[Any]:
+        return [self.stack.pop() for _ in range(count)][::-1]
+
+    def push_name(self, text: str) -> None:
+        if text not in _ALLOWED:
+            # the name comes from the file, and may be long or hold control characters
+            shown = text if text.isprintable() else ascii(text)
+            raise ForbiddenPickleError(
+                f"asks for {shown[:80]}, which no Planetoid file needs; "
+                "nothing was run, and the file should not be trusted."
+            )
+        self.stack.append(_Name(text))
+
+    def refuse_outside(self) -> None:
+        raise ForbiddenPickleError(
+            "refers to an object outside the file, which no Planetoid file needs; it should not be trusted."
+        )
+
+    def call(self) -> None:
+        name, args = self.pop(2)
+        if type(name) is not _Name or type(args) is not tuple:
+            raise ValueError("it calls what is no name")
+        self.stack.append({} if name.text == "collections.defaultdict" else _Record(name.text, args))
+
+    def build(self) -> None:
+        state, record = self.stack.pop(), self.stack[-1]
+        if type(record) is not _Record:
+            raise ValueError("it describes what is no object")
+        record.state = state
+
+    def extend(self, items: list[Any]) -> None:
+        if type(self.stack[-1]) is not list:
+            raise ValueError("it lengthens what is no list")
+        self.stack[-1].extend(items)
+
+    def fill(self, items: list[Any]) -> None:
+        target = self.stack[-1]
+        keys = items[::2]
+        # hashing tuples in tuples can take for ever
+        if type(target) is not dict or len(items) % 2 or not {type(key) for key in keys} <= {int, str}:
+            raise ValueError("it fills what is no dict of numbers and texts")
+        target.update(zip(keys, items[1::2], strict=True))
+
+    def put(self, place: int) -> None:
+        self.memo[place] = self.stack[-1]
+
+    def get(self, place: int) -> None:
+        if place not in self.memo:
+            raise ValueError(f"it asks for object {place}, which it never made")
+        self.stack.append(self.memo[place])
+
+
+# opcodes that push their own argument
+_VALUES = {
+    "BININT", "BININT1", "BININT2", "LONG1", "BINSTRING", "SHORT_BINSTRING", "BINUNICODE", "BINBYTES",
+    "SHORT_BINBYTES",
+}  # fmt: skip
+_STEPS: dict[str, Callable[[_Machine, Any], object]] = {
+    "PROTO": lambda machine, _: None,
+    "STOP": lambda machine, _: None,
+    "MARK": lambda machine, _: machine.mark(),
+    "GLOBAL": lambda machine, names: machine.push_name(names.replace(" ", ".")),
+    "PERSID": lambda machine, _: machine.refuse_outside(),
+    "BINPERSID": lambda machine, _: machine.refuse_outside(),
+    "REDUCE": lambda machine, _: machine.call(),
+    "NEWOBJ": lambda machine, _: machine.call(),
+    "BUILD": lambda machine, _: machine.build(),
+    "APPEND": lambda machine, _: machine.extend(machine.pop(1)),
+    "APPENDS": lambda machine, _: machine.extend(machine.above_mark()),
+    "SETITEM": lambda machine, _: machine.fill(machine.pop(2)),
+    "SETITEMS": lambda machine, _: machine.fill(machine.above_mark()),
+    "BINPUT": _Machine.put,
+    "LONG_BINPUT": _Machine.put,
+    "BINGET": _Machine.get,
+    "LONG_BINGET": _Machine.get,
+    "EMPTY_TUPLE": lambda machine, _: machine.stack.append(()),
+    "EMPTY_LIST": lambda machine, _: machine.stack.append([]),
+    "EMPTY_DICT": lambda machine, _: machine.stack.append({}),
+    "NONE": lambda machine, _: machine.stack.append(None),
+    "NEWTRUE": lambda machine, _: machine.stack.append(True),
+    "NEWFALSE": lambda machine, _: machine.stack.append(False),
+    "TUPLE1": lambda machine, _: machine.push_tuple(machine.pop(1)),
+    "TUPLE2": lambda machine, _: machine.push_tuple(machine.pop(2)),
+    "TUPLE3": lambda machine, _: machine.push_tuple(machine.pop(3)),
+    "TUPLE": lambda machine, _: machine.push_tuple(machine.above_mark()),
+}
+
+
+def _run(content: bytes) -> Any:
+    machine = _Machine()
+    at: int | None = 0
+    try:
+        for opcode, argument, at in pickletools.genops(content):
+            if opcode.name in _VALUES:
+                machine.stack.append(argument)
+            elif opcode.name in _STEPS:
+                _STEPS[opcode.name](machine, argument)
+            else:
+                raise ValueError(f"byte {at} is no word that Planetoid files use")
+        return machine.stack.pop()
+    except IndexError:
+        raise ValueError(f"byte {at} uses a value that is not there") from None
 
 
 def _build(found: Any, n_bytes: int) -> csr_array | NDArray[Any] | dict[Any, Any]:
@@ -85,7 +188,7 @@ def _build(found: Any, n_bytes: int) -> csr_array | NDArray[Any] | dict[Any, Any
         if sum(len(value) for value in found.values() if type(value) is list) > n_bytes:
             raise ValueError("its lists together are longer than the file")
         return found
-    if not isinstance(found, Record) or found.name != _CSR:
+    if not isinstance(found, _Record) or found.name != _CSR:
         return _array(found)
     state = found.state
     rows, columns = state["_shape"]
@@ -96,10 +199,10 @@ def _build(found: Any, n_bytes: int) -> csr_array | NDArray[Any] | dict[Any, Any
 
 
 def _array(record: Any) -> NDArray[Any]:
-    if not isinstance(record, Record) or record.name not in _ARRAYS:
+    if not isinstance(record, _Record) or record.name not in _ARRAYS:
         raise ValueError("something else stands where an array should")
     _, shape, dtype_record, column_order, raw = record.state
-    if not isinstance(dtype_record, Record) or dtype_record.name != _DTYPE:
+    if not isinstance(dtype_record, _Record) or dtype_record.name != _DTYPE:
         raise ValueError("an array does not say what it holds")
     if dtype_record.args[0] not in ("i4", "i8", "f4", "f8"):
         raise ValueError("an array does not hold plain numbers")

@@ -1,4 +1,4 @@
-"""Random graphs with communities, a few well-connected nodes, and features that tell the classes apart."""
+"""Random graphs with communities, hubs, and features that tell the classes apart."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gssl.datasets.dataset import Dataset, default_names
-from gssl.datasets.matrices import adjacency_from_edges
-from gssl.datasets.splits import draw_split
+from gssl.datasets.dataset import Dataset, adjacency_from_edges, default_names, draw_split
 
 _DEGREE_EXPONENT = 2.5  # degrees fall as d^-2.5, as in many citation and social graphs
 _CENTRE_DISTANCE = 2.0  # between two class centres, in units of the noise around them
@@ -33,7 +31,7 @@ def make_block_graph(
     Parameters
     ----------
     n_nodes, n_edges, n_features, n_classes : int
-        Sizes; edges are undirected, unique and never self loops.
+        Sizes; edges are undirected and unique, without self-loops.
     homophily : float
         Fraction of the edges that join nodes of one class.
     features : {"sparse", "dense"}
@@ -78,10 +76,9 @@ def make_block_graph(
 
 
 class _Blocks:
-    """Nodes laid side by side, class after class, each as wide as its expected degree.
+    """Nodes side by side on a line, class after class, each as wide as its expected degree.
 
-    A uniform point on that line is a node drawn by degree; a uniform point on a class's stretch is
-    such a node of that class.
+    A uniform point on the line draws a node by degree; one on a class's stretch draws a node of that class.
     """
 
     def __init__(self, labels: NDArray[np.int64], n_classes: int, rng: np.random.Generator) -> None:
@@ -95,7 +92,7 @@ class _Blocks:
         self.widths = np.minimum(widths, np.sqrt(labels.size))
 
     def edges(self, count: int, *, inside: bool) -> NDArray[np.int64]:
-        """``count`` different edges inside the classes, or between them."""
+        """Draw ``count`` different edges inside the classes, or between them."""
         pairs = int((self.sizes * (self.sizes - 1)).sum()) // 2
         if not inside:
             pairs = self.n_nodes * (self.n_nodes - 1) // 2 - pairs

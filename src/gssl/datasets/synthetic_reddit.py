@@ -1,4 +1,4 @@
-"""A drawn graph of Reddit's shape, for scale and for trying out the inductive protocol; never for claims."""
+"""A random graph of Reddit's shape, to try out scale and the inductive protocol; never for claims."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def make_synthetic_reddit(
     Parameters
     ----------
     n_nodes : int
-        A tenth of Reddit's by default; small graphs get as many links as their classes have room for.
+        A tenth of Reddit's by default; a small graph gets as many links as its classes have room for.
     n_features : int
     homophily : float
         Fraction of the links that join nodes of one class.

@@ -1,41 +1,22 @@
-"""Predictions and truth in, numbers out: the only room, with ``paper``, that ever sees test labels."""
+"""Predictions and truth in, numbers out: the only room that ever sees test labels."""
 
-from gssl.evaluation.accuracy import accuracy
-from gssl.evaluation.calibration import Bin, confidence_histogram, expected_calibration_error, reliability
 from gssl.evaluation.comparison import Record, Summary, compare, summarize
-from gssl.evaluation.confidence import (
-    CalibrationRecord,
-    CoverageRecord,
-    CurvePoint,
-    judge_calibration,
-    judge_coverage,
-    label_curve,
-    labels_needed,
-)
-from gssl.evaluation.confusion import Confusion, confusion_matrix
 from gssl.evaluation.graph_gain import GraphGain, graph_gain
 from gssl.evaluation.health import Health, graph_health
-from gssl.evaluation.held_out import HeldOut, held_out_accuracy
-from gssl.evaluation.inductive import inductive_accuracy
-from gssl.evaluation.least_certain import least_certain
-from gssl.evaluation.node_map import node_map
-from gssl.evaluation.oversmoothing import (
-    dirichlet_energy,
-    limit_distance,
-    limit_ratios,
-    oversmoothing_gap,
-    principal_plane,
-    smoothing_limit,
+from gssl.evaluation.holdout import (
+    HeldOut,
+    has_cheap_holdout,
+    held_out_accuracy,
+    held_out_distributions,
+    masked_labels,
 )
-from gssl.evaluation.reconstruction import filter_reconstruction_accuracy, reconstruction_accuracy
-from gssl.evaluation.spectrum import convolution_curve, filter_response, inverse_convolution_curve
+from gssl.evaluation.metrics import Confusion, accuracy, confusion_matrix
+from gssl.evaluation.node_map import node_map
+from gssl.evaluation.reliability import Bin, confidence_histogram, expected_calibration_error, reliability
 
 __all__ = [
     "Bin",
-    "CalibrationRecord",
     "Confusion",
-    "CoverageRecord",
-    "CurvePoint",
     "GraphGain",
     "Health",
     "HeldOut",
@@ -45,28 +26,14 @@ __all__ = [
     "compare",
     "confidence_histogram",
     "confusion_matrix",
-    "convolution_curve",
-    "dirichlet_energy",
     "expected_calibration_error",
-    "filter_reconstruction_accuracy",
-    "filter_response",
     "graph_gain",
     "graph_health",
+    "has_cheap_holdout",
     "held_out_accuracy",
-    "inductive_accuracy",
-    "inverse_convolution_curve",
-    "judge_calibration",
-    "judge_coverage",
-    "label_curve",
-    "labels_needed",
-    "least_certain",
-    "limit_distance",
-    "limit_ratios",
+    "held_out_distributions",
+    "masked_labels",
     "node_map",
-    "oversmoothing_gap",
-    "principal_plane",
-    "reconstruction_accuracy",
     "reliability",
-    "smoothing_limit",
     "summarize",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from gssl.evaluation.accuracy import accuracy
+from gssl.evaluation.metrics import accuracy
 
 BUDGETS = {("train",): "train", ("train", "val"): "train+validation"}
 
@@ -65,7 +65,7 @@ def compare(
     on_record : callable, optional
         Called with each record and its fitted model, for progress.
     fit_settings : mapping, optional
-        More for each model's fit, such as ``anchors``.
+        Further arguments of each fit, such as ``anchors``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Whether the graph is of use at all, judged by the labels at hand."""
+"""Whether the graph is of use, judged by the labels at hand."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.evaluation.held_out import held_out_accuracy
+from gssl.evaluation.holdout import held_out_accuracy
 from gssl.graph import check_adjacency
 from gssl.methods import SGC, SSGC, EmbeddingClassifier, LabelPropagation
 
@@ -35,11 +35,11 @@ def graph_gain(
     random_state: int = 0,
     on_fold: Callable[[int, int], None] | None = None,
 ) -> GraphGain:
-    """Ask whether the graph beats no graph.
+    """Compare held-out accuracy with the graph and without it.
 
-    Logistic regression on smoothed features (SSGC) is held against the same on raw features, with the
-    same labels hidden. Where there are no features, label propagation is held against the most frequent
-    class. A difference of less than two standard errors is called none.
+    Logistic regression on smoothed features (SSGC) is compared with the same on raw features, with the same
+    labels hidden. Without features, label propagation is compared with the most frequent class. A difference
+    of less than two standard errors counts as none.
 
     Parameters
     ----------
@@ -83,27 +83,8 @@ def graph_gain(
 
 
 def compare_hits(with_graph: np.ndarray, without_graph: np.ndarray) -> GraphGain:
-    r"""Compare two methods on the same nodes, pair by pair.
-
-    With one win and one loss added to the differences d, so that few labels cannot seem certain:
-
-    .. math:: \sqrt{\Big(\frac{\sum d^2 + 2}{n + 2} - \big(\frac{\sum d}{n + 2}\big)^2\Big) / (n + 2)}
-
-    Parameters
-    ----------
-    with_graph, without_graph : bool ndarray of shape (n,)
-        Which predictions are right.
-
-    Returns
-    -------
-    GraphGain
-
-    Examples
-    --------
-    >>> gain = compare_hits(np.array([True, True]), np.array([True, False]))
-    >>> gain.difference, round(gain.standard_error, 3)
-    (0.5, 0.415)
-    """
+    """Compare two masks of right predictions on the same nodes, pair by pair."""
+    # one win and one loss are added to the differences, so that few labels cannot seem certain
     d = with_graph.astype(np.float64) - without_graph.astype(np.float64)
     n = len(d) + 2
     error = float(np.sqrt(((np.square(d).sum() + 2) / n - (d.sum() / n) ** 2) / n))
@@ -114,18 +95,18 @@ def compare_hits(with_graph: np.ndarray, without_graph: np.ndarray) -> GraphGain
 
 def _verdict(accuracies: tuple[float, float], difference: float, error: float, n: int) -> str:
     if abs(difference) < 2 * error:
-        said = "The graph makes no clear difference"
+        verdict = "The graph makes no clear difference"
     else:
-        said = "The graph helps" if difference > 0 else "The graph hurts"
+        verdict = "The graph helps" if difference > 0 else "The graph hurts"
     graph, plain = (f"{100 * value:.1f} %" for value in accuracies)
     sign = "−" if difference < 0 else "+"
     points = f"({sign}{100 * abs(difference):.1f} ± {100 * error:.1f} points)"
-    return f"{said}: {graph} of {n:,} hidden labels are right with it and {plain} without {points}."
+    return f"{verdict}: {graph} of {n:,} hidden labels are right with it and {plain} without {points}."
 
 
 @dataclass
 class _FitCounter:
-    """Counts fits over several models, where each model counts its own folds."""
+    """Count fits over several models, where each model counts its own folds."""
 
     on_fold: Callable[[int, int], None] | None
     n_models: int

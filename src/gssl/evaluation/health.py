@@ -1,4 +1,4 @@
-"""What a graph and its labels look like before anything is run."""
+"""Facts about a graph and its labels before anything is run."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +11,11 @@ from gssl.methods.labels import encode_labels
 
 @dataclass(frozen=True)
 class Health:
-    """The facts about a graph that decide what any method can do with it.
+    """Facts about a graph that decide what any method can do with it.
 
-    ``degrees`` counts neighbours (weights and self-loops do not count): its ``min``, ``median``, ``mean``,
-    ``p90`` and ``max``. ``n_unreached`` nodes are in components without a label. ``homophily`` is the part
-    of the ``n_labelled_edges`` edges with two labelled ends whose ends agree, None where there are none.
+    ``degrees`` holds the ``min``, ``median``, ``mean``, ``p90`` and ``max`` number of neighbours; weights and
+    self-loops do not count. ``n_unreached`` nodes are in components without a label. ``homophily`` is the
+    fraction of the ``n_labelled_edges`` edges with two labelled ends whose ends agree, None without any.
     """
 
     n_nodes: int
@@ -33,7 +33,7 @@ class Health:
 
 
 def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Health:
-    """Count what matters about a graph and its labels; no labels, or one class, are no error here.
+    """Count what matters about a graph and its labels; no labels, or one class, are no error.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Healt
     y : array-like of shape (n,)
         Labels; −1, None or NaN where there is none.
     n_features : int, optional
-        Only carried along.
+        Passed through.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Healt
 
 
 def _codes(y: Any) -> tuple[list[str], np.ndarray]:
-    """Give class names and a code per node, −1 where there is no label; also for fewer than two classes."""
+    """Return class names and a code per node, −1 where unlabelled; also for fewer than two classes."""
     values = list(y)
     known = [i for i, value in enumerate(values) if not _is_missing(value)]
     distinct = {str(values[i]) for i in known}

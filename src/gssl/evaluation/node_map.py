@@ -1,4 +1,4 @@
-"""A place on a plane for every node."""
+"""A map of the nodes on a plane."""
 
 from typing import Any
 
@@ -14,22 +14,22 @@ _N_COMPONENTS = 50
 
 
 def node_map(embedding: Any, max_nodes: int = 5000, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Lay nodes out on a plane so that nodes with like embeddings lie together.
+    """Lay out nodes on a plane so that nodes with similar embeddings lie together.
 
-    The embedding is reduced to 50 principal components and these to two dimensions by t-SNE, above 5,000
-    nodes by the first two components alone. Distances between far groups mean little.
+    The embedding is reduced to 50 principal components, and these to two dimensions by t-SNE; above 5,000
+    nodes the first two components are used. Distances between far groups mean little.
 
     Parameters
     ----------
     embedding : array-like or sparse matrix of shape (n, d)
     max_nodes : int, default=5000
-        Above it, nodes are drawn at random.
+        Beyond it, nodes are drawn at random.
     random_state : int, default=0
 
     Returns
     -------
     indices : int ndarray of shape (m,), sorted
-        The nodes that were laid out.
+        The nodes on the map.
     xy : float64 ndarray of shape (m, 2)
         Both axes lie within −1 and 1.
 
@@ -53,7 +53,7 @@ def node_map(embedding: Any, max_nodes: int = 5000, random_state: int = 0) -> tu
 
 
 def _components(rows: Any, random_state: int) -> np.ndarray:
-    """Give the principal components; sparse rows are not centred, which would fill them."""
+    """Return principal components; sparse rows are not centred, which would make them dense."""
     if not issparse(rows):
         rows = rows.astype(np.float64)
         rows -= rows.mean(axis=0)

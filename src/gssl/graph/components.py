@@ -1,20 +1,23 @@
-"""Which nodes hang together, and which a label can reach."""
+"""Connected components, the nodes that labels reach, and the subgraph within some hops of a few nodes."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csgraph, csr_array
 
-from gssl.graph.cleaning import is_declared, simplify
-from gssl.graph.pages import forget_pages
+from gssl.graph.mapped import release_pages
+from gssl.graph.simplify import is_declared, simplify
+from gssl.graph.validate import row_pointers
 
 # links that are followed at a time
 _LINKS = 1 << 22
 
 
 def connected_components(adjacency: Any) -> npt.NDArray[np.int64]:
-    """Number the connected components, directions ignored, and return each node's.
+    """Return the number of each node's connected component, ignoring directions.
 
     Parameters
     ----------
@@ -36,16 +39,16 @@ def connected_components(adjacency: Any) -> npt.NDArray[np.int64]:
 
 
 def reached_nodes(adjacency: Any, labelled: npt.ArrayLike, *, checked: bool = False) -> npt.NDArray[np.bool_]:
-    """Tell for each node whether its component holds a labelled node.
+    """Return a mask of the nodes whose component holds a labelled node.
 
     Parameters
     ----------
     adjacency : sparse matrix or array-like, shape (n, n)
     labelled : array-like of bool, shape (n,), or of int
-        A mask over the nodes, or the labelled nodes' indices.
+        A mask over the nodes, or the indices of the labelled nodes.
     checked : bool, default=False
-        That :func:`gssl.graph.check_adjacency` gave this adjacency: every link is there in both directions
-        then, so nothing of the size of the graph is copied to look for them.
+        Whether the adjacency comes from :func:`gssl.graph.check_adjacency`. Every link is then stored in both
+        directions, and nothing of the size of the graph is copied.
 
     Returns
     -------
@@ -70,47 +73,126 @@ def reached_nodes(adjacency: Any, labelled: npt.ArrayLike, *, checked: bool = Fa
     outside = nodes[(nodes < 0) | (nodes >= n)]
     if outside.size:
         raise ValueError(f"labelled node {outside[0]} is outside 0 … {n - 1}: give indices of nodes.")
+    reached = np.zeros(n, dtype=bool)
     if is_declared(adjacency) or (checked and adjacency.nnz > np.iinfo(np.int32).max):
-        return _spread(adjacency, nodes)
+        # unlike SciPy's search, this needs no transpose
+        for ring in _rings(adjacency, nodes):
+            reached[ring] = True
+        return reached
     component = _mutual_components(adjacency) if checked else connected_components(adjacency)
-    has_label = np.zeros(n, dtype=bool)
-    has_label[component[nodes]] = True
-    return has_label[component]
+    reached[component[nodes]] = True
+    return reached[component]
+
+
+@dataclass(frozen=True)
+class Subgraph:
+    """The part of a graph within some hops of some nodes.
+
+    Attributes
+    ----------
+    nodes : int ndarray of shape (m,)
+        The nodes of the part, sorted.
+    places : int ndarray of shape (k,)
+        Positions in ``nodes`` of the nodes it was built around.
+    links : csr_array of shape (m, m)
+        Adjacency of the part, in the order of ``nodes``. Rows of the farthest nodes are empty: what they
+        receive cannot travel back within the given hops.
+    degrees : float64 ndarray of shape (m,)
+        Row sums in the whole graph.
+    """
+
+    nodes: np.ndarray
+    places: np.ndarray
+    links: csr_array
+    degrees: np.ndarray
+
+
+def k_hop_subgraph(
+    adjacency: csr_array, nodes: np.ndarray, hops: int, max_links: int | None = None
+) -> Subgraph | None:
+    r"""Return the part of a graph that a filter of some hops reads for some nodes.
+
+    Row i of :math:`\hat A^K U` reads rows of U within K hops of i and the links of nodes within K − 1, so
+    computing on the part, with the degrees of the whole graph, gives the same rows.
+
+    Parameters
+    ----------
+    adjacency : csr_array of shape (n, n)
+        Symmetric, sorted, without duplicates (see :func:`gssl.graph.check_adjacency`).
+    nodes : int ndarray of shape (k,)
+        In any order, repetitions allowed.
+    hops : int
+    max_links : int, optional
+        Give up beyond so many links, when the whole graph would be as cheap.
+
+    Returns
+    -------
+    Subgraph or None
+        None if it would have more than ``max_links`` links.
+
+    Examples
+    --------
+    >>> path = csr_array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])
+    >>> part = k_hop_subgraph(path, np.array([0]), hops=1)
+    >>> part.nodes, part.degrees
+    (array([0, 1]), array([1., 2.]))
+    >>> part.links.toarray()
+    array([[0, 1],
+           [0, 0]])
+    """
+    none = np.empty(0, dtype=np.int64)
+    near, inner, n_links = [none], [none], 0
+    for hop, ring in enumerate(_rings(adjacency, nodes)):
+        near.append(ring)
+        if hop == hops:
+            break
+        inner.append(ring)
+        n_links += int((adjacency.indptr[ring + 1] - adjacency.indptr[ring]).sum())
+        if max_links is not None and n_links > max_links:
+            return None
+    part, linked = np.sort(np.concatenate(near)), np.sort(np.concatenate(inner))
+    m = len(part)
+    place = np.empty(adjacency.shape[0], dtype=np.int32)
+    place[part] = np.arange(m, dtype=np.int32)
+    rows = adjacency[linked]
+    counts = np.zeros(m, dtype=np.int64)
+    counts[place[linked]] = np.diff(rows.indptr)
+    # both numberings ascend, so every row keeps its order and sums round alike
+    links = csr_array((rows.data, place[rows.indices], row_pointers(counts)), shape=(m, m))
+    return Subgraph(part, place[nodes], links, adjacency[part].sum(axis=1, dtype=np.float64))
 
 
 def _mutual_components(A: csr_array) -> npt.NDArray[np.int32]:
-    """Number the components of a graph that has every link in both directions.
+    """Number the components of a graph that stores every link in both directions.
 
-    They are the strong components, which SciPy finds without the transpose that it makes for weak ones. It
-    looks at no weights, but wants them in double precision: one number stands for all.
+    They are the strong components, which SciPy finds without the transpose it makes for weak ones.
     """
     pattern = csr_array(A.shape)
     pattern.indptr, pattern.indices = (a.astype(np.int32, copy=False) for a in (A.indptr, A.indices))
+    # SciPy ignores the weights but wants them in double precision: one number stands for all
     pattern.data = np.broadcast_to(np.float64(1.0), len(A.indices))
     _, component = csgraph.connected_components(pattern, directed=True, connection="strong")
     return np.asarray(component)
 
 
-def _spread(A: csr_array, nodes: np.ndarray) -> npt.NDArray[np.bool_]:
-    """Follow links from some nodes, ring by ring: unlike SciPy's search, without the transpose of A."""
+def _rings(A: csr_array, nodes: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the given nodes, then the new nodes of each further hop, until there are none."""
     seen = np.zeros(A.shape[0], dtype=bool)
     seen[nodes] = True
     ring = np.flatnonzero(seen)
     while len(ring):
-        found = []
+        yield ring
+        found = [np.empty(0, np.int64)]
         lengths = A.indptr[ring + 1] - A.indptr[ring]
         ends = np.cumsum(lengths)
         cuts = np.unique(np.searchsorted(ends, np.arange(0, ends[-1] + _LINKS, _LINKS)))
         for start, stop in zip(cuts, [*cuts[1:], len(ring)], strict=True):
-            if start == stop:
-                continue
             counts = lengths[start:stop]
-            # places of the links of these rows, one row behind the other
+            # positions of the links of these rows, one row after the other
             offsets = np.repeat(A.indptr[ring[start:stop]] - (np.cumsum(counts) - counts), counts)
             near = A.indices[offsets + np.arange(counts.sum())]
             new = np.unique(near[~seen[near]])
             seen[new] = True
             found.append(new)
-            forget_pages(A.indices)
-        ring = np.concatenate([np.empty(0, np.int64), *found])
-    return seen
+            release_pages(A.indices)
+        ring = np.concatenate(found)

@@ -1,6 +1,6 @@
-"""Random graphs between unlinked nodes, the "negative" graph ¬A of inverse graph convolution.
+"""Random graphs between unlinked nodes: the "negative" graph ¬A of inverse graph convolution.
 
-A pair u < v is one 64-bit code u·n + v, so that drawing, comparing and merging pairs is sorting numbers.
+A pair u < v is one 64-bit code u·n + v, so pairs are drawn, compared and merged by sorting numbers.
 """
 
 from typing import Any, Literal
@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from gssl.graph.cleaning import clean_adjacency
-from gssl.graph.structure import row_pointers
+from gssl.graph.simplify import clean_adjacency
+from gssl.graph.validate import row_pointers
 
 Codes = npt.NDArray[np.int64]
 
@@ -25,7 +25,7 @@ def sample_negatives(
     *,
     kind: Literal["uniform", "regular"] = "uniform",
 ) -> csr_array:
-    """Draw a random graph of so many times as many edges, between nodes that are not linked.
+    """Sample a random graph between unlinked nodes, with ``multiple`` times as many edges.
 
     Real edges and self-loops are never drawn; the scripts behind the paper's numbers may draw real edges.
 
@@ -38,8 +38,8 @@ def sample_negatives(
     random_state : int, Generator or None, default=None
         Seed of the draw.
     kind : {"uniform", "regular"}, default="uniform"
-        All pairs alike, or every node with the same degree ξ (up to one, and to what its unlinked pairs
-        allow), as the proof of Theorem 2 assumes.
+        Every pair equally likely; or every node with the same degree ξ (up to one, and as far as its unlinked
+        pairs allow), as the proof of Theorem 2 assumes.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def _edge_codes(graph: csr_array) -> Codes:
 
 
 def _fill_up(codes: Codes, wanted: int, linked: Codes, n: int, rng: np.random.Generator) -> Codes:
-    """Add unlinked pairs, all equally likely, until there are as many as wanted."""
+    """Add unlinked pairs, all equally likely, up to the number wanted."""
     n_pairs = n * (n - 1) // 2
     n_free = n_pairs - linked.size
     if codes.size < wanted and (wanted > n_free // 2 or n_free < n_pairs // 2):
@@ -100,7 +100,7 @@ def _fill_up(codes: Codes, wanted: int, linked: Codes, n: int, rng: np.random.Ge
 
 
 def _pair_stubs(wanted: int, linked: Codes, n: int, rng: np.random.Generator) -> Codes:
-    """Give all nodes equally many loose ends and tie them at random, again where a tie is not allowed."""
+    """Pair up equally many stubs of each node at random, again where a pair is not allowed."""
     degree = np.full(n, 2 * wanted // max(n, 1), dtype=np.int64)
     degree[rng.permutation(n)[: 2 * wanted - degree.sum()]] += 1
     codes = np.empty(0, dtype=np.int64)
@@ -117,13 +117,13 @@ def _pair_stubs(wanted: int, linked: Codes, n: int, rng: np.random.Generator) ->
 
 
 def _codes_of(u: Codes, v: Codes, n: int) -> Codes:
-    """Sorted, unique codes of pairs in any order."""
+    """Return the sorted, unique codes of pairs in any order."""
     codes: Codes = np.sort(np.minimum(u, v) * n + np.maximum(u, v))
     return codes[np.diff(codes, prepend=-1) > 0]
 
 
 def _without(codes: Codes, taken: Codes) -> Codes:
-    """Codes that are not among the taken ones; both sorted."""
+    """Return the codes that are not taken; both sorted."""
     if not taken.size:
         return codes
     place = np.minimum(np.searchsorted(taken, codes), taken.size - 1)

@@ -1,6 +1,6 @@
-"""Graphs of nearest neighbours, for data that come without a graph.
+"""Nearest-neighbour graphs, for data without a graph.
 
-The same points give the same neighbours with any number of threads: distances that differ by no more than
+The same points give the same neighbours for any number of threads: distances that differ by no more than
 their rounding error count as equal, and among equals the lowest index wins.
 """
 
@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
-from gssl.graph.structure import read_matrix, row_pointers
-from gssl.graph.validation import check_finite
+from gssl.graph.validate import check_finite, read_matrix, row_pointers
 
 Metric = Literal["euclidean", "cosine"]
 Indices = npt.NDArray[np.int64]
@@ -34,13 +33,13 @@ def knn_graph(
     metric: Metric = "euclidean",
     method: Literal["auto", "exact", "approximate"] = "auto",
 ) -> csr_array:
-    """Link each row of X with its nearest rows, in both directions.
+    """Build the graph that links each row of X with its nearest rows, in both directions.
 
     Parameters
     ----------
     X : sparse matrix or array-like, shape (n, d)
     n_neighbors : int, default=10
-        Neighbours each point chooses, at most n − 1; it may be chosen by more.
+        Neighbours that each point chooses, at most n − 1; more points may choose it.
     metric : {"euclidean", "cosine"}, default="euclidean"
     method : {"auto", "exact", "approximate"}, default="auto"
         "approximate" needs pynndescent (``pip install gssl[knn]``); "auto" takes it beyond 50,000 points, if
@@ -127,7 +126,7 @@ def _check_count(n_neighbors: int) -> int:
 
 
 def _nearest(query: Any, fitted: Any, k: int, *, same: bool) -> Indices:
-    """Search for one candidate more than needed; where it is as near as the last, look at all rows."""
+    """Find one candidate more than needed; where it ties with the last, compare all rows."""
     from sklearn.neighbors import NearestNeighbors
     from sklearn.utils.extmath import row_norms
 
@@ -155,7 +154,7 @@ def _blocks(rows: npt.NDArray[np.intp], width: int) -> list[npt.NDArray[np.intp]
 def _break_ties(
     query: Any, fitted: Any, k: int, rows: npt.NDArray[np.intp], norms: npt.NDArray[np.float64], same: bool
 ) -> Indices:
-    """Take what is clearly nearer than the k-th distance, then the lowest indices among those equal to it."""
+    """Take rows clearly nearer than the k-th distance, then the lowest indices among those equal to it."""
     from sklearn.metrics.pairwise import euclidean_distances
 
     squared = euclidean_distances(query[rows], fitted, squared=True).astype(np.float64)
@@ -180,7 +179,7 @@ def _in_order(squared: npt.NDArray[np.float64], index: Any, norms: npt.NDArray[n
 
 
 def _approximate(points: Any, k: int) -> Indices:
-    """Neighbours by nearest-neighbour descent, −1 where none was found."""
+    """Return neighbours found by nearest-neighbour descent, −1 where none was found."""
     try:
         pynndescent = import_module("pynndescent")
     except ImportError as error:

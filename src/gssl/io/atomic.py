@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path beside ``path`` that takes its place when the block ends without an error.
+    """Yield a temporary path beside ``path`` that takes its place when the block ends without an error.
 
-    The folder is made if it is not there. After an error, or Ctrl-C, nothing is left behind and a file
-    that stood at ``path`` is untouched.
+    The folder is made if it is not there. After an error, or Ctrl-C, nothing is left behind and a file that
+    stood at ``path`` is untouched.
 
     Parameters
     ----------
@@ -35,53 +37,27 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     check_place(path)
-    part = None
-    try:
+    with _explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         # beside its place, for a rename is only atomic within one file system
         handle, name = tempfile.mkstemp(prefix=f".{path.stem[:100]}-", suffix=path.suffix, dir=path.parent)
         part = Path(name)
-        os.close(handle)
-        yield part
-        # mkstemp makes a file for its owner only; a result should be as readable as any new file
-        part.chmod(0o666 & ~_umask())
-        part.replace(path)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        told = os.strerror(error.errno).lower()
-        raise OSError(f"{path} cannot be written: {told}; make room or choose another place.") from error
-    finally:
-        if part is not None:
+        try:
+            os.close(handle)
+            yield part
+            # mkstemp makes a file for its owner only; a result should be as readable as any new file
+            part.chmod(0o666 & ~_umask())
+            part.replace(path)
+        finally:
             part.unlink(missing_ok=True)
 
 
 @contextmanager
 def whole_folder(path: str | Path, mark: str) -> Iterator[Path]:
-    """Give a folder beside ``path`` that takes its place when the block ends without an error.
+    """Yield a folder beside ``path`` that takes its place when the block ends without an error.
 
-    After an error, or Ctrl-C, nothing is left behind. After the end of the whole process, which nothing can
-    clean up, the folder waits: the next one who builds at this place is given it again if the mark is the
-    same, so that work can go on from there, and an empty one if it is not.
-
-    Parameters
-    ----------
-    path : path
-        Where the folder shall appear; nothing may be there yet.
-    mark : str
-        What the folder is made of, and how.
-
-    Yields
-    ------
-    Path
-
-    Examples
-    --------
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> with whole_folder(folder / "store", "made of nothing") as part:
-    ...     _ = (part / "a.txt").write_text("all of it")
-    >>> [file.name for file in folder.rglob("*")]
-    ['store', 'a.txt']
+    After an error, or Ctrl-C, nothing is left behind. If the process is killed, the folder waits, and the
+    next one who builds there is given it again if ``mark``, which says what it is made of, is the same.
     """
     path = Path(path)
     if path.exists():
@@ -89,8 +65,7 @@ def whole_folder(path: str | Path, mark: str) -> Iterator[Path]:
     check_place(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
-    lock = path.with_name(f".{path.name}.lock")
-    with _alone(lock, path):
+    with _alone(path), _explained(path):
         try:
             told = part / "mark"
             if not told.is_file() or told.read_text(encoding="utf-8") != mark:
@@ -100,49 +75,39 @@ def whole_folder(path: str | Path, mark: str) -> Iterator[Path]:
             yield part
             told.unlink()
             part.rename(path)
-        except OSError as error:
-            if error.errno is None:
-                raise
-            why = os.strerror(error.errno).lower()
-            raise OSError(f"{path} cannot be written: {why}; make room or choose another place.") from error
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
 
 @contextmanager
-def _alone(lock: Path, path: Path) -> Iterator[None]:
+def _alone(path: Path) -> Iterator[None]:
     """Keep others from building at the same place; the system lifts the lock when a process ends."""
+    lock = FileLock(path.with_name(f".{path.name}.lock"))
     try:
-        import fcntl
-    except ImportError:  # Windows, where nobody else can rename a folder that is open
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        raise OSError(f"{path} is being built by another process: wait for it.") from error
+    try:
         yield
-        return
-    with lock.open("w") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise OSError(f"{path} is being built by another process: wait for it.") from error
-        try:
-            yield
-        finally:
-            lock.unlink(missing_ok=True)
+    finally:
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn what the system says into a sentence about a place; one of our own passes as it is."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        told = os.strerror(error.errno).lower()
+        raise OSError(f"{path} cannot be written: {told}; make room or choose another place.") from error
 
 
 def check_place(path: str | Path) -> None:
-    """Refuse a place where no file can appear, before the work is done that would fill it.
-
-    Parameters
-    ----------
-    path : path
-
-    Examples
-    --------
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> check_place(folder / "new" / "a.csv")
-    >>> check_place(folder)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    IsADirectoryError: ... is a folder: name a file in it.
-    """
+    """Refuse a place where no file can appear, before the work is done that would fill it."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name a file in it.")

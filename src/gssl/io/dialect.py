@@ -10,7 +10,7 @@ from pathlib import Path
 # what is looked at to decide; the whole file is read with the layout that was found
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 50
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 # first cells that name a column, not a thing
 _NAMES = {
     *("source", "target", "src", "dst", "from", "to", "weight", "u", "v", "head", "tail"),
@@ -22,17 +22,8 @@ _NAMES = {
 class Dialect:
     """The layout of one delimited text file.
 
-    Attributes
-    ----------
-    delimiter : str
-    skip : int
-        Comment lines before the first line of the table.
-    header : bool
-        Whether the first line names the columns.
-    names : tuple of str
-        The columns; ``column1``, ``column2`` … where no line names them.
-    sure : bool
-        Whether the cells told which of the two the first line is.
+    ``skip`` counts comment lines in front; columns that no line names are ``column1``, ``column2`` …;
+    ``sure`` is whether the cells told what the first line is.
     """
 
     delimiter: str
@@ -43,27 +34,10 @@ class Dialect:
 
 
 def sniff_dialect(path: Path) -> Dialect:
-    r"""Read the layout of a text file off its first rows.
+    r"""Read the layout of a text file, which may end in ``.gz``, off its first rows.
 
     The first line names the columns unless a number stands in its first cell, or a number that is no count
     0, 1, 2 … in a later one. Lines in front that begin with ``# ``, ``#\t`` or ``%`` are comments.
-
-    Parameters
-    ----------
-    path : Path
-        May end in ``.gz``.
-
-    Returns
-    -------
-    Dialect
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "edges.csv"
-    >>> _ = file.write_text("source;target\n007;8\n")
-    >>> sniff_dialect(file)
-    Dialect(delimiter=';', skip=0, header=True, names=('source', 'target'), sure=True)
     """
     lines = _first_lines(path)
     skip = 0
@@ -119,18 +93,18 @@ def _delimiter(line: str, path: Path) -> str:
 
 
 def _is_header(head: list[str], body: list[list[str]]) -> tuple[bool, bool]:
-    """Tell whether the first row names the columns, and whether that is certain."""
-    if _NUMBER.fullmatch(head[0].strip()):
+    """Return whether the first row names the columns, and whether that is certain."""
+    if NUMBER.fullmatch(head[0].strip()):
         return False, True
     if any(cell.strip().lower() in _NAMES for cell in head):
         return True, True
-    numbers = [cell.strip() for cell in head[1:] if _NUMBER.fullmatch(cell.strip())]
+    numbers = [cell.strip() for cell in head[1:] if NUMBER.fullmatch(cell.strip())]
     if numbers:
         counting = [[str(i + start) for i in range(len(numbers))] for start in (0, 1)]
         return numbers in counting, False
     for j in range(len(head)):
         cells = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
-        if cells and all(_NUMBER.fullmatch(cell) for cell in cells):
+        if cells and all(NUMBER.fullmatch(cell) for cell in cells):
             return True, True
     return True, False
 

@@ -1,13 +1,18 @@
 """Feature matrices in NumPy's own files, read without pickle."""
 
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
-from gssl.datasets.array_files import read_npy, read_npz
-from gssl.datasets.matrices import csr_from_parts
-from gssl.io.paths import find_files
+from gssl.datasets.numpy_files import csr_from_parts, map_npy, read_npz
+from gssl.io.graph_store import GraphStore, check_rows
+from gssl.io.table_columns import check_distinct
+from gssl.io.table_reading import find_files
+from gssl.scale.columns import read_columns
 
 _PARTS = ("data", "indices", "indptr", "shape")
 _KNOWN = {*_PARTS, "format", "features", "ids", "names"}
@@ -15,60 +20,96 @@ _KNOWN = {*_PARTS, "format", "features", "ids", "names"}
 _MOST_COLUMNS = 1 << 24
 
 
-def read_arrays(path: Path, ids: Any = None) -> tuple[np.ndarray, Any, tuple[str, ...], str]:
-    """Read ids, matrix and column names from ``.npy`` or ``.npz``.
+class ArrayFile:
+    """A matrix in ``.npy``, with its ids in ``<name>.ids.npy`` beside it, or in ``.npz`` with its ids."""
 
-    Parameters
-    ----------
-    path : Path
-    ids : array-like, optional
-        In place of those in the file.
-
-    Returns
-    -------
-    ids : object ndarray of shape (n,)
-    matrix : csr_array or ndarray of shape (n, d), float32
-    names : tuple of str
-    name : str
-        The path.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "x.npz"
-    >>> np.savez(file, ids=np.array(["007", "8"]), features=np.eye(2))
-    >>> ids, matrix, names, _ = read_arrays(file)
-    >>> ids.tolist(), matrix.tolist(), names
-    (['007', '8'], [[1.0, 0.0], [0.0, 1.0]], ('0', '1'))
-    """
-    find_files(path)
-    if path.suffix.lower() == ".npy":
-        matrix: Any = _load(path)
-        beside = path.with_suffix(".ids.npy")
-        if ids is None and not beside.is_file():
-            raise ValueError(
-                f"{path} has no ids: put them into {beside.name} beside it, or use .npz with ids."
-            )
-        known = _load(beside) if ids is None else ids
+    def __init__(self, path: Path, ids: Any = None) -> None:
+        self.path, self.name, self.notes = path, str(path), list[str]()
+        find_files(path)
         names = None
-    else:
-        arrays = _load(path)
-        matrix = _matrix(arrays, path)
-        known, names = arrays.get("ids") if ids is None else ids, arrays.get("names")
-        if known is None:
-            raise ValueError(f"{path} has no array 'ids'; it has {', '.join(arrays) or 'none'}.")
-    if isinstance(matrix, np.ndarray):
-        matrix = _numbers(matrix, path)
-    known = np.asarray(known)
-    check_ids(known, path, matrix.shape[0])
-    texts = id_texts(known, path)
-    _check_finite(matrix, texts, path)
-    return texts, matrix, _names(names, matrix.shape[1], path), str(path)
+        if path.suffix.lower() == ".npy":
+            self.matrix: Any = open_matrix(path)
+            ids = self._ids_beside() if ids is None else ids
+        else:
+            arrays = _load(path)
+            self.matrix, names = _matrix(arrays, path), arrays.get("names")
+            ids = arrays.get("ids") if ids is None else ids
+            if ids is None:
+                raise ValueError(f"{path} has no array 'ids'; it has {', '.join(arrays) or 'none'}.")
+        self._ids = np.asarray(ids)
+        _check_ids(self._ids, path, self.matrix.shape[0])
+        self.names = _names(names, self.matrix.shape[1], path)
+
+    def _ids_beside(self) -> np.ndarray:
+        beside = self.path.with_suffix(".ids.npy")
+        if not beside.is_file():
+            raise ValueError(
+                f"{self.path} has no ids: put them into {beside.name} beside it, or use .npz with ids."
+            )
+        return np.asarray(_load(beside))
+
+    @cached_property
+    def ids(self) -> np.ndarray:
+        """The ids as distinct texts, in the order of the rows."""
+        texts = np.empty(len(self._ids), dtype=object)
+        texts[:] = [str(node) for node in self._ids.tolist()]
+        check_distinct(texts, self.name)
+        return texts
+
+    @property
+    def obstacle(self) -> str | None:
+        """Say what keeps features from being read some columns at a time, if anything."""
+        if issparse(self.matrix):
+            return "holds a sparse matrix, which is read as a whole: store it as a dense one"
+        return None if self.matrix.size else "holds no numbers: give at least one"
+
+    def bound(self, budget: int) -> None:
+        """Do nothing: an array stays in its file until its columns are read."""
+
+    def places(self, store: GraphStore) -> np.ndarray:
+        """Return the node of a graph store that each row is about."""
+        return check_rows(store, store.nodes(self._ids), self.name, lambda row: str(self._ids[row]))
+
+    def columns(self, slab: slice) -> Iterator[np.ndarray]:
+        """Read some columns in single precision, in the order of the rows."""
+        with np.errstate(over="ignore"):
+            part = np.asarray(read_columns(self.matrix, slab), dtype=np.float32)
+        self._check_finite(part, slab.start)
+        return iter(part.T)
+
+    def read(self) -> tuple[np.ndarray, csr_array | np.ndarray, tuple[str, ...]]:
+        """Read ids, matrix and column names into memory."""
+        with np.errstate(over="ignore"):
+            matrix = self.matrix.astype(np.float32)
+        ids, matrix = self.ids, matrix if issparse(matrix) else np.asarray(matrix)
+        self._check_finite(matrix)
+        return ids, matrix, self.names
+
+    def _check_finite(self, part: Any, start: int = 0) -> None:
+        finite = np.isfinite(part.data if issparse(part) else part)
+        if not finite.all():
+            first = int(finite.argmin())
+            row, column = (
+                (np.searchsorted(part.indptr, first, "right") - 1, part.indices[first])
+                if issparse(part)
+                else divmod(first, part.shape[1])
+            )
+            raise ValueError(
+                f"{self.path}: column {start + column} of id {str(self._ids[row])!r} is not finite in "
+                "single precision; fill it in."
+            )
+
+
+def open_matrix(path: Path) -> np.ndarray:
+    """Map a matrix of numbers in an ``.npy`` file."""
+    matrix: np.ndarray = _load(path)
+    _check_matrix(matrix, path)
+    return matrix
 
 
 def _load(path: Path) -> Any:
     try:
-        return read_npy(path) if path.suffix.lower() == ".npy" else read_npz(path, _KNOWN)
+        return map_npy(path) if path.suffix.lower() == ".npy" else read_npz(path, _KNOWN)
     except ValueError as error:
         if "Object arrays" in str(error):
             raise ValueError(
@@ -79,6 +120,7 @@ def _load(path: Path) -> Any:
 
 def _matrix(arrays: dict[str, np.ndarray], path: Path) -> Any:
     if "features" in arrays:
+        _check_matrix(arrays["features"], path)
         return arrays["features"]
     if not all(part in arrays for part in _PARTS):
         raise ValueError(
@@ -98,64 +140,23 @@ def _matrix(arrays: dict[str, np.ndarray], path: Path) -> Any:
         )
     try:
         data, indices, indptr = (arrays[part] for part in _PARTS[:3])
-        matrix = csr_from_parts(data, indices, indptr, (int(shape[0]), int(shape[1])))
+        return csr_from_parts(data, indices, indptr, (int(shape[0]), int(shape[1])))
     except ValueError as error:
         raise ValueError(f"{path}: {error}.") from error
-    return matrix.astype(np.float32)
 
 
-def _numbers(matrix: np.ndarray, path: Path) -> np.ndarray:
-    check_matrix(matrix, path)
-    with np.errstate(over="ignore"):
-        return matrix.astype(np.float32)
-
-
-def check_matrix(matrix: np.ndarray, path: Path) -> None:
-    """Refuse an array that is no matrix of numbers.
-
-    Examples
-    --------
-    >>> check_matrix(np.eye(2, dtype=bool), Path("x.npy"))
-    >>> check_matrix(np.array(["a"]), Path("x.npy"))
-    Traceback (most recent call last):
-    ValueError: x.npy holds <U1 of shape (1,), not a row of numbers per node.
-    """
+def _check_matrix(matrix: np.ndarray, path: Path) -> None:
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise ValueError(
             f"{path} holds {matrix.dtype} of shape {matrix.shape}, not a row of numbers per node."
         )
 
 
-def check_ids(ids: np.ndarray, path: Path, n: int) -> None:
-    """Refuse ids that are not as many texts or integers as there are rows.
-
-    Examples
-    --------
-    >>> check_ids(np.array([7, 8]), Path("x.npy"), 3)
-    Traceback (most recent call last):
-    ValueError: x.npy: 2 ids for 3 rows of features; give one for each.
-    """
+def _check_ids(ids: np.ndarray, path: Path, n: int) -> None:
     if ids.dtype.kind not in "UiuO" or ids.ndim != 1:
         raise ValueError(f"{path}: ids are {ids.dtype} of shape {ids.shape}, not a list of text or integers.")
     if len(ids) != n:
         raise ValueError(f"{path}: {len(ids)} ids for {n} rows of features; give one for each.")
-
-
-def id_texts(ids: np.ndarray, path: Path) -> np.ndarray:
-    """Give ids as text; none may be there twice.
-
-    Examples
-    --------
-    >>> id_texts(np.array([7, 8]), Path("x.npy"))
-    array(['7', '8'], dtype=object)
-    """
-    texts = np.array([str(value) for value in ids.tolist()], dtype=object)
-    seen: set[str] = set()
-    for text in texts:
-        if text in seen:
-            raise ValueError(f"{path}: the id {text!r} is there twice; keep one row.")
-        seen.add(text)
-    return texts
 
 
 def _names(names: np.ndarray | None, d: int, path: Path) -> tuple[str, ...]:
@@ -164,16 +165,3 @@ def _names(names: np.ndarray | None, d: int, path: Path) -> tuple[str, ...]:
     if names.dtype.kind != "U" or names.shape != (d,):
         raise ValueError(f"{path}: names are {names.dtype} of shape {names.shape}, not {d} texts.")
     return tuple(names.tolist())
-
-
-def _check_finite(matrix: Any, ids: np.ndarray, path: Path) -> None:
-    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
-    if np.isfinite(values).all():
-        return
-    rows, columns = (
-        matrix.nonzero() if not isinstance(matrix, np.ndarray) else np.nonzero(~np.isfinite(matrix))
-    )
-    bad = next((i, j) for i, j in zip(rows, columns, strict=True) if not np.isfinite(matrix[i, j]))
-    raise ValueError(
-        f"{path}: column {bad[1]} of id {ids[bad[0]]!r} is not finite in single precision; fill it in."
-    )

@@ -1,55 +1,21 @@
 """Features larger than memory: read by columns, put into the order of a graph, kept column by column."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
 
+from gssl.graph.mapped import iterate_blocks
 from gssl.io.atomic import whole_file
-from gssl.io.feature_sources import ArraySource, TableSource, open_matrix
+from gssl.io.feature_arrays import ArrayFile, open_matrix
+from gssl.io.feature_reading import Features, open_features, read_features
+from gssl.io.feature_tables import LongTable, WideTable
 from gssl.io.graph_store import GraphStore
-from gssl.io.row_order import Order
-from gssl.scale.columns import read_columns
+from gssl.io.table_reading import find_files
 from gssl.scale.memory import Load, plan_slabs, read_size
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureSlabs:
-    """A matrix of features in a file, of which some columns at a time are read.
-
-    Attributes
-    ----------
-    matrix : float32 memmap of shape (n, d)
-        Column by column in the file, so that any columns are one piece of it; methods take it as X.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "x.npy"
-    >>> np.save(file, np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3)))
-    >>> open_feature_slabs(file).slab(1, 3)
-    array([[1., 2.],
-           [4., 5.]], dtype=float32)
-    """
-
-    matrix: np.ndarray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Nodes and features."""
-        return self.matrix.shape[0], self.matrix.shape[1]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the numbers."""
-        return self.matrix.dtype
-
-    def slab(self, start: int, stop: int) -> np.ndarray:
-        """Read the columns from ``start`` to before ``stop``, in row order, in memory of their own."""
-        return np.asarray(read_columns(self.matrix, slice(start, stop)))
+from gssl.scale.run_folder import RunFolder
 
 
 def build_feature_slabs(
@@ -60,7 +26,7 @@ def build_feature_slabs(
     id: str | None = None,
     columns: Sequence[str] | None = None,
     memory_budget: Any = "2GB",
-) -> FeatureSlabs:
+) -> np.ndarray:
     """Write features to a file in the order of a graph's nodes, some columns at a time.
 
     Parameters
@@ -79,7 +45,8 @@ def build_feature_slabs(
 
     Returns
     -------
-    FeatureSlabs
+    float32 memmap of shape (n, d)
+        Column by column in the file, so that any columns are one piece of it; methods take it as X.
 
     Examples
     --------
@@ -88,39 +55,33 @@ def build_feature_slabs(
     >>> folder = Path(tempfile.mkdtemp())
     >>> store = build_graph_store("SELECT 'a' AS src, 'b' AS dst", folder / "s")
     >>> query = "SELECT 'b' AS id, 3.0 AS x, [5, 6] AS y UNION ALL SELECT 'a', 4.0, [7, 8]"
-    >>> build_feature_slabs(query, folder / "x.npy", store).matrix.tolist()
+    >>> build_feature_slabs(query, folder / "x.npy", store).tolist()
     [[4.0, 7.0, 8.0], [3.0, 5.0, 6.0]]
     """
     path, budget = Path(path), read_size(memory_budget)
     if path.suffix.lower() != ".npy":
         raise ValueError(f"{path} must end in .npy: rename it.")
-    given: ArraySource | TableSource
-    if isinstance(source, str | Path) and Path(source).suffix.lower() == ".npy":
-        given = ArraySource(Path(source), Order(store))
-    else:
-        given = TableSource(source, Order(store), id, columns, budget // 2)
-    if not given.n_columns:
-        raise ValueError(f"{given.name} has no columns of features: give at least one.")
+    reader = open_features(source, id=id, columns=columns)
+    if isinstance(reader, LongTable) or reader.obstacle:
+        raise ValueError(f"{reader.name} {reader.obstacle}.")
+    reader.bound(budget // 2)
+    if not reader.names:
+        raise ValueError(f"{reader.name} has no columns of features: give at least one.")
     with whole_file(path) as part:
-        write_columns(given, part, budget // 2)
+        _write(reader, part, store, budget // 2)
     return open_feature_slabs(path)
 
 
-def write_columns(given: ArraySource | TableSource, path: Path, budget: int) -> None:
-    """Write features column by column, as many at a time as a budget in bytes has room for."""
-    n, d = given.order.n_nodes, given.n_columns
-    # a column as it was read, the same in order, and a copy on its way from the database
-    plan = plan_slabs(d, Load(per_column=16 * n, fixed=16 * n), budget)
-    with path.open("wb") as file:
-        head = {"descr": npy.dtype_to_descr(np.dtype("f4")), "fortran_order": True, "shape": (n, d)}
-        npy.write_array_header_1_0(file, head)
-        for slab in plan.slabs:
-            for column in given.read(slab):
-                column.tofile(file)
+def open_feature_slabs(path: str | Path) -> np.ndarray:
+    """Open a file that :func:`build_feature_slabs` wrote, or any matrix of floats in an ``.npy`` file.
 
+    Parameters
+    ----------
+    path : path
 
-def open_feature_slabs(path: str | Path) -> FeatureSlabs:
-    """Open a file that :func:`build_feature_slabs` wrote, or any matrix of numbers in an ``.npy`` file.
+    Returns
+    -------
+    memmap of shape (n, d)
 
     Examples
     --------
@@ -128,7 +89,75 @@ def open_feature_slabs(path: str | Path) -> FeatureSlabs:
     Traceback (most recent call last):
     FileNotFoundError: nowhere.npy is not there: check its name and folder.
     """
-    matrix = open_matrix(path)
+    find_files(path)
+    matrix = open_matrix(Path(path))
     if matrix.dtype.kind != "f":
         raise ValueError(f"{path} holds {matrix.dtype}, and methods take floats: write it as float32.")
-    return FeatureSlabs(matrix)
+    return matrix
+
+
+def map_features(
+    source: str,
+    *,
+    id: str | None = None,
+    store: GraphStore | None = None,
+    normalize: str = "none",
+    memory_budget: Any = "2GB",
+) -> Features:
+    """Read features that are numbers into a temporary file, some columns at a time, and others into memory.
+
+    In the file, rows are in the order of a store and scaled to sum to one if ``normalize`` is ``"l1"``, or
+    ``"auto"`` and no feature is negative; it goes with the last user of the matrix.
+    """
+    budget = read_size(memory_budget)
+    reader = open_features(source, id=id)
+    if isinstance(reader, LongTable) or reader.obstacle:
+        return read_features(source, id=id)
+    reader.bound(budget // 2)
+    if not reader.names:
+        return read_features(source, id=id)
+    folder = RunFolder()
+    path = folder.path / "features.npy"
+    with folder.explained(path):
+        # a column at a time if need be: it is for the fit to say what is too little
+        n = len(reader.ids) if store is None else store.n_nodes
+        _write(reader, path, store, max(budget // 2, 64 * n))
+        matrix: Any = open_feature_slabs(path)
+        if normalize == "l1" or (normalize == "auto" and not any_negative(matrix)):
+            _scale_rows(path, matrix)
+    matrix._gssl_folder = folder
+    ids = reader.ids if store is None else store.node_ids
+    return Features(ids, matrix, reader.names, reader.name, reader.notes)
+
+
+def _write(reader: ArrayFile | WideTable, path: Path, store: GraphStore | None, budget: int) -> None:
+    """Write features column by column, as many at a time as a budget in bytes has room for."""
+    places = None if store is None else reader.places(store)
+    n, d = len(reader.ids) if store is None else store.n_nodes, len(reader.names)
+    # a column as it was read, the same in order, and a copy on its way from the database
+    plan = plan_slabs(d, Load(per_column=16 * n, fixed=16 * n), budget)
+    column = np.empty(n, np.float32)
+    with path.open("wb") as file:
+        head = {"descr": npy.dtype_to_descr(column.dtype), "fortran_order": True, "shape": (n, d)}
+        npy.write_array_header_1_0(file, head)
+        for slab in plan.slabs:
+            for values in reader.columns(slab):
+                column[slice(None) if places is None else places] = values
+                column.tofile(file)
+
+
+def any_negative(X: np.ndarray) -> bool:
+    """Return whether a matrix, which may be a file, has a number below zero."""
+    return any(bool((X[rows, columns] < 0).any()) for rows, columns in iterate_blocks(X))
+
+
+def _scale_rows(path: Path, matrix: np.ndarray) -> None:
+    """Divide every row by the sum of its absolute values, in place, unless that is zero."""
+    sums = np.zeros(len(matrix))
+    for rows, columns in iterate_blocks(matrix):
+        sums[rows] += np.abs(matrix[rows, columns]).sum(axis=1, dtype=np.float64)
+    sums[sums == 0] = 1.0
+    written = np.load(path, mmap_mode="r+", allow_pickle=False)
+    for rows, columns in iterate_blocks(written):
+        written[rows, columns] = written[rows, columns] / sums[rows, None]
+        written.flush()

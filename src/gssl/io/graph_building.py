@@ -2,20 +2,20 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.lib import format as npy
 
 from gssl.io.atomic import whole_folder
-from gssl.io.columns import IDS, listed, number_of, pick, text_of
-from gssl.io.database import quoted
-from gssl.io.edge_facts import EdgeFacts, counted
-from gssl.io.edges import BAD_WEIGHT, bad_weight, choose_columns, missing_end
+from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
-from gssl.io.pair_merging import PairMerging, Pairs
-from gssl.io.paths import find_files, is_query
-from gssl.io.source import Table, open_table
+from gssl.io.table_columns import IDS, counted, listed, number_of, pick, text_of
+from gssl.io.table_reading import Table, find_files, is_query, open_table, quoted
 from gssl.scale.memory import read_size, write_size
 
 # node numbers are 32 bits long with a sign
@@ -27,6 +27,8 @@ _LEAST = 400 * 10**6
 _DATABASE_SHARE = 0.6
 # bytes per row of a sorted part while it is merged
 _MERGING = 120
+# row pointers that are made at a time
+_ROWS = 1 << 20
 
 
 def build_graph_store(
@@ -108,6 +110,148 @@ def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None) -> str:
     return json.dumps(told)
 
 
+@dataclass(frozen=True)
+class Pairs:
+    """Some rows of the sorted list in which every edge stands twice, once under each of its ends.
+
+    ``mirrored`` is 0 where the table has the edge from row to column, 1 where it has it the other way.
+    """
+
+    row: np.ndarray
+    column: np.ndarray
+    mirrored: np.ndarray
+    weight: np.ndarray | None = None
+
+
+class PairMerging:
+    r"""Merge sorted pairs: weights of one direction add up, the larger direction counts.
+
+    .. math:: A_{ij} = \max\Big(\sum_{e: i \to j} w_e, \sum_{e: j \to i} w_e\Big)
+
+    Sums run from the smallest weight to the largest, as they do in memory, so that both give the same bits.
+    """
+
+    def __init__(self, folder: Path, n_nodes: int, weighted: bool) -> None:
+        self.folder = folder
+        self.n_nodes = n_nodes
+        self.weighted = weighted
+        # key, direction and weight of the last pair, which may go on in the next part
+        self._held = (np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0))
+        self._next_row = 0
+        self._linked = self._listed = self._directed = self._two_way = self._differ = 0
+        self._summed = False
+
+    def run(self, parts: Iterable[Pairs]) -> EdgeFacts:
+        """Write ``indptr.npy``, ``indices.npy`` and, if any differs from 1, ``weights.npy``; count facts."""
+        with (
+            GrowingArray(self.folder / "indptr.npy", np.int64) as self._indptr,
+            GrowingArray(self.folder / "indices.npy", np.int32) as self._indices,
+            GrowingArray(self.folder / "weights.npy", np.float64) as self._weights,
+        ):
+            for part in parts:
+                self._take(part)
+            self._write(*self._held)
+            self._point(np.empty(0, np.int64), self.n_nodes + 1)
+        if not self._summed:
+            (self.folder / "weights.npy").unlink()
+        return EdgeFacts(
+            duplicates=self._listed - self._directed,
+            summed=self._summed,
+            two_way=self._two_way,
+            one_way=self._directed - 2 * self._two_way,
+            differ=self._differ,
+            isolated=self.n_nodes - self._linked,
+        )
+
+    def _take(self, part: Pairs) -> None:
+        if not len(part.row):
+            return
+        self._listed += int(np.count_nonzero(part.mirrored == 0))
+        key = part.row.astype(np.int64) << 32 | part.column
+        key = np.concatenate([self._held[0], key])
+        side = np.concatenate([self._held[1], part.mirrored.astype(np.int8)])
+        first = np.r_[True, (key[1:] != key[:-1]) | (side[1:] != side[:-1])]
+        sums: np.ndarray = np.ones(int(np.count_nonzero(first)))
+        if part.weight is not None:
+            # one after the other, from the front: NumPy's own sums take another order
+            sums = np.bincount(np.cumsum(first) - 1, np.concatenate([self._held[2], part.weight]))
+        key, side = key[first], side[first]
+        done = int(np.searchsorted(key, key[-1]))
+        self._held = (key[done:], side[done:], sums[done:])
+        self._write(key[:done], side[:done], sums[:done])
+
+    def _write(self, key: np.ndarray, side: np.ndarray, sums: np.ndarray) -> None:
+        """Append pairs that are complete, each with one sum for each direction it is listed in."""
+        if not len(key):
+            return
+        if not np.isfinite(sums).all():
+            raise ValueError(
+                "the weights of an edge that is listed more than once add up to more than float64 can hold: "
+                "scale the weights down."
+            )
+        forward = side == 0
+        self._directed += int(np.count_nonzero(forward))
+        self._summed |= bool((sums != 1).any())
+        starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
+        weights = np.maximum.reduceat(sums, starts)
+        both = np.diff(starts, append=len(key)) == 2
+        pairs = key[starts]
+        row, column = pairs >> 32, pairs & 0xFFFFFFFF
+        # every pair is there twice, from either end
+        once = both & (row < column)
+        self._two_way += int(np.count_nonzero(once))
+        seen_first = starts[once]
+        self._differ += int(np.count_nonzero(sums[seen_first] != sums[seen_first + 1]))
+        self._point(row, int(row[-1]) + 1)
+        self._indices.append(column)
+        if self.weighted:
+            self._weights.append(weights)
+
+    def _point(self, row: np.ndarray, stop: int) -> None:
+        """Append the pointers of the rows before ``stop`` that have none, given the rows of new entries."""
+        begun = self._next_row
+        for start in range(begun, stop, _ROWS):
+            rows = np.arange(start, min(start + _ROWS, stop))
+            self._indptr.append(self._indices.size + np.searchsorted(row, rows))
+        if len(row):
+            # a row that was begun before is counted already
+            starts = row[np.r_[True, row[1:] != row[:-1]]]
+            self._linked += int(np.count_nonzero(starts >= begun))
+        self._next_row = stop
+
+
+class GrowingArray:
+    """A one-dimensional ``.npy`` file that parts are appended to, whose length is known at the end."""
+
+    def __init__(self, path: Path, dtype: Any) -> None:
+        self.dtype = np.dtype(dtype)
+        self.size = 0
+        self._file = path.open("wb")
+        self._write_header()
+
+    def append(self, values: np.ndarray) -> None:
+        """Write more entries behind those that are there."""
+        np.ascontiguousarray(values, dtype=self.dtype).tofile(self._file)
+        self.size += len(values)
+
+    def _write_header(self) -> None:
+        # NumPy leaves room in it for a length of any number of digits
+        npy.write_array_header_1_0(
+            self._file,
+            {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.size,)},
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._file:
+            self._file.seek(0)
+            self._write_header()
+
+
 @dataclass
 class _Build:
     """One build: its stages are tables of a database beside the store, and a table that is there is done."""
@@ -138,7 +282,7 @@ class _Build:
                 self._store("ids", f"SELECT id FROM ({ids}) WHERE id IS NOT NULL ORDER BY id")
             else:
                 self._copy_nodes(nodes)
-        self.n_nodes = self._one("SELECT count(*) FROM build.ids")[0]
+        self.n_nodes = self.table.one("SELECT count(*) FROM build.ids")[0]
         if self.n_nodes > _MOST_NODES:
             raise ValueError(
                 f"{self.table.name} names {self.n_nodes:,} nodes, and a graph store holds fewer than 2³¹: "
@@ -152,12 +296,12 @@ class _Build:
         path = self.folder / "nodes.parquet"
         listing.run(f"COPY (SELECT {text} AS id FROM {listing.relation}) TO {quoted(str(path))}")
         read = f"read_parquet({quoted(str(path))}, file_row_number = true)"
-        row = self._one(f"SELECT min(file_row_number) FROM {read} WHERE id IS NULL")[0]
+        row = self.table.one(f"SELECT min(file_row_number) FROM {read} WHERE id IS NULL")[0]
         if row is not None:
-            raise missing_end(listing, name, row)
-        twice = self.table.run(
+            raise listing.no_id(row, name)
+        twice = self.table.one(
             f"SELECT id FROM {read} GROUP BY id HAVING count(*) > 1 ORDER BY min(file_row_number) LIMIT 1"
-        ).fetchone()
+        )
         if twice is not None:
             raise ValueError(f"{listing.name} has more than one row for {twice[0]!r}; keep one.")
         self._store("ids", f"SELECT id FROM {read} ORDER BY file_row_number")
@@ -189,37 +333,21 @@ class _Build:
         self.table.run("DROP TABLE build.coded")
 
     def _check(self) -> None:
-        weight = "0" if self.weight is None else f"count(*) FILTER ({BAD_WEIGHT})"
-        count, nowhere, bad = self._one(
-            f"SELECT count(*), count(*) FILTER (u IS NULL OR v IS NULL), {weight} FROM build.coded"
-        )
+        bad = "u IS NULL OR v IS NULL" + ("" if self.weight is None else f" OR {BAD_WEIGHT}")
+        count, odd = self.table.one(f"SELECT count(*), count(*) FILTER ({bad}) FROM build.coded")
         if not count:
             raise ValueError(f"{self.table.name} has no edges: give at least one row.")
-        if nowhere:
-            self._refuse_ends()
-        if bad and self.weight is not None:
-            number = number_of(self.table.columns[self.weight])
-            rows = f"SELECT row_number() OVER () - 1 AS r, {number} AS weight FROM {self.table.relation}"
-            raise bad_weight(
-                self.table, self.weight, self._one(f"SELECT min(r) FROM ({rows}) WHERE {BAD_WEIGHT}")[0]
-            )
-
-    def _refuse_ends(self) -> None:
+        if not odd:
+            return
+        refuse_rows(self.table, self.ends, self.weight)
         a, b = (text_of(self.table, end) for end in self.ends)
-        rows = f"SELECT row_number() OVER () - 1 AS r, {a} AS a, {b} AS b FROM {self.table.relation}"
-        found = self.table.run(
-            f"SELECT r, a IS NULL FROM ({rows}) WHERE a IS NULL OR b IS NULL ORDER BY r LIMIT 1"
-        ).fetchone()
-        if found is not None:
-            raise missing_end(self.table, self.ends[0] if found[1] else self.ends[1], found[0])
-        unknown = self.table.run(
-            f"SELECT DISTINCT id FROM (SELECT unnest([a, b]) AS id FROM ({rows})) "
-            "ANTI JOIN build.ids USING (id) ORDER BY id"
-        ).fetchmany(10**6)
-        names = [row[0] for row in unknown]
+        unknown = self.table.rows(
+            f"SELECT DISTINCT id FROM (SELECT unnest([{a}, {b}]) AS id FROM {self.table.relation}) "
+            "ANTI JOIN build.ids USING (id) ORDER BY id LIMIT 1000000"
+        )
         raise ValueError(
-            f"{self.table.name} names {counted(len(names), 'id')} that the table of nodes does not have: "
-            f"{listed(names)}; add them or remove their edges."
+            f"{self.table.name} names {counted(len(unknown), 'id')} that the table of nodes does not have: "
+            f"{listed(node for (node,) in unknown)}; add them or remove their edges."
         )
 
     def _count(self) -> None:
@@ -236,16 +364,16 @@ class _Build:
 
     @property
     def _weighted(self) -> bool:
-        return bool(self._one("SELECT weighted FROM build.facts")[0])
+        return bool(self.table.one("SELECT weighted FROM build.facts")[0])
 
     def merge(self) -> EdgeFacts:
         """Write the arrays of the graph."""
         merged = PairMerging(self.folder, self.n_nodes, self._weighted).run(self._parts())
-        self_loops, zeros = self._one("SELECT self_loops, zeros FROM build.facts")
+        self_loops, zeros = self.table.one("SELECT self_loops, zeros FROM build.facts")
         return replace(merged, self_loops=self_loops, zeros=zeros)
 
     def _parts(self) -> Iterator[Pairs]:
-        count = self._one("SELECT count(*) FROM build.sorted")[0]
+        count = self.table.one("SELECT count(*) FROM build.sorted")[0]
         step = max(10**5, int((self.budget - _BASE) * (1 - _DATABASE_SHARE)) // (2 * _MERGING))
         names = ["i", "j", "d", *(["weight"] if self._weighted else [])]
         for start in range(0, count, step):
@@ -270,7 +398,7 @@ class _Build:
 
     def _has(self, name: str) -> bool:
         return bool(
-            self._one(
+            self.table.one(
                 "SELECT count(*) FROM duckdb_tables() "
                 f"WHERE database_name = 'build' AND table_name = {quoted(name)}"
             )[0]
@@ -278,6 +406,3 @@ class _Build:
 
     def _store(self, name: str, query: str) -> None:
         self.table.run(f"CREATE TABLE build.{name} AS {query}")
-
-    def _one(self, query: str) -> Any:
-        return self.table.run(query).fetchone()

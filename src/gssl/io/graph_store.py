@@ -1,8 +1,8 @@
 """A graph on disk, opened without being read: its arrays are mapped, its ids looked up."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.datasets.array_files import map_npy
-from gssl.graph.cleaning import declare_simple
-from gssl.io.database import connect, quoted
-from gssl.io.edge_facts import EdgeFacts, counted
-from gssl.io.source import Table
+from gssl.datasets.numpy_files import map_npy
+from gssl.graph.simplify import declare_simple
+from gssl.io.edge_tables import EdgeFacts
+from gssl.io.table_columns import counted, listed
+from gssl.io.table_reading import Table, connect, quoted
 
 _FORMAT = "gssl graph store"
 _VERSION = 1
@@ -73,46 +73,28 @@ class GraphStore:
     @cached_property
     def node_ids(self) -> np.ndarray:
         """All ids as text, in the order of the nodes, in memory."""
-        return self._ids().fetch(f"SELECT id FROM {self._relation} ORDER BY file_row_number")["id"]
+        return self._ids().fetch(f"SELECT id FROM {id_relation(self)} ORDER BY file_row_number")["id"]
 
     def ids(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Look up the ids of some nodes.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from gssl.io import build_graph_store
-        >>> store = build_graph_store("SELECT 'a' AS src, 'b' AS dst", Path(tempfile.mkdtemp()) / "s")
-        >>> store.ids([1, 0, 1]).tolist()
-        ['b', 'a', 'b']
-        """
+        """Look up the ids of some nodes."""
         wanted, places = np.unique(np.asarray(nodes, dtype=np.int64), return_inverse=True)
         if wanted.size and not 0 <= wanted[0] <= wanted[-1] < self.n_nodes:
             raise ValueError(f"node {wanted[-1]} is not one of 0 … {self.n_nodes - 1} of {self.directory}.")
         table = self._ids()
         table.connection.register("wanted", {"node": wanted})
         found = table.fetch(
-            f"SELECT id FROM wanted JOIN {self._relation} ON node = file_row_number ORDER BY node"
+            f"SELECT id FROM wanted JOIN {id_relation(self)} ON node = file_row_number ORDER BY node"
         )["id"]
         return np.asarray(found[places])
 
     def nodes(self, ids: Sequence[str] | np.ndarray) -> np.ndarray:
-        """Look up the numbers of some ids; −1 where the graph has none such.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from gssl.io import build_graph_store
-        >>> store = build_graph_store("SELECT '007' AS src, '8' AS dst", Path(tempfile.mkdtemp()) / "s")
-        >>> store.nodes(["8", "7", "007"])
-        array([ 1, -1,  0])
-        """
+        """Look up the numbers of some ids; −1 where the graph has none such."""
         texts = np.empty(len(ids), dtype=object)
         texts[:] = [str(text) for text in ids]
         table = self._ids()
         table.connection.register("wanted", {"place": np.arange(len(texts)), "id": texts})
         found = table.fetch(
-            f"SELECT place, file_row_number AS node FROM wanted JOIN {self._relation} USING (id)"
+            f"SELECT place, file_row_number AS node FROM wanted JOIN {id_relation(self)} USING (id)"
         )
         numbers = np.full(len(texts), -1, dtype=np.int64)
         numbers[found["place"]] = found["node"]
@@ -122,14 +104,10 @@ class GraphStore:
         weighted = ", weighted" if self.weighted else ""
         return f"GraphStore({self.directory.name!r}, nodes={self.n_nodes}, edges={self.n_edges}{weighted})"
 
-    @property
-    def _relation(self) -> str:
-        return f"read_parquet({quoted(str(self.directory / 'ids.parquet'))}, file_row_number = true)"
-
     def _ids(self) -> Table:
-        table = Table(str(self.directory / "ids.parquet"), {}, self._relation, connect())
+        table = Table(str(self.directory / "ids.parquet"), {}, id_relation(self), connect())
         # the file itself knows how many rows it has
-        count = int(table.fetch(f"SELECT count(*) AS n FROM {self._relation}")["n"][0])
+        count = int(table.fetch(f"SELECT count(*) AS n FROM {id_relation(self)}")["n"][0])
         if count != self.n_nodes:
             raise ValueError(
                 f"{table.name} has {counted(count, 'id')} for {counted(self.n_nodes, 'node')}: build the "
@@ -185,29 +163,36 @@ def open_graph_store(directory: str | Path) -> GraphStore:
     return store
 
 
-def is_graph_store(directory: Any) -> bool:
-    """Tell whether a place holds a graph store.
+def id_relation(store: GraphStore) -> str:
+    """Return what stands behind ``FROM`` in SQL over the ids; ``file_row_number`` is the node."""
+    return f"read_parquet({quoted(str(store.directory / 'ids.parquet'))}, file_row_number = true)"
 
-    Examples
-    --------
-    >>> is_graph_store("nowhere")
-    False
-    """
-    return isinstance(directory, str | Path) and (Path(directory).expanduser() / _MANIFEST).is_file()
+
+def check_rows(
+    store: GraphStore, places: np.ndarray, name: str, row_name: Callable[[int], str]
+) -> np.ndarray:
+    """Refuse rows of other nodes (a place below 0), two rows of one node, and nodes without a row."""
+    strange = np.flatnonzero(places < 0)
+    if len(strange):
+        raise ValueError(
+            f"{name} names {counted(len(strange), 'id')} that {store.directory} does not have: "
+            f"{listed(row_name(row) for row in strange[:5])}; remove them, or build the store with them."
+        )
+    counts = np.bincount(places, minlength=store.n_nodes)
+    if counts.max(initial=0) > 1:
+        twice = store.ids(np.flatnonzero(counts > 1)[:5])
+        raise ValueError(f"{name} has more than one row for {listed(twice)}; keep one.")
+    missing = np.flatnonzero(counts == 0)
+    if len(missing):
+        raise ValueError(
+            f"{name} has no features for {counted(len(missing), 'id')} of {store.directory}: "
+            f"{listed(store.ids(missing[:5]))}; add them."
+        )
+    return places
 
 
 def write_manifest(folder: Path, name: str, facts: EdgeFacts, notes: list[str]) -> None:
-    """Describe a store whose arrays are written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> np.save(folder / "indptr.npy", np.array([0, 1, 2]))
-    >>> write_manifest(folder, "e.csv", EdgeFacts(one_way=1), [])
-    >>> open_graph_store(folder).n_edges
-    1
-    """
+    """Describe a store whose arrays are written."""
     indptr = np.load(folder / "indptr.npy", mmap_mode="r")
     told = {
         "format": _FORMAT,
@@ -216,7 +201,7 @@ def write_manifest(folder: Path, name: str, facts: EdgeFacts, notes: list[str]) 
         "nodes": len(indptr) - 1,
         "edges": int(indptr[-1]) // 2,
         "weighted": (folder / "weights.npy").exists(),
-        "facts": facts.as_dict(),
+        "facts": asdict(facts),
         "notes": notes,
     }
     text = json.dumps(told, indent=2, ensure_ascii=False)
@@ -243,8 +228,8 @@ def _check_arrays(indptr: np.ndarray, indices: np.ndarray, store: GraphStore) ->
 
 
 def _parts(array: np.ndarray, overlap: int = 0, length: int = 1 << 22) -> Any:
-    from gssl.graph.pages import forget_pages
+    from gssl.graph.mapped import release_pages
 
     for start in range(0, len(array), length):
         yield array[start : start + length + overlap]
-        forget_pages(array)
+        release_pages(array)

@@ -1,15 +1,127 @@
-"""Fitted models in one file: numbers as safetensors, the rest as JSON, nothing that could run."""
+"""Fitted models in one file: numbers as safetensors, the rest as JSON, nothing that could run.
 
+:data:`FITTED` names what each class holds after fit. A new method whose attributes are those of its base
+class needs no line there; :func:`save` refuses a model with an attribute that no line names.
+"""
+
+import inspect
 import json
+import math
 import sys
+import typing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
+import safetensors.numpy
+import sklearn
+from safetensors import SafetensorError, safe_open
+from scipy.sparse import csr_array, issparse
+
+from gssl import methods
+from gssl.datasets.numpy_files import csr_from_parts
 from gssl.io.atomic import whole_file
-from gssl.io.paths import find_files
+from gssl.io.table_reading import find_files
+from gssl.methods.base import GraphClassifier
+from gssl.methods.embedder import Embedder
+from gssl.selection import AutoClassifier, CalibratedClassifier, Entry, Leaderboard
 
 FORMAT = "gssl-model"
 VERSION = 2
+# what a prediction repeats
+_STEPS = ("depth", "max_iter", "n_iter_")
+# values that JSON holds as they are, and what errors call them
+_PLAIN = {"whole": "a whole number from 0 on", "flag": "true or false", "text": "a text"}
+_PLAIN_TYPES: dict[str, Any] = {"whole": int, "flag": bool, "text": str}
+# far more than any method needs, and on a small graph still a matter of seconds
+_MOST_STEPS = 10**6
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One attribute of a fitted model; a letter of ``shape`` means the same size all over the model."""
+
+    name: str
+    # float, bool: an array; code: an int64 array from −1 to below c; class: an array of classes, stored as
+    # codes; matrix: an array, a CSR matrix or None; whole: an int from 0 on; flag, text; texts: an array of
+    # str; table: a leaderboard; model: a fitted model; transient: not stored, of use only beside the fit
+    kind: str
+    shape: tuple[str, ...] = ()
+    optional: bool = False
+
+
+_INPUT = (
+    Fitted("n_features_in_", "whole", optional=True),
+    Fitted("feature_names_in_", "texts", ("d",), optional=True),
+)
+_EMBEDDING = Fitted("embedding_", "float", ("n", "d"), optional=True)
+_N_ITER = Fitted("n_iter_", "whole")
+_COEF = Fitted("coef_", "float", ("d", "c"))
+
+
+def _transient(*names: str) -> tuple[Fitted, ...]:
+    return tuple(Fitted(name, "transient", optional=True) for name in names)
+
+
+# by class name, base classes included: a model holds what all of its bases name
+FITTED: dict[str, tuple[Fitted, ...]] = {
+    "Embedder": (*_INPUT, _N_ITER, _EMBEDDING, Fitted("_fitted_on_graph", "flag")),
+    "GraphClassifier": (
+        *_INPUT,
+        _N_ITER,
+        Fitted("_fit_codes", "code", ("n",)),
+        Fitted("_fit_features", "matrix", ("n", "d")),
+        Fitted("label_distributions_", "float", ("n", "c")),
+        Fitted("transduction_", "class", ("n",)),
+        Fitted("reached_", "bool", ("n",)),
+        Fitted("informed_", "bool", ("n",)),
+        Fitted("_priors", "matrix", ("priors", "c")),
+        *_transient("_unweighed", "_fit_inputs"),
+    ),
+    "OGC": (_COEF, *_transient("_steps", "_replayed", "_smoothing")),
+    "ManifoldRegularization": (_COEF,),
+    "CorrectAndSmooth": (Fitted("base_", "model"),),
+    "EmbeddingClassifier": (
+        Fitted("embedder_", "model"),
+        Fitted("head_", "model"),
+        *_transient("embedding_"),
+    ),
+    "CalibratedClassifier": (
+        Fitted("classifier_", "model"),
+        Fitted("held_out_distributions_", "float", ("h", "c")),
+        Fitted("held_out_codes_", "code", ("h",)),
+        # they follow from the held-out labels
+        *_transient("calibration_", "coverage_"),
+    ),
+    "AutoClassifier": (
+        Fitted("coef_", "float", ("t", "d", "c"), optional=True),
+        Fitted("logistic_coef_", "float", ("t", "d", "c"), optional=True),
+        Fitted("logistic_intercept_", "float", ("c",), optional=True),
+        Fitted("_shares", "float", ("2",), optional=True),
+        Fitted("propagation_", "model", optional=True),
+        Fitted("leaderboard_", "table"),
+        Fitted("explain_", "text"),
+        Fitted("_unit_rows", "flag", optional=True),
+        Fitted("_leave_one_out", "float", ("m", "c")),
+    ),
+    "LinearHead": (*_INPUT, _COEF, Fitted("intercept_", "float", ("c",))),
+    "LogisticHead": (_N_ITER,),
+    "AdamHead": (Fitted("best_epoch_", "whole"),),
+}
+
+
+def fitted_attributes(kind: type) -> tuple[Fitted, ...]:
+    """List what a fitted model of a class holds, beside ``classes_``."""
+    found: dict[str, Fitted] = {}
+    for base in reversed(kind.__mro__):
+        found |= {attribute.name: attribute for attribute in FITTED.get(base.__name__, ())}
+    return tuple(found.values())
+
+
+def _storable() -> dict[str, Any]:
+    known = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
+    return {**known, "AutoClassifier": AutoClassifier, "CalibratedClassifier": CalibratedClassifier}
 
 
 def save(
@@ -25,9 +137,7 @@ def save(
     path : path
         By custom ending in ``.gssl``.
     embedding : bool, default=True
-        Whether to keep the ``embedding_`` of an embedder; that of a classifier is kept only where walks
-        made it, for it cannot be computed again.
-
+        Whether to keep the ``embedding_`` of an embedder; that of a classifier is never kept.
     settings : dict of str, optional
         How the features were made, or whatever else must not be forgotten: see :func:`read_settings`.
 
@@ -40,25 +150,20 @@ def save(
     >>> load(file).predict(X, adjacency=A).tolist() == load(file).transduction_.tolist()
     True
     """
-    import numpy
-    import safetensors.numpy
-    import sklearn
-
-    from gssl.io.model_writing import describe
-
-    description, tensors = describe(model, embedding=embedding)
+    writer = _Writer(embedding)
     metadata = {
         "format": FORMAT,
         "version": VERSION,
         # the package itself lies below every room, so it is not imported here
         "gssl": sys.modules["gssl"].__version__,
-        "numpy": numpy.__version__,
+        "numpy": np.__version__,
         "scikit-learn": sklearn.__version__,
-        "model": description,
+        "model": writer.describe(model),
         "settings": settings or {},
     }
     with whole_file(path) as part:
-        safetensors.numpy.save_file(tensors, part, metadata={FORMAT: json.dumps(metadata, allow_nan=False)})
+        told = {FORMAT: json.dumps(metadata, allow_nan=False)}
+        safetensors.numpy.save_file(writer.tensors, part, metadata=told)
 
 
 def load(path: str | Path) -> Any:
@@ -81,19 +186,9 @@ def load(path: str | Path) -> Any:
     Traceback (most recent call last):
     ValueError: ...m.gssl is not a saved model, or not a whole one: save it again with gssl.save.
     """
-    from gssl.io.model_checks import outdated
-    from gssl.io.model_reading import rebuild
-
-    metadata, tensors = _checked(path)
-    old = outdated(metadata.get("model"), metadata["version"])
-    if old is not None:
-        raise ValueError(
-            f"{path} holds {'an' if old[0] == 'A' else 'a'} {old} in format {metadata['version']}, written "
-            f"by gssl {metadata.get('gssl')}, which this version would read otherwise than it was meant: fit "
-            "the model again and save it."
-        )
+    metadata, tensors = _read_file(path)
     try:
-        return rebuild(metadata.get("model"), tensors)
+        return _Reader(metadata.get("model"), tensors).model
     except ValueError as error:
         raise ValueError(f"{path} is damaged: {error}") from error
     except (RecursionError, OverflowError, MemoryError) as error:
@@ -101,7 +196,7 @@ def load(path: str | Path) -> Any:
 
 
 def read_settings(path: str | Path) -> dict[str, str]:
-    """Give the settings that :func:`save` was told beside the model.
+    """Return the settings that :func:`save` was told beside the model.
 
     Parameters
     ----------
@@ -120,37 +215,22 @@ def read_settings(path: str | Path) -> dict[str, str]:
     >>> read_settings(file)
     {'normalize': 'l1'}
     """
-    settings = _checked(path)[0].get("settings", {})
+    settings = _read_file(path)[0].get("settings", {})
     if not isinstance(settings, dict):
         raise ValueError(f"{path} is damaged: its settings are not named texts.")
     return {str(key): str(value) for key, value in settings.items()}
 
 
-def _checked(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read a file and refuse it unless it says that it is a model of a format we know."""
+def _read_file(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read a file and refuse it unless it says that it is a model of our format."""
     (file,) = find_files(Path(path))
-    metadata, tensors = _read(file)
-    if metadata.get("format") != FORMAT or not isinstance(metadata.get("version"), int):
-        raise ValueError(f"{path} is a safetensors file but not a gssl model: save one with gssl.save.")
-    if metadata["version"] > VERSION:
-        raise ValueError(
-            f"{path} is a model of format {metadata['version']}, written by gssl {metadata.get('gssl')}, and "
-            f"this version reads up to {VERSION}: update gssl."
-        )
-    return metadata, tensors
-
-
-def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    from safetensors import SafetensorError, safe_open
-
+    text, tensors = "{}", {}
     try:
         with safe_open(file, framework="np") as stored:
             header = stored.metadata() or {}
-            text = header.get(FORMAT)
-            if text is None:
-                return {}, {}
-            # the numbers only of a file that says it is a model
-            tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
+            if FORMAT in header:
+                text = header[FORMAT]
+                tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise ValueError(
             f"{file} is not a saved model, or not a whole one: save it again with gssl.save."
@@ -159,4 +239,357 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         metadata = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file} is damaged: its description is not JSON; save it again.") from error
-    return metadata if isinstance(metadata, dict) else {}, tensors
+    version = metadata.get("version") if isinstance(metadata, dict) else None
+    if not isinstance(version, int) or metadata.get("format") != FORMAT:
+        raise ValueError(f"{path} is a safetensors file but not a gssl model: save one with gssl.save.")
+    if version != VERSION:
+        advice = "update gssl" if version > VERSION else "fit the model again and save it"
+        raise ValueError(
+            f"{path} is a model of format {version}, written by gssl {metadata.get('gssl')}, and this "
+            f"version reads format {VERSION}: {advice}."
+        )
+    return metadata, tensors
+
+
+class _Writer:
+    """Describe models for JSON and collect their arrays, each once however many models hold it."""
+
+    def __init__(self, embedding: bool) -> None:
+        self.embedding = embedding
+        self.tensors: dict[str, np.ndarray] = {}
+        # with the array itself, for an id is free again when its array is gone
+        self._keys: dict[int, tuple[str, Any]] = {}
+
+    def describe(self, model: Any, prefix: str = "") -> dict[str, Any]:
+        description = _write_unfitted(model)
+        name, known = type(model).__name__, fitted_attributes(type(model))
+        held = {key: value for key, value in vars(model).items() if not key.startswith("_sklearn")}
+        strange = set(held) - set(description["params"]) - {a.name for a in known} - {"classes_"}
+        if strange:
+            raise ValueError(
+                f"this {name} holds {min(strange)!r}, which saved models do not know: name it in "
+                "gssl/io/models.py."
+            )
+        missing = [a.name for a in known if not a.optional and a.name not in held]
+        if missing:
+            raise ValueError(f"this {name} has no {missing[0]!r}: fit it before you save it.")
+        _check_steps(model)
+        if "classes_" in held:
+            classes = held["classes_"]
+            if classes.dtype.kind not in "Uiufb":
+                raise ValueError(
+                    f"classes of type {classes.dtype} cannot be saved: make the labels text or numbers."
+                )
+            description["classes"] = {"dtype": classes.dtype.str, "values": classes.tolist()}
+        description["fitted"] = {
+            a.name: self._write(a, held, f"{prefix}{a.name}")
+            for a in known
+            if a.name in held and a.kind != "transient" and (self.embedding or a.name != "embedding_")
+        }
+        return description
+
+    def _write(self, attribute: Fitted, held: dict[str, Any], key: str) -> Any:
+        value = held[attribute.name]
+        match attribute.kind:
+            case "model":
+                return self.describe(value, f"{key}.")
+            case "whole" | "flag" | "text":
+                return _PLAIN_TYPES[attribute.kind](value)
+            case "texts":
+                return [str(text) for text in value]
+            case "table":
+                return value.to_records()
+            case "class":
+                return self._store(np.searchsorted(held["classes_"], value).astype(np.int64), key)
+            case "matrix" if value is None:
+                return None
+            case "matrix" if issparse(value):
+                matrix, parts = csr_array(value), ("data", "indices", "indptr")
+                stored = {part: self._store(getattr(matrix, part), f"{key}.{part}") for part in parts}
+                return {**stored, "shape": [int(size) for size in matrix.shape]}
+        return self._store(value, key)
+
+    def _store(self, array: Any, key: str) -> str:
+        if id(array) not in self._keys:
+            # safetensors writes memory as it lies there
+            self.tensors[key] = np.ascontiguousarray(array)
+            self._keys[id(array)] = key, array
+        return self._keys[id(array)][0]
+
+
+def _write_unfitted(model: Any) -> dict[str, Any]:
+    name, known = type(model).__name__, _storable()
+    if type(model).__module__.startswith("gssl.torch."):
+        raise ValueError(
+            f"{name} is a network of gssl.torch, and gssl.save writes methods that need no torch: keep its "
+            "embeddings or predictions as a table, or its weights with torch.save."
+        )
+    if known.get(name) is not type(model):
+        raise ValueError(f"{name} is not a method of gssl, and only those can be saved: {', '.join(known)}.")
+    params = model.get_params(deep=False)
+    return {"class": name, "params": {key: _write_param(name, key, value) for key, value in params.items()}}
+
+
+def _write_param(owner: str, name: str, value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    plain = value is None or isinstance(value, bool | int | str)
+    if plain or (isinstance(value, float) and np.isfinite(value)):
+        return value
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_write_param(owner, name, part) for part in value]
+    if isinstance(value, dict):
+        # JSON would turn the keys, which are classes, into text
+        return {"pairs": [[_write_param(owner, name, part) for part in pair] for pair in value.items()]}
+    if hasattr(value, "get_params"):
+        return _write_unfitted(value)
+    raise ValueError(
+        f"{owner}: {name} is {value!r}, which cannot be saved; "
+        + ("give a whole number as random_state." if name == "random_state" else "give a number or text.")
+    )
+
+
+class _Reader:
+    """Rebuild a model from a description and arrays that nobody has checked yet."""
+
+    def __init__(self, description: Any, tensors: dict[str, np.ndarray]) -> None:
+        self.tensors = tensors
+        self.sizes = {"2": 2}
+        self.model = model = _read_model(description)
+        name, fitted = type(model).__name__, description.get("fitted")
+        if not isinstance(fitted, dict):
+            raise ValueError(f"it does not say what its {name} learned.")
+        if hasattr(model, "predict"):
+            model.classes_ = _read_classes(description.get("classes"))
+            self.sizes["c"] = len(model.classes_)
+        known = {attribute.name: attribute for attribute in fitted_attributes(type(model))}
+        for key in fitted.keys() - known.keys():
+            raise ValueError(f"a {name} has no {key!r}.")
+        for key, attribute in known.items():
+            if key in fitted:
+                setattr(model, key, self._read(attribute, fitted[key]))
+            elif not attribute.optional:
+                raise ValueError(f"{key!r} of its {name} is missing.")
+        # after all others: what it has learned may tell whether it needs features
+        if getattr(model, "_uses_features", True) and not hasattr(model, "n_features_in_"):
+            raise ValueError(f"'n_features_in_' of its {name} is missing.")
+        _check_parts(model)
+
+    def _read(self, attribute: Fitted, value: Any) -> Any:
+        match attribute.kind:
+            case "model":
+                return _Reader(value, self.tensors).model
+            case "transient":
+                raise ValueError(f"{attribute.name!r} is nothing that a saved model holds.")
+            case "table":
+                return _read_table(attribute.name, value)
+            case "whole" | "flag" | "text":
+                return self._plain(attribute, value)
+            case "texts":
+                return self._texts(attribute, value)
+            case "matrix":
+                return self._matrix(attribute, value)
+        array = self._array(attribute, {"float": "f", "bool": "b"}.get(attribute.kind, "i"), value)
+        if attribute.kind not in ("code", "class"):
+            return array
+        low = -1 if attribute.kind == "code" else 0
+        inside = not array.size or low <= array.min() <= array.max() < self.sizes["c"]
+        if array.dtype != np.int64 or not inside:
+            raise ValueError(f"{attribute.name!r} names classes that are not there.")
+        return array if attribute.kind == "code" else self.model.classes_[array]
+
+    def _plain(self, attribute: Fitted, value: Any) -> Any:
+        if type(value) is not _PLAIN_TYPES[attribute.kind] or (attribute.kind == "whole" and value < 0):
+            raise ValueError(f"{attribute.name!r} is {value!r}, not {_PLAIN[attribute.kind]}.")
+        if attribute.name == "n_features_in_":
+            self.sizes["d"] = value
+        return value
+
+    def _texts(self, attribute: Fitted, value: Any) -> np.ndarray:
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            raise ValueError(f"{attribute.name!r} is not a list of names.")
+        self._check_shape(attribute, (len(value),))
+        return np.array(value, dtype=object)
+
+    def _array(self, attribute: Fitted, kind: str, key: Any) -> np.ndarray:
+        if not isinstance(key, str) or key not in self.tensors:
+            raise ValueError(f"the numbers of {attribute.name!r} are missing.")
+        array = self.tensors[key]
+        # half precision is nothing that any method computes with
+        if array.dtype.kind != kind or (kind == "f" and array.dtype.itemsize < 4):
+            raise ValueError(f"{attribute.name!r} is stored as {array.dtype}, which does not fit.")
+        if kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"{attribute.name!r} holds NaN or infinity.")
+        self._check_shape(attribute, array.shape)
+        return array
+
+    def _matrix(self, attribute: Fitted, value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            return self._array(attribute, "f", value)
+        shape = value.get("shape")
+        if not isinstance(shape, list) or len(shape) != 2 or not all(isinstance(size, int) for size in shape):
+            raise ValueError(f"{attribute.name!r} has no shape.")
+        self._check_shape(attribute, tuple(shape))
+        try:
+            data, indices, indptr = (self.tensors[value[part]] for part in ("data", "indices", "indptr"))
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the numbers of {attribute.name!r} are missing.") from error
+        return csr_from_parts(data, indices, indptr, (shape[0], shape[1]))
+
+    def _check_shape(self, attribute: Fitted, shape: tuple[int, ...]) -> None:
+        if len(shape) != len(attribute.shape):
+            raise ValueError(f"{attribute.name!r} has {len(shape)} dimensions, not {len(attribute.shape)}.")
+        for letter, size in zip(attribute.shape, shape, strict=True):
+            if size != self.sizes.setdefault(letter, size):
+                raise ValueError(
+                    f"{attribute.name!r} has shape {shape}, which does not fit the rest of the model."
+                )
+
+
+def _read_model(description: Any) -> Any:
+    """Make an unfitted estimator of a class and parameters that are known."""
+    if not isinstance(description, dict) or not isinstance(description.get("params"), dict):
+        raise ValueError("it does not describe a model.")
+    name, known = description.get("class"), _storable()
+    if not isinstance(name, str) or name not in known:
+        raise ValueError(f"it names the class {name!r}, which is no method of gssl.")
+    kind = known[name]
+    hints = typing.get_type_hints(kind.__init__)
+    params = {}
+    for key, value in description["params"].items():
+        if key not in inspect.signature(kind).parameters:
+            raise ValueError(f"a {name} has no parameter {key!r}.")
+        params[key] = _read_param(value)
+        if not _fits(value, hints.get(key, Any)):
+            raise ValueError(f"the parameter {key!r} of its {name} is {value!r}.")
+    return kind(**params)
+
+
+def _read_param(value: Any) -> Any:
+    """Return a parameter: a plain value, a list of them, a dict by its pairs, or a model."""
+    if not isinstance(value, dict):
+        return value
+    if set(value) != {"pairs"}:
+        return _read_model(value)
+    try:
+        return dict(value["pairs"])
+    except (TypeError, ValueError) as error:
+        raise ValueError("one of its parameters is not made of pairs.") from error
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if hint is float or hint is int:
+        number = isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
+        # NumPy takes no whole number beyond 64 bits, and nobody needs one
+        return number and (math.isfinite(value) if isinstance(value, float) else -(2**63) <= value < 2**63)
+    if typing.get_origin(hint) is Literal:
+        return value in typing.get_args(hint)
+    if isinstance(value, list):
+        return all(isinstance(part, bool | int | float | str) for part in value)
+    return value is None or isinstance(value, bool | int | float | str | dict)
+
+
+def _read_classes(stored: Any) -> np.ndarray:
+    try:
+        dtype = np.dtype(stored["dtype"])
+        if dtype.kind not in "Uiufb":
+            raise TypeError(dtype)
+        # a type may claim texts of any length, and every class would take their room
+        if dtype.kind == "U" and dtype.itemsize > 4 * max(1024, *map(len, stored["values"])):
+            raise TypeError(dtype)
+        classes = np.array(stored["values"], dtype=dtype)
+        same = classes.tolist() == stored["values"]
+    except (TypeError, ValueError, KeyError, OverflowError) as error:
+        raise ValueError("its classes are not a list of text or numbers.") from error
+    if classes.ndim != 1 or not same or len(classes) == 0 or len(np.unique(classes)) != len(classes):
+        raise ValueError("its classes are not a list of different values.")
+    if not np.array_equal(np.sort(classes), classes):
+        raise ValueError("its classes are not in order.")
+    return classes
+
+
+def _read_table(name: str, value: Any) -> Leaderboard:
+    kinds = typing.get_type_hints(Entry)
+    try:
+        entries = [Entry(**row) for row in value]
+        fit = all(type(getattr(e, key)) is kind for e in entries for key, kind in kinds.items())
+    except TypeError:
+        fit = False
+    if not fit:
+        raise ValueError(f"{name!r} is not a table of models.")
+    return Leaderboard(entries)
+
+
+def _check_steps(model: Any) -> None:
+    """Refuse a model whose prediction would take more steps than anybody waits for."""
+    for name in _STEPS:
+        steps = getattr(model, name, 0)
+        if isinstance(steps, int) and steps > _MOST_STEPS:
+            raise ValueError(
+                f"{name} of its {type(model).__name__} is {steps:,}, and saved models take at most "
+                f"{_MOST_STEPS:,} steps."
+            )
+
+
+def _check_parts(model: Any) -> None:
+    """Check what one model says about another inside it, and about its own parameters."""
+    steps = getattr(model, "n_iter_", 0)
+    limit = getattr(model, "max_iter", getattr(model, "depth", steps))
+    if steps > max(limit, 1):
+        raise ValueError(f"it ran {steps} iterations where {limit} were allowed.")
+    _check_steps(model)
+    _check_widths(model)
+    _check_classes(model)
+    if isinstance(model, AutoClassifier):
+        _check_heads(model)
+    if (getattr(model, "held_out_codes_", np.empty(0)) < 0).any():
+        raise ValueError("'held_out_codes_' names classes that are not there.")
+
+
+def _check_widths(model: Any) -> None:
+    # features may be missing where a method does not use them
+    d = getattr(model, "n_features_in_", 0)
+    widths = {"embedder_": d, "head_": d, "base_": d, "classifier_": d}
+    if hasattr(model, "embedder_"):
+        if not isinstance(model.embedder_, Embedder):
+            raise ValueError(f"its embedder is a {type(model.embedder_).__name__}.")
+        widths["head_"] = model.embedder_._width(d)
+    found = {
+        name: getattr(getattr(model, name), "n_features_in_", 0) for name in widths if hasattr(model, name)
+    }
+    if isinstance(model, Embedder) and "embedding_" in vars(model):
+        found["embedding_"], widths["embedding_"] = model.embedding_.shape[1], model._width(d)
+    for name, width in found.items():
+        if width != widths[name]:
+            raise ValueError(f"{name!r} has {width} features and the model {widths[name]}.")
+
+
+def _check_classes(model: Any) -> None:
+    """Check that models inside know the classes of this one: a classifier as they are, others by code."""
+    for role in ("head", "base", "propagation", "classifier"):
+        part = getattr(model, f"{role}_", None)
+        if part is None:
+            continue
+        if role in ("propagation", "classifier") and not isinstance(part, GraphClassifier):
+            raise ValueError(f"its {role} is a {type(part).__name__}.")
+        expected = model.classes_ if role == "classifier" else np.arange(len(model.classes_))
+        found = getattr(part, "classes_", expected[:0])
+        # a head may have seen only some of the classes
+        same = np.isin(found, expected).all() if role == "head" else np.array_equal(found, expected)
+        if not same or not len(found) or found.dtype.kind != expected.dtype.kind:
+            raise ValueError(f"its {role} knows other classes than the model.")
+
+
+def _check_heads(model: AutoClassifier) -> None:
+    """Check that an average has all it takes to predict, or another model in its place."""
+    held = vars(model)
+    if "propagation_" in held:
+        return
+    if "coef_" not in held and "logistic_coef_" not in held:
+        raise ValueError("its AutoClassifier has nothing that predicts.")
+    needed = ["_shares", "_unit_rows", *(["logistic_intercept_"] if "logistic_coef_" in held else [])]
+    for name in needed:
+        if name not in held:
+            raise ValueError(f"{name!r} of its AutoClassifier is missing.")

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, issparse
 
-from gssl.graph.cleaning import simplify
-from gssl.io.columns import listed
-from gssl.io.edge_facts import count_facts, counted
-from gssl.io.edges import Edges
-from gssl.io.features import Features
-from gssl.io.labels import Labels
+from gssl.graph.simplify import simplify
+from gssl.io.edge_tables import Edges, count_facts
+from gssl.io.feature_reading import Features
+from gssl.io.graph_store import GraphStore, check_rows
+from gssl.io.label_tables import Labels
+from gssl.io.table_columns import counted, listed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,20 +81,71 @@ def assemble(edges: Edges | None, features: Features | None = None, labels: Labe
     ['spy', None]
     """
     notes = [note for part in (edges, features, labels) if part is not None for note in part.notes]
-    node_ids = _nodes(edges, features, labels, notes)
+    node_ids = _nodes(edges, features, labels)
     places = {node: i for i, node in enumerate(node_ids)}
     adjacency = _adjacency(edges, places, notes)
     y = np.full(len(node_ids), None, dtype=object)
     if labels is not None:
-        _place_labels(y, labels, places, notes)
+        found = np.array([places.get(node, -1) for node in labels.ids], dtype=np.int64)
+        unknown = _place_labels(y, labels, found, notes)
+        if unknown:
+            raise ValueError(
+                f"{labels.name} has labels for {counted(len(unknown), 'id')} that the graph does not have: "
+                f"{listed(unknown)}{_hint(unknown, places)}; remove them or add the nodes."
+            )
     matrix = None if features is None else features.matrix
     names = () if features is None else features.names
     return Problem(node_ids, adjacency, matrix, y, notes, names)
 
 
-def _nodes(
-    edges: Edges | None, features: Features | None, labels: Labels | None, notes: list[str]
-) -> np.ndarray:
+def join_store(store: GraphStore, features: Features | None = None, labels: Labels | None = None) -> Problem:
+    """Join features and labels to a graph store, in the order of its nodes.
+
+    Only the ids are in memory then; the arrays of the graph stay in their files.
+
+    Parameters
+    ----------
+    store : GraphStore
+    features : Features, optional
+        One row for each node of the store; rows of other ids are an error.
+    labels : Labels, optional
+        A label of another id is an error; an id that is listed without a label may be any.
+
+    Returns
+    -------
+    Problem
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from gssl.io import build_graph_store, read_labels
+    >>> store = build_graph_store("SELECT 'a' AS src, 'b' AS dst", Path(tempfile.mkdtemp()) / "s")
+    >>> problem = join_store(store, labels=read_labels("SELECT 'b' AS id, 'spy' AS label"))
+    >>> problem.y.tolist()
+    [None, 'spy']
+    """
+    notes = [*store.notes, *(note for part in (features, labels) if part is not None for note in part.notes)]
+    y = np.full(store.n_nodes, None, dtype=object)
+    if labels is not None:
+        unknown = _place_labels(y, labels, store.nodes(labels.ids), notes)
+        if unknown:
+            raise ValueError(
+                f"{labels.name} has labels for {counted(len(unknown), 'id')} that {store.directory} does not "
+                f"have: {listed(unknown)}; remove them or build the store with them among its nodes."
+            )
+    if features is None:
+        return Problem(store.node_ids, store.adjacency, None, y, notes)
+    places = store.nodes(features.ids)
+    check_rows(store, places, features.name, lambda row: str(features.ids[row]))
+    matrix = features.matrix
+    if not np.array_equal(places, np.arange(len(places))):
+        row = np.argsort(places)
+        matrix = csr_array(matrix[row]) if issparse(matrix) else matrix[row]
+    return Problem(store.node_ids, store.adjacency, matrix, y, notes, features.names)
+
+
+def _nodes(edges: Edges | None, features: Features | None, labels: Labels | None) -> np.ndarray:
     if features is not None:
         return features.ids
     if edges is None:
@@ -105,9 +156,7 @@ def _nodes(
     added = [
         i for i, label in zip(labels.ids, labels.labels, strict=True) if label is None and i not in known
     ]
-    if not added:
-        return edges.ids
-    return np.array([*edges.ids, *added], dtype=object)
+    return np.array([*edges.ids, *added], dtype=object) if added else edges.ids
 
 
 def _adjacency(edges: Edges | None, places: dict[str, int], notes: list[str]) -> csr_array:
@@ -134,28 +183,21 @@ def _adjacency(edges: Edges | None, places: dict[str, int], notes: list[str]) ->
     return csr_array(adjacency)
 
 
-def _place_labels(y: np.ndarray, labels: Labels, places: dict[str, int], notes: list[str]) -> None:
-    unknown, unlabelled = [], 0
-    for node, label in zip(labels.ids, labels.labels, strict=True):
-        if node in places:
-            y[places[node]] = label
-        elif label is None:
-            unlabelled += 1
-        else:
-            unknown.append(node)
-    if unknown:
-        raise ValueError(
-            f"{labels.name} has labels for {counted(len(unknown), 'id')} that the graph does not have: "
-            f"{listed(unknown)}{_hint(unknown, places)}; remove them or add the nodes."
-        )
+def _place_labels(y: np.ndarray, labels: Labels, places: np.ndarray, notes: list[str]) -> list[str]:
+    """Write labels to their places, and return the ids of those that have none."""
+    known = places >= 0
+    y[places[known]] = labels.labels[known]
+    given = np.array([label is not None for label in labels.labels], dtype=bool)
+    unlabelled = int(np.count_nonzero(~known & ~given))
     if unlabelled:
         notes.append(
             f"{labels.name}: {counted(unlabelled, 'id')} without a label that the graph does not have."
         )
+    return list(labels.ids[~known & given])
 
 
 def _hint(unknown: list[str], places: dict[str, int]) -> str:
-    """Tell the usual reason why ids do not meet."""
+    """Name the usual reason why ids do not meet."""
     node = unknown[0]
     if node.endswith(".0") and node[:-2] in places:
         return f" ({node!r} is {node[:-2]!r} there: a table program made ids decimal)"

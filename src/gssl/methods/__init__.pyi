@@ -1,5 +1,4 @@
 from .correct_and_smooth import CorrectAndSmooth as CorrectAndSmooth
-from .deepwalk import DeepWalk as DeepWalk
 from .embedding_classifier import EmbeddingClassifier as EmbeddingClassifier
 from .g2cn import G2CN as G2CN
 from .ggc import GGC as GGC
@@ -13,7 +12,6 @@ from .linear_filters import SSGC as SSGC
 from .linear_filters import NoGraph as NoGraph
 from .manifold_regularization import ManifoldRegularization as ManifoldRegularization
 from .ndls import NDLS as NDLS
-from .node2vec import Node2Vec as Node2Vec
 from .ogc import OGC as OGC
 from .propagation import LabelPropagation as LabelPropagation
 from .propagation import LabelSpreading as LabelSpreading

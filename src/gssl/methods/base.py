@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.graph import has_any, nearest_rows, reached_nodes, surroundings
+from gssl.graph import k_hop_subgraph, nearest_rows, reached_nodes
+from gssl.graph.mapped import nonzero_rows
 from gssl.methods.inputs import N_NEIGHBORS, FitInputs, check_graph, check_optional_features, select_nodes
 from gssl.methods.labels import (
     UNLABELLED,
@@ -31,26 +32,7 @@ State = TypeVar("State")
 
 
 def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]) -> Iterator[State]:
-    """Yield the states after each step, until there are no more or a state's ``settled`` is true.
-
-    Parameters
-    ----------
-    step : callable
-        Takes a state and the number of the step, gives the next state.
-    state : object
-        Where to start.
-    ks : iterable of int
-        The numbers of the steps, in the order in which they are taken.
-
-    Yields
-    ------
-    State
-
-    Examples
-    --------
-    >>> list(iterate(lambda total, k: total + k, 0, range(1, 5)))
-    [1, 3, 6, 10]
-    """
+    """Yield the states after each step, until there are no more or a state's ``settled`` is true."""
     total = len(ks) if isinstance(ks, Sized) else None
     for done, k in enumerate(ks, start=1):
         state = step(state, k)
@@ -61,22 +43,7 @@ def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]
 
 
 def last(states: Iterable[State]) -> State:
-    """Run an iteration to its end and keep only the last state.
-
-    Parameters
-    ----------
-    states : iterable of State
-        At least one.
-
-    Returns
-    -------
-    State
-
-    Examples
-    --------
-    >>> last(iterate(lambda total, k: total + k, 0, range(1, 5)))
-    10
-    """
+    """Run an iteration to its end and keep only the last state."""
     return deque(states, maxlen=1).pop()
 
 
@@ -97,8 +64,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return not self._uses_features
 
     _fit_inputs: FitInputs
-    # whether a fit may take some columns at a time, within a memory budget or on a cluster
-    runs_by_columns: ClassVar[bool] = False
+
+    @property
+    def runs_by_columns(self) -> bool:
+        """Whether a fit may take some columns at a time: within a memory budget, on a cluster, resumed."""
+        return False
+
     # whether torch can run its passes
     runs_on_torch: ClassVar[bool] = False
     # the shares of the classes among the nodes that are predicted; a parameter of the methods whose
@@ -107,14 +78,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        """Give distributions for a graph that was not seen in fit, and of which nodes anything is known."""
+        """Return distributions for a graph that was not seen in fit, and of which nodes anything is known."""
 
     def _reach(self) -> int | None:
         """Count the hops within which lies all that a node's prediction depends on; None: no number does."""
         return None
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
-        """Give distributions for a part of a graph; only a method with a reach is asked."""
+        """Return distributions for a part of a graph; only a method with a reach is asked."""
         raise NotImplementedError
 
     @abstractmethod
@@ -156,7 +127,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             raise
 
     def _kept_inputs(self) -> FitInputs:
-        """Give features and graph of fit."""
+        """Return features and graph of fit."""
         if not hasattr(self, "_fit_inputs"):
             raise AttributeError(
                 f"{type(self).__name__} has no graph before fit, and a loaded model keeps none: fit it."
@@ -168,11 +139,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return check_graph(adjacency, X)
 
     def _rows_suffice(self) -> bool:
-        """Tell whether a row's own features give its prediction, so that predict needs no graph."""
+        """Return whether a row's own features give its prediction, so that predict needs no graph."""
         return False
 
     def _grown_codes(self, n_nodes: int) -> np.ndarray:
-        """Give the labels of fit on a graph that has grown: its first nodes are those of fit."""
+        """Return the labels of fit on a graph that has grown: its first nodes are those of fit."""
         n_new = n_nodes - len(self._fit_codes)
         if n_new < 0:
             raise ValueError(
@@ -195,7 +166,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _read_priors(self, class_weight: Any) -> np.ndarray | None:
-        """Give the shares of the classes in fit and, as the second row, those that are expected."""
+        """Return the shares of the classes in fit and, as the second row, those that are expected."""
         if self.priors is None:
             return None
         codes = self._fit_codes[self._fit_codes != UNLABELLED]
@@ -203,14 +174,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return np.stack([class_shares(codes, weights), read_priors(self.priors, self.classes_, codes)])
 
     def _before_priors(self) -> np.ndarray:
-        """Give the distributions of fit as they were before priors: what labels taught."""
+        """Return the distributions of fit as they were before priors: what labels taught."""
         return self.label_distributions_ if self._unweighed is None else self._unweighed
 
     def _with_priors(self, P: np.ndarray) -> np.ndarray:
         return P if self._priors is None else reweigh(P, *self._priors)
 
     def predict_proba(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
-        """Give a distribution over ``classes_`` for nodes that were not seen in fit.
+        """Return a distribution over ``classes_`` for nodes that were not seen in fit.
 
         Parameters
         ----------
@@ -247,7 +218,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def predict(
         self, X: Any, *, adjacency: Any = None, nodes: Any = None, abstain: float | None = None
     ) -> np.ndarray:
-        """Give a class for nodes that were not seen in fit: see :meth:`predict_proba`.
+        """Return a class for nodes that were not seen in fit: see :meth:`predict_proba`.
 
         With ``abstain``, a node whose confidence is less has none: see :meth:`transduction`.
         """
@@ -258,7 +229,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return decode_labels(self.classes_, np.where(unsure(P, informed, abstain), UNLABELLED, chosen))
 
     def transduction(self, *, abstain: float | None = None) -> np.ndarray:
-        """Give a class for every node of fit, or none where the model is not sure enough.
+        """Return a class for every node of fit, or none where the model is not sure enough.
 
         Parameters
         ----------
@@ -280,14 +251,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return decode_labels(self.classes_, np.where(silent, UNLABELLED, chosen))
 
     def _distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
-        """Give what a fit without the labels of some nodes says about them, where that is cheaper than a fit.
-
-        None where it is not.
-        """
+        """Return what a fit without the labels of some nodes would say about them, None if only a fit can."""
         return None
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, adjacency: Any = None) -> float:
-        """Give the part of nodes that have a label in y and are predicted to have it.
+        """Return the part of nodes that have a label in y and are predicted to have it.
 
         Splitting the rows of a graph for cross-validation cuts it apart: hide labels instead, as
         :func:`gssl.evaluation.held_out_accuracy` does.
@@ -299,7 +267,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return float(np.average(predicted[known] == classes[codes[known]], weights=weights))
 
     def _predict(self, X: Any, adjacency: Any, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Give distributions, and for which nodes anything is known."""
+        """Return distributions, and for which nodes anything is known."""
         check_is_fitted(self)
         X = check_optional_features(self, X, adjacency, reset=False)
         chosen = None if nodes is None else select_nodes(nodes, X.shape[0], "nodes")
@@ -324,7 +292,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return self._score_graph(X[nodes], csr_array((len(nodes), len(nodes))))
         reach, part = self._reach(), None
         if reach is not None and len(nodes):
-            part = surroundings(A, nodes, reach, max_links=A.nnz // 2)
+            part = k_hop_subgraph(A, nodes, reach, max_links=A.nnz // 2)
         if part is None:
             P, informed = self._score_graph(X, A)
             return P[nodes], informed[nodes]
@@ -361,25 +329,14 @@ def _uniform_where_unknown(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
 
 
 def featured_nodes(A: csr_array, X: Any, *, checked: bool = True) -> np.ndarray:
-    """Tell the nodes in whose component there is any feature at all.
+    """Return the nodes in whose component there is any feature at all.
 
     ``checked`` says that every link of A is there in both directions: see :func:`gssl.graph.reached_nodes`.
-
-    Examples
-    --------
-    >>> featured_nodes(csr_array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]), np.array([[0.0], [2.0], [0.0]]))
-    array([ True,  True, False])
     """
     has_feature = has_features(X)
     return has_feature if has_feature.all() else reached_nodes(A, has_feature, checked=checked)
 
 
 def has_features(X: Any) -> np.ndarray:
-    """Tell the nodes that have any feature themselves.
-
-    Examples
-    --------
-    >>> has_features(np.array([[0.0, 1.0], [0.0, 0.0]]))
-    array([ True, False])
-    """
-    return has_any(X)
+    """Return the nodes that have any feature themselves."""
+    return nonzero_rows(X)

@@ -111,7 +111,7 @@ class CorrectAndSmooth(GraphClassifier):
         return self._finish(*self._propagate(X, A, codes))
 
     def _propagate(self, X: Any, A: csr_array, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Give distributions, and to which nodes any feature or label has come."""
+        """Return distributions, and to which nodes any feature or label has come."""
         labelled = np.flatnonzero(codes != UNLABELLED)
         Y = one_hot(codes[labelled], len(self.classes_), np.float64)
         # in double precision: errors become small far away from labels, and their proportions count
@@ -149,7 +149,7 @@ class CorrectAndSmooth(GraphClassifier):
         return np.asarray(mean_size * np.divide(E, size, out=np.zeros_like(E), where=size > 0))
 
     def _kept(self, mean: csr_array, labelled: np.ndarray, errors: np.ndarray, n: int) -> np.ndarray:
-        """Give every other node the mean error of its neighbours, K times; errors at labels stay."""
+        """Return every other node the mean error of its neighbours, K times; errors at labels stay."""
         E = np.zeros((n, errors.shape[1]))
         E[labelled] = errors
 

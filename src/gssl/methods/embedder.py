@@ -42,7 +42,7 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _filters(self, A: csr_array, dtype: Any) -> Any:
-        """Give what embedding asks of a graph, once for all passes, or say why that graph cannot be."""
+        """Return what embedding asks of a graph, once for all passes, or say why that graph cannot be."""
 
     @abstractmethod
     def _apply(self, X: Any, filters: Any) -> Any:
@@ -115,10 +115,8 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     """Features and a graph in, smoothed features out.
 
-    A subclass says how its filter is applied, transposed, and followed from one depth to the next; most are
-    a :class:`gssl.methods.linear_filters.StepwiseEmbedder`. Every filter is linear in X and treats columns alike,
-    so it serves features and scores of classes. What it computes on are arrays of any kind (see
-    :mod:`gssl.operators.arrays`), so that an execution may run it elsewhere and some columns at a time.
+    A subclass says how its filter is applied, transposed, and followed from one depth to the next; most are a
+    ``LinearFilter``. Every filter is linear in X and treats columns alike, so it serves features and scores.
     """
 
     depth: int
@@ -156,7 +154,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         self.n_iter_ = self.depth
 
     def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:
-        """Give the matrices of each iteration on one graph."""
+        """Return the matrices of each iteration on one graph."""
         filters = Filters(normalized_adjacency(A, dtype))
         return lambda k: filters
 

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
-from gssl.graph import file_of
-from gssl.graph.pages import take_rows
+from gssl.graph.mapped import mapped_file, take_rows
 from gssl.methods.base import GraphClassifier, featured_nodes, has_features
 from gssl.methods.embedder import Embedder, GraphEmbedder
 from gssl.methods.ggc import GGCM
@@ -197,6 +196,11 @@ class EmbeddingClassifier(GraphClassifier):
         return self.embedder_._embed(fit.X, self._fit_filters(), self._no_fit())
 
     @property
+    def runs_by_columns(self) -> bool:
+        """Whether the embedder does."""
+        return self.embedder is None or bool(getattr(self.embedder, "runs_by_columns", False))
+
+    @property
     def _uses_features(self) -> bool:
         return bool(getattr(self.embedder, "_uses_features", True))
 
@@ -214,7 +218,7 @@ class EmbeddingClassifier(GraphClassifier):
         return not getattr(self.embedder, "_uses_graph", True)
 
     def _informed(self, X: Any, A: csr_array) -> np.ndarray:
-        """Tell the nodes about which the embedder has anything to say."""
+        """Return the nodes about which the embedder has anything to say."""
         if not self._uses_features:
             # what has no link to a labelled component has no place among its embeddings
             return np.asarray(self.reached_ & (np.diff(A.indptr) > 0))
@@ -255,12 +259,12 @@ class EmbeddingClassifier(GraphClassifier):
         ones = np.ones(len(nodes), X.dtype)
         E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
         V = self.embedder_._embed_adjoint(E, self._fit_filters(), execution)
-        if issparse(X) or file_of(X) is not None:
+        if issparse(X) or mapped_file(X) is not None:
             return np.asarray(multiply(csr_array(X.T) if issparse(X) else X.T, V).T)
         return np.asarray(V.T @ X)
 
     def _rows(self, codes: np.ndarray, validation: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Give the nodes to train on, and those that only choose the epoch."""
+        """Return the nodes to train on, and those that only choose the epoch."""
         held_out = select_labelled([] if validation is None else validation, codes, "validation")
         if len(held_out) and not isinstance(self.head_, AdamHead):
             raise ValueError('validation nodes are of use to the "adam" head only: leave them out here.')
@@ -290,7 +294,7 @@ class EmbeddingClassifier(GraphClassifier):
         return head
 
     def _class_weights(self, codes: np.ndarray, training: np.ndarray) -> np.ndarray | None:
-        """Give what a label of each class counted for the head; validation labels counted nothing."""
+        """Return what a label of each class counted for the head; validation labels counted nothing."""
         if self.priors is None:
             return None
         given = _class_weight_parameters(self.head_)
@@ -311,7 +315,7 @@ class EmbeddingClassifier(GraphClassifier):
     def _distributions(
         self, X: Any, filters: FiltersOf, execution: Execution, embedding: np.ndarray | None = None
     ) -> np.ndarray:
-        """Give the head's distributions over all classes, also those that only validation nodes have."""
+        """Return the head's distributions over all classes, also those that only validation nodes have."""
         if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
             # the filter acts on rows and the head on columns: scores may be filtered instead of features
             scores = multiply(X, self.head_.coef_.astype(X.dtype))
@@ -341,6 +345,6 @@ class EmbeddingClassifier(GraphClassifier):
 
 
 def _class_weight_parameters(head: Any) -> dict[str, Any]:
-    """Give every ``class_weight`` of a head and of the estimators inside it, as those of a pipeline."""
+    """Return every ``class_weight`` of a head and of the estimators inside it, as those of a pipeline."""
     parameters = head.get_params(deep=True).items()
     return {name: value for name, value in parameters if name.rpartition("__")[2] == "class_weight"}

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from gssl.graph import warn_user
+from gssl.graph.validate import warn_user
 from gssl.methods.inputs import check_features, check_number, generator
 from gssl.methods.labels import UNLABELLED, class_weights, encode_labels, nearest_distribution, one_hot
 from gssl.operators import dense, multiply, small_algebra, soft_labels
@@ -32,13 +32,13 @@ class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Turn scores UW + b into distributions over ``classes_``."""
 
     def predict_proba(self, U: Any) -> np.ndarray:
-        """Give a distribution over ``classes_`` for each row."""
+        """Return a distribution over ``classes_`` for each row."""
         check_is_fitted(self)
         U = check_features(self, U, reset=False)
         return self.distributions(multiply(U, self.coef_) + self.intercept_)
 
     def _start(self, U: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Give the labelled rows, the codes of their classes, and their weights, which sum to one."""
+        """Return the labelled rows, the codes of their classes, and their weights, which sum to one."""
         U = dense(check_features(self, U, reset=True))
         self.classes_, codes = encode_labels(y)
         check_consistent_length(U, codes)
@@ -47,7 +47,7 @@ class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return U, codes, w / w.sum()
 
     def predict(self, U: Any) -> np.ndarray:
-        """Give the most probable class of each row."""
+        """Return the most probable class of each row."""
         check_is_fitted(self)
         return np.asarray(self.classes_[self.predict_proba(U).argmax(axis=1)])
 
@@ -138,7 +138,7 @@ class LogisticHead(LinearHead):
         return V[:r] / curvature, V[r], max(1, int(found.nit))
 
     def distributions(self, scores: np.ndarray) -> np.ndarray:
-        """Give the softmax of scores."""
+        """Return the softmax of scores."""
         return np.asarray(softmax(scores, axis=1))
 
 
@@ -188,7 +188,7 @@ class RidgeHead(LinearHead):
         return self
 
     def distributions(self, scores: np.ndarray) -> np.ndarray:
-        """Give the distribution nearest to the scores."""
+        """Return the distribution nearest to the scores."""
         return nearest_distribution(scores)
 
 
@@ -267,7 +267,7 @@ class AdamHead(LinearHead):
             yield W
 
     def distributions(self, scores: np.ndarray) -> np.ndarray:
-        """Give the softmax of scores."""
+        """Return the softmax of scores."""
         return np.asarray(softmax(scores, axis=1))
 
 

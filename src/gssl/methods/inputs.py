@@ -7,7 +7,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import validate_data
 
-from gssl.graph import blocks, check_adjacency, check_finite, file_of, knn_graph, refuse_mask
+from gssl.graph import check_adjacency, check_finite, knn_graph
+from gssl.graph.mapped import iterate_blocks, mapped_file
+from gssl.graph.validate import refuse_mask
 from gssl.methods.labels import UNLABELLED
 
 N_NEIGHBORS = 10
@@ -41,7 +43,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     check_finite(X)
     if not issparse(X):
         # what is in a file stays there
-        return X if file_of(X) is not None else np.ascontiguousarray(X)
+        return X if mapped_file(X) is not None else np.ascontiguousarray(X)
     # a fresh object, which has no flags to lie, with every entry named once
     X = csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     if not X.has_canonical_format:
@@ -51,14 +53,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bool) -> Any:
-    """Check features like :func:`check_features`; a method that needs none with a graph may have None.
-
-    Examples
-    --------
-    >>> import gssl
-    >>> check_optional_features(gssl.LabelPropagation(), None, [[0, 1], [1, 0]], reset=True).shape
-    (2, 0)
-    """
+    """Check features like :func:`check_features`; a method that needs none with a graph may have None."""
     if X is None and not estimator._uses_features:
         if adjacency is None:
             raise ValueError("there is neither X nor adjacency: give a graph, or features to build one.")
@@ -101,37 +96,14 @@ def check_number(
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Make a random generator from what scikit-learn calls a random state.
-
-    Examples
-    --------
-    >>> generator(0).integers(10) == generator(0).integers(10)
-    np.True_
-    """
+    """Make a random generator from what scikit-learn calls a random state."""
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(np.iinfo(np.int32).max)
     return np.random.default_rng(random_state)
 
 
 def select_nodes(selection: Any, n_nodes: int, name: str) -> np.ndarray:
-    """Give the indices of the nodes that a mask or a list of indices names, in the order of the list.
-
-    Parameters
-    ----------
-    selection : bool mask of shape (n,) or array of indices
-    n_nodes : int
-    name : str
-        What the caller calls the selection, for errors.
-
-    Returns
-    -------
-    int ndarray
-
-    Examples
-    --------
-    >>> select_nodes([True, False, True], 3, "nodes"), select_nodes([2, 0], 3, "nodes")
-    (array([0, 2]), array([2, 0]))
-    """
+    """Return the indices of the nodes that a mask or a list of indices names, in the order of the list."""
     chosen = np.asarray(selection)
     if chosen.size == 0:
         chosen = chosen.astype(np.int64)
@@ -151,25 +123,7 @@ def select_nodes(selection: Any, n_nodes: int, name: str) -> np.ndarray:
 
 
 def select_labelled(selection: Any, codes: np.ndarray, name: str) -> np.ndarray:
-    """Give the sorted indices of labelled nodes that a mask or a list of indices names.
-
-    Parameters
-    ----------
-    selection : bool mask of shape (n,) or array of indices
-    codes : int ndarray of shape (n,)
-        Class codes, −1 where unlabelled.
-    name : str
-        What the caller calls the selection, for errors.
-
-    Returns
-    -------
-    int ndarray, sorted
-
-    Examples
-    --------
-    >>> select_labelled([True, False, True, False], np.array([0, 1, 1, -1]), "anchors")
-    array([0, 2])
-    """
+    """Return the sorted indices of labelled nodes that a mask or a list of indices names."""
     chosen = select_nodes(selection, len(codes), name)
     unlabelled = chosen[codes[chosen] == UNLABELLED]
     if len(unlabelled):
@@ -178,27 +132,7 @@ def select_labelled(selection: Any, codes: np.ndarray, name: str) -> np.ndarray:
 
 
 def choose_anchors(anchors: Any, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Give the indices of the labelled nodes that SEB may touch ("less is more", Sect. 5.1).
-
-    Parameters
-    ----------
-    anchors : None, float, bool mask of shape (n,) or array of indices
-        All labelled nodes; a random fraction of each class (at least one node); or the ones named.
-    codes : int ndarray of shape (n,)
-        Class codes, −1 where unlabelled.
-    rng : Generator
-        Draws the fraction.
-
-    Returns
-    -------
-    int ndarray, sorted
-
-    Examples
-    --------
-    >>> codes = np.array([0, 0, 1, -1, 1])
-    >>> choose_anchors(None, codes, np.random.default_rng(0))
-    array([0, 1, 2, 4])
-    """
+    """Return the indices of the labelled nodes that SEB may touch ("less is more", Sect. 5.1)."""
     if anchors is None:
         return np.flatnonzero(codes != UNLABELLED)
     if not isinstance(anchors, float | np.floating):
@@ -217,17 +151,11 @@ class FeatureSizeError(ValueError):
 
 
 def feature_scale(X: Any) -> float:
-    """Give the mean absolute row sum of the rows that have any feature.
-
-    Examples
-    --------
-    >>> feature_scale(np.array([[1.0, -3.0], [0.0, 0.0], [2.0, 0.0]]))
-    3.0
-    """
+    """Return the mean absolute row sum of the rows that have any feature."""
     # by blocks, for the absolute values of a dense X would be a second X
     d = X.shape[1]
     sums = np.zeros(X.shape[0], X.dtype)
-    for rows, columns in blocks(X):
+    for rows, columns in iterate_blocks(X):
         for start in range(rows.start, rows.stop, 1024):
             part = slice(start, min(start + 1024, rows.stop))
             # the last of many blocks of columns ends at d as well, and is not whole rows

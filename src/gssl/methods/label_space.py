@@ -19,12 +19,7 @@ _COLUMNS = 64
 
 
 class LabelSpaceEmbedding:
-    r"""U in factors: after k steps, :math:`U = P^k X + \sum_t P^{k-1-t} E\, R_t W_t^\top`.
-
-    P is the lazy convolution, E picks the anchors and :math:`R_t W_t^\top` is the pull of step t. Products
-    with U then cost hops over c columns instead of d. The hops are taken with :math:`\hat A`, for
-    :math:`P^k = \sum_j \binom kj \beta^j (1-\beta)^{k-j} \hat A^j` has few terms that count when β is small.
-    """
+    r"""U in factors: after k steps, :math:`U = P^k X + \sum_t P^{k-1-t} E\, R_t W_t^\top`."""
 
     def __init__(self, X: Any, filters: Filters, beta: float, pulls: Sequence[Pull] = ()) -> None:
         self._X = X
@@ -151,8 +146,6 @@ def lazy_powers(powers: np.ndarray, beta: float, dtype: Any = np.float64) -> np.
     r"""Return the coefficients of :math:`\hat A^j` in powers of the lazy convolution.
 
     .. math:: [\beta \hat A + (1 - \beta) I]^k = \sum_j \binom kj \beta^j (1 - \beta)^{k-j} \hat A^j
-
-    The highest j, whose coefficients add up to less than rounding, are left out.
     """
     k = np.asarray(powers)[:, None]
     j = np.arange(k.max() + 1)[None, :]

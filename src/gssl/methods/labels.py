@@ -6,31 +6,13 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from gssl.graph import refuse_mask, warn_user
+from gssl.graph.validate import refuse_mask, warn_user
 
 UNLABELLED = -1
 
 
 def encode_labels(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Turn labels into sorted classes and one code per node, −1 where there is no label.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Integers, text or any sortable values; −1, None and NaN mean unlabelled.
-    n_nodes : int, optional
-        How many labels there should be.
-
-    Returns
-    -------
-    classes : ndarray of shape (c,)
-    codes : int64 ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> encode_labels(["cat", None, "dog", "cat"])
-    (array(['cat', 'dog'], dtype='<U3'), array([ 0, -1,  1,  0]))
-    """
+    """Turn labels into sorted classes and one code per node, −1 where there is no label."""
     values = _read_labels(y)
     if n_nodes is not None and len(values) != n_nodes:
         raise ValueError(
@@ -62,26 +44,7 @@ def encode_labels(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.nd
 
 
 def decode_labels(classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Turn class codes into labels again, the inverse of :func:`encode_labels`.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (c,)
-    codes : int ndarray of shape (n,)
-        −1 where there is no label.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        No label is −1 among whole numbers, NaN among other numbers and None among all else.
-
-    Examples
-    --------
-    >>> decode_labels(np.array(["cook", "spy"]), np.array([1, -1]))
-    array(['spy', None], dtype=object)
-    >>> decode_labels(np.array([3, 7]), np.array([1, -1]))
-    array([ 7, -1])
-    """
+    """Turn class codes into labels again, the inverse of :func:`encode_labels`."""
     known = codes != UNLABELLED
     kind = classes.dtype.kind
     nothing: Any = UNLABELLED if kind in "iu" else np.nan if kind == "f" else None
@@ -92,7 +55,7 @@ def decode_labels(classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _read_labels(y: Any) -> np.ndarray:
-    """Give labels as an array in which missing values are still missing."""
+    """Return labels as an array in which missing values are still missing."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None: give a label or −1 per node.")
     refuse_mask(y, "y")
@@ -141,30 +104,9 @@ def _refuse_missing_as_text(known: np.ndarray, positions: np.ndarray) -> None:
 
 
 def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    r"""Give each class its weight in the loss.
+    r"""Return each class its weight in the loss.
 
     .. math:: w_c = \frac{m}{C \, m_c}
-
-    is the balanced one, with :math:`m_c` of m labels in the class c of C.
-
-    Parameters
-    ----------
-    class_weight : None, "balanced" or dict
-        All alike; so that all classes weigh the same in sum; or by class, 1 for those it does not name.
-    classes : ndarray of shape (c,)
-    codes : int ndarray
-        The labels, as positions in ``classes``; none is missing.
-
-    Returns
-    -------
-    float64 ndarray of shape (c,)
-
-    Examples
-    --------
-    >>> class_weights("balanced", np.array(["a", "b"]), np.array([0, 0, 0, 1])).round(3)
-    array([0.667, 2.   ])
-    >>> class_weights({"b": 5}, np.array(["a", "b"]), np.array([0, 0, 0, 1]))
-    array([1., 5.])
     """
     if class_weight is None:
         return np.ones(len(classes))
@@ -183,13 +125,7 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> 
 
 
 def class_places(by_class: dict[Any, Any], classes: np.ndarray, name: str) -> list[int]:
-    """Find the keys of a dict among the classes.
-
-    Examples
-    --------
-    >>> class_places({"b": 0.5}, np.array(["a", "b"]), "priors")
-    [1]
-    """
+    """Find the keys of a dict among the classes."""
     place = {value: i for i, value in enumerate(classes.tolist())}
     strange = [key for key in by_class if key not in place]
     if strange:
@@ -198,48 +134,13 @@ def class_places(by_class: dict[Any, Any], classes: np.ndarray, name: str) -> li
 
 
 def class_shares(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    r"""Give the share of each class among labels that count :math:`w_c`: :math:`\pi_c \propto w_c m_c`.
-
-    Parameters
-    ----------
-    codes : int ndarray
-        Without −1.
-    weights : ndarray of shape (c,)
-
-    Returns
-    -------
-    float64 ndarray of shape (c,)
-
-    Examples
-    --------
-    >>> class_shares(np.array([0, 0, 0, 1]), np.array([1.0, 2.0]))
-    array([0.6, 0.4])
-    """
+    r"""Return the share of each class among labels that count :math:`w_c`: :math:`\pi_c \propto w_c m_c`."""
     sums = weights * np.bincount(codes, minlength=len(weights))
     return np.asarray(sums / sums.sum())
 
 
 def read_priors(priors: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Give the shares of the classes that a caller expects.
-
-    Parameters
-    ----------
-    priors : "labels", "uniform", dict or array-like of shape (c,)
-        Those of the labels; all alike; or numbers, by class or in the order of the classes, which are divided
-        by their sum. A dict names every class.
-    classes : ndarray of shape (c,)
-    codes : int ndarray
-        Without −1.
-
-    Returns
-    -------
-    float64 ndarray of shape (c,)
-
-    Examples
-    --------
-    >>> read_priors({"b": 1, "a": 3}, np.array(["a", "b"]), np.array([0, 1]))
-    array([0.75, 0.25])
-    """
+    """Return the shares of the classes that a caller expects."""
     c = len(classes)
     if isinstance(priors, str):
         if priors not in ("labels", "uniform"):
@@ -270,14 +171,7 @@ _BLOCK = 8192
 
 
 def one_hot(codes: np.ndarray, n_classes: int, dtype: Any) -> np.ndarray:
-    """Write class codes as rows with a single one.
-
-    Examples
-    --------
-    >>> one_hot(np.array([1, 0]), 2, float)
-    array([[0., 1.],
-           [1., 0.]])
-    """
+    """Write class codes as rows with a single one."""
     rows = np.zeros((len(codes), n_classes), dtype)
     rows[np.arange(len(codes)), codes] = 1
     return rows
@@ -287,16 +181,6 @@ def nearest_distribution(Z: np.ndarray) -> np.ndarray:
     r"""Project scores onto the probability simplex: the distribution nearest to each row.
 
     .. math:: \arg\min_{p \ge 0,\ 1^\top p = 1} \|p - z\|^2
-
-    Scores fitted to one-hot rows by least squares are estimates of a distribution that may leave the
-    simplex; the projection brings them back, keeps their order, and gives the uniform distribution
-    where all scores are equal.
-
-    Examples
-    --------
-    >>> nearest_distribution(np.array([[0.9, 0.3, -0.5], [0.0, 0.0, 0.0]])).round(3)
-    array([[0.8  , 0.2  , 0.   ],
-           [0.333, 0.333, 0.333]])
     """
     P = np.empty_like(Z)
     for start in range(0, len(Z), _BLOCK):  # every step below makes another array
@@ -316,14 +200,7 @@ def _project(Z: np.ndarray) -> np.ndarray:
 
 
 def rows_to_distributions(F: np.ndarray) -> np.ndarray:
-    """Divide non-negative rows by their sums; a row of zeros, about which nothing is known, is uniform.
-
-    Examples
-    --------
-    >>> rows_to_distributions(np.array([[3.0, 1.0], [0.0, 0.0]]))
-    array([[0.75, 0.25],
-           [0.5 , 0.5 ]])
-    """
+    """Divide non-negative rows by their sums; a row of zeros, about which nothing is known, is uniform."""
     total = F.sum(axis=1, keepdims=True)
     P = np.full_like(F, 1.0 / F.shape[1])
     np.divide(F, total, out=P, where=total > 0)
@@ -334,22 +211,6 @@ def reweigh(P: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
     r"""Bring distributions from one share of the classes to another (Bayes' rule; Saerens et al., 2002).
 
     .. math:: p'(c) \propto p(c) \, \frac{\pi_{new}(c)}{\pi_{old}(c)}
-
-    Parameters
-    ----------
-    P : ndarray of shape (m, c)
-        Distributions that hold where classes have the shares ``old``.
-    old, new : ndarray of shape (c,)
-        Shares of the classes. A row that only knows classes whose new share is zero becomes ``new``.
-
-    Returns
-    -------
-    ndarray of shape (m, c)
-
-    Examples
-    --------
-    >>> reweigh(np.array([[0.5, 0.5]]), np.array([0.5, 0.5]), np.array([0.9, 0.1]))
-    array([[0.9, 0.1]])
     """
     # a class without any label has no probability that could change
     change = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
@@ -359,26 +220,7 @@ def reweigh(P: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
 
 
 def decide(P: np.ndarray, informed: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Choose the most probable class of each row, and the most frequent label where nothing is known.
-
-    Parameters
-    ----------
-    P : ndarray of shape (m, c)
-        Distributions.
-    informed : bool ndarray of shape (m,)
-        The rows about which anything is known.
-    codes : int ndarray
-        The labels seen in fit; −1 is skipped.
-
-    Returns
-    -------
-    int ndarray of shape (m,)
-
-    Examples
-    --------
-    >>> decide(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([True, True]), np.array([0, 1, 1]))
-    array([0, 1])
-    """
+    """Choose the most probable class of each row, and the most frequent label where nothing is known."""
     chosen = P.argmax(axis=1)
     unknown = np.count_nonzero(~informed)
     if unknown:
@@ -392,26 +234,7 @@ def decide(P: np.ndarray, informed: np.ndarray, codes: np.ndarray) -> np.ndarray
 
 
 def unsure(P: np.ndarray, informed: np.ndarray, abstain: float) -> np.ndarray:
-    """Tell the rows whose greatest probability is too small, or of which nothing is known.
-
-    Parameters
-    ----------
-    P : ndarray of shape (m, c)
-        Distributions.
-    informed : bool ndarray of shape (m,)
-        The rows about which anything is known.
-    abstain : float
-        The least probability that a class needs.
-
-    Returns
-    -------
-    bool ndarray of shape (m,)
-
-    Examples
-    --------
-    >>> unsure(np.array([[0.9, 0.1], [0.6, 0.4]]), np.array([True, True]), 0.7)
-    array([False,  True])
-    """
+    """Return the rows whose greatest probability is too small, or of which nothing is known."""
     if isinstance(abstain, bool) or not 0.0 <= abstain <= 1.0:
         raise ValueError(f"abstain is the least confidence of a label, from 0 to 1, not {abstain!r}.")
     return np.asarray((P.max(axis=1) < abstain) | ~informed)

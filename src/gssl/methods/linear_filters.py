@@ -92,12 +92,7 @@ class LinearFilter(GraphEmbedder):
         return total
 
     def _adjoint(self, E: Any, filters: FiltersOf) -> Any:
-        r"""Apply the transposed filter to the columns of E.
-
-        All matrices are symmetric, so it is the same steps in reverse order; over scales it is
-        :math:`\sum_t C_1 \cdots C_{t-1} R_t E = R_1 E + C_1 (R_2 E + C_2 (\dots))`. A step that restarts from
-        X with weight r has the transposed rest of the way, r times, in the output.
-        """
+        """Apply the transposed filter to the columns of E."""
         steps = range(self.depth, 0, -1)
         restarts = any(mixture.restart for k in steps for mixture in self.mixtures(k))
         restarted = zeros(E) if restarts else None

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from gssl.graph import warn_user
+from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier, has_features
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
@@ -101,7 +101,7 @@ class ManifoldRegularization(GraphClassifier):
         return self._finish(*self._score_graph(X, A))
 
     def _solve(self, X: Any, A: csr_array, codes: np.ndarray) -> np.ndarray:
-        """Give W in double precision; each feature is measured in a unit that makes its curvature one."""
+        """Return W in double precision; each feature is measured in a unit that makes its curvature one."""
         labelled = np.flatnonzero(codes != UNLABELLED)
         X_m, Y = X[labelled], one_hot(codes[labelled], len(self.classes_), X.dtype)
         m = len(labelled)
@@ -143,7 +143,7 @@ class ManifoldRegularization(GraphClassifier):
 
 
 def _transposed(X: Any) -> Callable[[np.ndarray], np.ndarray]:
-    """Give the product with Xᵀ; a sparse one is turned once, for by rows it is done on all threads."""
+    """Return the product with Xᵀ; a sparse one is turned once, for by rows it is done on all threads."""
     if not issparse(X):
         return lambda V: np.asarray(X.T @ V)
     turned = csr_array(X.T)

@@ -38,29 +38,9 @@ class _Pool:
 
 
 def kept_local_depths(A_hat: NormalizedAdjacency, epsilon: float, limit: int) -> np.ndarray:
-    """Give :func:`local_depths`, or what it gave for this graph before: other parameters leave it as it is.
+    """Return :func:`local_depths`, or what it gave for this graph before: other parameters leave it as it is.
 
     A graph is known by a hash of its arrays, so that none is kept; only the last few results are.
-
-    Parameters
-    ----------
-    A_hat : NormalizedAdjacency
-        In double precision.
-    epsilon : float
-    limit : int
-
-    Returns
-    -------
-    int64 ndarray of shape (n,)
-        Not to be written to.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from gssl.operators import normalized_adjacency
-    >>> pair = normalized_adjacency(csr_array([[0.0, 1.0], [1.0, 0.0]]))
-    >>> kept_local_depths(pair, 0.2, 10) is kept_local_depths(pair, 0.2, 10)
-    True
     """
     digest = blake2b(digest_size=16)
     for part in (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale):
@@ -77,37 +57,7 @@ def kept_local_depths(A_hat: NormalizedAdjacency, epsilon: float, limit: int) ->
 
 
 def local_depths(A_hat: NormalizedAdjacency, epsilon: float, limit: int) -> np.ndarray:
-    r"""Give each node's local smoothing iteration (Zhang et al., 2021, Def. 3.2).
-
-    .. math:: k_i = \min \{k : \|(\hat A^\infty)_i - (\hat A^k)_i\|_2 < \epsilon\}, \qquad
-              (\hat A^\infty)_{ij} = \sqrt{\tilde d_i \tilde d_j} \, / \sum_{v \sim i} \tilde d_v
-
-    with the sum over the component of i, and zero between components. :math:`\hat A^\infty` is a projection
-    that :math:`\hat A` leaves alone, so the squared distance is
-    :math:`\|\hat A^k e_i\|^2 - (\hat A^\infty)_{ii}` and no n × n matrix is needed: a fixed number of columns
-    is smoothed at a time, and a node that is done leaves its column to the next. The work grows with
-    :math:`\sum_i k_i` products of the graph with a vector.
-
-    Parameters
-    ----------
-    A_hat : NormalizedAdjacency
-        In double precision.
-    epsilon : float
-    limit : int
-        The largest number given.
-
-    Returns
-    -------
-    int64 ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> from gssl.operators import normalized_adjacency
-    >>> path = csr_array([[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0] * 4])
-    >>> local_depths(normalized_adjacency(path), epsilon=0.2, limit=10)
-    array([2, 1, 2, 0])
-    """
+    """Return each node's local smoothing iteration (Zhang et al., 2021, Def. 3.2)."""
     n = A_hat.shape[0]
     degrees = np.square(1.0 / A_hat.scale)
     component = csgraph.connected_components(A_hat.tocsr(), directed=False)[1]
@@ -133,7 +83,7 @@ def local_depths(A_hat: NormalizedAdjacency, epsilon: float, limit: int) -> np.n
 
 
 def _refill(pool: _Pool, columns: np.ndarray, waiting: np.ndarray) -> _Pool:
-    """Give free columns to the nodes that wait; those that stay free hold zeros."""
+    """Return free columns to the nodes that wait; those that stay free hold zeros."""
     fresh = waiting[pool.taken : pool.taken + len(columns)]
     nodes, powers = pool.nodes.copy(), pool.powers.copy()
     nodes[columns], powers[columns] = -1, 0

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.graph import reached_nodes
-from gssl.graph.pages import take_rows
+from gssl.graph.mapped import take_rows
 from gssl.methods.base import GraphClassifier, featured_nodes, iterate, last, report_progress
 from gssl.methods.inputs import check_number, choose_anchors, feature_scale, generator
 from gssl.methods.label_space import KnownRows, LabelSpaceEmbedding, lazy_powers
@@ -34,7 +34,7 @@ from gssl.operators import (
     supervised_embedding,
     zeros,
 )
-from gssl.scale.execution import BUFFERS, Execution, FiltersOf, Step, Task, current_execution
+from gssl.scale.execution import Execution, FiltersOf, Step, Task, current_execution
 
 # a step this often halved is no step
 _HALVINGS = 60
@@ -160,7 +160,7 @@ class OGC(GraphClassifier):
     True
     """
 
-    runs_by_columns: ClassVar[bool] = True
+    runs_by_columns = True
     runs_on_torch: ClassVar[bool] = True
 
     def __init__(
@@ -370,22 +370,21 @@ class OGC(GraphClassifier):
     @cached_property
     def _replayed(self) -> np.ndarray:
         """The embeddings, which predictions do not need and fit leaves out."""
-        steps = self._steps
+        X, steps = self._kept_inputs().X, self._steps
         # X, the embeddings before a step, and those after it
-        return self._replay(
-            Task(lambda X, *more: last(steps.replay(X, *more)), ("embedding", *steps.identity), buffers=3)
-        )
+        task = Task(lambda X, *more: last(steps.replay(X, *more)), ("embedding", *steps.identity), buffers=3)
+        return self._replay(task, X)
 
     @cached_property
     def _smoothing(self) -> np.ndarray:
         """The smoothing loss of the embeddings after each iteration."""
-        steps = self._steps
-        by_column = self._replay(Task(steps.smoothing_losses, ("smoothing", *steps.identity), BUFFERS))
+        X, steps = self._kept_inputs().X, self._steps
+        by_column = self._replay(Task(steps.smoothing_losses, ("smoothing", *steps.identity)), X)
         return np.asarray(by_column.sum(axis=1, dtype=np.float64))
 
-    def _replay(self, task: Task) -> np.ndarray:
-        inputs, filters = self._kept_inputs(), Filters(self._steps.A_hat)
-        return current_execution(self, resumes=False).map_columns(task, inputs.X, lambda k: filters)
+    def _replay(self, task: Task, X: Any) -> np.ndarray:
+        filters = Filters(self._steps.A_hat)
+        return current_execution(self, resumes=False).map_columns(task, X, lambda k: filters)
 
     @property
     def _gain(self) -> float:

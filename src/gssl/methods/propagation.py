@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 from sklearn.exceptions import ConvergenceWarning
 
-from gssl.graph import reached_nodes, warn_user
+from gssl.graph import reached_nodes
+from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier, iterate, last
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, one_hot, rows_to_distributions
@@ -25,7 +26,7 @@ _CHECKPOINT = 64
 
 
 class LabelPropagation(GraphClassifier):
-    r"""Give every node the mean label distribution of its neighbours; given labels stay.
+    r"""Return every node the mean label distribution of its neighbours; given labels stay.
 
     .. math:: F_U = (D_{UU} - A_{UU})^{-1} A_{UL} Y_L
 
@@ -70,7 +71,7 @@ class LabelPropagation(GraphClassifier):
     """
 
     _uses_features = False
-    runs_by_columns: ClassVar[bool] = True
+    runs_by_columns = True
 
     def __init__(self, max_iter: int = 10000, tol: float = 1e-6, class_mass: bool = False) -> None:
         self.max_iter = max_iter
@@ -234,23 +235,6 @@ def normalize_class_mass(F: np.ndarray, shares: np.ndarray) -> np.ndarray:
     r"""Scale the columns of F so that their sums are in given proportions.
 
     .. math:: F_{ic} \leftarrow \frac{q_c}{\sum_j F_{jc}} F_{ic}
-
-    Parameters
-    ----------
-    F : ndarray of shape (m, c)
-        Not negative.
-    shares : ndarray of shape (c,)
-        The q. A class that no node has anything of stays at zero.
-
-    Returns
-    -------
-    ndarray of shape (m, c)
-
-    Examples
-    --------
-    >>> normalize_class_mass(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([0.5, 0.5])).round(3)
-    array([[0.265, 0.167],
-           [0.235, 0.333]])
     """
     mass = F.sum(axis=0)
     return np.asarray(F * np.divide(shares, mass, out=np.zeros_like(mass), where=mass > 0))
@@ -280,8 +264,8 @@ def iterate_by_slabs(
 ) -> tuple[Arrays, int, bool]:
     """Iterate until all columns stand still after the same step, however they are cut into slabs.
 
-    Every slab runs until its own columns stand still, then all go on to where the slowest is. ``accept`` looks
-    at all columns where they stand still. Return the arrays, the number of steps, and whether it settled.
+    Every slab runs until its own columns stand still, then all go on to where the slowest is; ``accept``
+    decides on all columns together. Return the arrays, the number of steps, and whether it settled.
     """
     cuts = np.cumsum([len(array) for array in start])
     # two rows more: the steps done, and whether the columns stand still
@@ -354,7 +338,7 @@ def conjugate_gradients(
 ) -> tuple[np.ndarray, int, bool]:
     """Solve M G = B for a symmetric positive M that is only known by its products, all columns side by side.
 
-    A column is solved when its residual has fallen to ``tol`` times its start, and ``accept`` has a last word.
+    A column is solved when its residual has fallen to ``tol`` times its start; ``accept`` has the last word.
     Return the solution, the number of iterations and whether every column is solved.
     """
     size = np.square(B).sum(axis=0)

@@ -20,10 +20,9 @@ from gssl.operators.mixture import (
     column_sums,
     mix,
     multiply,
+    multiply_transposed,
 )
-from gssl.operators.products import multiply_transposed
 from gssl.operators.supervision import Loss, Pull, linear_step, residual, soft_labels, supervised_embedding
-from gssl.operators.walks import Transitions, random_walks, transitions
 
 __all__ = [
     "EMBEDDING",
@@ -36,7 +35,6 @@ __all__ = [
     "Mixture",
     "NormalizedAdjacency",
     "Pull",
-    "Transitions",
     "add_scaled",
     "alike",
     "classification_loss",
@@ -53,7 +51,6 @@ __all__ = [
     "multiply_transposed",
     "normalized_adjacency",
     "normalized_negatives",
-    "random_walks",
     "residual",
     "set_threads",
     "sharpening_loss",
@@ -61,6 +58,5 @@ __all__ = [
     "smoothing_loss",
     "soft_labels",
     "supervised_embedding",
-    "transitions",
     "zeros",
 ]

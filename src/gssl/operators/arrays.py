@@ -33,7 +33,7 @@ def zeros(U: Any, n_rows: int | None = None) -> Any:
 
 
 def alike(V: np.ndarray, U: Any) -> Any:
-    """Give a small array as something that can be added to U: as it is, or as a tensor beside U.
+    """Return a small array as something that can be added to U: as it is, or as a tensor beside U.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def alike(V: np.ndarray, U: Any) -> Any:
 
 
 def fetch(U: Any) -> np.ndarray:
-    """Give an array or tensor as an array in memory, without a copy where it is there already.
+    """Return an array or tensor as an array in memory, without a copy where it is there already.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def fetch(U: Any) -> np.ndarray:
 
 
 def dense(U: Any, *, copy: bool = False) -> Any:
-    """Give U dense; what is dense already is copied only if asked for.
+    """Return U dense; what is dense already is copied only if asked for.
 
     Examples
     --------

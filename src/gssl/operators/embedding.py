@@ -71,7 +71,7 @@ class DenseEmbedding:
         if U is self._X or not isinstance(U, np.ndarray) or self._scores is None:
             self._scores = fetch(multiply(U, W))
             return np.asarray(self._scores)
-        return np.matmul(U, W, out=self._scores)
+        return np.asarray(np.matmul(U, W, out=self._scores))
 
 
 class DenseRows:

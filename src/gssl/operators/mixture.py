@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl.graph import blocks, file_of, forget_pages
+from gssl.graph.mapped import iterate_blocks, mapped_file, release_pages
 from gssl.operators._kernels.threads import run_parts, split_rows
 from gssl.operators.arrays import alike
 
@@ -35,21 +35,21 @@ class Mixture:
 
     @classmethod
     def lazy(cls, beta: float) -> Self:
-        r"""Give the lazy graph convolution :math:`\beta \hat A + (1 - \beta) I`."""
+        r"""Return the lazy graph convolution :math:`\beta \hat A + (1 - \beta) I`."""
         return cls(smooth=beta, keep=1.0 - beta)
 
     @classmethod
     def lazy_inverse(cls, beta: float) -> Self:
-        r"""Give the lazy inverse graph convolution :math:`\beta \hat N + (1 - \beta) I`."""
+        r"""Return the lazy inverse graph convolution :math:`\beta \hat N + (1 - \beta) I`."""
         return cls(sharp=beta, keep=1.0 - beta)
 
     @classmethod
     def page_rank(cls, alpha: float) -> Self:
-        r"""Give the step of personalised PageRank: :math:`(1 - \alpha) \hat A`, and :math:`\alpha X`."""
+        r"""Return the step of personalised PageRank: :math:`(1 - \alpha) \hat A`, and :math:`\alpha X`."""
         return cls(smooth=1.0 - alpha, restart=alpha)
 
     def then(self, step: Self) -> Self:
-        """Return the mixture that applies a step to this one, which may not have passed over the graph yet."""
+        """Return a step applied to this mixture, which may not have passed over the graph yet."""
         if self.smooth or self.sharp or self.restart:
             raise ValueError("a mixture is one pass over the graph: a second step needs a pass of its own.")
         return step * self.keep
@@ -268,7 +268,7 @@ def multiply(X: Any, V: np.ndarray) -> Any:
     array([[6.]])
     """
     if not issparse(X):
-        return X @ alike(V, X) if file_of(X) is None else _multiply_file(X, V)
+        return X @ alike(V, X) if mapped_file(X) is None else _multiply_file(X, V)
     from gssl.operators._kernels import narrow, rows
 
     V = np.ascontiguousarray(V, dtype=X.dtype)
@@ -285,14 +285,14 @@ def multiply(X: Any, V: np.ndarray) -> Any:
 def _multiply_file(X: np.ndarray, V: np.ndarray) -> np.ndarray:
     """Multiply a memory-mapped X by blocks, none of which stays in memory."""
     out = np.zeros((X.shape[0], V.shape[1]), np.result_type(X, V))
-    for rows, columns in blocks(X):
+    for rows, columns in iterate_blocks(X):
         out[rows] += X[rows, columns] @ V[columns]
-        forget_pages(V)
+        release_pages(V)
     return out
 
 
 def _readable(U: Any, dtype: Any) -> Any:
-    """Give U in the precision of the graph and in row order, as the loops need it."""
+    """Return U in the precision of the graph and in row order, as the loops need it."""
     if issparse(U):
         return csr_array(U).astype(dtype, copy=False)
     return np.ascontiguousarray(U, dtype=dtype)
@@ -304,3 +304,43 @@ def _add_apart(N_hat: Any, U: Any, coefficient: float, target: np.ndarray) -> No
         product = product.toarray() if issparse(product) else product
         product *= coefficient
         target += product
+
+
+# each part has sums of its own; so many on any number of threads, for the order of a sum decides its rounding
+_PARTS = 4
+
+
+def multiply_transposed(X: Any, V: np.ndarray) -> np.ndarray:
+    r"""Return :math:`X^\top V` without a transposed copy of X, for features that are fewer than nodes.
+
+    Row by row of X and V, what is written stays in the cache as long as d times the columns of V is little;
+    a product with the transpose would read V in no order, once for every entry of X.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+    V : ndarray of shape (n, c)
+
+    Returns
+    -------
+    ndarray of shape (d, c)
+
+    Examples
+    --------
+    >>> multiply_transposed(csr_array([[0.0, 2.0], [1.0, 0.0]]), np.array([[1.0], [3.0]]))
+    array([[3.],
+           [2.]])
+    """
+    if not issparse(X):
+        return np.asarray(X.T @ V)
+    from gssl.operators._kernels import rows
+
+    X = csr_array(X)
+    V = np.ascontiguousarray(V, dtype=X.dtype)
+    indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
+    bounds = split_rows(indptr, V.shape[1])
+    bounds = bounds[np.unique(np.linspace(0, len(bounds) - 1, _PARTS + 1).astype(np.int64))]
+    sums = np.zeros((len(bounds) - 1, X.shape[1], V.shape[1]), X.dtype)
+    loop = rows.scatter_rows(X.dtype.char)
+    run_parts(lambda k: loop(bounds[k], bounds[k + 1], indptr, indices, X.data, V, sums[k]), len(sums))
+    return np.asarray(sums.sum(axis=0))

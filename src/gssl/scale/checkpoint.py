@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from scipy.sparse import issparse
 
-from gssl.graph import blocks
+from gssl.graph.mapped import iterate_blocks
 from gssl.scale.execution import Step
 from gssl.scale.memory import SlabPlan
 from gssl.scale.run_folder import ColumnFile, RunFolder
@@ -36,7 +36,7 @@ def _add(digest: Any, part: Any) -> None:
     if isinstance(part, np.ndarray):
         digest.update(f"{part.shape} {part.dtype.str}".encode())
         if part.ndim == 2:
-            for rows, columns in blocks(part):
+            for rows, columns in iterate_blocks(part):
                 digest.update(_contiguous(part[rows, columns]))
         elif part.size:
             digest.update(_contiguous(part))

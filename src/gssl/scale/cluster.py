@@ -21,7 +21,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from gssl.graph import FileArray, file_of
+from gssl.graph.mapped import FileArray, mapped_file
 from gssl.operators import Embedding, Filters, Pull
 from gssl.operators.embedding import TransposedRows
 from gssl.scale import worker
@@ -36,8 +36,8 @@ _LOOK, _PATIENCE = 0.5, 60.0
 class ClusterExecution(SlabExecution):
     """Run tasks on slabs of columns, on all workers of a cluster at once.
 
-    The client is used as it is. What is asked for after it was closed, or lost in a pickle, is computed on this
-    machine. The budget is that of each worker; without one, a worker takes what it has room for.
+    The client is used as it is. What is asked for after it was closed, or lost in a pickle, is computed
+    on this machine. The budget is that of each worker; without one, a worker takes what it has room for.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Cluster:
 
     def columns_of(self, X: Any) -> Any:
         """Return the file of X if every worker sees it as this process does, else X."""
-        file = file_of(X)
+        file = mapped_file(X)
         return file if file is not None and self._sees(file) else X
 
     def packed(self, filters: FiltersOf) -> Any:

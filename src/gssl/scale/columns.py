@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from gssl.graph import FileArray, file_of, forget_pages
+from gssl.graph.mapped import FileArray, mapped_file, release_pages
 from gssl.operators import multiply
 from gssl.scale.memory import SlabPlan
 from gssl.scale.run_folder import RunFolder, read_into, write_all
@@ -27,13 +27,13 @@ def read_columns(X: Any, columns: slice, out: np.ndarray | None = None) -> Any:
     """
     if issparse(X):
         return X if columns == slice(0, X.shape[1]) else X[:, columns]
-    file = file_of(X)
+    file = mapped_file(X)
     if file is None:
         wanted = X[:, columns]
         if wanted.flags.c_contiguous and wanted.shape == X.shape:
             return wanted
         wanted = _copied(wanted, out)
-        forget_pages(X)
+        release_pages(X)
         return wanted
     wanted = np.empty((X.shape[0], columns.stop - columns.start), X.dtype) if out is None else out
     with file.path.open("rb", buffering=0) as opened:
@@ -90,7 +90,7 @@ class ColumnSource:
 
     def __init__(self, X: Any, plan: SlabPlan) -> None:
         self._X, self._slabs = X, plan.slabs
-        file = file_of(X)
+        file = mapped_file(X)
         self._rows = file if file is not None and file.order == "C" and len(self._slabs) > _FEW else None
         self._folder: RunFolder | None = None
 

@@ -1,8 +1,7 @@
 """Where a fit runs: in memory, in slabs within a memory budget, on a Dask cluster, or with torch.
 
-A method writes its equations once, for any columns, and asks the current execution to run them. An execution
-is one of :class:`InMemory`, :class:`gssl.scale.slabs.SlabExecution`,
-:class:`gssl.scale.cluster.ClusterExecution` and :class:`gssl.torch.backend.TorchExecution`.
+A method writes its equations once, for any columns, and asks the current execution to run them:
+:class:`InMemory`, ``SlabExecution`` (slabs.py), ``ClusterExecution`` (cluster.py) or that of torch.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -177,7 +176,7 @@ class Settings:
             raise ValueError(f"execution: backend must be {names}, not {self.backend!r}.")
         if self.device is not None and self.backend == "numba":
             raise ValueError(
-                f'execution: device={self.device!r} needs backend="torch"; "numba" is on the CPU.'
+                f'execution: device={self.device!r} needs backend="torch"; "numba" runs on the CPU.'
             )
         if self.backend != "numba" and self.by_columns:
             raise ValueError(
@@ -190,8 +189,8 @@ class Settings:
         return self.memory is not None or self.client is not None or self.resume is not None
 
 
-_DEFAULT = Settings()
-_settings: ContextVar[Settings] = ContextVar("gssl_execution", default=_DEFAULT)
+_PLAIN = Settings()
+_settings: ContextVar[Settings] = ContextVar("gssl_execution", default=_PLAIN)
 
 
 @contextmanager
@@ -243,9 +242,8 @@ def execution(
         from gssl.scale.cluster import check_client
 
         check_client(client)
-    with _using(
-        replace(_settings.get(), **{name: value for name, value in given.items() if value is not None})
-    ):
+    named = {name: value for name, value in given.items() if value is not None}
+    with _using(replace(_settings.get(), **named)):
         yield
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.graph import file_of
+from gssl.graph.mapped import mapped_file
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {unit + "i": 1024**power for power, unit in enumerate("kmgt", start=1)}
@@ -181,7 +181,7 @@ def graph_bytes(filters: Any) -> int:
             array = getattr(matrix, name, None)
             if isinstance(array, np.ndarray) and array.size:
                 # a pass lets go of links block by block, and of where rows begin never
-                passing = file_of(array) is not None and name != "indptr"
+                passing = mapped_file(array) is not None and name != "indptr"
                 held = min(array.nbytes, MAPPED) if passing else array.nbytes
                 arrays[array.__array_interface__["data"][0]] = held
     return sum(arrays.values())

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 from threadpoolctl import threadpool_limits
 
-from gssl.graph import FileArray, file_of
+from gssl.graph.mapped import FileArray, mapped_file
 from gssl.operators import Filters, set_threads
 from gssl.scale import columns as products
 from gssl.scale import slabs
@@ -60,7 +60,7 @@ class PackedFilters:
         for name in ("A_hat", "N_hat"):
             matrix = getattr(filters, name)
             for array in _ARRAYS if hasattr(matrix, "scale") else ():
-                file = file_of(getattr(matrix, array, None))
+                file = mapped_file(getattr(matrix, array, None))
                 if file is not None and visible(file):
                     files[f"{name}.{array}"] = file
                     matrix = replace(matrix, **{array: np.empty(0, file.dtype)})

@@ -2,11 +2,8 @@
 
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
-from gssl.selection.calibration import Calibration, isotonic, score_temperature, temperature
-from gssl.selection.calibration_choice import calibrate
+from gssl.selection.calibration import Calibration, calibrate, isotonic, score_temperature, temperature
 from gssl.selection.conformal import Coverage, conformal_thresholds, coverage, label_sets
-from gssl.selection.held_out import HeldOutDistributions, held_out_distributions, hides_cheaply
-from gssl.selection.leaderboard import Entry, Leaderboard
 from gssl.selection.leave_one_out import (
     Spectrum,
     dual_coefficients,
@@ -15,8 +12,8 @@ from gssl.selection.leave_one_out import (
     spectrum,
     spectrum_of_rows,
 )
-from gssl.selection.masking import masked_labels
 from gssl.selection.suggestion import Suggestion, suggest, suggestions
+from gssl.selection.trial import Entry, Leaderboard
 
 __all__ = [
     "AutoClassifier",
@@ -24,7 +21,6 @@ __all__ = [
     "Calibration",
     "Coverage",
     "Entry",
-    "HeldOutDistributions",
     "Leaderboard",
     "Spectrum",
     "Suggestion",
@@ -32,13 +28,10 @@ __all__ = [
     "conformal_thresholds",
     "coverage",
     "dual_coefficients",
-    "held_out_distributions",
-    "hides_cheaply",
     "isotonic",
     "keep_class_mass",
     "label_sets",
     "leave_one_out",
-    "masked_labels",
     "score_temperature",
     "spectrum",
     "spectrum_of_rows",

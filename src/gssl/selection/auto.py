@@ -7,24 +7,18 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.evaluation.held_out import label_folds
+from gssl.evaluation.holdout import label_folds
 from gssl.methods import OGC, LabelPropagation, LabelSpreading
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED
 from gssl.scale.execution import Execution, current_execution, without_resume
 from gssl.selection.averaged import AveragedClassifier, SelectionInputs
-from gssl.selection.explanation import explain, tabulate_trials
-from gssl.selection.filters import candidate_filters
-from gssl.selection.finalists import try_logistic
-from gssl.selection.graph_operators import operators
+from gssl.selection.candidates import candidate_filters
+from gssl.selection.graph_features import operators
 from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.leaderboard import Leaderboard, ordered
-from gssl.selection.nesting import nested_average
-from gssl.selection.rivals import FOLDS, clear_winner, hide_from_ogc, judge_rivals
-from gssl.selection.scaling import choose_scaling
-from gssl.selection.search import try_all
-from gssl.selection.spreading import judge_spreading
-from gssl.selection.trial import near_best
+from gssl.selection.rivals import FOLDS, clear_winner, hide_from_ogc, judge_rivals, judge_spreading
+from gssl.selection.search import choose_scaling, try_all, try_logistic
+from gssl.selection.trial import Leaderboard, explain, near_best, nested_average, ordered, tabulate_trials
 
 # the parts that come from neighbours, where there are no features
 ALPHAS = (0.5, 0.9, 0.99)

@@ -1,28 +1,202 @@
-"""How the average of many linear models is kept, and how it predicts."""
+"""The average of many linear models: how it is fitted, kept, and how it predicts."""
 
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+from scipy.linalg import solve
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from gssl.graph import GraphWarning
+from gssl.methods import GGC
 from gssl.methods.base import GraphClassifier, featured_nodes
 from gssl.methods.inputs import FitInputs
 from gssl.methods.labels import UNLABELLED, class_weights, nearest_distribution, one_hot
 from gssl.scale.execution import IN_MEMORY, part_of_run
-from gssl.selection.features import Features
-from gssl.selection.filters import candidate_filters
-from gssl.selection.finalists import FILTERS
-from gssl.selection.label_space import label_space_pays
+from gssl.selection.candidates import GGC_DEPTHS, GGCM_DEPTHS, SHORT, Filter, candidate_filters, sharpening
+from gssl.selection.graph_features import Features, label_space_pays, operators
 from gssl.selection.labelled_rows import OTHERS, KnownTables, LabelledRows
-from gssl.selection.polynomial import ROOM, average, polynomial_scores
-from gssl.selection.scaling import SCALING_DEPTH
-from gssl.selection.search import CLUSTERED, FINALISTS, SCREEN
-from gssl.selection.spreading import Hidden
-from gssl.selection.trial import PENALTIES, Chosen, Labels
+from gssl.selection.leave_one_out import dual_coefficients
+from gssl.selection.rivals import Hidden
+from gssl.selection.search import (
+    CLUSTERED,
+    FILTERS,
+    FINALISTS,
+    SCALING_DEPTH,
+    SCREEN,
+    fit_logistic,
+    row_spectrum,
+)
+from gssl.selection.trial import PENALTIES, Chosen, Labels, Trial
+
+
+def predictor(
+    rows: LabelledRows, trial: Trial, penalties: Sequence[float], labels: Labels
+) -> tuple[np.ndarray, np.ndarray]:
+    """Average the predictors that a trial gives with some penalties."""
+    U = rows.rows(trial.filter)
+    if trial.head == "logistic":
+        gram = row_spectrum(rows, trial, labels)
+        found = [fit_logistic(U, labels, penalty, gram) for penalty in penalties]
+        return np.mean([theta for theta, _ in found], axis=0), np.mean([b for _, b in found], axis=0)
+    none = np.zeros(labels.Y.shape[1])
+    roots = np.sqrt(labels.weights)[:, None]
+    if trial.spectrum is not None:
+        duals = roots * np.mean(
+            [dual_coefficients(trial.spectrum, roots * labels.Y, penalty) for penalty in penalties], axis=0
+        )
+        if trial.gram is None:
+            return U.T @ duals, none
+    elif trial.gram is None:
+        return ridge(U, labels, penalties), none
+    else:
+        duals = roots * _shrunk(roots * trial.gram * roots.T, roots * labels.Y, penalties, len(U))
+    # Θ = UᵀUU_Lᵀα, and U is the filter of X
+    scores = rows.filtered(trial.filter, rows.gathered(U.T @ duals))
+    return rows.spread(rows.filtered(trial.filter, scores)), none
+
+
+def ridge(U: np.ndarray, labels: Labels, penalties: Sequence[float]) -> np.ndarray:
+    r"""Average ridge predictors of several penalties, by the smaller of two systems of equations.
+
+    .. math:: \Theta = V^\top (V V^\top + \lambda s I)^{-1} R = (V^\top V + \lambda s I)^{-1} V^\top R
+    """
+    roots = np.sqrt(labels.weights)[:, None]
+    V, R = roots * U, roots * labels.Y
+    if len(V) <= V.shape[1]:
+        return np.asarray(V.T @ _shrunk(V @ V.T, R, penalties, len(V)))
+    return _shrunk(V.T @ V, V.T @ R, penalties, len(V))
+
+
+def _shrunk(K: np.ndarray, R: np.ndarray, penalties: Sequence[float], n_rows: int) -> np.ndarray:
+    """Average the solutions of (K + λsI)Z = R; K has the trace of the rows' Gram matrix."""
+    scale = float(np.trace(K)) / n_rows or 1.0
+    eye = np.eye(len(K))
+    solved = [solve(K + penalty * scale * eye, R, assume_a="pos") for penalty in penalties]
+    return np.asarray(np.mean(solved, axis=0))
+
+
+# bytes of products with X that wait to be added up
+ROOM = 1 << 30
+
+
+def terms(depth: int) -> list[tuple[str, int]]:
+    """List the terms of the coefficients: an operator and its power, or a depth of GGC or GGCM."""
+    powers = [("smooth", k) for k in range(depth + 1)]
+    powers += [(name, k) for name in ("hop", "high") for k in range(1, SHORT + 1)]
+    powers += [("sharp", k) for k in GGCM_DEPTHS if k <= depth]
+    return powers + [("GGC", k) for k in GGC_DEPTHS if k <= depth]
+
+
+def average(rows: LabelledRows, chosen: Chosen, labels: Labels, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """Add up the predictors of some trials with the same head, each with one of its penalties."""
+    place = {term: i for i, term in enumerate(terms(depth))}
+    M = np.zeros((len(place), rows.X.shape[1], labels.Y.shape[1]))
+    b = np.zeros(labels.Y.shape[1])
+    for trial in dict.fromkeys(trial for trial, _ in chosen):
+        # penalties of one filter share its features
+        penalties = [trial.penalties[k] for t, k in chosen if t is trial]
+        theta, intercept = predictor(rows, trial, penalties, labels)
+        b += len(penalties) / len(chosen) * intercept
+        for term, weight, part in _terms_of(trial.filter, theta):
+            M[place[term]] += len(penalties) / len(chosen) * weight * part
+    return M.astype(rows.X.dtype), b.astype(rows.X.dtype)
+
+
+def _terms_of(filter_: Filter, theta: np.ndarray) -> Iterator[tuple[tuple[str, int], float, np.ndarray]]:
+    """Yield the terms of one filter: which one, its weight, and its part of Θ."""
+    if filter_.embedder is not None:
+        yield ("GGC", filter_.embedder.depth), 1.0, theta
+        return
+    if filter_.sharpened is not None:
+        depth, weight = filter_.sharpened
+        yield ("sharp", depth), weight, theta
+    parts = np.split(theta, len(filter_.blocks))
+    for block, part in zip(filter_.blocks, parts, strict=True):
+        for power in np.flatnonzero(block.powers).tolist():
+            # any operator to the power of zero is the identity
+            yield ("smooth" if power == 0 else block.operator, power), block.powers[power], part
+
+
+def polynomial_scores(
+    M: np.ndarray,
+    X: Any,
+    A: csr_array,
+    depth: int,
+    apply: dict[str, Any] | None = None,
+    room: int = ROOM,
+) -> np.ndarray:
+    r"""Score all nodes of a graph by Horner's rule: :math:`X M_0 + T (X M_1 + T (X M_2 + \dots))`."""
+    features = X if isinstance(X, Features) else Features(X)
+    scores = np.zeros((X.shape[0], M.shape[2]), X.dtype)
+    places = {term: i for i, term in enumerate(terms(depth)) if M[i].any()}
+    products = _Products(features, {term: M[i] for term, i in places.items()}, room)
+    apply = operators(A, X.dtype) if apply is None else apply
+    for operator in ("smooth", "hop", "high"):
+        highest = max((power for name, power in places if name == operator), default=-1)
+        parts = (products.take((operator, k)) for k in range(highest, -1, -1))
+        scores += _horner(apply[operator], parts, scores)
+    if any(name == "sharp" for name, _ in places):
+        scores += apply["sharp"](_horner(apply["smooth"], _sharpened(products), scores))
+    filters = apply["smooth"].filters
+    for name, k in places:
+        if name == "GGC":
+            scores += GGC(depth=k)._apply(products.take((name, k)), lambda _: filters)
+    return scores
+
+
+class _Products:
+    """The products XM_k, as many at a time as there is room for, in the order in which they are needed."""
+
+    def __init__(
+        self, features: Features, coefficients: dict[tuple[str, int], np.ndarray], room: int
+    ) -> None:
+        self._features, self._coefficients = features, coefficients
+        order = ("smooth", "hop", "high", "sharp", "GGC")
+        self._order = sorted(coefficients, key=lambda term: (order.index(term[0]), -term[1]))
+        width = max((M.shape[1] for M in coefficients.values()), default=1)
+        self._at_once = max(1, room // max(1, features.shape[0] * width * features.dtype.itemsize))
+        self._ready: dict[tuple[str, int], np.ndarray] = {}
+
+    @property
+    def highest_sharp(self) -> int:
+        """The greatest depth of GGCM."""
+        return max(depth for name, depth in self._coefficients if name == "sharp")
+
+    def take(self, term: tuple[str, int]) -> np.ndarray | None:
+        """Return a product, once; None where there is no such term."""
+        if term not in self._coefficients:
+            return None
+        if term not in self._ready:
+            first = self._order.index(term)
+            batch = self._order[first : first + self._at_once]
+            # side by side: X is read once
+            wide = self._features.times(np.hstack([self._coefficients[term] for term in batch]))
+            self._ready = dict(zip(batch, np.hsplit(wide, len(batch)), strict=True))
+        return np.ascontiguousarray(self._ready.pop(term))
+
+
+def _sharpened(products: _Products) -> Iterator[np.ndarray]:
+    """Return what powers of the smoothing operator are multiplied with before they are sharpened."""
+    total: Any = 0.0
+    for t in range(products.highest_sharp, 0, -1):
+        part = products.take(("sharp", t))
+        total = total if part is None else total + part
+        yield np.asarray(sharpening(t) * total)
+
+
+def _horner(apply: Any, parts: Iterable[np.ndarray | None], like: np.ndarray) -> np.ndarray:
+    """Add up parts of the powers, the highest first."""
+    total: np.ndarray | None = None
+    for part in parts:
+        total = np.zeros_like(like) if total is None else apply(total)
+        if part is not None:
+            total = total + part
+    return np.zeros_like(like) if total is None else total
+
 
 # the rows of all filters at the labelled nodes take no more numbers than this
 _MOST_NUMBERS = 500_000_000
@@ -57,7 +231,7 @@ class AveragedClassifier(GraphClassifier):
     scales, their distributions are not.
     """
 
-    runs_by_columns: ClassVar[bool] = True
+    runs_by_columns = True
     depth: int
     class_weight: Any
     _fit_inputs: SelectionInputs

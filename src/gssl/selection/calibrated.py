@@ -9,17 +9,17 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from gssl.graph import GraphWarning, warn_user
+from gssl.evaluation.holdout import has_cheap_holdout, held_out_distributions
+from gssl.graph import GraphWarning
+from gssl.graph.validate import warn_user
 from gssl.methods import EmbeddingClassifier
 from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, decode_labels
 from gssl.operators import NormalizedAdjacency
 from gssl.scale.execution import without_resume
-from gssl.selection.calibration import FITS, Calibration
-from gssl.selection.calibration_choice import CHOICES, calibrate
-from gssl.selection.held_out import held_out_distributions, takes_other_labels
-from gssl.selection.set_predictor import SetPredictor
+from gssl.selection.calibration import CHOICES, FITS, Calibration, calibrate
+from gssl.selection.conformal import SetPredictor
 
 
 class CalibratedClassifier(SetPredictor):
@@ -93,6 +93,11 @@ class CalibratedClassifier(SetPredictor):
         self.random_state = random_state
 
     @property
+    def runs_by_columns(self) -> bool:
+        """Whether the classifier does."""
+        return bool(self._unfitted().runs_by_columns)
+
+    @property
     def _uses_features(self) -> bool:
         return bool(self._inner()._uses_features)
 
@@ -107,7 +112,7 @@ class CalibratedClassifier(SetPredictor):
         return csr_array(self._inner()._graph(adjacency, X))
 
     def _inner(self) -> Any:
-        """Give the classifier as it was fitted, or as it will be."""
+        """Return the classifier as it was fitted, or as it will be."""
         return self.__dict__.get("classifier_", self._unfitted())
 
     def _unfitted(self) -> Any:
@@ -182,7 +187,7 @@ class CalibratedClassifier(SetPredictor):
         with warnings.catch_warnings():
             # what is odd about the graph is told at the end, once
             warnings.simplefilter("ignore", GraphWarning)
-            if takes_other_labels(earlier, self._unfitted()):
+            if _takes_other_labels(earlier, self._unfitted()):
                 self.classifier_ = earlier.update_labels(y)
             else:
                 self.classifier_ = clone(self._unfitted()).fit(X, y, adjacency=A, **options)
@@ -253,3 +258,22 @@ class CalibratedClassifier(SetPredictor):
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
         return self.calibration_(self.classifier_._score_part(X, A_hat))
+
+
+def _takes_other_labels(fitted: Any, wanted: Any) -> bool:
+    """Return whether a fitted classifier, given other labels, becomes what a fit of ``wanted`` would be.
+
+    A classifier that can hide labels without a fit keeps no trace of those it had.
+    """
+    return has_cheap_holdout(fitted) and hasattr(fitted, "update_labels") and _same(fitted, wanted)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Compare estimators or parameters by value."""
+    if type(one) is not type(other):
+        return False
+    if not hasattr(one, "get_params"):
+        # an array has no single answer, and one that is the same object needs none
+        return one is other or bool(np.array_equal(one, other))
+    ours, theirs = (model.get_params(deep=False) for model in (one, other))
+    return all(_same(value, theirs[name]) for name, value in ours.items())

@@ -1,8 +1,15 @@
 """Sets of labels that hold the true one as often as was asked for."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from gssl.methods.base import GraphClassifier
+from gssl.methods.inputs import select_nodes
+from gssl.selection.calibration import Calibration
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ def conformal_thresholds(P: np.ndarray, codes: np.ndarray, alpha: float, *, mond
 
 
 def label_sets(P: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Give the labels that are probable enough; the most probable one is always among them.
+    """Return the labels that are probable enough; the most probable one is always among them.
 
     Parameters
     ----------
@@ -119,28 +126,6 @@ def held_out_coverage(P: np.ndarray, codes: np.ndarray, alpha: float, *, mondria
     r"""Estimate the coverage of sets from the hidden labels themselves, each judged by the others.
 
     .. math:: t_i = s_{(r + [\mathrm{rank}_i \le r])}, \qquad r = \lceil m (1 - \alpha) \rceil
-
-    Of m sorted scores :math:`s_{(1)} \le s_{(2)} \le \dots`, leaving out one at or before the r-th place
-    moves the next into it: one sort serves all nodes, or with ``mondrian`` all of a class.
-
-    Parameters
-    ----------
-    P : ndarray of shape (m, c)
-        Distributions of nodes whose label was hidden.
-    codes : int ndarray of shape (m,)
-        Their classes.
-    alpha : float
-    mondrian : bool
-
-    Returns
-    -------
-    Coverage
-
-    Examples
-    --------
-    >>> P = np.tile([0.8, 0.2], (50, 1))
-    >>> held_out_coverage(P, np.repeat([0, 1], [40, 10]), alpha=0.25, mondrian=False).coverage
-    0.8
     """
     scores = _scores(P, codes, alpha)
     if mondrian:
@@ -170,7 +155,7 @@ def _quantile(scores: np.ndarray, alpha: float) -> float:
 
 
 def _quantiles_without(scores: np.ndarray, alpha: float) -> np.ndarray:
-    """Give for each score the quantile of all others."""
+    """Return for each score the quantile of all others."""
     m = len(scores)
     rank = _rank(m - 1, alpha)
     if rank > m - 1:
@@ -180,3 +165,108 @@ def _quantiles_without(scores: np.ndarray, alpha: float) -> np.ndarray:
     thresholds[order[:rank]] = scores[order[rank]]
     thresholds[order[rank:]] = scores[order[rank - 1]]
     return thresholds
+
+
+class SetPredictor(GraphClassifier):
+    """A classifier that knows what it said about hidden labels, and so how wide its sets must be."""
+
+    held_out_distributions_: np.ndarray
+    held_out_codes_: np.ndarray
+
+    @cached_property
+    def calibration_(self) -> Calibration:
+        """What is done to distributions before they are judged: nothing, unless a subclass does."""
+        return Calibration()
+
+    def predict_sets(
+        self,
+        X: Any = None,
+        *,
+        adjacency: Any = None,
+        nodes: Any = None,
+        alpha: float = 0.1,
+        mondrian: bool = False,
+    ) -> np.ndarray:
+        """Return sets of labels that hold the true one in a share 1 − α of nodes.
+
+        This holds on average over nodes that were drawn as the labelled ones were: a random draw. Where
+        labels were drawn class by class, or chosen by somebody, or where ``priors`` say that the nodes to be
+        judged have other shares of classes, ``mondrian`` keeps the promise for each class, with larger sets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), optional
+            Features of all nodes of a new graph; the nodes of fit if neither X nor ``adjacency`` is given.
+        adjacency : array-like or sparse matrix of shape (m, m), optional
+        nodes : bool mask of shape (m,) or indices, optional
+            The k nodes that are wanted: all if None. See :meth:`predict_proba`.
+        alpha : float, default=0.1
+            The share of sets that may miss.
+        mondrian : bool, default=False
+            Whether each class has a threshold of its own.
+
+        Returns
+        -------
+        bool ndarray of shape (m, c) or (k, c)
+            Columns as in ``classes_``. Never empty; all true for a node that no label or feature reaches.
+
+        Examples
+        --------
+        >>> import gssl
+        >>> data = gssl.datasets.load("digits")
+        >>> y = data.labels.copy()
+        >>> y[300:] = -1
+        >>> model = gssl.CalibratedClassifier(gssl.LabelSpreading(), folds=2)
+        >>> model = model.fit(None, y, adjacency=data.adjacency)
+        >>> sets = model.predict_sets(nodes=y == -1)
+        >>> bool(sets[range(len(sets)), data.labels[300:]].mean() > 0.85)
+        True
+        """
+        check_is_fitted(self)
+        if X is None and adjacency is None:
+            n = len(self.label_distributions_)
+            chosen = slice(None) if nodes is None else select_nodes(nodes, n, "nodes")
+            P, informed = self.label_distributions_[chosen], self.informed_[chosen]
+        else:
+            P, informed = self._predict(X, adjacency, nodes)
+        sets = label_sets(P, conformal_thresholds(*self._judged(), alpha, mondrian=mondrian))
+        sets[~informed] = True
+        return sets
+
+    def coverage(self, alpha: float = 0.1, *, mondrian: bool = False) -> Coverage:
+        """Estimate how often sets hold the true label and how large they are, from hidden labels.
+
+        Parameters
+        ----------
+        alpha : float, default=0.1
+        mondrian : bool, default=False
+
+        Returns
+        -------
+        Coverage
+
+        Examples
+        --------
+        >>> import gssl
+        >>> data = gssl.datasets.load("karate")
+        >>> y = data.labels.copy()
+        >>> y[20:] = -1
+        >>> model = gssl.CalibratedClassifier(gssl.LabelPropagation())
+        >>> found = model.fit(None, y, adjacency=data.adjacency).coverage(0.2)
+        >>> found.n_labels, 1.0 <= found.mean_size <= 2.0
+        (20, True)
+        """
+        check_is_fitted(self)
+        if not len(self.held_out_codes_):
+            raise ValueError(
+                "no label could be hidden, so nothing tells how often sets are right: label more."
+            )
+        return held_out_coverage(*self._judged(), alpha, mondrian=mondrian)
+
+    @cached_property
+    def coverage_(self) -> Coverage:
+        """The coverage of sets at α = 0.1."""
+        return self.coverage()
+
+    def _judged(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._with_priors(self.calibration_(self.held_out_distributions_)), self.held_out_codes_

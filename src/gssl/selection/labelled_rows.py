@@ -1,31 +1,218 @@
-"""The features that each filter gives to the labelled nodes, from one run over the graph for all of them."""
+"""The features that each filter gives to the labelled nodes, and the passes over the graph that they need."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.operators import dense
+from gssl.methods import GGC
+from gssl.operators import Mixture, dense
 from gssl.scale.execution import IN_MEMORY, Execution, InMemory, Task
-from gssl.selection.features import Features, gram_of_columns
-from gssl.selection.filters import GGC_DEPTHS, GGCM_DEPTHS, SHORT, Block, Filter
-from gssl.selection.graph_operators import operators, polynomial
-from gssl.selection.label_space import label_space_pays
-from gssl.selection.passes import (
-    Clustered,
-    Embedded,
-    FeatureSpace,
-    LabelSpace,
-    Powers,
-    Sharpened,
-    SharpenedRows,
-    Space,
-    Term,
-    embedded_depths,
-    hops,
-    sharpened_depths,
+from gssl.selection.candidates import GGC_DEPTHS, GGCM_DEPTHS, SHORT, Block, Filter, sharpening
+from gssl.selection.graph_features import (
+    Features,
+    GraphOperator,
+    complement_rows,
+    gram_of_columns,
+    label_space_pays,
+    operators,
+    polynomial,
 )
+
+# an operator and its power, or GGC or what GGCM sharpens and a depth
+Term: TypeAlias = tuple[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSpace:
+    """Hops over the features: what is seen of them are the rows of some nodes."""
+
+    features: Features
+    nodes: np.ndarray
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another space over the same columns."""
+        return ("features", self.features.divisors, self.nodes)
+
+    def start(self, columns: Any) -> Any:
+        """Scale columns of X."""
+        return self.features.scaled(columns)
+
+    def seen(self, V: np.ndarray) -> np.ndarray:
+        """Return the rows of the nodes, of shape (m, w)."""
+        return np.asarray(V[self.nodes])
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSpace:
+    """Hops over columns that pick nodes: what is seen of them is their product with all features."""
+
+    features: Features
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another space over the same columns."""
+        return ("labels", self.features.numbers)
+
+    def start(self, columns: Any) -> Any:
+        """Take the columns as they are."""
+        return columns
+
+    def seen(self, V: np.ndarray) -> np.ndarray:
+        """Return XᵀV, of shape (d, w)."""
+        return self.features.transposed_times(V)
+
+
+Space: TypeAlias = FeatureSpace | LabelSpace
+
+
+def hops(apply: Any, V: np.ndarray, n_hops: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield columns before and after each hop; what is yielded is written over two hops later."""
+    spare = None
+    for k in range(n_hops):
+        after = apply(V, out=spare)
+        yield V, after
+        # two arrays by turns: new ones cost about as much as the hop; what was given stays
+        V, spare = after, V if k else None
+
+
+@dataclass(frozen=True, eq=False)
+class Powers:
+    """What is seen of the powers of an operator, 1 to ``n_hops``, and of what GGCM sharpens on their way."""
+
+    name: str
+    operator: GraphOperator
+    space: Space
+    n_hops: int
+    sharpened: tuple[int, ...] = ()
+
+    @property
+    def terms(self) -> list[Term]:
+        """What the result holds, one below the other."""
+        return [(self.name, k) for k in range(1, self.n_hops + 1)] + [("sharp", k) for k in self.sharpened]
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another task."""
+        return ("powers", self.terms, self.operator.mixture, self.operator.own, self.space.identity)
+
+    def __call__(self, columns: Any, filters: Any, _: slice) -> np.ndarray:
+        """Run the hops."""
+        V = dense(self.space.start(columns))
+        found = []
+        sums = SharpenedRows(self.sharpened)
+        for before, after in hops(self.operator.on(filters(1)), V, self.n_hops):
+            if self.sharpened and isinstance(self.space, FeatureSpace):
+                sums.add(filters(1).N_hat, before, self.space.nodes)
+            found.append(self.space.seen(after))
+        return np.concatenate([*found, *sums.found])
+
+
+class SharpenedRows:
+    r"""Rows of :math:`\sum_{t \le K} \gamma_t \hat N T^{t-1} X` for some K, on the way of the powers of X."""
+
+    def __init__(self, depths: tuple[int, ...]) -> None:
+        self.found: list[np.ndarray] = []
+        self._depths, self._t = depths, 0
+        self._total: Any = 0.0
+
+    def add(self, negatives: Any, V: np.ndarray, nodes: np.ndarray) -> None:
+        """Go one step further, from the columns before a hop."""
+        self._t += 1
+        self._total = self._total + sharpening(self._t) * complement_rows(negatives, V, nodes)
+        if self._t in self._depths:
+            self.found.append(np.asarray(self._total))
+
+
+@dataclass(frozen=True, eq=False)
+class Sharpened:
+    """What is seen of the same sums in label space, where they are a run of their own."""
+
+    space: LabelSpace
+    depths: tuple[int, ...]
+
+    @property
+    def terms(self) -> list[Term]:
+        """What the result holds, one below the other."""
+        return [("sharp", k) for k in self.depths]
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another task."""
+        return ("sharpened", self.terms, self.space.identity)
+
+    def __call__(self, columns: Any, filters: Any, _: slice) -> np.ndarray:
+        """Sharpen, then smooth and add up."""
+        sharp, smooth = Mixture(sharp=1.0), GraphOperator(filters(1), Mixture(smooth=1.0))
+        V = GraphOperator(filters(1), sharp)(columns)
+        total, spare, found = np.zeros_like(V), np.empty_like(V), []
+        for t in range(1, self.depths[-1] + 1):
+            V, spare = smooth(V, out=spare, gathered=Mixture(keep=sharpening(t)), total=total), V
+            if t in self.depths:
+                found.append(self.space.seen(total))
+        return np.concatenate(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """What is seen of GGC at some depths: one run of the features, or one of the nodes for each."""
+
+    space: Space
+    depths: tuple[int, ...]
+
+    @property
+    def terms(self) -> list[Term]:
+        """What the result holds, one below the other."""
+        return [("GGC", k) for k in self.depths]
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another task."""
+        return ("embedded", self.terms, self.space.identity)
+
+    def __call__(self, columns: Any, filters: Any, _: slice) -> np.ndarray:
+        """Embed."""
+        start = self.space.start(columns)
+        if isinstance(self.space, LabelSpace):
+            adjoints = (GGC(depth=k)._adjoint(start, filters) for k in self.depths)
+            return np.concatenate([self.space.seen(V) for V in adjoints])
+        states = enumerate(GGC(depth=self.depths[-1]).scales(start, filters), start=1)
+        return np.concatenate([self.space.seen(state.U) for k, state in states if k in self.depths])
+
+
+@dataclass(frozen=True, eq=False)
+class Clustered:
+    """The columns of f(T) X Uᵀ, one for each of some rows U: what a few nodes have in common with all."""
+
+    features: Features
+    U: np.ndarray
+    operator: GraphOperator
+    powers: np.ndarray
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another task."""
+        operator = self.operator.mixture, self.operator.own
+        return ("clustered", self.features.numbers, self.U, *operator, self.powers)
+
+    def __call__(self, columns: Any, filters: Any, places: slice) -> np.ndarray:
+        """Return columns of all nodes; those that came in only say how many."""
+        V = self.features.times(self.U[places].T)
+        return polynomial(self.operator.on(filters(1)), self.powers, V)
+
+
+def sharpened_depths(depth: int) -> tuple[int, ...]:
+    """Return the depths at which GGCM is tried."""
+    return tuple(k for k in GGCM_DEPTHS if k <= depth)
+
+
+def embedded_depths(depth: int) -> tuple[int, ...]:
+    """Return the depths at which GGC is tried."""
+    return tuple(k for k in GGC_DEPTHS if k <= depth)
+
 
 # the most tables beside the powers of the smoothing operator
 OTHERS = 2 * SHORT + len(GGC_DEPTHS) + len(GGCM_DEPTHS)
@@ -45,35 +232,7 @@ class KnownTables:
 
 
 class LabelledRows:
-    r"""Rows of :math:`T^k X` at some nodes, for every operator T and every power k that is needed.
-
-    Any polynomial filter of X, at these nodes, is a weighted sum of them. They are made by hops over as many
-    columns as there are nodes, :math:`(T^k E)^\top X` with E the columns that pick the nodes; or, where
-    features are fewer, by hops over the features.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array or Features of shape (n, d)
-    A : csr_array of shape (n, n)
-    nodes : int ndarray of shape (m,)
-        In order.
-    depth : int
-        The highest power that may be asked for, which decides the cheaper way.
-    apply : dict, optional
-        The operators on A, if they are there.
-    known : KnownTables, optional
-        Rows at some of the nodes, of the same X, A and depth.
-    execution : Execution, optional
-        How the hops run, all columns in memory at once if not said otherwise.
-
-    Examples
-    --------
-    >>> from gssl.selection.filters import candidate_filters
-    >>> A = csr_array([[0.0, 1.0], [1.0, 0.0]])
-    >>> rows = LabelledRows(np.array([[1.0], [0.0]]), A, np.array([0]), depth=1)
-    >>> [rows.rows(f).round(3).tolist() for f in candidate_filters(1)[:2]]
-    [[[1.0]], [[0.5]]]
-    """
+    """Rows of :math:`T^k X` at some nodes, for every operator T and every power k that is needed."""
 
     def __init__(
         self,
@@ -113,12 +272,7 @@ class LabelledRows:
         return int(self.X.shape[1]) * max(1, len(filter_.blocks))
 
     def rows(self, filter_: Filter, part: np.ndarray | None = None) -> np.ndarray:
-        """Give the features of the nodes or a part of them, blocks side by side, in double precision.
-
-        Returns
-        -------
-        ndarray of shape (m, b·d)
-        """
+        """Return the features of the nodes or a part of them, blocks side by side, in double precision."""
         places = slice(None) if part is None else part
         if filter_.embedder is not None:
             return self._table(("GGC", filter_.embedder.depth))[places].astype(np.float64)
@@ -134,29 +288,18 @@ class LabelledRows:
         return polynomial(self.operators[block.operator], block.powers, V)
 
     def metric(self, filter_: Filter, U: np.ndarray) -> np.ndarray:
-        r"""Give :math:`G^\top G` for :math:`G = f(T) X U^\top`, of which each row of U is a column.
-
-        Parameters
-        ----------
-        filter_ : Filter
-            f, of a single block.
-        U : ndarray of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m, m)
-        """
+        r"""Return :math:`G^\top G` for :math:`G = f(T) X U^\top`, of which each row of U is a column."""
         (block,) = filter_.blocks
         apply = self.operators[block.operator]
         task = Clustered(self.features, U, apply.on(None), block.powers)
         return gram_of_columns(self._map(task, self._picks(), apply.filters))
 
     def gathered(self, V: np.ndarray) -> np.ndarray:
-        """Give XV."""
+        """Return XV."""
         return self.features.times(V)
 
     def spread(self, V: np.ndarray) -> np.ndarray:
-        """Give XᵀV."""
+        """Return XᵀV."""
         return self.features.transposed_times(V)
 
     def _block(self, block: Block, places: Any) -> np.ndarray:
@@ -201,7 +344,7 @@ class LabelledRows:
             self._run(name, Powers(name, self.operators[name].on(None), space, SHORT))
 
     def _smooth(self, space: Space, n_hops: int) -> None:
-        """Give the rows of the first powers, in memory going on from those that are there."""
+        """Return the rows of the first powers, in memory going on from those that are there."""
         smooth = self.operators["smooth"]
         sharpened = sharpened_depths(self.depth) if isinstance(space, FeatureSpace) else ()
         if not isinstance(self.execution, InMemory):
@@ -232,7 +375,7 @@ class LabelledRows:
         return self.execution.map_columns(Task(task, task.identity), columns, lambda k: filters)
 
     def _laid(self, table: np.ndarray) -> np.ndarray:
-        """Give a row to each node; what is in a file stays there."""
+        """Return a row to each node; what is in a file stays there."""
         if not self.in_label_space:
             return table
         return table.T if isinstance(table, np.memmap) else np.ascontiguousarray(table.T)
@@ -247,7 +390,7 @@ class LabelledRows:
         return self._picks() if self.in_label_space else self.X
 
     def _picks(self) -> csr_array:
-        """Give the columns that pick the nodes."""
+        """Return the columns that pick the nodes."""
         ones = np.ones(len(self.nodes), self.X.dtype)
         shape = (self.X.shape[0], len(self.nodes))
         return csr_array((ones, (self.nodes, np.arange(len(self.nodes)))), shape=shape)

@@ -1,26 +1,140 @@
 """Models of their own, which predict instead of the average where they clearly beat it on hidden labels."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.evaluation.graph_gain import GraphGain, compare_hits
-from gssl.evaluation.held_out import label_folds
-from gssl.graph import GraphWarning
+from gssl.evaluation.holdout import label_folds, refit_without
 from gssl.methods import OGC, LabelSpreading
-from gssl.methods.base import GraphClassifier
+from gssl.methods.base import GraphClassifier, iterate, last
 from gssl.methods.inputs import FeatureSizeError
-from gssl.methods.labels import UNLABELLED
-from gssl.scale.execution import part_of_run
+from gssl.methods.labels import UNLABELLED, rows_to_distributions
+from gssl.operators import dense
+from gssl.scale.execution import IN_MEMORY, Execution, Task, part_of_run
+from gssl.selection.graph_features import GraphOperator
 from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.leaderboard import Entry
-from gssl.selection.spreading import Hidden, hidden_entry, judge_spreading
-from gssl.selection.trial import Labels
+from gssl.selection.trial import Entry, Labels, score_error
+
+# nodes whose labels were hidden, and what was said about them
+Hidden: TypeAlias = tuple[np.ndarray, np.ndarray]
+# the part of the fixed point that may be missing, and the fewest and most steps towards it: few would not
+# come far enough from a label to say anything
+_MISSING = 0.01
+_FEWEST, _MOST = 32, 1000
+# folds are run side by side up to so many columns: a hop over few of them costs about as much as over one
+_COLUMNS = 32
+
+
+def judge_spreading(
+    alpha: float,
+    hop: GraphOperator,
+    codes: np.ndarray,
+    weigh: Callable[[np.ndarray], Labels],
+    dtype: Any = np.float64,
+    execution: Execution = IN_MEMORY,
+) -> tuple[Entry, Hidden] | None:
+    """Judge label spreading on hidden labels, if any class has two; None if not."""
+    start = perf_counter()
+    if np.bincount(codes[codes != UNLABELLED]).max() < 2:
+        return None
+    hidden = spread_hidden(hop, codes, alpha, dtype=dtype, execution=execution)
+    return hidden_entry("LabelSpreading", f"alpha={alpha}", hidden, codes, weigh, start), hidden
+
+
+def hidden_entry(
+    model: str,
+    settings: str,
+    hidden: Hidden,
+    codes: np.ndarray,
+    weigh: Callable[[np.ndarray], Labels],
+    start: float,
+) -> Entry:
+    """Enter what a model said about hidden labels into the table, with the seconds since it started."""
+    nodes, P = hidden
+    labels = weigh(codes[nodes])
+    score = float(np.average(P.argmax(axis=1) == codes[nodes], weights=labels.weights))
+    return Entry(
+        model=model,
+        settings=settings,
+        score=score,
+        standard_error=score_error(score, labels),
+        squared_error=float(np.average(np.square(P - labels.Y).sum(axis=1), weights=labels.weights)),
+        seconds=perf_counter() - start,
+        chosen=False,
+    )
+
+
+def spread_hidden(
+    hop: GraphOperator,
+    codes: np.ndarray,
+    alpha: float = 0.9,
+    n_folds: int = 5,
+    steps: int | None = None,
+    dtype: Any = np.float64,
+    execution: Execution = IN_MEMORY,
+) -> Hidden:
+    r"""Say what label spreading thinks of labels that were hidden from it, each of them once.
+
+    .. math:: F \leftarrow \alpha D^{-1/2} A D^{-1/2} F + (1 - \alpha) Y
+    """
+    n_classes = int(codes.max()) + 1
+    folds = label_folds(codes, n_folds, random_state=0)
+    if steps is None:
+        steps = int(np.clip(np.ceil(np.log(_MISSING) / np.log(alpha)), _FEWEST, _MOST))
+    labelled = np.flatnonzero(codes != UNLABELLED)
+    spread = _SpreadTask(hop.on(None), alpha, steps, labelled)
+    task = Task(spread, spread.identity)
+    said = []
+    together = max(1, _COLUMNS // n_classes)
+    for first in range(0, len(folds), together):
+        group = folds[first : first + together]
+        shown = [np.setdiff1d(labelled, hidden) for hidden in group]
+        places = [k * n_classes + codes[nodes] for k, nodes in enumerate(shown)]
+        values = np.full(sum(map(len, shown)), 1.0 - alpha, dtype)
+        shape = len(codes), len(group) * n_classes
+        Y = csr_array((values, (np.concatenate(shown), np.concatenate(places))), shape=shape)
+        F = execution.map_columns(task, Y, lambda k: hop.filters).reshape(
+            len(labelled), len(group), n_classes
+        )
+        said += [F[np.searchsorted(labelled, hidden), k] for k, hidden in enumerate(group)]
+    nodes = np.concatenate(folds)
+    order = np.argsort(nodes)
+    return nodes[order], rows_to_distributions(np.concatenate(said)[order].astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class _SpreadTask:
+    """Spread some columns, and give the rows of some nodes."""
+
+    hop: GraphOperator
+    alpha: float
+    steps: int
+    nodes: np.ndarray
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another task."""
+        return ("spread", self.hop.mixture, self.hop.own, self.alpha, self.steps, self.nodes)
+
+    def __call__(self, Y: Any, filters: Any, _: slice) -> np.ndarray:
+        F = _spread(self.hop.on(filters(1)), dense(Y), self.alpha, self.steps)
+        return np.asarray(F[self.nodes])
+
+
+def _spread(hop: GraphOperator, Y: np.ndarray, alpha: float, steps: int) -> np.ndarray:
+    def step(F: np.ndarray, _: int) -> np.ndarray:
+        F = hop(F)
+        F *= alpha
+        F += Y
+        return F
+
+    return last(iterate(step, Y, range(steps)))
+
 
 FOLDS = 5
 # so many standard errors are a clear difference
@@ -54,34 +168,6 @@ def judge_rivals(
     """Judge label spreading on five folds of labels, and OGC on one of them, until time is up.
 
     OGC is tried where it could win: where one without a mistake would clearly beat ours.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-    X : ndarray or csr_array of shape (n, d), or None
-        Features as they are given; None leaves OGC out.
-    codes : int ndarray of shape (n,)
-    ours : bool ndarray of shape (n,)
-        Which labels the average said right without them.
-    weigh : callable
-        From class codes to labels that know how much they count.
-    deadline : float
-        As :func:`time.perf_counter` counts.
-
-    Returns
-    -------
-    list of Rival
-
-    Examples
-    --------
-    >>> codes = np.array([0, 0, 0, 1, 1, 1])
-    >>> A = csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
-    >>> X = np.eye(2)[codes]
-    >>> rows = LabelledRows(X, A, np.arange(6), depth=1)
-    >>> weigh = lambda codes: Labels(np.eye(2)[codes], np.ones(len(codes)))
-    >>> found = judge_rivals(rows, X, codes, np.zeros(6, dtype=bool), weigh, np.inf)
-    >>> [(rival.entry.model, rival.entry.score) for rival in found]
-    [('LabelSpreading', 1.0), ('OGC', 1.0)]
     """
     found: list[Rival] = []
     if not rows.A.nnz or np.bincount(codes[codes != UNLABELLED]).max() < 2:
@@ -102,65 +188,20 @@ def judge_rivals(
 def clear_winner(
     rivals: Sequence[Rival], codes: np.ndarray, ours: np.ndarray
 ) -> tuple[Rival, GraphGain] | None:
-    """Give the one that beats ours by two standard errors and most of all, if any does.
-
-    Parameters
-    ----------
-    rivals : sequence of Rival
-    codes : int ndarray of shape (n,)
-    ours : bool ndarray of shape (n,)
-
-    Returns
-    -------
-    (Rival, GraphGain) or None
-
-    Examples
-    --------
-    >>> codes, nodes = np.zeros(40, dtype=int), np.arange(40)
-    >>> entry = Entry("OGC", "", 1.0, 0.0, 0.0, 0.0, False)
-    >>> rival = Rival(OGC(), entry, (nodes, np.eye(2)[codes]))
-    >>> clear_winner([rival], codes, nodes < 20)[1].difference, clear_winner([rival], codes, nodes < 39)
-    (0.5, None)
-    """
+    """Return the one that beats ours by two standard errors and most of all, if any does."""
     gains = [(rival, rival.gain(codes, ours)) for rival in rivals]
     clear = [(rival, gain) for rival, gain in gains if _is_clear(gain)]
     return max(clear, key=lambda pair: pair[1].difference - _CLEAR * pair[1].standard_error, default=None)
 
 
 def hide_from_ogc(X: Any, A: csr_array, codes: np.ndarray, folds: Sequence[np.ndarray]) -> Hidden:
-    """Say what OGC thinks of labels that were hidden from it: one fit for each fold.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-    A : csr_array of shape (n, n)
-    codes : int ndarray of shape (n,)
-    folds : sequence of int ndarray
-        Nodes whose labels are hidden together.
-
-    Returns
-    -------
-    nodes : int ndarray of shape (m,)
-    distributions : ndarray of shape (m, c)
-
-    Examples
-    --------
-    >>> codes = np.array([0, 0, 0, 1, 1, 1])
-    >>> A = csr_array(np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3)))
-    >>> nodes, P = hide_from_ogc(np.eye(2)[codes], A, codes, [np.array([0, 3])])
-    >>> nodes.tolist(), P.argmax(axis=1).tolist()
-    ([0, 3], [0, 1])
-    """
+    """Say what OGC thinks of labels that were hidden from it: one fit for each fold."""
     said = []
+    classes = np.arange(codes.max() + 1)
     for k, fold in enumerate(folds):
-        shown = codes.copy()
-        shown[fold] = UNLABELLED
-        with warnings.catch_warnings():
-            # what is odd about the graph is told by the fit that asks
-            warnings.simplefilter("ignore", GraphWarning)
-            with part_of_run(f"ogc-{k + 1}-of-{len(folds)}"):
-                fitted = OGC(random_state=0).fit(X, shown, adjacency=A)
-        said.append(fitted.label_distributions_[fold].astype(np.float64))
+        with part_of_run(f"ogc-{k + 1}-of-{len(folds)}"):
+            P = refit_without(fold, OGC(random_state=0), X, A, classes, codes)
+        said.append(P.astype(np.float64))
     nodes = np.concatenate(folds)
     order = np.argsort(nodes)
     return nodes[order], np.concatenate(said)[order]

@@ -1,14 +1,16 @@
-"""One filter with its head, what it said about each label, and which of many are near the best."""
+"""Trials of filters with their heads: scores, the near-best, the leaderboard and its explanation."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from scipy.special import softmax
 
+from gssl.evaluation.graph_gain import compare_hits
+from gssl.evaluation.holdout import fold_numbers
 from gssl.methods.labels import nearest_distribution
-from gssl.selection.filters import Filter
+from gssl.selection.candidates import Filter
 from gssl.selection.leave_one_out import Spectrum, keep_class_mass
 
 # ridges count a penalty in units of a row's square, logistic heads in units of the mean over all rows
@@ -38,12 +40,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One filter, one head, all penalties: what it says about each label without having seen it.
-
-    ``predicted`` is of shape (p, m, c): scores of a ridge, or logarithms of a logistic head's distributions.
-    ``scores`` and ``errors`` compare models. ``gram`` is there where the metric is that of all nodes,
-    ``spectrum`` where it is one of all labels and small.
-    """
+    """One filter, one head, all penalties: what it says about each label without having seen it."""
 
     filter: Filter
     predicted: np.ndarray
@@ -76,55 +73,13 @@ Chosen: TypeAlias = Sequence[tuple[Trial, int]]
 
 
 def compared(predicted: np.ndarray, head: Head, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give which predictions are right, and their squared errors, so that models can be compared by them.
-
-    What leaving a label out takes from its class in a ridge is given back, which is why this looks at the
-    labels that were left out. A logistic head has had it back: where labels are hidden from it, others of
-    their class count for them (:func:`~gssl.selection.finalists.hidden_logits`).
-
-    Parameters
-    ----------
-    predicted : ndarray of shape (..., m, c)
-    head : {"ridge", "logistic"}
-    Y : ndarray of shape (m, c)
-        One-hot labels.
-
-    Returns
-    -------
-    hits, errors : ndarray of shape (..., m)
-
-    Examples
-    --------
-    >>> hits, errors = compared(np.log([[0.75, 0.25], [0.75, 0.25]]), "logistic", np.eye(2))
-    >>> hits.tolist(), errors.round(3).tolist()
-    ([True, False], [0.125, 1.125])
-    """
+    """Return which predictions are right, and their squared errors."""
     Z = softmax(predicted, axis=-1) if head == "logistic" else keep_class_mass(predicted, Y)
     return Z.argmax(axis=-1) == Y.argmax(axis=-1), np.square(Z - Y).sum(axis=-1)
 
 
 def average_distributions(parts: Sequence[tuple[Head, np.ndarray]]) -> np.ndarray:
-    r"""Average what models say: scores among ridges, logarithms among logistic heads, then distributions.
-
-    .. math:: P = \frac{J_r}{J} \,\mathrm{proj}\Big(\frac1{J_r} \sum_j Z_j\Big)
-              + \frac{J_l}{J} \,\mathrm{softmax}\Big(\frac1{J_l} \sum_j \log P_j\Big)
-
-    The scores of different heads are of different scales, their distributions are not.
-
-    Parameters
-    ----------
-    parts : sequence of (head, ndarray of shape (m, c))
-
-    Returns
-    -------
-    ndarray of shape (m, c)
-
-    Examples
-    --------
-    >>> ridge, logistic = np.array([[1.0, 0.0]]), np.log([[0.25, 0.75]])
-    >>> average_distributions([("ridge", ridge), ("logistic", logistic)])
-    array([[0.625, 0.375]])
-    """
+    """Average what models say: scores among ridges, logarithms among logistic heads, then distributions."""
     total = np.zeros(parts[0][1].shape)
     for head in ("ridge", "logistic"):
         said = [Z for kind, Z in parts if kind == head]
@@ -136,16 +91,7 @@ def average_distributions(parts: Sequence[tuple[Head, np.ndarray]]) -> np.ndarra
 
 
 def best_of_models(trials: Sequence[Trial]) -> list[Trial]:
-    """Give the best trial of each model, best first: settings of one model say much the same.
-
-    Examples
-    --------
-    >>> from gssl.selection.filters import candidate_filters
-    >>> one, filters = np.ones(1), candidate_filters(2)[:3]
-    >>> trials = [Trial(f, np.zeros((1, 9, 2)), k * one, one, 0.0, one) for k, f in enumerate(filters)]
-    >>> [(trial.filter.model, trial.filter.settings) for trial in best_of_models(trials)]
-    [('SGC', 'depth=2'), ('no graph', '')]
-    """
+    """Return the best trial of each model, best first: settings of one model say much the same."""
     best: dict[str, Trial] = {}
     for trial in sorted(trials, key=lambda trial: trial.rank):
         best.setdefault(trial.filter.model, trial)
@@ -157,24 +103,6 @@ def near_best(trials: Sequence[Trial], labels: Labels) -> Chosen:
 
     Betting on the one that happens to be best would be steered by a handful of labels; the average of all
     that are about as good is steadier.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-    labels : Labels
-
-    Returns
-    -------
-    list of (Trial, int)
-        At most ``AVERAGED``, best first: ties in score go to the smaller squared error.
-
-    Examples
-    --------
-    >>> from gssl.selection.filters import candidate_filters
-    >>> scores, never = np.array([0.2, 0.9]), np.zeros(2)
-    >>> trial = Trial(candidate_filters(1)[0], np.zeros((2, 9, 2)), scores, never, 0.0, PENALTIES[:2])
-    >>> [k for _, k in near_best([trial], Labels(np.eye(2), np.ones(2)))]
-    [1]
     """
     scores = np.concatenate([trial.scores for trial in trials])
     errors = np.concatenate([trial.errors for trial in trials])
@@ -183,29 +111,16 @@ def near_best(trials: Sequence[Trial], labels: Labels) -> Chosen:
 
 
 def rank_pairs(scores: np.ndarray, errors: np.ndarray, labels: Labels) -> np.ndarray:
-    """Give the places of the near-best: at most ``AVERAGED``, best first, ties to the smaller error.
-
-    Examples
-    --------
-    >>> rank_pairs(np.array([0.1, 0.9, 0.9]), np.array([0.0, 2.0, 1.0]), Labels(np.eye(2), np.ones(2)))
-    array([2, 1])
-    """
+    """Return the places of the near-best: at most ``AVERAGED``, best first, ties to the smaller error."""
     order = np.lexsort((errors, -scores))[:AVERAGED]
     limit = scores[order[0]] - NEAR * score_error(scores[order[0]], labels)
     return np.asarray(order[scores[order] >= limit])
 
 
 def score_error(score: float, labels: Labels) -> float:
-    r"""Give the standard error of a score, with one success and one failure added.
+    r"""Return the standard error of a score, with one success and one failure added.
 
     .. math:: \sqrt{\tilde p (1 - \tilde p) / (n + 2)}, \quad \tilde p = (n p + 1) / (n + 2)
-
-    where labels of different weight count as :math:`n = (\sum w)^2 / \sum w^2` equal ones.
-
-    Examples
-    --------
-    >>> round(score_error(1.0, Labels(np.eye(2), np.ones(2))), 3)
-    0.217
     """
     n = float(labels.weights.sum() ** 2 / np.square(labels.weights).sum())
     p = (n * score + 1.0) / (n + 2.0)
@@ -213,13 +128,7 @@ def score_error(score: float, labels: Labels) -> float:
 
 
 def stratified_part(Y: np.ndarray, size: int) -> np.ndarray:
-    """Choose about ``size`` rows, evenly spaced in each class, so that every class keeps its share.
-
-    Examples
-    --------
-    >>> stratified_part(np.eye(2)[[0, 0, 0, 0, 1, 1]], 3).tolist()
-    [0, 2, 4]
-    """
+    """Choose about ``size`` rows, evenly spaced in each class, so that every class keeps its share."""
     codes = Y.argmax(axis=1)
     chosen = []
     for code in np.unique(codes):
@@ -230,21 +139,206 @@ def stratified_part(Y: np.ndarray, size: int) -> np.ndarray:
 
 
 def teachers(Y: np.ndarray, n_features: int) -> np.ndarray | None:
-    """Choose the labels that teach what is compared, where a decomposition of all of them would be dear.
+    """Choose the labels that teach what is compared, where a decomposition of all of them would be dear."""
+    return stratified_part(Y, TAUGHT) if min(len(Y), n_features) > 1.5 * TAUGHT else None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model: its settings, what it is estimated to score on unseen nodes, and what trying it took.
+
+    ``chosen`` tells whether it is part of the average that predicts.
+    """
+
+    model: str
+    settings: str
+    score: float
+    standard_error: float
+    squared_error: float
+    seconds: float
+    chosen: bool
+
+
+COLUMNS = tuple(field.name for field in fields(Entry))
+
+
+class Leaderboard(Sequence[Entry]):
+    """Entries in order; prints as a table and converts to any data frame.
 
     Parameters
     ----------
-    Y : ndarray of shape (m, c)
-    n_features : int
-        Of the widest filter.
-
-    Returns
-    -------
-    int ndarray, or None for all of them
+    entries : iterable of Entry
 
     Examples
     --------
-    >>> teachers(np.ones((2000, 1)), 500) is None, len(teachers(np.ones((2000, 1)), 3000))
-    (True, 1000)
+    >>> board = Leaderboard([Entry("SGC", "depth=2", 0.8, 0.04, 0.3, 0.01, True)])
+    >>> board
+    model  settings       score  seconds  chosen
+    SGC    depth=2   80.0 ± 4.0     0.01  *
+    >>> board.to_pandas()["score"].tolist()
+    [0.8]
     """
-    return stratified_part(Y, TAUGHT) if min(len(Y), n_features) > 1.5 * TAUGHT else None
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._entries = tuple(entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Leaderboard": ...
+
+    def __getitem__(self, index: int | slice) -> "Entry | Leaderboard":
+        if isinstance(index, slice):
+            return Leaderboard(self._entries[index])
+        return self._entries[index]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Leaderboard) and self._entries == other._entries
+
+    def __hash__(self) -> int:
+        return hash(self._entries)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the columns by name.
+
+        Returns
+        -------
+        dict of list
+        """
+        return {name: [getattr(entry, name) for entry in self] for name in COLUMNS}
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return one dict per entry.
+
+        Returns
+        -------
+        list of dict
+        """
+        return [asdict(entry) for entry in self]
+
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """Return a data frame of a library that is installed.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
+
+        Returns
+        -------
+        data frame
+        """
+        import narwhals as nw
+
+        try:
+            return nw.from_dict(self.to_dict(), backend=backend).to_native()
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(f"{backend} is not installed: pip install {backend}.") from error
+
+    def to_pandas(self) -> Any:
+        """Return a pandas data frame: see :meth:`to_frame`."""
+        return self.to_frame("pandas")
+
+    def __repr__(self) -> str:
+        rows = [("model", "settings", "score", "seconds", "chosen")]
+        rows += [
+            (
+                entry.model,
+                entry.settings,
+                f"{100 * entry.score:.1f} ± {100 * entry.standard_error:.1f}",
+                f"{entry.seconds:.2f}",
+                "*" if entry.chosen else "",
+            )
+            for entry in self
+        ]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        numbers = (2, 3)
+        lines = [
+            "  ".join(
+                cell.rjust(width) if i in numbers else cell.ljust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join(lines)
+
+
+def ordered(entries: Iterable[Entry]) -> Leaderboard:
+    """Put entries in order: the best score first, ties by squared error."""
+    return Leaderboard(sorted(entries, key=lambda entry: (-entry.score, entry.squared_error)))
+
+
+def tabulate_trials(trials: Sequence[Trial], chosen: Chosen, labels: Labels) -> Leaderboard:
+    """List each trial with its best penalty, by estimated score."""
+    averaged = {trial for trial, _ in chosen}
+    entries = [
+        Entry(
+            model=trial.name,
+            settings=", ".join(
+                part for part in (trial.filter.settings, f"penalty={trial.penalties[trial.best]:.2g}") if part
+            ),
+            score=float(trial.scores[trial.best]),
+            standard_error=score_error(trial.scores[trial.best], labels),
+            squared_error=float(trial.errors[trial.best]),
+            seconds=trial.seconds,
+            chosen=trial in averaged,
+        )
+        for trial in trials
+    ]
+    return ordered(entries)
+
+
+def explain(trials: Sequence[Trial], chosen: Chosen, predicted: np.ndarray, labels: Labels) -> str:
+    """Say in words what the graph is worth and what predicts."""
+    truth = labels.Y.argmax(axis=1)
+    hits = predicted.argmax(axis=1) == truth
+    plain = [trial for trial in trials if not trial.filter.uses_graph]
+    said = []
+    if plain:
+        best = min(plain, key=lambda trial: trial.rank)
+        without = best.predicted[best.best].argmax(axis=1) == truth
+        gain = compare_hits(hits, without)
+        points = f"{100 * abs(gain.difference):.1f} ± {100 * gain.standard_error:.1f} points"
+        if abs(gain.difference) < 2 * gain.standard_error:
+            said.append(f"the graph makes no clear difference over features alone ({points})")
+        else:
+            does = "adds" if gain.difference > 0 else "costs"
+            said.append(f"the graph {does} {points} over features alone")
+        said.append(
+            f"of {len(hits):,} labels, each hidden when it was asked for, {100 * hits.mean():.1f} % are "
+            f"right with it and {100 * without.mean():.1f} % without"
+        )
+    names = dict.fromkeys(trial.name for trial, _ in chosen)
+    models = (
+        "1 model predicts" if len(chosen) == 1 else f"the average of {len(chosen)} near-best models predicts"
+    )
+    said.append(f"{models} ({'; '.join(names)})")
+    return " ".join(sentence[0].upper() + sentence[1:] + "." for sentence in said)
+
+
+FOLDS = 5
+
+
+def nested_average(trials: Sequence[Trial], labels: Labels, n_folds: int = FOLDS) -> np.ndarray:
+    """Choose near-best models on some labels, and ask them about the others."""
+    codes = labels.Y.argmax(axis=1)
+    pairs = [(trial.head, said) for trial in trials for said in trial.predicted]
+    judged = [compared(trial.predicted, trial.head, labels.Y) for trial in trials]
+    hits, errors = (np.concatenate(parts) for parts in zip(*judged, strict=True))
+    fold = fold_numbers(codes, n_folds)
+    P = np.empty(labels.Y.shape)
+    for k in range(n_folds):
+        inside, outside = fold == k, fold != k
+        judges = labels.part(np.flatnonzero(outside)) if outside.any() else labels
+        rows = outside if outside.any() else inside
+        scores = np.average(hits[:, rows], axis=1, weights=judges.weights)
+        mean_errors = np.average(errors[:, rows], axis=1, weights=judges.weights)
+        chosen = [pairs[place] for place in rank_pairs(scores, mean_errors, judges)]
+        P[inside] = average_distributions([(head, said[inside]) for head, said in chosen])
+    return P

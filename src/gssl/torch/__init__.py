@@ -1,8 +1,7 @@
-"""The operators as layers of neural networks, networks to compare with, and torch as a backend of methods.
+"""The operators as layers of neural networks, one estimator for any network, and torch as a backend.
 
-Needs torch (``pip install gssl[torch]``), networks also torch-geometric (``gssl[baselines]``). Every name
-loads when it is first used, so that importing this room alone loads no torch; a new file of the room is one
-line in ``__init__.pyi``.
+Needs torch (``pip install gssl[torch]``). Every name loads when it is first used, so importing this room
+loads no torch; a new name is one line in ``__init__.pyi``.
 """
 
 from typing import Any
@@ -16,9 +15,6 @@ def __getattr__(name: str) -> Any:
     try:
         return _load(name)
     except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        if package not in ("torch", "torch_geometric"):
+        if error.name != "torch":
             raise
-        raise ImportError(
-            f"gssl.torch.{name} needs {package}, which is not installed: pip install gssl[baselines]."
-        ) from error
+        raise ImportError("gssl.torch needs torch: pip install gssl[torch].", name="torch") from error

@@ -1,63 +1,57 @@
-"""IGC as a plug-in: layers of a network whose output is averaged with an inverse convolution.
+"""IGC and SEB plugged into the layers of a network.
 
 A network of PyTorch Geometric keeps its layers in ``convs``, the last of which gives the classes::
 
-    network.convs = sharpen(network.convs)
-    network.convs = supervise(network.convs, labels, nodes)
+    network.convs = supervise(sharpen(network.convs))
+    NetworkClassifier(network).fit(X, y, adjacency=A)
 """
 
+from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
-from gssl.torch._packages import torch
-from gssl.torch.convolution import check_share
-from gssl.torch.inverse import InverseGraphConv
+import torch
+from torch import Tensor
+
+from gssl.torch.layers import InverseGraphConv, Loss, SupervisedEmbedding, check_share
 
 
-class Sharpened(torch.nn.Module):
-    r"""A layer whose output is averaged with an inverse convolution of its input, as GGC does (Alg. 2).
+class _Plugged(torch.nn.Module):
+    """A layer, which takes ``(x, edge_index, …)``, and what follows it."""
 
-    .. math:: U \leftarrow \tfrac12 \left(\mathrm{layer}(U) +
-              \left[\beta {}^\neg\hat A + (1 - \beta) I\right] U\right)
+    def __init__(self, layer: torch.nn.Module) -> None:
+        super().__init__()
+        self.layer = layer
 
-    A layer that changes the width is left as it is, for there is nothing to average with.
+    @abstractmethod
+    def follow(self, out: Tensor, x: Tensor, edge_index: Any, edge_weight: Any) -> Tensor:
+        """Change what the layer makes of x."""
 
-    Parameters
-    ----------
-    layer : Module
-        Takes ``(x, edge_index, …)``.
-    inverse : InverseGraphConv
-        The full inverse convolution, which many layers may share.
-    beta : float, default=1.0
-        Its moving probability in this layer.
+    def forward(self, x: Tensor, edge_index: Any, edge_weight: Any = None, **rest: Any) -> Tensor:
+        if edge_weight is not None:
+            # some layers take no weights
+            rest["edge_weight"] = edge_weight
+        return self.follow(self.layer(x, edge_index, **rest), x, edge_index, edge_weight)
 
-    Examples
-    --------
-    >>> from gssl.torch import LazyConv
-    >>> pair, x = torch.tensor([[0, 1], [1, 0]]), torch.tensor([[1.0], [0.0]])
-    >>> Sharpened(LazyConv(), InverseGraphConv(), beta=0.0)(x, pair)
-    tensor([[0.7500],
-            [0.2500]])
-    """
+    def reset_parameters(self) -> None:
+        self.layer.reset_parameters()  # type: ignore[operator]
+
+
+class Sharpened(_Plugged):
+    """½ (layer(U) + [β¬Â + (1−β)I] U), as in GGC (Alg. 2), where the layer keeps the width; else layer(U)."""
 
     def __init__(self, layer: torch.nn.Module, inverse: InverseGraphConv, beta: float = 1.0) -> None:
-        super().__init__()
+        super().__init__(layer)
         check_share("Sharpened", "beta", beta)
-        self.layer = layer
         self.inverse = inverse
         self.beta = beta
 
-    def forward(self, x: torch.Tensor, edge_index: Any, edge_weight: Any = None, **rest: Any) -> torch.Tensor:
-        """Run the layer and average."""
-        out: torch.Tensor = call_layer(self.layer, x, edge_index, edge_weight, rest)
-        if out.shape != x.shape:
+    def follow(self, out: Tensor, x: Tensor, edge_index: Any, edge_weight: Any) -> Tensor:
+        """Average with the inverse convolution."""
+        if out.shape != x.shape or x.layout != torch.strided:
             return out
-        sharp: torch.Tensor = self.inverse(x, edge_index, edge_weight)
-        sharp = self.beta * sharp + (1.0 - self.beta) * x
-        return (out + sharp) / 2.0
-
-    def reset_parameters(self) -> None:
-        """Begin anew."""
-        self.layer.reset_parameters()  # type: ignore[operator]
+        sharp: Tensor = self.inverse(x, edge_index, edge_weight)
+        return (out + self.beta * sharp + (1.0 - self.beta) * x) / 2.0
 
     def extra_repr(self) -> str:
         """Name the parameters."""
@@ -79,7 +73,7 @@ def sharpen(
     negatives : "complement" or float, default="complement"
         See :class:`gssl.torch.InverseGraphConv`.
     cached : bool, default=True
-        Whether the network always sees one graph.
+        Whether calls with the same ``edge_index`` tensor read the graph once.
 
     Returns
     -------
@@ -97,9 +91,168 @@ def sharpen(
     """
     check_share("sharpen", "decay", decay)
     inverse = InverseGraphConv(1.0, negatives, cached)
-    *hidden, last = some_layers("sharpen", layers)
+    *hidden, last = _as_list("sharpen", layers)
     return torch.nn.ModuleList(
         [*(Sharpened(layer, inverse, beta * decay**k) for k, layer in enumerate(hidden)), last]
+    )
+
+
+class Supervised(_Plugged):
+    """layer(U) − η_sup S(Z − Y)Wᵀ, as in OGC (Alg. 1); W learns from the loss, not from here."""
+
+    def __init__(self, layer: torch.nn.Module, step: SupervisedEmbedding, guide: "Guide", k: int = 1) -> None:
+        super().__init__(layer)
+        self.step = step
+        self.guide = guide
+        self.k = k
+
+    def follow(self, out: Tensor, x: Tensor, edge_index: Any, edge_weight: Any) -> Tensor:
+        """Move the labelled rows."""
+        W = self.guide.weight(self.k)
+        if out.shape[1] != W.shape[0]:
+            raise ValueError(
+                f"a layer gives {out.shape[1]} numbers per node but the last one takes {W.shape[0]}: plug "
+                "SEB only into layers as wide as the last."
+            )
+        moved: Tensor = self.step(out, W, self.guide.labels, self.guide.nodes, self.k)
+        return moved
+
+    def extra_repr(self) -> str:
+        """Name the parameters."""
+        return f"k={self.k}"
+
+
+class Guide(torch.nn.Module):
+    """The labels that SEB may see, those of some nodes alone, and the W that makes classes of embeddings.
+
+    A node whose label moves its own embedding has little left to learn from that label: while training,
+    :meth:`hide` leaves a random part of the nodes without, and the loss is taken on them.
+
+    Parameters
+    ----------
+    head : Module or callable
+        A linear layer that gives the classes, or a convolution that has one; its first counts. Or a function
+        that returns W of shape (d, c) for the number of a layer, where layers do not share one.
+    labels : long tensor of shape (m,), optional
+        The classes of these nodes. None until :meth:`see` is called, as
+        :class:`gssl.torch.NetworkClassifier` does: nothing is moved before.
+    nodes : long tensor of shape (m,), optional
+
+    Examples
+    --------
+    >>> guide = Guide(torch.nn.Linear(3, 2), torch.tensor([0, 1]), torch.tensor([4, 7]))
+    >>> guide.weight().shape
+    torch.Size([3, 2])
+    """
+
+    labels: Tensor
+    nodes: Tensor
+
+    def __init__(
+        self,
+        head: torch.nn.Module | Callable[[int], Tensor],
+        labels: Any = None,
+        nodes: Any = None,
+    ) -> None:
+        super().__init__()
+        # in a tuple, because the network has this layer already, and would list its weights twice
+        self._head: tuple[Any] = (_linear_part(head) if isinstance(head, torch.nn.Module) else head,)
+        none = torch.empty(0, dtype=torch.long)
+        self.register_buffer("labels", none, persistent=False)
+        self.register_buffer("nodes", none, persistent=False)
+        self.see(none if labels is None else labels, none if nodes is None else nodes)
+
+    def see(self, labels: Any, nodes: Any) -> None:
+        """Take the labels of these nodes, and forget all others."""
+        labels, nodes = torch.as_tensor(labels), torch.as_tensor(nodes)
+        if labels.shape != nodes.shape or nodes.dim() != 1:
+            raise ValueError(
+                f"labels of the shape {tuple(labels.shape)} do not belong to nodes of the shape "
+                f"{tuple(nodes.shape)}: give one label for each of these nodes, such as y[train] and train."
+            )
+        for name, numbers in (("labels", labels), ("nodes", nodes)):
+            if numbers.dtype != torch.long:
+                raise ValueError(f"{name} are {numbers.dtype}: give whole numbers as a long tensor.")
+        if len(labels) and int(labels.min()) < 0:
+            raise ValueError(
+                f"node {int(nodes[labels.argmin()])} has the label {int(labels.min())}: give nodes that have "
+                "a class, numbered from 0."
+            )
+        self._all = (labels.clone(), nodes.clone())
+        self.labels, self.nodes = (kept.to(self.nodes.device) for kept in self._all)
+
+    def weight(self, k: int = 1) -> Tensor:
+        """Return W of shape (d, c) for layer k, as it stands."""
+        head = self._head[0]
+        if isinstance(head, torch.nn.Module):
+            W: Tensor = head.weight.T  # type: ignore[assignment]
+        else:
+            W = head(k)
+        return W.detach()
+
+    def hide(self, part: float) -> Tensor:
+        """Hide the labels of a random part of the nodes until the next call, and return these nodes.
+
+        Parameters
+        ----------
+        part : float
+            Of the nodes, from 0 to 1; with 0 all labels are back, with 1 none is left.
+
+        Returns
+        -------
+        long tensor of shape (h,)
+        """
+        check_share("Guide.hide", "part", part)
+        labels, nodes = (kept.to(self.nodes.device) for kept in self._all)
+        order = torch.randperm(len(nodes), device=nodes.device)
+        n_hidden = round(part * len(nodes))
+        self.labels, self.nodes = labels[order[n_hidden:]], nodes[order[n_hidden:]]
+        hidden: Tensor = nodes[order[:n_hidden]]
+        return hidden
+
+
+def supervise(
+    layers: Any,
+    labels: Any = None,
+    nodes: Any = None,
+    eta_sup: float = 1e-3,
+    decay: float = 0.9,
+    loss: Loss = "squared",
+    head: Any = None,
+) -> torch.nn.ModuleList:
+    """Plug SEB into the layers of a network, with its last one as the predictor W.
+
+    Parameters
+    ----------
+    layers : ModuleList or list of Module
+        Each takes ``(x, edge_index, …)`` and is as wide as the last one takes.
+    labels, nodes : long tensor of shape (m,), optional
+        The nodes whose labels may be seen, training nodes, and their classes. Left out,
+        :class:`gssl.torch.NetworkClassifier` gives those that train.
+    eta_sup, decay, loss
+        See :class:`gssl.torch.SupervisedEmbedding`.
+    head : Module or callable, optional
+        What gives the classes if it is not the last of these layers, which then gets SEB as well: see
+        :class:`gssl.torch.Guide`.
+
+    Returns
+    -------
+    ModuleList
+
+    Examples
+    --------
+    >>> from torch_geometric.nn import GCNConv
+    >>> layers = [GCNConv(5, 4), GCNConv(4, 2)]
+    >>> plugged = supervise(layers, labels=torch.tensor([1]), nodes=torch.tensor([0]))
+    >>> plugged[0].guide.nodes, plugged[1] is layers[1]
+    (tensor([0]), True)
+    """
+    found = _as_list("supervise", layers)
+    hidden, last = (found[:-1], found[-1:]) if head is None else (found, [])
+    guide = Guide(_innermost(found[-1]) if head is None else head, labels, nodes)
+    step = SupervisedEmbedding(eta_sup, decay, loss)
+    return torch.nn.ModuleList(
+        [*(Supervised(layer, step, guide, k) for k, layer in enumerate(hidden, start=1)), *last]
     )
 
 
@@ -112,7 +265,7 @@ def start_from_identity(layers: Any) -> Any:
     Parameters
     ----------
     layers : ModuleList or list of Module
-        Each has one linear layer.
+        Their square matrices are set; those that change the width keep their weights.
 
     Returns
     -------
@@ -126,22 +279,13 @@ def start_from_identity(layers: Any) -> Any:
             [0., 1.]], requires_grad=True)
     """
     for layer in layers:
-        weight = linear_part(layer).weight
-        if weight.shape[0] == weight.shape[1]:
-            torch.nn.init.eye_(weight)
+        for weight in layer.parameters():
+            if weight.dim() == 2 and weight.shape[0] == weight.shape[1]:
+                torch.nn.init.eye_(weight)
     return layers
 
 
-def some_layers(owner: str, layers: Any) -> list[torch.nn.Module]:
-    """Give the layers of a network as a list, and refuse what is none.
-
-    Examples
-    --------
-    >>> some_layers("sharpen", [])
-    Traceback (most recent call last):
-        ...
-    ValueError: sharpen: there are no layers: give those of a network, the last of which gives the classes.
-    """
+def _as_list(owner: str, layers: Any) -> list[torch.nn.Module]:
     found = list(layers) if isinstance(layers, torch.nn.ModuleList | list | tuple) else []
     if not found:
         raise ValueError(
@@ -153,29 +297,16 @@ def some_layers(owner: str, layers: Any) -> list[torch.nn.Module]:
     return found
 
 
-def linear_part(head: torch.nn.Module) -> Any:
-    """Give the linear layer that a layer is or has; the first, if it has several.
+def _innermost(layer: torch.nn.Module) -> torch.nn.Module:
+    while isinstance(layer, _Plugged):
+        layer = layer.layer
+    return layer
 
-    Examples
-    --------
-    >>> linear_part(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(3, 2)))
-    Linear(in_features=3, out_features=2, bias=True)
-    """
+
+def _linear_part(head: torch.nn.Module) -> torch.nn.Module:
+    """Return the first linear layer that a layer is or has."""
     for layer in head.modules():
         weight = getattr(layer, "weight", None)
-        if isinstance(weight, torch.Tensor) and weight.dim() == 2:
+        if isinstance(weight, Tensor) and weight.dim() == 2:
             return layer
     raise ValueError(f"{type(head).__name__} has no linear layer: give a layer with a weight.")
-
-
-def call_layer(layer: Any, x: torch.Tensor, edge_index: Any, edge_weight: Any, rest: dict[str, Any]) -> Any:
-    """Call a layer with weights only where there are any, for some take none.
-
-    Examples
-    --------
-    >>> call_layer(lambda x, edge_index: x, torch.ones(1), None, None, {})
-    tensor([1.])
-    """
-    if edge_weight is not None:
-        rest = {**rest, "edge_weight": edge_weight}
-    return layer(x, edge_index, **rest)

@@ -29,12 +29,12 @@ _REAL: dict[str, Any] = {"f": types.float32, "d": types.float64}
 
 
 def real_type(dtype: str) -> Any:
-    """Give numba's type for a letter of NumPy."""
+    """Return numba's type for a letter of NumPy."""
     return _REAL[dtype]
 
 
 def given(dtype: Any, ndim: int = 1) -> Any:
-    """Give the type of an array that is read: it may be read-only, for the arrays of a Dataset are."""
+    """Return the type of an array that is read: it may be read-only, for the arrays of a Dataset are."""
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
@@ -57,7 +57,7 @@ def compiled(loop: Any, *arguments: Any) -> Any:
 
 
 def signature_of_mix(dtype: str) -> list[Any]:
-    """Give the types of what a loop takes that mixes rows of a dense U."""
+    """Return the types of what a loop takes that mixes rows of a dense U."""
     real = real_type(dtype)
     triple = types.UniTuple(real, 3)  # type: ignore[no-untyped-call]
     graph = [_INT, _INT, given(types.int64), given(types.int32), *[given(real)] * 4]

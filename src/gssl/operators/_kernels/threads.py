@@ -29,7 +29,7 @@ _limits: Any = None
 
 
 def get_threads() -> int:
-    """Tell how many threads the kernels use.
+    """Return how many threads the kernels use.
 
     ``GSSL_NUM_THREADS`` sets it; otherwise it is the number of CPUs this process may run on.
 
@@ -75,24 +75,7 @@ def set_threads(n_threads: int | None) -> None:
 
 
 def split_rows(indptr: np.ndarray, width: int) -> np.ndarray:
-    """Cut rows into consecutive parts of about the same work, for one hub must not hold a core.
-
-    Parameters
-    ----------
-    indptr : int64 ndarray of shape (n + 1,)
-    width : int
-        Columns touched for every entry.
-
-    Returns
-    -------
-    int64 ndarray of shape (parts + 1,)
-        Where each part begins; the last one is n.
-
-    Examples
-    --------
-    >>> split_rows(np.array([0, 1, 2, 3]), width=1)
-    array([0, 3])
-    """
+    """Cut rows into consecutive parts of about the same work, for one hub must not hold a core."""
     n = len(indptr) - 1
     # a row costs something even if it has no entries
     n_parts = min(int(indptr[-1] + n) * width // _WORK_PER_PART, _MOST_PARTS)
@@ -104,21 +87,7 @@ def split_rows(indptr: np.ndarray, width: int) -> np.ndarray:
 
 
 def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
-    """Run ``task(0)``, …, ``task(n_parts − 1)`` on the threads, each part once.
-
-    Parameters
-    ----------
-    task : callable
-        Takes the number of a part; releases the GIL for most of its time.
-    n_parts : int
-
-    Examples
-    --------
-    >>> done = []
-    >>> run_parts(done.append, 3)
-    >>> sorted(done)
-    [0, 1, 2]
-    """
+    """Run ``task(0)``, …, ``task(n_parts − 1)`` on the threads, each part once."""
     n_threads = min(get_threads(), n_parts)
     if n_threads == 1:
         for part in range(n_parts):
@@ -152,7 +121,7 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
 
 @contextmanager
 def small_algebra() -> Iterator[None]:
-    """Give a block in which BLAS uses one thread: on small matrices more of them only wait for each other.
+    """Return a block in which BLAS uses one thread: on small matrices more of them only wait for each other.
 
     Examples
     --------

@@ -1,0 +1,47 @@
+"""``python -m benchmarks.accuracy``: what the automatic choice and its confidences are worth."""
+
+from typing import Any
+
+import click
+
+from gssl.cli.options import Place, one_sentence
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("what", type=click.Choice(["selection", "calibration", "conformal", "suggest"]))
+@click.option(
+    "--graphs", metavar="A,B,…", help="Names as in gssl datasets list; each bench has its own.", default=""
+)
+@click.option("--methods", metavar="A,B,…", help="Not for suggest; each bench has its own.", default="")
+@click.option("--draws", type=click.IntRange(min=1), default=10, show_default=True, help="Draws of labels.")
+@click.option("--quick", is_flag=True, help="Two draws only.")
+@click.option("--out", type=Place(), help="A folder for a Markdown page.")
+@click.option(
+    "--records",
+    type=Place(),
+    help="A .jsonl file of finished runs: what the same code has run is kept; not for suggest.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="S", default=0, show_default=True)
+def main(what: str, quick: bool, draws: int, **options: Any) -> None:
+    """Measure what the automatic choice, confidences, label sets or suggestions are worth.
+
+    \b
+    Examples:
+      python -m benchmarks.accuracy selection --records selection.jsonl
+      python -m benchmarks.accuracy calibration --graphs planetoid/cora,graphs/amazon_photo
+      python -m benchmarks.accuracy conformal --draws 20 --out results
+      python -m benchmarks.accuracy suggest --quick
+    """
+    from benchmarks.accuracy.bench import run_bench
+
+    lists = {name: _listed(options.pop(name)) for name in ("graphs", "methods")}
+    with one_sentence():
+        run_bench(what, draws=min(draws, 2) if quick else draws, **lists, **options)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m benchmarks.accuracy")

@@ -1,0 +1,274 @@
+"""The benches: graphs, draws, a file of finished runs, tables at the end."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from benchmarks.accuracy.cells import (
+    CALIBRATED,
+    CONFIDENCE_GRAPHS,
+    COVERED,
+    GRAPHS,
+    PER_CLASS,
+    PUBLIC,
+    calibration_cell,
+    calibration_record,
+    coverage_cell,
+    coverage_records,
+    drawn_cell,
+    draws_of,
+    find_methods,
+    homophily_of,
+    public_cell,
+)
+from benchmarks.accuracy.standing import Score, public_grid, rank_methods, standing_grid, verdict_texts
+from benchmarks.accuracy.tables import Grid, calibration_grid, coverage_grid, curve_grid
+from benchmarks.accuracy.worth import (
+    CalibrationRecord,
+    CoverageRecord,
+    CurvePoint,
+    label_curve,
+    labels_needed,
+)
+from gssl.cli.console import Talk
+from gssl.datasets import Dataset
+from gssl.io import whole_file
+from gssl.methods import GGCM, EmbeddingClassifier
+from gssl.selection import suggest
+from reproduction.runner import Job, failure_texts, run_watched
+from reproduction.spec import BUDGETS, Cell, dataset_of
+from reproduction.store import Store
+
+_WIDE = 240
+# labels per class after each batch of suggestions
+_BATCHES = (2, 4, 6, 8, 10, 12, 13, 14, 16, 18, 20)
+
+
+def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
+    """Run one bench, on its own graphs where none is named."""
+    runs = {
+        "selection": (run_selection, (*PUBLIC, *GRAPHS)),
+        "calibration": (run_calibration, CONFIDENCE_GRAPHS),
+        "conformal": (run_conformal, CONFIDENCE_GRAPHS),
+        "suggest": (run_suggest, ("cora",)),
+    }
+    run, default = runs[what]
+    if what == "suggest":
+        for name in ("methods", "records"):
+            if options.get(name):
+                raise ValueError(
+                    f"suggest runs one method and keeps no runs, so it has no use for --{name}: leave it out."
+                )
+    run(Bench(graphs or default, **options), Talk())
+
+
+@dataclass(frozen=True)
+class Bench:
+    """On which graphs, how often, from which seed; where the page and the finished runs go."""
+
+    graphs: tuple[str, ...]
+    draws: int
+    seed: int = 0
+    out: Path | None = None
+    records: Path | None = None
+    methods: tuple[str, ...] = ()
+
+    def data(self, talk: Talk) -> Iterator[tuple[str, Dataset]]:
+        """Load one graph after the other, with rows that sum to one; say which are not here."""
+        for graph in self.graphs:
+            try:
+                yield graph, dataset_of(graph)
+            except FileNotFoundError as error:
+                talk.say(f"skipped: {error}")
+
+    def seeds(self) -> range:
+        """Return the seed of each draw."""
+        return range(self.seed, self.seed + self.draws)
+
+    def said_seeds(self) -> str:
+        """Say which seeds, for a title."""
+        last = self.seed + self.draws - 1
+        return f"seed {self.seed}" if self.draws == 1 else f"seeds {self.seed}–{last}"
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """Open the finished runs; without a file to keep them in they are gone at the end."""
+        if self.records is not None:
+            yield Store(self.records)
+            return
+        with TemporaryDirectory() as folder:
+            yield Store(Path(folder) / "records.jsonl")
+
+    def finish(self, name: str, grids: Iterable[Grid], notes: Iterable[str], talk: Talk) -> None:
+        """Show tables, and write them where a place was given."""
+        grids, notes = list(grids), list(notes)
+        if not talk.out.is_terminal:
+            # a file has no edge, and half a number is none
+            talk.out.width = max(talk.out.width, _WIDE)
+        for grid in grids:
+            talk.out.print(grid.terminal())
+        for note in notes:
+            talk.say(note)
+        if self.out is not None:
+            self.out.mkdir(parents=True, exist_ok=True)
+            path = self.out / f"{name}.md"
+            with whole_file(path) as part:
+                text = "\n".join([*(grid.markdown() for grid in grids), *notes, ""])
+                Path(part).write_text(text, encoding="utf-8")
+            talk.say(f"written: {path}")
+
+
+def run_missing(jobs: Iterable[Job], store: Store, talk: Talk) -> None:
+    """Do the jobs that are not in the store yet, with a bar that counts them, and say which failed."""
+    missing = [job for job in jobs if job.cell.key(job.seed) not in store]
+    for text in failure_texts(run_watched(missing, store, talk)):
+        talk.note(text)
+
+
+def run_selection(bench: Bench, talk: Talk) -> None:
+    """Score methods on the public splits of the citation graphs and on draws of all others."""
+    names = list(find_methods(bench.methods))
+    public: dict[tuple[str, str], list[tuple[str, Cell, list[int]]]] = {}
+    drawn: list[tuple[str, str, Cell, list[int]]] = []
+    with bench.store() as store:
+        here = []
+        for graph, data in bench.data(talk):
+            here.append(graph)
+            if graph in PUBLIC:
+                for budget in BUDGETS:
+                    cells = [(name, public_cell(graph, name, budget)) for name in names]
+                    # one run is enough of what is not random
+                    public[graph, budget] = [
+                        (m, c, list(bench.seeds()) if c.random else [0]) for m, c in cells
+                    ]
+            else:
+                seeds = draws_of(data, bench.seeds())
+                if not seeds:
+                    talk.say(f"skipped: {graph} has no fixed splits of {bench.said_seeds()}")
+                    continue
+                drawn += [(graph, name, drawn_cell(graph, name), seeds) for name in names]
+        rows = [(cell, seeds) for cells in public.values() for _, cell, seeds in cells]
+        rows += [(cell, seeds) for *_, cell, seeds in drawn]
+        run_missing([Job(cell, seed) for cell, seeds in rows for seed in seeds], store, talk)
+        by_budget = [
+            (budget, score)
+            for (graph, budget), cells in public.items()
+            for score in _scores(((graph, m, c, seeds) for m, c, seeds in cells), store)
+        ]
+        scores = _scores(drawn, store)
+    grids = [public_grid(by_budget, bench.said_seeds())] if by_budget else []
+    notes: list[str] = []
+    if scores:
+        graphs = [graph for graph in here if graph not in PUBLIC]
+        standing = rank_methods(scores, [(graph, homophily_of(graph)) for graph in graphs])
+        splits = {graph: cell.split for graph, _, cell, _ in drawn}
+        grids.append(standing_grid(standing, splits, bench.said_seeds()))
+        notes = verdict_texts(standing)
+    bench.finish("selection", grids, notes, talk)
+
+
+def _scores(rows: Iterable[tuple[str, str, Cell, list[int]]], store: Store) -> list[Score]:
+    """Read what has been run of each cell; a cell whose runs all failed has no score."""
+    scores = []
+    for graph, method, cell, seeds in rows:
+        found = {s: values["accuracy"] for s in seeds if (values := store.values(cell, s)) is not None}
+        if found:
+            scores.append(Score(graph, method, tuple(found.values()), tuple(found), len(seeds)))
+    return scores
+
+
+def run_calibration(bench: Bench, talk: Talk) -> None:
+    """Compare confidence with accuracy before and after calibration, at 20 labels per class."""
+    names = list(find_methods(bench.methods or CALIBRATED))
+    found: list[tuple[str, CalibrationRecord]] = []
+    with bench.store() as store:
+        graphs = [graph for graph, _ in bench.data(talk)]
+        cells = [(graph, name, calibration_cell(graph, name)) for graph in graphs for name in names]
+        for graph, name, draw, values in _measured(cells, bench, store, talk):
+            found.append((graph, calibration_record(values, name, draw)))
+    title = (
+        f"Expected calibration error in points, 10 bins, {PER_CLASS} labels per class, {bench.said_seeds()}; "
+        "all other labelled nodes judge."
+    )
+    bench.finish("calibration", [calibration_grid(found, title)], [], talk)
+
+
+def run_conformal(bench: Bench, talk: Talk) -> None:
+    """Count how often sets at 90 % hold the true label: labels drawn at random, and class by class."""
+    names = list(find_methods(bench.methods or COVERED))
+    grids = []
+    with bench.store() as store:
+        graphs = [graph for graph, _ in bench.data(talk)]
+        for how, said in (("at random", "at random"), (f"{PER_CLASS} per class", "class by class")):
+            cells = [(graph, name, coverage_cell(graph, name, how)) for graph in graphs for name in names]
+            found: dict[str, list[tuple[str, CoverageRecord]]] = {name: [] for name in names}
+            for graph, name, draw, values in _measured(cells, bench, store, talk):
+                found[name] += [(graph, record) for record in coverage_records(values, draw)]
+            sets = f"sets at 90 %, {PER_CLASS} labels times the classes, drawn {said}, {bench.said_seeds()}."
+            grids += [coverage_grid(records, f"{name}, {sets}") for name, records in found.items()]
+    bench.finish("conformal", grids, [], talk)
+
+
+def _measured(
+    cells: list[tuple[str, str, Cell]], bench: Bench, store: Store, talk: Talk
+) -> Iterator[tuple[str, str, int, dict[str, float]]]:
+    """Run what is missing of some cells; give graph, method, draw and values of all."""
+    run_missing([Job(cell, seed) for *_, cell in cells for seed in bench.seeds()], store, talk)
+    for graph, name, cell in cells:
+        for seed in bench.seeds():
+            values = store.values(cell, seed)
+            if values is not None:
+                yield graph, name, seed, values
+
+
+def run_suggest(bench: Bench, talk: Talk) -> None:
+    """Draw accuracy against labels for suggested and for random picks."""
+    model = EmbeddingClassifier(GGCM())
+    grids, notes = [], []
+    for graph, data in bench.data(talk):
+        n_known = np.count_nonzero(data.labels >= 0)
+        # some nodes must be left to judge by
+        budgets = [n for n in (k * data.n_classes for k in _BATCHES) if n < n_known]
+        points: list[tuple[str, CurvePoint]] = []
+        for choose in (None, suggest):
+            curves = (
+                point for seed in bench.seeds() for point in label_curve(model, data, budgets, choose, seed)
+            )
+            for point in _watched(curves, graph, bench.draws * len(budgets), talk):
+                points.append((graph, point))
+        title = (
+            f"GGCM on {graph}: accuracy % on all unlabelled nodes by number of labels, {bench.said_seeds()}."
+        )
+        grids.append(curve_grid(points, title))
+        notes.append(_verdict(graph, [point for _, point in points]))
+    bench.finish("suggest", grids, notes, talk)
+
+
+def _verdict(graph: str, points: list[CurvePoint]) -> str:
+    random, suggested = (_curve([p for p in points if p.how == how]) for how in ("random", "suggested"))
+    most = max(random)
+    needed = labels_needed(suggested, random[most])
+    said = f"{graph}: random picks reach {random[most]:.1%} with {most} labels; suggested ones "
+    if needed == float("inf"):
+        return f"{said}do not with {max(suggested)}."
+    return f"{said}with {needed:.0f}, {needed / most:.0%} of them."
+
+
+def _curve(points: list[CurvePoint]) -> dict[int, float]:
+    """Average accuracy for every number of labels that was reached: suggestions may run out before."""
+    by_number: dict[int, list[float]] = {}
+    for point in points:
+        by_number.setdefault(point.n_labels, []).append(point.accuracy)
+    return {n: float(np.mean(found)) for n, found in by_number.items()}
+
+
+def _watched(records: Iterable[Any], graph: str, total: int, talk: Talk) -> Iterator[Any]:
+    with talk.step(graph, notes=False) as move:
+        for done, record in enumerate(records, start=1):
+            move(done, total)
+            yield record

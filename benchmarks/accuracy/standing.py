@@ -1,0 +1,189 @@
+"""Where AutoClassifier stands among fixed methods: means over draws and graphs, verdicts and tables."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.accuracy.cells import AUTO, GRAPH_FREE, HETEROPHILOUS
+from benchmarks.accuracy.tables import Grid
+
+# how far below features alone the choice may be, in points
+MARGIN = 1.0
+
+
+@dataclass(frozen=True)
+class Score:
+    """One method on one graph over some draws: accuracies in percent, in the order of the draws.
+
+    ``draws`` are their numbers, those from zero on if none are given. ``wanted`` is how many were asked for,
+    where that may be more: a run may have failed.
+    """
+
+    graph: str
+    method: str
+    accuracies: tuple[float, ...]
+    draws: tuple[int, ...] = ()
+    wanted: int = 0
+
+    @property
+    def by_draw(self) -> dict[int, float]:
+        """The accuracy of each draw."""
+        return dict(zip(self.draws or range(len(self.accuracies)), self.accuracies, strict=True))
+
+    @property
+    def mean(self) -> float:
+        """The mean over draws."""
+        return float(np.mean(self.accuracies))
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation between draws."""
+        return float(np.std(self.accuracies))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A sentence, and whether the numbers bear it out; None: they are not all there."""
+
+    text: str
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Scores of methods on graphs, the mean of each method over the graphs that all have, and verdicts."""
+
+    scores: tuple[Score, ...]
+    means: tuple[tuple[str, float], ...]
+    averaged: tuple[str, ...]
+    verdicts: tuple[Verdict, ...]
+
+
+def rank_methods(scores: Iterable[Score], homophily: Iterable[tuple[str, float]]) -> Standing:
+    r"""Average methods over graphs and judge the automatic choice.
+
+    .. math:: \bar a_m = \frac1{|G|} \sum_{g \in G} \frac1{D_g} \sum_d a_{mgd}
+
+    G are the graphs on which every method has a score, and :math:`D_g` counts the draws of a graph on which
+    all methods that were run there have one: methods are compared by nothing that one of them lacks. Three
+    things are asked: that the mean of the choice is at least that of the best fixed method; that on no graph
+    it is more than a point below ridge regression without a graph; and that where fewer than half of the
+    links join nodes of one class it is above every fixed method that takes means over links.
+    """
+    found = tuple(scores)
+    table = _means_on_common_draws(found)
+    graphs = list(dict.fromkeys(score.graph for score in found))
+    methods = list(dict.fromkeys(score.method for score in found))
+    shared = [graph for graph in graphs if all((graph, method) in table for method in methods)]
+    means = {m: float(np.mean([table[graph, m] for graph in shared])) for m in methods} if shared else {}
+    mixed = [graph for graph, value in homophily if value < HETEROPHILOUS and (graph, AUTO) in table]
+    return Standing(
+        scores=found,
+        means=tuple(means.items()),
+        averaged=tuple(shared),
+        verdicts=(
+            _beats_the_best(means),
+            _near_features(table, graphs),
+            _above_smoothing(table, mixed, methods),
+        ),
+    )
+
+
+def _means_on_common_draws(scores: Sequence[Score]) -> dict[tuple[str, str], float]:
+    """Average each method over the draws of a graph that all its methods have; none, and it has no mean."""
+    table: dict[tuple[str, str], float] = {}
+    for graph in dict.fromkeys(score.graph for score in scores):
+        here = {score.method: score.by_draw for score in scores if score.graph == graph}
+        common = sorted(set.intersection(*(set(found) for found in here.values())))
+        if common:
+            table |= {(graph, m): float(np.mean([found[d] for d in common])) for m, found in here.items()}
+    return table
+
+
+def _beats_the_best(means: dict[str, float]) -> Verdict:
+    fixed = {method: mean for method, mean in means.items() if method != AUTO}
+    text = "its mean over graphs is at least that of the best fixed method"
+    if AUTO not in means or not fixed:
+        return Verdict(text, None)
+    best = max(fixed, key=lambda method: fixed[method])
+    return Verdict(f"{text} ({means[AUTO]:.1f}; {best}: {fixed[best]:.1f})", means[AUTO] >= fixed[best])
+
+
+def _near_features(table: dict[tuple[str, str], float], graphs: Sequence[str]) -> Verdict:
+    text = f"on no graph is it more than {MARGIN:.1f} below {GRAPH_FREE}"
+    gaps = {
+        graph: table[graph, AUTO] - table[graph, GRAPH_FREE]
+        for graph in graphs
+        if (graph, AUTO) in table and (graph, GRAPH_FREE) in table
+    }
+    if not gaps:
+        return Verdict(text, None)
+    worst = min(gaps, key=lambda graph: gaps[graph])
+    return Verdict(f"{text} (the worst: {worst}, {gaps[worst]:+.1f})", gaps[worst] >= -MARGIN)
+
+
+def _above_smoothing(
+    table: dict[tuple[str, str], float], graphs: Sequence[str], methods: Sequence[str]
+) -> Verdict:
+    text = f"where edge homophily is below {HETEROPHILOUS} it is above every fixed method that uses the graph"
+    smoothing = [method for method in methods if method != AUTO and not method.startswith("graph-free")]
+    pairs = [(graph, method) for graph in graphs for method in smoothing if (graph, method) in table]
+    if not pairs:
+        return Verdict(text, None)
+    ahead = [
+        f"{m} on {g}, {table[g, m] - table[g, AUTO]:+.1f}" for g, m in pairs if table[g, m] >= table[g, AUTO]
+    ]
+    said = f"not above: {'; '.join(ahead)}" if ahead else ", ".join(graphs)
+    return Verdict(f"{text} ({said})", not ahead)
+
+
+_NONE = "–"
+
+
+def public_grid(scores: Iterable[tuple[str, Score]], seeds: str) -> Grid:
+    """Put scores on public splits side by side, a row for each budget of labels and method."""
+    table = {(budget, score.method, score.graph): _text(score) for budget, score in scores}
+    graphs = dict.fromkeys(graph for *_, graph in table)
+    budgets = dict.fromkeys(budget for budget, *_ in table)
+    methods = dict.fromkeys(method for _, method, _ in table)
+    rows = [(budget, method) for budget in budgets for method in methods]
+    return Grid(
+        "Accuracy % on the test nodes of the public splits, by the labels that were used; what is random: "
+        f"{seeds}.",
+        ("labels", "method", *graphs),
+        tuple((*row, *(table.get((*row, graph), _NONE) for graph in graphs)) for row in rows),
+    )
+
+
+def standing_grid(standing: Standing, splits: Mapping[str, str], seeds: str) -> Grid:
+    """Put the scores on draws of labels side by side, a row for each graph, the mean at the end."""
+    table = {(score.graph, score.method): _text(score) for score in standing.scores}
+    methods = list(dict.fromkeys(method for _, method in table))
+    graphs = dict.fromkeys(graph for graph, _ in table)
+    rows = [(g, splits[g], *(table.get((g, method), _NONE) for method in methods)) for g in graphs]
+    means = dict(standing.means)
+    if means:
+        rows.append(
+            (f"mean of {len(standing.averaged)}", "", *(f"{means[method]:.1f}" for method in methods))
+        )
+    title = f"Accuracy % on the test nodes, mean ± standard deviation between draws, {seeds}."
+    if any(len(score.accuracies) < score.wanted for score in standing.scores):
+        title += " Some runs failed: methods are compared on the draws of a graph that all of them have."
+    return Grid(
+        title,
+        ("graph", "labels", *methods),
+        tuple(rows),
+    )
+
+
+def verdict_texts(standing: Standing) -> list[str]:
+    """Say what was asked of the automatic choice and whether it is so."""
+    said = {True: "holds", False: "missed", None: "not run"}
+    return [f"{said[verdict.holds]}: auto: {verdict.text}" for verdict in standing.verdicts]
+
+
+def _text(score: Score) -> str:
+    found = len(score.accuracies)
+    text = f"{score.mean:.1f}" if found == 1 else f"{score.mean:.1f} ± {score.spread:.1f}"
+    return text if found >= score.wanted else f"{text} ({found} of {score.wanted} draws)"

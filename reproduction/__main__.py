@@ -1,0 +1,109 @@
+"""``python -m reproduction``: the tables and figures of the paper, beside the published numbers."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gssl.cli.console import Talk
+from gssl.cli.options import TALK, Commands, Place, options, set_threads
+
+HOME = Path(__file__).parent
+_RECORDS = click.option(
+    "--records", type=Place(), default=HOME / "records", help="The folder of finished runs, which are kept."
+)
+_RUN = options(
+    click.option("--quick", is_flag=True, help="Two seeds, and nothing slow: a few minutes."),
+    click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N−1; 10 if not given."),
+    click.option("--out", type=Place(), default=HOME / "results", help="The folder of tables and figures."),
+    _RECORDS,
+    TALK,
+)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Compute the tables and figures of the paper, beside the published numbers."""
+
+
+@main.command("list")
+def list_() -> None:
+    """List the tables and figures."""
+    from reproduction.catalogue import list_artefacts
+
+    list_artefacts(Talk())
+
+
+@main.command("run")
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@_RUN
+def run_(names: tuple[str, ...], **options: Any) -> None:
+    """Compute some tables and figures; finished runs are kept, so a stopped one goes on.
+
+    \b
+    Example:
+      python -m reproduction run table1 depth --seeds 3
+    """
+    _run(names, page=False, **options)
+
+
+@main.command("all")
+@_RUN
+def run_all(**options: Any) -> None:
+    """Compute all tables and figures, and a page about them.
+
+    \b
+    Example:
+      python -m reproduction all --quick --out results
+    """
+    from reproduction.catalogue import ARTEFACTS
+
+    _run(tuple(ARTEFACTS), page=True, **options)
+
+
+def _run(
+    names: tuple[str, ...],
+    page: bool,
+    *,
+    records: Path,
+    out: Path,
+    seeds: int | None,
+    quick: bool,
+    threads: int | None,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    from reproduction.catalogue import run_artefacts, write_all
+    from reproduction.runner import failure_texts
+
+    set_threads(threads)
+    talk = Talk(quiet, verbose)
+    failures = run_artefacts(names, records, out, seeds, quick, talk)
+    try:
+        if page:
+            write_all(records, out, talk)
+    finally:
+        # after everything else, where it is seen
+        for text in failure_texts(failures):
+            click.echo(f"gssl: {text}", err=True)
+        if failures:
+            raise click.exceptions.Exit(1)
+
+
+@main.command()
+@_RECORDS
+@click.option("--out", type=Place(), default=HOME.parent / "docs")
+def page(records: Path, out: Path) -> None:
+    """Write reproduction.md from what has been run: published, ours, difference, misses.
+
+    \b
+    Example:
+      python -m reproduction page --out docs
+    """
+    from reproduction.catalogue import write_all
+
+    write_all(records, out, Talk())
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m reproduction")

@@ -1,0 +1,111 @@
+"""All artefacts by name, and what the commands do with them."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+from gssl.cli.console import Talk
+from reproduction.ablation import ABLATION, NEGATIVES
+from reproduction.budget import BUDGET, LIM
+from reproduction.depth import DEPTH
+from reproduction.filters import FILTERS
+from reproduction.oversmoothing import KARATE
+from reproduction.page import write_reproduction, write_result
+from reproduction.plugins import PLUGINS
+from reproduction.reconstruction import RECONSTRUCTION
+from reproduction.reddit import REDDIT
+from reproduction.runner import QUICK_SEEDS, SEEDS, Failure, kept_runs, missing_jobs, run_watched
+from reproduction.running_time import TIME
+from reproduction.spec import Artefact
+from reproduction.store import Store
+from reproduction.summary import Result, summarize
+from reproduction.table1 import TABLE_1
+from reproduction.tables import LEGEND, claim_texts, paper_tables
+
+_ALL = (
+    TABLE_1,
+    DEPTH,
+    REDDIT,
+    RECONSTRUCTION,
+    BUDGET,
+    LIM,
+    ABLATION,
+    NEGATIVES,
+    PLUGINS,
+    FILTERS,
+    KARATE,
+    TIME,
+)
+ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in _ALL}
+RECORDS = "records.jsonl"
+_WIDE = 160
+
+
+def find_artefacts(names: Iterable[str]) -> list[Artefact]:
+    """Return artefacts by name, each once."""
+    found = []
+    for name in dict.fromkeys(names):
+        if name not in ARTEFACTS:
+            close = get_close_matches(name, ARTEFACTS, n=1)
+            suggestion = f" (did you mean {close[0]!r}?)" if close else ""
+            raise ValueError(f"the paper has no {name!r}{suggestion}: there are {', '.join(ARTEFACTS)}.")
+        found.append(ARTEFACTS[name])
+    return found
+
+
+def list_artefacts(talk: Talk) -> None:
+    """Say what there is to run."""
+    width = max(map(len, ARTEFACTS))
+    for name, artefact in ARTEFACTS.items():
+        talk.say(f"{name:<{width}}  {artefact.source}: {artefact.title}")
+
+
+def run_artefacts(
+    names: Iterable[str], records: Path, out: Path, seeds: int | None, quick: bool, talk: Talk
+) -> list[Failure]:
+    """Compute what is missing of some artefacts, show them, write them as files, and return what failed."""
+    artefacts = find_artefacts(names)
+    store = _opened(records, talk)
+    count = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
+    jobs = missing_jobs(artefacts, store, seeds=count, quick=quick)
+    kept = kept_runs(artefacts, store, seeds=count)
+    talk.err.print(f"runs to do: {len(jobs)}; kept in {store.path}: {kept}", soft_wrap=True)
+    failures = run_watched(jobs, store, talk)
+    for result in (summarize(artefact, store) for artefact in artefacts):
+        _show(result, talk)
+        for file in write_result(out, result):
+            talk.say(f"written: {file}")
+    return failures
+
+
+def write_all(records: Path, out: Path, talk: Talk) -> None:
+    """Write the page about all artefacts from what has been run."""
+    store = _opened(records, talk)
+    results = [summarize(artefact, store) for artefact in ARTEFACTS.values()]
+    if not any(line.n_seeds for result in results for line in result.lines):
+        # a page of "not run" would take the place of one that says something
+        held = "results of other code, which do not count" if len(store) else "no results"
+        raise ValueError(f"{store.path} holds {held}: run python -m reproduction all first.")
+    place = out / "reproduction.md"
+    write_reproduction(place, results)
+    talk.say(f"written: {place}")
+
+
+def _opened(folder: Path, talk: Talk) -> Store:
+    """Open the records of a folder; damaged lines are told as notes."""
+    with talk.step("reading records"):
+        return Store(folder / RECORDS)
+
+
+def _show(result: Result, talk: Talk) -> None:
+    if not talk.out.is_terminal:
+        # a file has no edge, and half a number is none
+        talk.out.width = max(talk.out.width, _WIDE)
+    for table in paper_tables(result):
+        talk.out.print(table)
+    talk.say(LEGEND)
+    if result.artefact.note:
+        talk.say(result.artefact.note)
+    for text in claim_texts(result):
+        talk.say(text)
+    talk.say("")

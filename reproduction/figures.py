@@ -1,0 +1,112 @@
+"""Artefacts as figures (ours solid, published dashed) and as one HTML file each; every name escaped."""
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import jinja2
+import vl_convert
+from markupsafe import Markup
+
+from gssl.io import whole_file
+from gssl.report.charts import PALETTE, Spec
+from gssl.report.page import read_template
+from reproduction.summary import Result, grids
+from reproduction.tables import LEGEND, claim_texts, command, line_text, seeds_text, tolerance_text
+
+_TEMPLATE = Path(__file__).with_name("paper.html")
+
+
+def paper_chart(result: Result) -> Spec:
+    """Draw an artefact's numbers over its columns, one panel for each group.
+
+    Published numbers of methods that gssl does not have are left to the table, and so is what is no number of
+    the chart's unit.
+    """
+    rows = _rows(result)
+    names = list(dict.fromkeys(row["method"] for row in rows))
+    columns = list(dict.fromkeys(line.entry.column for line in result.lines if line.entry.drawn))
+    base = (
+        alt.Chart(alt.NamedData(name="rows"))
+        .mark_line(strokeWidth=2, point={"filled": True, "size": 30})
+        .encode(
+            x=alt.X("column:N", sort=columns, title=result.artefact.x_title, axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("value:Q", title=result.artefact.unit, scale=alt.Scale(zero=False)),
+            color=alt.Color(
+                "method:N", sort=names, title="method", scale=alt.Scale(domain=names, range=list(PALETTE))
+            ),
+            strokeDash=alt.StrokeDash(
+                "source:N",
+                title="source",
+                scale=alt.Scale(domain=["ours", "published"], range=[[1, 0], [5, 4]]),
+            ),
+            tooltip=[alt.Tooltip(f"{field}") for field in ("method:N", "column:N", "value:Q", "source:N")],
+        )
+        .properties(width=280, height=240)
+    )
+    if any(row["group"] for row in rows):
+        groups = list(dict.fromkeys(row["group"] for row in rows))
+        base = base.facet(column=alt.Column("group:N", sort=groups, title=None)).resolve_scale(
+            y="independent"
+        )
+    spec: Spec = base.properties(title=f"{result.artefact.source}: {result.artefact.title}").to_dict()
+    spec.setdefault("datasets", {})["rows"] = rows
+    return spec
+
+
+def write_chart(folder: str | Path, result: Result) -> list[Path]:
+    """Write a figure as SVG, as PNG and as an HTML page that needs no network."""
+    spec = paper_chart(result)
+    drawn: dict[str, Any] = {
+        ".svg": draw_svg(result),
+        ".png": vl_convert.vegalite_to_png(spec, scale=2),
+        "-chart.html": vl_convert.vegalite_to_html(spec, bundle=True).encode(),
+    }
+    written = []
+    for ending, content in drawn.items():
+        path = Path(folder) / f"{result.artefact.name}{ending}"
+        with whole_file(path) as part:
+            part.write_bytes(content)
+        written.append(path)
+    return written
+
+
+def draw_svg(result: Result) -> bytes:
+    """Draw a figure as SVG."""
+    return bytes(vl_convert.vegalite_to_svg(paper_chart(result)).encode())
+
+
+def _rows(result: Result) -> list[Spec]:
+    rows = []
+    for line in result.lines:
+        if not line.entry.cells or not line.entry.drawn:
+            continue
+        group, row, column = line.entry.place
+        for source, value in (("ours", line.ours), ("published", line.entry.published)):
+            if value is not None:
+                rows.append(
+                    {"group": group, "method": row, "column": column, "value": value, "source": source}
+                )
+    return rows
+
+
+def render_result(result: Result) -> bytes:
+    """Return an artefact as the bytes of an HTML file that needs no network and runs no script."""
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["field"] = lambda line: line_text(line, long=True)
+    # the drawing is made here from our own numbers and names, which Vega escapes
+    figure = Markup(vl_convert.vegalite_to_svg(paper_chart(result))) if result.artefact.x_title else ""
+    html = environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
+        result=result,
+        artefact=result.artefact,
+        grids=grids(result),
+        claims=claim_texts(result),
+        command=command(result),
+        facts=f"{seeds_text(result)} · {tolerance_text(result)}",
+        legend=LEGEND,
+        figure=figure,
+        style=Markup(read_template("page.css")),
+    )
+    return html.encode("utf-8")

@@ -1,0 +1,373 @@
+"""Networks of graph convolutions: GCN, Eigen-GCN, FastGCN, JKNet, Incep and GCNII."""
+
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array, hstack
+from scipy.sparse.linalg import eigsh
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from torch_geometric.nn import JumpingKnowledge, Linear
+
+from gssl.methods.inputs import check_number
+from gssl.operators import normalized_adjacency
+from gssl.torch.links import SparseMatrix, sparse_csr_of
+from reproduction.networks.graphs import (
+    GraphConvolution,
+    InitialResidualConvolution,
+    InputLinear,
+    check_counts,
+    check_rates,
+    drop,
+    drop_links,
+    graph_of,
+    is_sparse,
+    take_rows,
+)
+
+
+class GCN(torch.nn.Module):
+    r"""Graph convolutions with a non-linearity between them (Kipf and Welling, 2017).
+
+    .. math:: Z = \hat A \, \mathrm{ReLU}(\hat A X W_0 + b_0) \, W_1 + b_1
+
+    Weight decay is on the first layer only, as published. ``drop_edge`` is the part of the links that each
+    epoch does not see (DropEdge; Rong et al., 2020).
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {}
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 16,
+        depth: int = 2,
+        dropout: float = 0.5,
+        drop_edge: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.hidden, self.depth, self.dropout, self.drop_edge = hidden, depth, dropout, drop_edge
+        check_counts(self, "hidden", "depth")
+        check_rates(self, "dropout", "drop_edge")
+        widths = [n_features, *[hidden] * (depth - 1)]
+        self.convs = torch.nn.ModuleList(GraphConvolution(a, b) for a, b in pairwise(widths))
+        self.exit = GraphConvolution(widths[-1], n_classes)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        edge_index, edge_weight = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
+        for conv in self.convs:
+            x = torch.relu(conv(drop(x, self.dropout, self.training), edge_index, edge_weight))
+        return self.exit(drop(x, self.dropout, self.training), edge_index, edge_weight)
+
+    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        first, *others = [*self.convs, self.exit]
+        return [
+            {"params": list(first.parameters()), "weight_decay": weight_decay},
+            {"params": [weight for layer in others for weight in layer.parameters()]},
+        ]
+
+    def head(self, k: int) -> Tensor:
+        """Return the W that makes classes of the embeddings of layer k."""
+        return self.exit.lin.weight.T
+
+
+class EigenGCN(GCN):
+    r"""A GCN whose features have the leading eigenvectors of the graph beside them (Zhang et al., 2021).
+
+    .. math:: Z = \mathrm{GCN}([X \,\|\, Q], A), \qquad \hat A Q = Q \Lambda
+
+    Eigenvectors belong to the nodes of one graph, so no other can be predicted. A graph of many components
+    has as many leading eigenvectors of the same eigenvalue, of which some are taken; one of fewer nodes than
+    ``eigenvectors`` has zeros in place of some.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        eigenvectors: int = 32,
+        hidden: int = 16,
+        depth: int = 2,
+        dropout: float = 0.5,
+        drop_edge: float = 0.0,
+    ) -> None:
+        self.eigenvectors = eigenvectors
+        check_counts(self, "eigenvectors")
+        super().__init__(
+            n_features + eigenvectors,
+            n_classes,
+            hidden=hidden,
+            depth=depth,
+            dropout=dropout,
+            drop_edge=drop_edge,
+        )
+        self._known: bytes | None = None
+        self._joined: tuple[Tensor, Tensor, Tensor] | None = None
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        return super().forward(self._beside(x, edge_index, edge_weight), edge_index, edge_weight)
+
+    def _beside(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None) -> Tensor:
+        if self._joined is not None and self._joined[0] is x and self._joined[1] is edge_index:
+            return self._joined[2]
+        dtype = self.exit.bias.dtype
+        graph = graph_of(edge_index, edge_weight, x.shape[0], dtype)
+        if self._known not in (None, graph.fingerprint):
+            raise ValueError(
+                "EigenGCN predicts only the graph of its fit, because eigenvectors belong to it: fit "
+                "EigenGCN again on the whole new graph."
+            )
+        self._known = graph.fingerprint
+        Q = leading_eigenvectors(graph.scipy, self.eigenvectors)
+        if is_sparse(x):
+            parts = (x.values(), x.col_indices(), x.crow_indices())
+            X = csr_array(tuple(part.cpu().numpy() for part in parts), shape=tuple(x.shape))
+            joined = sparse_csr_of(csr_array(hstack([X, csr_array(Q)])), dtype, x.device)
+        else:
+            joined = torch.cat([x, torch.tensor(Q, dtype=dtype, device=x.device)], dim=1)
+        self._joined = (x, edge_index, joined)
+        return joined
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_joined": None}
+
+
+def leading_eigenvectors(A: csr_array, count: int) -> np.ndarray:
+    """Return the eigenvectors of Â with the greatest eigenvalues, of unit length, and zeros beyond n − 2.
+
+    Their signs are such that the entry of greatest size is positive.
+    """
+    n = A.shape[0]
+    A_hat = normalized_adjacency(A, np.float64)
+    start = np.random.default_rng(0).uniform(0.5, 1.0, n)
+    _, Q = eigsh(A_hat.tocsr(), k=min(count, n - 2) if n > 2 else 1, which="LA", v0=start)
+    Q = Q[:, ::-1]
+    largest = np.abs(Q).argmax(axis=0)
+    Q = Q * np.sign(Q[largest, np.arange(Q.shape[1])])
+    return np.pad(Q, ((0, 0), (0, count - Q.shape[1])))
+
+
+class FastGCN(GCN):
+    r"""Graph convolutions trained on few nodes of each layer, drawn by importance (Chen et al., 2018).
+
+    .. math:: (\hat A U)_v \approx \frac1t \sum_{s=1}^{t} \frac{\hat A_{v u_s}}{q(u_s)} U_{u_s}, \qquad
+        q(u) \propto \|\hat A_{:u}\|^2
+
+    ``samples`` is t. Predictions use all nodes, and weight decay is on all layers.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 16,
+        depth: int = 2,
+        samples: int = 400,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(n_features, n_classes, hidden=hidden, depth=depth, dropout=dropout)
+        self.samples = samples
+        check_counts(self, "samples")
+
+    def loss(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        nodes: Tensor,
+        codes: Tensor,
+        edge_weight: Tensor | None = None,
+    ) -> Tensor:
+        bias = self.exit.bias
+        A_hat = graph_of(edge_index, edge_weight, x.shape[0], bias.dtype).A_hat.csr
+        parts = (A_hat.values(), A_hat.col_indices(), A_hat.crow_indices())
+        A = csr_array(tuple(part.cpu().numpy() for part in parts), shape=tuple(A_hat.shape))
+        layers: list[Any] = [*self.convs, self.exit]
+        rows, hops = nodes.cpu().numpy(), []
+        for _ in layers:  # from the last layer to the first
+            hop, rows = sampled_rows(A, rows, self.samples)
+            hops.append(SparseMatrix(sparse_csr_of(hop, bias.dtype, bias.device)))
+        U = take_rows(x, torch.as_tensor(rows, device=x.device))
+        for k, (layer, hop) in enumerate(zip(layers, reversed(hops), strict=True)):
+            U = torch.relu(U) if k else U
+            U = hop @ layer.lin(drop(U, self.dropout, self.training)) + layer.bias
+        return cross_entropy(U, codes)
+
+    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        return [{"params": list(self.parameters()), "weight_decay": weight_decay}]
+
+
+def sampled_rows(A_hat: csr_array, rows: np.ndarray, samples: int) -> tuple[csr_array, np.ndarray]:
+    """Draw columns of some rows of Â by q, and divide them by t q, so that products are right on average."""
+    part = csr_array(A_hat[rows])
+    # columns that no row sees would be drawn in vain
+    q = np.asarray(part.power(2).sum(axis=0)).ravel().astype(np.float64)
+    q /= q.sum()
+    # torch's random state is the one that is seeded and restored
+    drawn = torch.multinomial(torch.as_tensor(q), samples, replacement=True).numpy()
+    hop = csr_array(part[:, drawn]).multiply(1.0 / (samples * q[drawn]))
+    return csr_array(hop), drawn
+
+
+class JKNet(torch.nn.Module):
+    r"""Convolutions whose embeddings all jump to the last layer (Xu et al., 2018).
+
+    .. math:: Z = \hat A \left[U^{(1)} \,\|\, \dots \,\|\, U^{(K-1)}\right] W_K + b_K, \qquad
+        U^{(k)} = \mathrm{ReLU}(\hat A U^{(k-1)} W_k + b_k)
+
+    ``depth`` is K. With ``mode="max"`` the greatest of each column jumps instead of all side by side.
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {}
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 32,
+        depth: int = 4,
+        mode: str = "cat",
+        dropout: float = 0.5,
+        drop_edge: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.hidden, self.depth, self.mode = hidden, depth, mode
+        self.dropout, self.drop_edge = dropout, drop_edge
+        check_counts(self, "hidden", "depth")
+        check_rates(self, "dropout", "drop_edge")
+        if mode not in ("cat", "max"):
+            raise ValueError(f"JKNet: mode must be one of cat, max, not {mode!r}.")
+        if depth < 2:
+            raise ValueError("JKNet: depth must be 2 or more: there is nothing to jump over in one layer.")
+        widths = [n_features, *[hidden] * (depth - 1)]
+        self.convs = torch.nn.ModuleList(GraphConvolution(a, b) for a, b in pairwise(widths))
+        self.jump = JumpingKnowledge(mode)
+        self.exit = GraphConvolution(hidden * (depth - 1) if mode == "cat" else hidden, n_classes)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        edge_index, edge_weight = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
+        embeddings = []
+        for conv in self.convs:
+            x = torch.relu(conv(drop(x, self.dropout, self.training), edge_index, edge_weight))
+            embeddings.append(x)
+        together = drop(self.jump(embeddings), self.dropout, self.training)
+        return self.exit(together, edge_index, edge_weight)
+
+    def head(self, k: int) -> Tensor:
+        """Return the part of the last layer's W that sees the embeddings of layer k."""
+        if self.mode != "cat":
+            raise ValueError('SEB in JKNet needs mode="cat", in which layers stay apart.')
+        return self.exit.lin.weight.T[(k - 1) * self.hidden : k * self.hidden]
+
+
+class Incep(torch.nn.Module):
+    r"""Branches of convolutions of all depths, side by side: an inception GCN (Rong et al., 2020).
+
+    .. math:: Z = \hat A \left[U \,\|\, f_1(U) \,\|\, \dots \,\|\, f_{K-2}(U)\right] W + b, \qquad
+        U = \mathrm{ReLU}(\hat A X W_0 + b_0)
+
+    with :math:`f_j` a branch of j convolutions of its own: a network of ``depth`` K has about K²/2 of them.
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {}
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 32,
+        depth: int = 4,
+        dropout: float = 0.5,
+        drop_edge: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.hidden, self.depth, self.dropout, self.drop_edge = hidden, depth, dropout, drop_edge
+        check_counts(self, "hidden", "depth")
+        check_rates(self, "dropout", "drop_edge")
+        if depth < 2:
+            raise ValueError("Incep: depth must be 2 or more: the first and the last layer are two.")
+        self.entrance = GraphConvolution(n_features, hidden)
+        self.branches = torch.nn.ModuleList(
+            torch.nn.ModuleList(GraphConvolution(hidden, hidden) for _ in range(length))
+            for length in range(1, depth - 1)
+        )
+        self.exit = GraphConvolution(hidden * (depth - 1), n_classes)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        graph = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
+        start = torch.relu(self.entrance(drop(x, self.dropout, self.training), *graph))
+        ends = [start]
+        branches: Any = self.branches
+        for branch in branches:
+            U = start
+            for conv in branch:
+                U = torch.relu(conv(drop(U, self.dropout, self.training), *graph))
+            ends.append(U)
+        return self.exit(drop(torch.cat(ends, dim=1), self.dropout, self.training), *graph)
+
+
+class GCNII(torch.nn.Module):
+    r"""Deep convolutions with an initial residual and an identity in their weights (Chen et al., 2020).
+
+    .. math:: U^{(l)} = \mathrm{ReLU}\left(\left[(1 - \alpha) \hat A U^{(l-1)} + \alpha U^{(0)}\right]
+        \left[(1 - \beta_l) I + \beta_l W_l\right]\right), \qquad \beta_l = \log(\theta / l + 1)
+
+    The first and the last layer have a weight decay of their own, ``dense_weight_decay``.
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {"weight_decay": 0.01, "epochs": 300}
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 64,
+        depth: int = 16,
+        alpha: float = 0.1,
+        theta: float = 0.5,
+        dropout: float = 0.6,
+        dense_weight_decay: float = 5e-4,
+    ) -> None:
+        super().__init__()
+        self.hidden, self.depth, self.alpha, self.theta = hidden, depth, alpha, theta
+        self.dropout, self.dense_weight_decay = dropout, dense_weight_decay
+        check_counts(self, "hidden", "depth")
+        check_rates(self, "dropout")
+        check_number(self, "alpha", low=0.0, high=1.0)
+        for name in ("theta", "dense_weight_decay"):
+            check_number(self, name, low=0.0)
+        self.entrance = InputLinear(n_features, hidden)
+        self.convs = torch.nn.ModuleList(
+            InitialResidualConvolution(hidden, alpha, theta, layer) for layer in range(1, depth + 1)
+        )
+        self.exit = Linear(hidden, n_classes)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        U_0 = torch.relu(self.entrance(drop(x, self.dropout, self.training)))
+        U = U_0
+        for conv in self.convs:
+            U = torch.relu(conv(drop(U, self.dropout, self.training), edge_index, edge_weight, x_0=U_0))
+        return self.exit(drop(U, self.dropout, self.training))
+
+    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        dense = [*self.entrance.parameters(), *self.exit.parameters()]
+        return [
+            {"params": list(self.convs.parameters()), "weight_decay": weight_decay},
+            {"params": dense, "weight_decay": self.dense_weight_decay},
+        ]
+
+    def head(self, k: int) -> Tensor:
+        """Return the W that makes classes of the embeddings of layer k."""
+        return self.exit.weight.T

@@ -1,0 +1,335 @@
+"""Networks that predict from features and then propagate: APPNP, GNN-LF, GNN-HF, ChebNetII, and GRAND."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import nll_loss
+
+from gssl.methods.inputs import check_number
+from reproduction.networks.graphs import (
+    DroppedPropagation,
+    InputLinear,
+    Perceptron,
+    check_counts,
+    check_rates,
+    drop,
+    graph_of,
+    is_sparse,
+    times,
+)
+
+# columns that are propagated at a time, as many as a cache may hold
+_COLUMNS = 64
+
+
+class _Decoupled(torch.nn.Module):
+    """A perceptron without biases, which would be propagated, too; only its first layer has weight decay."""
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {"weight_decay": 5e-3}
+
+    def __init__(self, n_features: int, n_classes: int, hidden: int, depth: int, dropout: float) -> None:
+        super().__init__()
+        self.hidden, self.depth, self.dropout = hidden, depth, dropout
+        check_counts(self, "hidden", "depth")
+        check_rates(self, "dropout")
+        self.perceptron = Perceptron(n_features, hidden, n_classes, dropout, bias=False)
+
+    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        first = self.perceptron.first.weight
+        others = [weight for weight in self.parameters() if weight is not first]
+        return [{"params": [first], "weight_decay": weight_decay}, {"params": others}]
+
+
+class APPNP(_Decoupled):
+    r"""Predict by features, then propagate the predictions by personalised PageRank (Gasteiger et al., 2019).
+
+    .. math:: U^{(k+1)} = (1 - \alpha) \hat A U^{(k)} + \alpha H, \qquad U^{(0)} = H = \mathrm{MLP}(X)
+
+    Dropout is also on the entries of Â, anew in each step. PyG's own layer drops entries of what the last
+    step has left, so that deep filters lose nearly all.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 64,
+        depth: int = 10,
+        alpha: float = 0.1,
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__(n_features, n_classes, hidden, depth, dropout)
+        self.alpha = alpha
+        check_number(self, "alpha", low=0.0, high=1.0)
+        self.convs = torch.nn.ModuleList(DroppedPropagation(dropout) for _ in range(depth))
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        U = H = self.perceptron(x)
+        for conv in self.convs:
+            U = (1.0 - self.alpha) * conv(U, edge_index, edge_weight) + self.alpha * H
+        return U
+
+    def head(self, k: int) -> Tensor:
+        """Return the identity, because what is propagated are scores of classes."""
+        weight = self.perceptron.second.weight
+        return torch.eye(weight.shape[0], dtype=weight.dtype, device=weight.device)
+
+
+class GNNLF(_Decoupled):
+    r"""Propagate predictions that are held to their low frequencies (Zhu et al., 2021).
+
+    .. math:: U = \left[(\mu + 1/\alpha - 1) I + (2 - \mu - 1/\alpha) \hat A\right]^{-1}
+        \left[\mu I + (1 - \mu) \hat A\right] H, \qquad H = \mathrm{MLP}(X)
+
+    approached in ``depth`` steps, with 0 < α < 2/3 and ½ ≤ μ < 1.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 64,
+        depth: int = 10,
+        alpha: float = 0.1,
+        mu: float = 0.9,
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__(n_features, n_classes, hidden, depth, dropout)
+        self.alpha, self.mu = alpha, mu
+        check_number(self, "alpha", low=0.0, high=2 / 3, open_ends=True)
+        check_number(self, "mu", low=0.5, high=1.0)
+        self.conv = DroppedPropagation(dropout)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        H, alpha, mu = self.perceptron(x), self.alpha, self.mu
+        total = 1.0 + alpha * mu - alpha
+        low = self.conv(H, edge_index, edge_weight)
+        U = (mu * H + (1.0 - mu) * low) / total
+        kept = (alpha * mu * H + alpha * (1.0 - mu) * low) / total
+        for _ in range(self.depth):
+            U = (1.0 + alpha * mu - 2.0 * alpha) / total * self.conv(U, edge_index, edge_weight) + kept
+        return U
+
+
+class GNNHF(_Decoupled):
+    r"""Propagate predictions of which high frequencies are kept (Zhu et al., 2021).
+
+    .. math:: U = \left[(\beta + 1/\alpha) I + (1 - \beta - 1/\alpha) \hat A\right]^{-1}
+        \left[I + \beta (I - \hat A)\right] H, \qquad H = \mathrm{MLP}(X)
+
+    approached in ``depth`` steps, with 0 < α ≤ 1 and β ≥ 0.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 64,
+        depth: int = 10,
+        alpha: float = 0.1,
+        beta: float = 0.9,
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__(n_features, n_classes, hidden, depth, dropout)
+        self.alpha, self.beta = alpha, beta
+        check_number(self, "alpha", low=0.0, high=1.0)
+        check_number(self, "beta", low=0.0)
+        self.conv = DroppedPropagation(dropout)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        H, alpha, beta = self.perceptron(x), self.alpha, self.beta
+        total = alpha * beta + 1.0
+        boosted = H + beta * (H - self.conv(H, edge_index, edge_weight))
+        U = boosted / total
+        for _ in range(self.depth):
+            smooth = self.conv(U, edge_index, edge_weight)
+            U = (alpha * beta - alpha + 1.0) / total * smooth + alpha / total * boosted
+        return U
+
+
+class ChebyshevFilter(torch.nn.Module):
+    r"""A polynomial of degree K by its values :math:`\gamma_j` at the Chebyshev nodes :math:`x_j`.
+
+    .. math:: f(\hat L) = \frac{2}{K+1} \sum_{k=0}^{K}{}^{'} \sum_{j=0}^{K} \gamma_j T_k(x_j) T_k(\hat L),
+        \qquad x_j = \cos\frac{(j + 1/2) \pi}{K + 1}
+
+    with half of the term k = 0 and :math:`\hat L = L - I = -D^{-1/2} A D^{-1/2}`. Values are not negative,
+    and start at one: f is the identity then.
+    """
+
+    def __init__(self, degree: int) -> None:
+        super().__init__()
+        self.gamma = torch.nn.Parameter(torch.ones(degree + 1))
+        angles = (np.arange(degree + 1) + 0.5) * np.pi / (degree + 1)
+        # T_k(cos a) = cos(k a)
+        T = np.cos(np.arange(degree + 1)[:, None] * angles) * (2.0 / (degree + 1))
+        T[0] /= 2.0
+        self.T: Tensor
+        self.register_buffer("T", torch.tensor(T, dtype=self.gamma.dtype))
+
+    def coefficients(self) -> Tensor:
+        """Return the weight of each T_k."""
+        return self.T @ torch.relu(self.gamma)
+
+    def forward(self, H: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        A = graph_of(edge_index, edge_weight, H.shape[0], H.dtype).A_bare
+        weights = self.coefficients()
+        before, now = H, -(A @ H)
+        Z = weights[0] * before + weights[1] * now
+        for weight in weights[2:]:
+            before, now = now, -2.0 * (A @ now) - before
+            Z = Z + weight * now
+        return Z
+
+
+class ChebNetII(torch.nn.Module):
+    r"""Filter predictions by a polynomial that is learnt by its values at Chebyshev nodes (He et al., 2022).
+
+    .. math:: Z = f(\hat L) \, \mathrm{MLP}(X)
+
+    with an f of degree ``depth``, which has a learning rate and a weight decay of its own.
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {"epochs": 500, "patience": 200}
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 64,
+        depth: int = 10,
+        dropout: float = 0.5,
+        filter_dropout: float = 0.8,
+        filter_learning_rate: float = 0.001,
+        filter_weight_decay: float = 0.05,
+    ) -> None:
+        super().__init__()
+        self.hidden, self.depth, self.dropout, self.filter_dropout = hidden, depth, dropout, filter_dropout
+        self.filter_learning_rate, self.filter_weight_decay = filter_learning_rate, filter_weight_decay
+        check_counts(self, "hidden", "depth")
+        check_rates(self, "dropout", "filter_dropout")
+        for name in ("filter_learning_rate", "filter_weight_decay"):
+            check_number(self, name, low=0.0)
+        self.perceptron = Perceptron(n_features, hidden, n_classes, dropout)
+        self.filter = ChebyshevFilter(depth)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        H = drop(self.perceptron(x), self.filter_dropout, self.training)
+        return self.filter(H, edge_index, edge_weight)
+
+    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        learnt = {"lr": self.filter_learning_rate, "weight_decay": self.filter_weight_decay}
+        return [
+            {"params": list(self.perceptron.parameters()), "weight_decay": weight_decay},
+            {"params": list(self.filter.parameters()), **learnt},
+        ]
+
+
+class GRAND(torch.nn.Module):
+    r"""Train on random views of the features that have to agree (Feng et al., 2020).
+
+    .. math:: Q = \frac1S \sum_s Q_{CE}(P^{(s)}) + \lambda \, Q_{con}(P^{(1)}, \dots, P^{(S)}), \qquad
+        \bar X = \frac{1}{K+1} \sum_{k=0}^{K} \hat A^k (\epsilon \odot X), \qquad
+        \epsilon_i \sim \mathrm{Bernoulli}(1 - \delta)
+
+    A view P is what a perceptron says of :math:`\bar X`; outside of training (1 − δ) X takes the place of
+    ε ⊙ X. ``depth`` is K, ``samples`` S, ``drop_node`` δ and ``consistency`` λ. Without ``input_dropout``,
+    that of the propagated features, an epoch is much cheaper.
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {"epochs": 300, "patience": 200}
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 32,
+        depth: int = 8,
+        samples: int = 4,
+        drop_node: float = 0.5,
+        input_dropout: float = 0.5,
+        dropout: float = 0.5,
+        temperature: float = 0.5,
+        consistency: float = 1.0,
+        batch_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        self.hidden, self.depth, self.samples = hidden, depth, samples
+        self.drop_node, self.input_dropout, self.dropout = drop_node, input_dropout, dropout
+        self.temperature, self.consistency = temperature, consistency
+        check_counts(self, "hidden", "depth", "samples")
+        check_rates(self, "dropout", "drop_node", "input_dropout")
+        check_number(self, "temperature", low=1e-3)
+        check_number(self, "consistency", low=0.0)
+        self.first = InputLinear(n_features, hidden)
+        self.second = InputLinear(hidden, n_classes)
+        norms = [torch.nn.BatchNorm1d(n_features), torch.nn.BatchNorm1d(hidden)] if batch_norm else []
+        self.norms = torch.nn.ModuleList(norms)
+
+    def kept(self, n_nodes: int, like: Tensor) -> Tensor:
+        """Draw which nodes keep their features, or return the chance of it outside of training."""
+        share = torch.full((n_nodes, 1), 1.0 - self.drop_node, dtype=like.dtype, device=like.device)
+        return torch.bernoulli(share) if self.training else share
+
+    def propagated(self, U: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        """Average the columns over all steps, some at a time."""
+        A_hat = graph_of(edge_index, edge_weight, U.shape[0], U.dtype).A_hat
+        parts = []
+        for part in torch.split(U, _COLUMNS, dim=1):
+            V = total = part.contiguous()
+            for _ in range(self.depth):
+                V = A_hat @ V
+                total = total + V
+            parts.append(total / (self.depth + 1))
+        return torch.cat(parts, dim=1)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        weight = self.first.weight
+        kept = self.kept(x.shape[0], weight)
+        if not self.norms and not (self.training and self.input_dropout):
+            # what is linear may change places, and few columns are cheaper to propagate than many
+            U = self.propagated(kept * times(x, weight.t()), edge_index, edge_weight) + self.first.bias
+        else:
+            with torch.no_grad():
+                dense = x.to_dense() if is_sparse(x) else x
+                U = self.propagated(kept * dense, edge_index, edge_weight)
+            U = self.norms[0](U) if self.norms else U
+            U = self.first(drop(U, self.input_dropout, self.training))
+        U = torch.relu(U)
+        U = self.norms[1](U) if self.norms else U
+        return self.second(drop(U, self.dropout, self.training))
+
+    def loss(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        nodes: Tensor,
+        codes: Tensor,
+        edge_weight: Tensor | None = None,
+    ) -> Tensor:
+        views = [torch.log_softmax(self(x, edge_index, edge_weight), dim=1) for _ in range(self.samples)]
+        supervised = sum(nll_loss(view[nodes], codes) for view in views) / len(views)
+        return supervised + self.consistency * disagreement([view.exp() for view in views], self.temperature)
+
+
+def disagreement(views: list[Tensor], temperature: float) -> Tensor:
+    r"""Compute how far distributions are from their sharpened mean, which is a goal and has no gradient.
+
+    .. math:: \frac{1}{S n} \sum_{s, i} \|P^{(s)}_i - \bar P'_i\|^2, \qquad
+        \bar P'_{ic} = \bar P_{ic}^{1/T} / \sum_j \bar P_{ij}^{1/T}
+    """
+    P = torch.stack(views)
+    with torch.no_grad():
+        goal = P.mean(dim=0) ** (1.0 / temperature)
+        goal /= goal.sum(dim=1, keepdim=True)
+    return (P - goal).square().sum(dim=2).mean()

@@ -1,0 +1,250 @@
+"""What the networks ask of features and graphs: fast products, found once for each tensor that is given.
+
+A network takes PyG's ``(x, edge_index)``, with every link in both directions. On a CPU, sparse products are
+several times as fast as gathering a row for each link, and most of an epoch would go into drawing dropout for
+the zeros of sparse features: so both are sparse matrices here, kept for as long as their tensor lives.
+"""
+
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+from torch_geometric.nn import GCN2Conv, GCNConv, Linear
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
+from torch_geometric.utils import dropout_edge
+
+from gssl.methods.inputs import check_number
+from gssl.torch.links import SparseMatrix, row_pointers, sparse_csr
+
+_GRAPHS: Any = WeakTensorKeyDictionary()
+_MATRICES: Any = WeakTensorKeyDictionary()
+
+
+class Graph:
+    """The matrices of one edge index."""
+
+    def __init__(self, edge_index: Tensor, edge_weight: Tensor | None, n_nodes: int, dtype: Any) -> None:
+        # detached tensors are other objects: a value that held its own key would never be forgotten
+        self.edge_index = edge_index.detach()
+        self.edge_weight = edge_weight
+        self.shape = (n_nodes, n_nodes)
+        self.dtype = dtype
+
+    @cached_property
+    def weights(self) -> Tensor:
+        """The weights of links, ones where none are given."""
+        if self.edge_weight is None:
+            return torch.ones(self.edge_index.shape[1], dtype=self.dtype, device=self.edge_index.device)
+        return self.edge_weight.to(self.dtype)
+
+    @cached_property
+    def A(self) -> SparseMatrix:
+        """The adjacency."""
+        return self._matrix(self.edge_index, self.weights)
+
+    @cached_property
+    def A_hat(self) -> SparseMatrix:
+        """The normalised adjacency D̃^-½ (A + I) D̃^-½."""
+        return self._normalized(loops=True)
+
+    @cached_property
+    def A_bare(self) -> SparseMatrix:
+        """The normalised adjacency without self-loops, D^-½ A D^-½."""
+        return self._normalized(loops=False)
+
+    @cached_property
+    def degrees(self) -> Tensor:
+        """The sum of each node's weights, as a column."""
+        sums = self.weights.new_zeros(self.shape[0])
+        return sums.index_add(0, self.edge_index[1], self.weights).unsqueeze(1)
+
+    @cached_property
+    def scipy(self) -> csr_array:
+        """The adjacency for SciPy."""
+        places = self.edge_index.cpu().numpy()
+        return csr_array((self.weights.cpu().numpy(), (places[0], places[1])), shape=self.shape)
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """A digest that tells one graph from another."""
+        digest = blake2b(str(self.shape).encode(), digest_size=8)
+        for part in (self.edge_index, self.weights):
+            digest.update(part.cpu().numpy().tobytes())
+        return digest.digest()
+
+    def _normalized(self, *, loops: bool) -> SparseMatrix:
+        normed = gcn_norm(
+            self.edge_index, self.weights, self.shape[0], add_self_loops=loops, dtype=self.dtype
+        )
+        return self._matrix(*normed)
+
+    def _matrix(self, edge_index: Tensor, weights: Tensor) -> SparseMatrix:
+        n = self.shape[0]
+        codes, order = torch.sort(edge_index[0] * n + edge_index[1])
+        csr = sparse_csr(row_pointers(codes // n, n), codes % n, weights[order], self.shape)
+        return SparseMatrix(csr, symmetric=True)
+
+
+def graph_of(edge_index: Tensor, edge_weight: Tensor | None, n_nodes: int, dtype: Any) -> Graph:
+    """Return the matrices of an edge index, the same ones while its tensor lives."""
+    graph: Graph | None = _GRAPHS.get(edge_index)
+    known = graph is not None and graph.edge_weight is edge_weight
+    if graph is None or not known or graph.shape[0] != n_nodes or graph.dtype != dtype:
+        graph = Graph(edge_index, edge_weight, n_nodes, dtype)
+        _GRAPHS[edge_index] = graph
+    return graph
+
+
+def normalized(U: Tensor, edge_index: Tensor, edge_weight: Tensor | None) -> SparseMatrix:
+    """Return Â for products with U."""
+    return graph_of(edge_index, edge_weight, U.shape[0], U.dtype).A_hat
+
+
+def matrix_of(x: Tensor) -> SparseMatrix:
+    """Return sparse features as a matrix, whose transpose is found once while their tensor lives."""
+    matrix: SparseMatrix | None = _MATRICES.get(x)
+    if matrix is None:
+        matrix = _MATRICES[x] = SparseMatrix(x.detach())
+    return matrix
+
+
+def with_values(x: Tensor, values: Tensor) -> Tensor:
+    """Return sparse features of the same pattern with other entries."""
+    like = matrix_of(x)
+    other = like.with_values(values).csr
+    _MATRICES[other] = SparseMatrix(other.detach(), like=like)
+    return other
+
+
+def is_sparse(x: Tensor) -> bool:
+    """Check whether features are a CSR tensor."""
+    return x.layout == torch.sparse_csr
+
+
+def times(x: Tensor, W: Tensor) -> Tensor:
+    """Compute xW for dense or sparse x."""
+    return matrix_of(x) @ W if is_sparse(x) else x @ W
+
+
+def take_rows(x: Tensor, rows: Tensor) -> Tensor:
+    """Return some rows of dense or sparse x, in any order, some of them perhaps repeatedly."""
+    if not is_sparse(x):
+        return x[rows]
+    pointers = x.crow_indices()
+    sizes = pointers.diff()[rows]
+    ends = sizes.cumsum(0)
+    shifts = pointers[:-1][rows] - (ends - sizes)
+    places = torch.arange(int(sizes.sum()), device=x.device) + shifts.repeat_interleave(sizes)
+    pointers = torch.cat([ends.new_zeros(1), ends])
+    return sparse_csr(pointers, x.col_indices()[places], x.values()[places], (len(rows), x.shape[1]))
+
+
+def drop_entries(values: Tensor, rate: float) -> Tensor:
+    """Set each entry to zero with probability p and divide the others by 1 − p.
+
+    Chances have sixteen bits each, four of them from one draw: on a CPU drawing is most of the cost.
+    """
+    if not rate:
+        return values
+    draws = torch.empty((values.numel() + 3) // 4, dtype=torch.int64, device=values.device)
+    chances = draws.random_(-(2**63), None).view(torch.int16)[: values.numel()].view(values.shape)
+    threshold = round(rate * 2**16) - 2**15
+    return values * (chances >= threshold).to(values.dtype).mul_(1.0 / (1.0 - rate))
+
+
+def drop(x: Tensor, rate: float, training: bool) -> Tensor:
+    """Drop entries of features or embeddings while training; of sparse ones only what is stored."""
+    if not training or not rate:
+        return x
+    return with_values(x, drop_entries(x.values(), rate)) if is_sparse(x) else drop_entries(x, rate)
+
+
+def drop_links(
+    edge_index: Tensor, edge_weight: Tensor | None, rate: float, training: bool
+) -> tuple[Tensor, Tensor | None]:
+    """Leave out a random part of the links while training (DropEdge), both directions together."""
+    if not training or not rate:
+        return edge_index, edge_weight
+    left, kept = dropout_edge(edge_index, p=rate, force_undirected=True)
+    return left, None if edge_weight is None else edge_weight[kept]
+
+
+class InputLinear(Linear):
+    """PyG's linear layer, which also takes sparse features."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not is_sparse(x):
+            return super().forward(x)
+        Z = matrix_of(x) @ self.weight.t()
+        return Z if self.bias is None else Z + self.bias
+
+
+class GraphConvolution(GCNConv):
+    """PyG's layer ÂUW + b as a sparse product, which also takes sparse features."""
+
+    def __init__(self, n_in: int, n_out: int) -> None:
+        super().__init__(n_in, n_out, normalize=False, add_self_loops=False)
+        self.lin = InputLinear(n_in, n_out, bias=False, weight_initializer="glorot")
+
+    def propagate(self, edge_index: Tensor, x: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        return normalized(x, edge_index, edge_weight) @ x
+
+
+class InitialResidualConvolution(GCN2Conv):
+    """PyG's layer of GCNII as a sparse product, called as other layers are: ``(x, edge_index, x_0=…)``."""
+
+    def __init__(self, width: int, alpha: float, theta: float, layer: int) -> None:
+        super().__init__(width, alpha, theta, layer, normalize=False, add_self_loops=False)
+
+    def propagate(self, edge_index: Tensor, x: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        return normalized(x, edge_index, edge_weight) @ x
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, *, x_0: Tensor
+    ) -> Tensor:
+        return super().forward(x, x_0, edge_index, edge_weight)
+
+
+class DroppedPropagation(torch.nn.Module):
+    """ÂU, with entries of Â dropped anew in each call while training."""
+
+    def __init__(self, dropout: float) -> None:
+        super().__init__()
+        self.dropout = dropout
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        A_hat = normalized(x, edge_index, edge_weight)
+        if self.training and self.dropout:
+            A_hat = A_hat.with_values(drop_entries(A_hat.values, self.dropout))
+        return A_hat @ x
+
+
+class Perceptron(torch.nn.Module):
+    """ReLU(X W_1 + b_1) W_2 + b_2, with dropout before each layer."""
+
+    def __init__(self, n_in: int, hidden: int, n_out: int, dropout: float, bias: bool = True) -> None:
+        super().__init__()
+        self.first = InputLinear(n_in, hidden, bias=bias, weight_initializer="glorot")
+        self.second = Linear(hidden, n_out, bias=bias, weight_initializer="glorot")
+        self.dropout = dropout
+
+    def forward(self, x: Tensor) -> Tensor:
+        U = torch.relu(self.first(drop(x, self.dropout, self.training)))
+        return self.second(drop(U, self.dropout, self.training))
+
+
+def check_counts(network: torch.nn.Module, *names: str) -> None:
+    """Refuse parameters that are not whole numbers from 1 on."""
+    for name in names:
+        check_number(network, name, low=1, whole=True)
+
+
+def check_rates(network: torch.nn.Module, *names: str) -> None:
+    """Refuse parameters that are not chances below 1."""
+    for name in names:
+        check_number(network, name, low=0.0, high=np.nextafter(1.0, 0.0))

@@ -1,0 +1,122 @@
+"""Networks with weights of their own for a node's neighbours: GAT and GraphSAGE."""
+
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch_geometric.nn import GATConv
+
+from reproduction.networks.graphs import InputLinear, check_counts, check_rates, drop, graph_of, times
+
+AGGREGATORS = ("mean", "gcn")
+
+
+class Attention(GATConv):
+    """PyG's attention, which also takes sparse features."""
+
+    def __init__(self, n_in: int, n_out: int, heads: int, dropout: float, concat: bool) -> None:
+        super().__init__(n_in, n_out, heads, concat=concat, dropout=dropout)
+        self.lin = InputLinear(n_in, n_out * heads, bias=False, weight_initializer="glorot")
+
+
+class GAT(torch.nn.Module):
+    r"""Convolutions that weigh neighbours by attention (Veličković et al., 2018).
+
+    .. math:: U'_i = \sum_{j \in N(i) \cup \{i\}} \alpha_{ij} U_j W, \qquad
+        \alpha_{ij} \propto \exp \mathrm{LeakyReLU}(a^\top [U_i W \,\|\, U_j W])
+
+    ``hidden`` is the width of each of the ``heads``, which are side by side; the last layer takes the mean of
+    ``out_heads``. Dropout is of features and of attention. Weights of links are not used.
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {"learning_rate": 0.005, "epochs": 300}
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 8,
+        depth: int = 2,
+        heads: int = 8,
+        out_heads: int = 1,
+        dropout: float = 0.6,
+    ) -> None:
+        super().__init__()
+        self.hidden, self.depth, self.heads, self.out_heads = hidden, depth, heads, out_heads
+        self.dropout = dropout
+        check_counts(self, "hidden", "depth", "heads", "out_heads")
+        check_rates(self, "dropout")
+        widths = [n_features, *[hidden * heads] * (depth - 1)]
+        convs = [Attention(width, hidden, heads, dropout, concat=True) for width in widths[:-1]]
+        self.convs = torch.nn.ModuleList(
+            [*convs, Attention(widths[-1], n_classes, out_heads, dropout, concat=False)]
+        )
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        for k, conv in enumerate(self.convs):
+            x = torch.nn.functional.elu(x) if k else x
+            x = conv(drop(x, self.dropout, self.training), edge_index)
+        return x
+
+
+class Aggregation(torch.nn.Module):
+    """A layer of GraphSAGE: PyG's SAGEConv, but weights come first, because they make columns few."""
+
+    def __init__(self, n_in: int, n_out: int, aggregator: str) -> None:
+        super().__init__()
+        self.neighbours = InputLinear(n_in, n_out)
+        self.own = InputLinear(n_in, n_out, bias=False) if aggregator == "mean" else None
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        V = times(x, self.neighbours.weight.t())
+        graph = graph_of(edge_index, edge_weight, V.shape[0], V.dtype)
+        if self.own is None:
+            Z = (graph.A @ V + V) / (graph.degrees + 1.0)
+        else:
+            # a node without neighbours has no mean, and takes nothing
+            Z = torch.where(graph.degrees > 0, (graph.A @ V) / graph.degrees.clamp(min=1e-30), 0.0)
+            Z = Z + self.own(x)
+        return Z + self.neighbours.bias
+
+
+class GraphSAGE(torch.nn.Module):
+    r"""Mix a node's own features with the mean of its neighbours' (Hamilton et al., 2017).
+
+    .. math:: U' = D^{-1} A \, U W_1 + U W_2 + b \ \text{("mean")}, \qquad
+        U' = (D + I)^{-1} (A + I) \, U W_1 + b \ \text{("gcn")}
+
+    with ReLU between layers. All neighbours are read, none are sampled.
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {}
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 64,
+        depth: int = 2,
+        aggregator: str = "mean",
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__()
+        self.hidden, self.depth, self.aggregator, self.dropout = hidden, depth, aggregator, dropout
+        check_counts(self, "hidden", "depth")
+        check_rates(self, "dropout")
+        if aggregator not in AGGREGATORS:
+            raise ValueError(
+                f"GraphSAGE: aggregator must be one of {', '.join(AGGREGATORS)}, not {aggregator!r}."
+            )
+        widths = [n_features, *[hidden] * (depth - 1), n_classes]
+        self.convs = torch.nn.ModuleList(Aggregation(a, b, aggregator) for a, b in pairwise(widths))
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        for k, conv in enumerate(self.convs):
+            x = torch.relu(x) if k else x
+            x = conv(drop(x, self.dropout, self.training), edge_index, edge_weight)
+        return x

@@ -1,0 +1,256 @@
+"""Networks that embed nodes and are trained without labels: DGI, BGRL, GAE and VGAE.
+
+Each has ``embed(x, edge_index)`` and ``loss(x, edge_index)``.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from functools import partial
+from itertools import pairwise
+from math import cos, pi
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+import torch_geometric.nn as pyg
+from torch import Tensor
+from torch.nn.functional import cosine_similarity, logsigmoid
+
+from gssl.graph import sample_negatives
+from reproduction.networks.graphs import (
+    GraphConvolution,
+    check_counts,
+    drop_links,
+    graph_of,
+    is_sparse,
+    take_rows,
+    with_values,
+)
+
+# the target's share of its own past at first (it grows to one), and Adam's decay: BGRL's publication
+_MOMENTUM, _WEIGHT_DECAY = 0.99, 1e-5
+
+
+class DGI(torch.nn.Module):
+    r"""Learn to tell the nodes of a graph from those of one whose features were shuffled (Veličković, 2019).
+
+    .. math:: U = \mathrm{PReLU}(\hat A X W + b), \qquad s = \sigma\Big(\frac1n \sum_i U_i\Big), \qquad
+              \min -\frac1n \sum_i \Big[\log \sigma(U_i^\top M s)
+              + \log\big(1 - \sigma(\bar U_i^\top M s)\big)\Big]
+
+    where :math:`\bar U` is the embedding of the same graph with the rows of X in another order, drawn in each
+    epoch. With ``epochs=0`` the encoder stays random, which is the baseline "DGI Random-Init".
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {"epochs": 500, "learning_rate": 0.001, "patience": 20}
+
+    def __init__(self, n_features: int, *, dimensions: int = 512) -> None:
+        super().__init__()
+        self.dimensions = dimensions
+        check_counts(self, "dimensions")
+        encoder = _Encoder([n_features, dimensions], norm=torch.nn.Identity)
+        self.infomax = pyg.DeepGraphInfomax(dimensions, encoder, _summary, _corruption)
+
+    def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        return self.infomax.encoder(x, edge_index, edge_weight)
+
+    def loss(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        return self.infomax.loss(*self.infomax(x, edge_index, edge_weight))
+
+
+def _summary(U: Tensor, *graph: Any) -> Tensor:
+    return torch.sigmoid(U.mean(dim=0))
+
+
+def _corruption(x: Tensor, *graph: Any) -> tuple[Any, ...]:
+    return take_rows(x, torch.randperm(x.shape[0], device=x.device)), *graph
+
+
+class BGRL(torch.nn.Module):
+    r"""Predict from one view of a graph what an older self says of another (Thakoor et al., 2022).
+
+    .. math:: \min 2 - \frac1n \sum_i \Big[\cos\big(p(U^1_i), \bar U^2_i\big)
+              + \cos\big(p(U^2_i), \bar U^1_i\big)\Big], \qquad
+              \bar\theta \leftarrow \tau_t \bar\theta + (1 - \tau_t) \theta, \qquad
+              \tau_t = 1 - \frac{1 - \tau}2 \Big(1 + \cos\frac{\pi t}T\Big)
+
+    :math:`U^1, U^2` embed two views that lack random links (``drop_edges``) and feature columns
+    (``drop_features``); :math:`\bar U^1, \bar U^2` are by a copy of the encoder whose weights
+    :math:`\bar\theta` follow slowly and have no gradient; p is a small network. A low loss means nothing by
+    itself, because the target moves: so training never stops early. The publication has thousands of epochs,
+    at a smaller rate.
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {"epochs": 100, "learning_rate": 0.001, "patience": None}
+
+    def __init__(
+        self,
+        n_features: int,
+        *,
+        dimensions: int = 256,
+        drop_edges: tuple[float, float] = (0.3, 0.4),
+        drop_features: tuple[float, float] = (0.3, 0.3),
+    ) -> None:
+        super().__init__()
+        self.dimensions, self.drop_edges, self.drop_features = dimensions, drop_edges, drop_features
+        check_counts(self, "dimensions")
+        for name, rates in (("drop_edges", drop_edges), ("drop_features", drop_features)):
+            if not (isinstance(rates, tuple | list) and len(rates) == 2 and all(0 <= r < 1 for r in rates)):
+                raise ValueError(f"BGRL: {name} must be two numbers from 0 to below 1, not {rates!r}.")
+        # batches do not differ, because each is the whole graph: statistics of the last ones are the best
+        norm = partial(torch.nn.BatchNorm1d, momentum=0.99)
+        self.encoder = _Encoder([n_features, 2 * dimensions, dimensions], norm)
+        self.target = deepcopy(self.encoder).requires_grad_(False)
+        self.predictor = torch.nn.Sequential(
+            torch.nn.Linear(dimensions, 2 * dimensions),
+            torch.nn.PReLU(),
+            torch.nn.Linear(2 * dimensions, dimensions),
+        )
+
+    def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        return self.encoder(x, edge_index, edge_weight)
+
+    def loss(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        if x.shape[0] < 2:
+            raise ValueError("BGRL normalises over nodes, and there is only 1 sample: give more nodes.")
+        views = [
+            (without_columns(x, columns), *drop_links(edge_index, edge_weight, links, training=True))
+            for columns, links in zip(self.drop_features, self.drop_edges, strict=True)
+        ]
+        predicted = [self.predictor(self.encoder(*view)) for view in views]
+        with torch.no_grad():
+            said = [self.target(*view) for view in views]
+        agreement = [cosine_similarity(p, s).mean() for p, s in zip(predicted, said[::-1], strict=True)]
+        return 2.0 - agreement[0] - agreement[1]
+
+    @torch.no_grad()
+    def follow(self, momentum: float) -> None:
+        """Move the target's weights a little towards the encoder's."""
+        for old, new in zip(self.target.parameters(), self.encoder.parameters(), strict=True):
+            old.lerp_(new, 1.0 - momentum)
+
+    def optimizer(self, learning_rate: float, epochs: int) -> torch.optim.Optimizer:
+        """Return AdamW with the rates of :func:`warm_cosine`, which moves the target after each step."""
+        learners = [*self.encoder.parameters(), *self.predictor.parameters()]
+        optimizer = torch.optim.AdamW(learners, lr=learning_rate, weight_decay=_WEIGHT_DECAY)
+        rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: warm_cosine(epoch, epochs))
+        epoch = 0
+
+        def after_step(*_: Any) -> None:
+            nonlocal epoch
+            epoch += 1
+            self.follow(target_momentum(epoch, epochs))
+            rate.step()
+
+        optimizer.register_step_post_hook(after_step)
+        return optimizer
+
+
+class _Encoder(torch.nn.Module):
+    """Graph convolutions, each with a normalisation and PReLU."""
+
+    def __init__(self, widths: list[int], norm: Callable[[int], torch.nn.Module]) -> None:
+        super().__init__()
+        self.convs = torch.nn.ModuleList(GraphConvolution(a, b) for a, b in pairwise(widths))
+        self.norms = torch.nn.ModuleList(norm(width) for width in widths[1:])
+        self.activations = torch.nn.ModuleList(torch.nn.PReLU() for _ in widths[1:])
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        for conv, norm, activate in zip(self.convs, self.norms, self.activations, strict=True):
+            x = activate(norm(conv(x, edge_index, edge_weight)))
+        return x
+
+
+def target_momentum(epoch: int, epochs: int) -> float:
+    r"""Return the target's share of its own past: :math:`1 - \frac{1 - \tau}2 (1 + \cos(\pi t / T))`."""
+    return 1.0 - (1.0 - _MOMENTUM) * (1.0 + cos(pi * epoch / epochs)) / 2.0
+
+
+def warm_cosine(epoch: int, epochs: int) -> float:
+    """Return the share of the learning rate: linear for a tenth of the epochs, then falling as a cosine."""
+    warm = max(1, epochs // 10)
+    if epoch < warm:
+        return (epoch + 1) / warm
+    return (1.0 + cos(pi * (epoch - warm) / max(1, epochs - warm))) / 2.0
+
+
+def without_columns(x: Tensor, rate: float) -> Tensor:
+    """Set some columns of features to zero, drawn at random."""
+    if not rate:
+        return x
+    kept = (torch.rand(x.shape[1], device=x.device) >= rate).to(x.dtype)
+    return with_values(x, x.values() * kept[x.col_indices()]) if is_sparse(x) else x * kept
+
+
+class GAE(torch.nn.Module):
+    r"""Embed nodes so that products of their embeddings tell which are linked (Kipf and Welling, 2016).
+
+    .. math:: U = \hat A\,\mathrm{ReLU}(\hat A X W_0 + b_0) W_1 + b_1, \qquad
+              \min -\frac1{|E|} \sum_{(i, j) \in E} \log \sigma(U_i^\top U_j)
+              - \frac1{|N|} \sum_{(i, j) \in N} \log\big(1 - \sigma(U_i^\top U_j)\big)
+
+    The publication takes all pairs that are not linked for N, and weighs links up to balance them. Here N is
+    drawn in each epoch, as large as E: the same in expectation, without a matrix of all pairs. So the loss
+    goes up and down, and no patience stops training.
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {"epochs": 200, "learning_rate": 0.01, "patience": None}
+
+    def __init__(self, n_features: int, *, dimensions: int = 16, hidden: int = 32) -> None:
+        super().__init__()
+        self.dimensions, self.hidden = dimensions, hidden
+        check_counts(self, "dimensions", "hidden")
+        self.first = GraphConvolution(n_features, hidden)
+        self.second = GraphConvolution(hidden, dimensions)
+
+    def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        H = self.first(x, edge_index, edge_weight).relu()
+        return self.second(H, edge_index, edge_weight)
+
+    def loss(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        U = self.embed(x, edge_index, edge_weight)
+        return reconstruction_loss(U, edge_index, self._unlinked(U, edge_index, edge_weight))
+
+    def _unlinked(self, U: Tensor, edge_index: Tensor, edge_weight: Tensor | None) -> Tensor:
+        # PyG's draw takes Python's random numbers, which are the user's
+        A = graph_of(edge_index, edge_weight, U.shape[0], U.dtype).scipy
+        pairs = sample_negatives(A, 1.0, int(torch.randint(2**31, ()))).tocoo()
+        return torch.tensor(np.vstack([pairs.row, pairs.col]), dtype=torch.long, device=U.device)
+
+
+class VGAE(GAE):
+    r"""Embed nodes as clouds, whose means are the embeddings: the variational form of :class:`GAE`.
+
+    .. math:: Z = U + \epsilon \odot \exp(S), \qquad \epsilon \sim \mathcal N(0, 1), \qquad
+              \min \text{the loss of GAE at } Z
+              - \frac1{2 n^2} \sum_{i, k} \big(1 + 2 S_{ik} - U_{ik}^2 - \exp(2 S_{ik})\big)
+
+    U and S share their first layer.
+    """
+
+    def __init__(self, n_features: int, *, dimensions: int = 16, hidden: int = 32) -> None:
+        super().__init__(n_features, dimensions=dimensions, hidden=hidden)
+        self.deviation = GraphConvolution(hidden, dimensions)
+
+    def loss(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        graph = (edge_index, edge_weight)
+        H = self.first(x, *graph).relu()
+        # PyG caps the logarithms of deviations
+        U, S = self.second(H, *graph), self.deviation(H, *graph).clamp(max=pyg.models.autoencoder.MAX_LOGSTD)
+        Z = U + torch.randn_like(S) * torch.exp(S)
+        # the publication's bound has the mean over nodes once more over n, beside the mean over pairs
+        bound = -0.5 * (1 + 2 * S - U**2 - torch.exp(2 * S)).sum() / len(U) ** 2
+        return reconstruction_loss(Z, edge_index, self._unlinked(U, *graph)) + bound
+
+
+def reconstruction_loss(U: Tensor, links: Tensor, unlinked: Tensor) -> Tensor:
+    """Compute how badly products tell links from other pairs, of which there may be none.
+
+    As PyG has it, but a chance near zero loses no digits.
+    """
+    decoder = pyg.InnerProductDecoder()
+    near, far = (decoder(U, pairs, sigmoid=False) for pairs in (links, unlinked))
+    return -(logsigmoid(near).sum() / max(1, len(near)) + logsigmoid(-far).sum() / max(1, len(far)))

@@ -1,0 +1,147 @@
+"""Files about the paper's artefacts: Markdown, HTML, figures, and one page about all of them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gssl.io import whole_file
+from gssl.report.page import check_extra
+from reproduction.spec import CITATIONS, Place
+from reproduction.summary import Line, Result
+from reproduction.tables import (
+    LEGEND,
+    claim_texts,
+    command,
+    number,
+    paper_markdown,
+    seeds_text,
+    tolerance_text,
+)
+
+_BUDGET = """## The label budget
+
+The public split of each citation graph has 20 training labels per class and 500 validation labels. The
+paper lets OGC learn from both, as it says, while most methods beside it learn from the training labels and
+use validation labels to choose settings. Most of OGC's published margin comes from there{measured}. So
+every number below names its labels, and methods are compared only inside one budget; Table 7 shows both
+budgets side by side."""
+
+
+def write_result(folder: str | Path, result: Result) -> list[Path]:
+    """Write an artefact as Markdown, and as HTML and figures where the extra ``report`` is installed."""
+    written = [Path(folder) / f"{result.artefact.name}.md"]
+    with whole_file(written[0]) as part:
+        part.write_text(section(result), encoding="utf-8")
+    try:
+        check_extra()
+    except ImportError:
+        return written
+    from reproduction.figures import render_result, write_chart
+
+    page = Path(folder) / f"{result.artefact.name}.html"
+    with whole_file(page) as part:
+        part.write_bytes(render_result(result))
+    written.append(page)
+    if result.artefact.x_title:
+        written += write_chart(folder, result)
+    return written
+
+
+def section(result: Result, figure: str = "") -> str:
+    """Write all there is to say about an artefact as a section of Markdown, with its figure if any."""
+    artefact = result.artefact
+    lines = [f"## {artefact.source}: {artefact.title}", ""]
+    lines += [f"`{command(result)}` · {seeds_text(result)} · {artefact.unit} · {tolerance_text(result)}", ""]
+    if artefact.note:
+        lines += [artefact.note, ""]
+    if figure:
+        lines += [f"![{artefact.source}]({figure})", ""]
+    lines += [paper_markdown(result), ""]
+    lines += [f"- {text}" for text in claim_texts(result)]
+    misses = result.having("miss")
+    lines += [f"- Miss: {miss_text(line)}." for line in misses]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def miss_text(line: Line) -> str:
+    """Say in one line what was missed, and by how much."""
+    entry = line.entry
+    place = ", ".join(part for part in (entry.row, entry.group, entry.column) if part)
+    ours, published, difference = (
+        number(value or 0.0, entry.digits) for value in (line.ours, entry.published, line.difference)
+    )
+    sign = "+" if (line.difference or 0.0) > 0 else ""
+    seeds = f"{line.n_seeds} seed{'s' if line.n_seeds > 1 else ''}"
+    return f"{place}: {ours} against {published} published ({sign}{difference}, {seeds})"
+
+
+def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | None = None) -> str:
+    """Write one page of Markdown about all artefacts, with every miss at the top."""
+    head = ["# The paper, reproduced", ""]
+    head += [
+        "Written by `python -m reproduction page` from records of `python -m reproduction all`; do not edit.",
+        "",
+        LEGEND,
+        "",
+    ]
+    table = ["| artefact | judged | within tolerance | above | missed | not run | command |"]
+    table += ["|---|---:|---:|---:|---:|---:|---|"]
+    for result in results:
+        hit, above, miss, absent = (
+            len(result.having(verdict)) for verdict in ("hit", "above", "miss", "not run")
+        )
+        artefact = result.artefact
+        table.append(
+            f"| {artefact.source}: {artefact.title} | {hit + above + miss} | {hit} | {above} | {miss} "
+            f"| {absent} | `{command(result)}` |"
+        )
+    misses = [
+        f"- `{result.artefact.name}`: {miss_text(line)}."
+        for result in results
+        for line in result.having("miss")
+    ]
+    listed = ["", "## Misses", "", *(misses or ["None."]), ""]
+    sections = (section(result, (figures or {}).get(result.artefact.name, "")) for result in results)
+    return "\n".join([*head, *table, *listed, budget_text(results), "", *sections])
+
+
+def budget_text(results: Sequence[Result]) -> str:
+    """Say what part of OGC's lead its labels have, with the numbers measured in Table 1 where they are."""
+    measured: dict[Place, tuple[float, int]] = {}
+    repeat = ""
+    for result in results:
+        if result.artefact.name == "table1":
+            repeat = command(result)
+            lines = [line for line in result.lines if line.ours is not None]
+            measured = {line.entry.place: (line.ours or 0.0, line.n_seeds) for line in lines}
+    rows = [[("", row, graph) for graph in CITATIONS] for row in ("OGC, train only", "OGC")]
+    if not all(place in measured for places in rows for place in places):
+        return _BUDGET.format(measured="")
+    alone, both = (" / ".join(number(measured[place][0], 1) for place in places) for places in rows)
+    seeds = min(measured[place][1] for places in rows for place in places)
+    return _BUDGET.format(
+        measured=f": from the training labels alone OGC has {alone} on {' / '.join(CITATIONS)}, and {both} "
+        f"with the validation labels (public split, {seeds} seeds, `{repeat}`)"
+    )
+
+
+def write_reproduction(path: str | Path, results: Sequence[Result]) -> None:
+    """Write the page about all artefacts, its figures beside it where the extra ``report`` is installed."""
+    drawn = [result for result in results if result.artefact.x_title and _measured(result)]
+    figures: dict[str, str] = {}
+    try:
+        check_extra()
+    except ImportError:
+        drawn = []
+    for result in drawn:
+        from reproduction.figures import draw_svg
+
+        place = Path("figures") / f"{result.artefact.name}.svg"
+        with whole_file(Path(path).parent / place) as part:
+            part.write_bytes(draw_svg(result))
+        figures[result.artefact.name] = place.as_posix()
+    with whole_file(path) as part:
+        part.write_text(reproduction_page(results, figures), encoding="utf-8")
+
+
+def _measured(result: Result) -> bool:
+    return any(line.ours is not None for line in result.lines)

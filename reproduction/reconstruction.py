@@ -1,0 +1,282 @@
+"""Table 3: how much of a graph can be read off distances between embeddings, X = I (Sect. 5.4)."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array, issparse
+
+from gssl.datasets.location import find_file
+from gssl.datasets.restricted_pickle import read_pickle
+from gssl.graph import GraphWarning, check_adjacency, check_finite
+from gssl.methods.embedder import GraphEmbedder
+from gssl.operators import Complement, Filters, complement_negatives
+from gssl.scale.execution import FiltersOf
+from reproduction.settings import DEPTHS, GGC_PARAMS, fixed_params
+from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, Place, build, dataset_of, measure
+
+# distances whose difference is less than this many roundings are equal
+_ROUNDINGS = 64
+
+
+def reconstruction_accuracy(
+    U: Any, adjacency: Any, *, block_rows: int = 512, as_published: bool = False
+) -> float:
+    r"""Predict each node's neighbours to be the nodes nearest to it, and give the part that is right.
+
+    .. math:: \frac1{|V'|} \sum_{i \in V'} \frac{|\mathrm{near}_i \cap N(i)|}{|N(i)|}
+
+    where :math:`\mathrm{near}_i` are the :math:`|N(i)|` nodes, other than i, whose rows have the least
+    Euclidean distance to row i, and V' the nodes that have a neighbour.
+
+    Equal distances share the places that are left to them evenly, so that neither the order of the nodes nor
+    rounding decides: the result is the mean over all ways to break the ties. Distances count as equal if
+    they differ by less than 64 roundings in the precision of U.
+
+    ``as_published`` follows the experiment behind Table 3 where the paper's text is silent: the node itself
+    is ranked, too, and the first of the ranking is dropped, equal distances in the order of the nodes, so
+    that of nodes with equal rows only the first drops itself; and self-loops count as neighbours.
+    """
+    check_finite(U, "U")
+    rows = np.ascontiguousarray(U.toarray() if issparse(U) else U)
+    rows = rows.astype(np.result_type(rows.dtype, np.float32), copy=False)
+    links = _links(adjacency, loops=as_published)
+    if rows.ndim != 2 or rows.shape[0] != links.shape[0]:
+        raise ValueError(f"U has shape {rows.shape} but the graph has {links.shape[0]} nodes: one row each.")
+    norms = np.einsum("ij,ij->i", rows, rows)
+    products = (
+        (start, rows[start : start + block_rows] @ rows.T) for start in range(0, len(rows), block_rows)
+    )
+    return _accuracy(products, norms, links, as_published)
+
+
+def filter_reconstruction_accuracy(
+    embedder: GraphEmbedder,
+    adjacency: Any,
+    *,
+    block_columns: int = 256,
+    dtype: Any = np.float64,
+    as_published: bool = False,
+) -> float:
+    r"""Return the :func:`reconstruction_accuracy` of an embedder on a graph alone, X = I.
+
+    With X = I the embeddings are the filter's own matrix F, and distances follow from
+
+    .. math:: \|u_i - u_j\|^2 = G_{ii} + G_{jj} - 2 G_{ij}, \qquad G = F F^\top.
+
+    A block of columns of G is the filter applied to a few rows of F, so no product of n×n matrices is
+    ever made. One n×n array is held, F, and a few blocks. With ``as_published`` self-loops also stay in the
+    graph that is convolved, while its complement has none.
+    """
+    embedder._check_parameters()
+    links = _links(adjacency, loops=as_published)
+    filters = _filters(embedder, links, np.dtype(dtype))
+    n = links.shape[0]
+    F = np.empty((n, n), dtype)
+    for start in range(0, n, block_columns):
+        F[:, start : start + block_columns] = embedder._apply(
+            _unit_columns(n, start, min(n, start + block_columns), dtype), filters
+        )
+    norms = np.einsum("ij,ij->i", F, F)
+    return _accuracy(_filtered_rows(embedder, filters, F, block_columns), norms, links, as_published)
+
+
+def _filters(embedder: GraphEmbedder, links: csr_array, dtype: Any) -> FiltersOf:
+    """Make the filters of a graph that may have self-loops, which its complement knows nothing of."""
+    filters = embedder._filters(links, dtype)
+    loop_free = csr_array(links - diags_array(links.diagonal()))
+    loop_free.eliminate_zeros()
+    if loop_free.nnz == links.nnz:
+        return filters
+    exact = complement_negatives(loop_free, dtype)
+
+    def of(k: int) -> Filters:
+        found = filters(k)
+        return replace(found, N_hat=exact) if isinstance(found.N_hat, Complement) else found
+
+    return of
+
+
+def _filtered_rows(
+    embedder: GraphEmbedder, filters: FiltersOf, F: np.ndarray, width: int
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield blocks of rows of F Fᵀ: F applied to rows of F, which are columns of Fᵀ."""
+    for start in range(0, len(F), width):
+        columns = np.ascontiguousarray(F[start : start + width].T)
+        yield start, np.ascontiguousarray(embedder._apply(columns, filters).T)
+
+
+def _unit_columns(n: int, start: int, stop: int, dtype: Any) -> csr_array:
+    """Return columns start to stop of the identity."""
+    width = stop - start
+    return csr_array(
+        (np.ones(width, dtype), (np.arange(start, stop), np.arange(width))),
+        shape=(n, width),
+    )
+
+
+def _links(adjacency: Any, *, loops: bool) -> csr_array:
+    if not loops:
+        return check_adjacency(adjacency)
+    with warnings.catch_warnings():
+        # "removed self-loops" would not be true here
+        warnings.simplefilter("ignore", GraphWarning)
+        links = check_adjacency(adjacency)
+    diagonal = adjacency.diagonal() if issparse(adjacency) else np.diag(np.asarray(adjacency))
+    together = csr_array(links + diags_array((diagonal != 0).astype(links.dtype)))
+    together.eliminate_zeros()
+    together.sort_indices()
+    return together
+
+
+def _accuracy(
+    products: Iterator[tuple[int, np.ndarray]], norms: np.ndarray, links: csr_array, as_published: bool
+) -> float:
+    """Average over nodes what :func:`_found` says, given blocks of rows of UUᵀ and its diagonal."""
+    precision = _ROUNDINGS * np.finfo(norms.dtype).eps
+    total, n_counted = 0.0, 0
+    for start, block in products:
+        block *= -2.0
+        block += norms
+        block += norms[start : start + len(block), None]
+        for i, distances in enumerate(block, start=start):
+            neighbors = links.indices[links.indptr[i] : links.indptr[i + 1]]
+            if not len(neighbors):
+                continue
+            distances[i] = 0.0
+            dropped = np.argmax(distances <= precision * norms[i]) if as_published else i
+            distances[dropped] = np.inf
+            total += _found(distances, neighbors, precision, float(norms[i]))
+            n_counted += 1
+    return total / n_counted
+
+
+def _found(distances: np.ndarray, neighbors: np.ndarray, precision: float, norm: float) -> float:
+    """Return the part of a node's neighbours among the nearest, ties shared evenly."""
+    size = len(neighbors)
+    last = np.partition(distances, size - 1)[size - 1]
+    if not np.isfinite(last):  # linked with every node, itself among them
+        return float(np.isfinite(distances[neighbors]).sum()) / size
+    slack = precision * (norm + last)
+    n_nearer = np.count_nonzero(distances < last - slack)
+    n_level = np.count_nonzero(distances <= last + slack) - n_nearer
+    own = distances[neighbors]
+    nearer = np.count_nonzero(own < last - slack)
+    level = np.count_nonzero(own <= last + slack) - nearer
+    return float(nearer + level * (size - n_nearer) / n_level) / size
+
+
+PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
+    "Cora": {
+        "SGC": (68.15, 60.47, 50.38, 41.76, 31.93, 20.51),
+        "S²GC": (84.84, 80.49, 76.74, 73.87, 72.55, 72.05),
+        "GGC": (81.19, 81.22, 81.22, 81.22, 81.22, 81.22),
+        "GGCM": (88.97, 86.92, 84.98, 83.93, 82.96, 82.94),
+    },
+    "Citeseer": {
+        "SGC": (74.89, 58.26, 50.84, 44.56, 37.60, 31.16),
+        "S²GC": (90.66, 88.67, 84.99, 78.04, 71.10, 68.17),
+        "GGC": (88.66, 88.87, 88.90, 88.90, 88.90, 88.90),
+        "GGCM": (91.94, 91.62, 91.11, 90.64, 90.10, 89.98),
+    },
+    "Pubmed": {
+        "SGC": (39.57, 27.81, 17.12, 13.06, 8.72, 4.341),
+        "S²GC": (56.00, 54.63, 50.65, 48.78, 48.14, 47.07),
+        "GGC": (46.88, 49.48, 49.96, 50.00, 50.00, 50.00),
+        "GGCM": (56.95, 57.90, 57.63, 56.82, 56.47, 55.90),
+    },
+}
+_HALVED_GGC, _HALVED_GGCM = "GGC, steps halved", "GGCM, steps halved"
+
+
+def _estimators(dataset: str) -> dict[str, dict[str, Any]]:
+    """Return the methods with the settings of Table 1, and two variants that nothing is judged by."""
+    ggcm = {name: value for name, value in fixed_params("GGCM", dataset).items() if name != "depth"}
+    halved = {"decay": 0.5, "igc_decay": 0.5}
+    return {
+        "SGC": {"method": "SGC"},
+        "S²GC": {"method": "SSGC"},
+        "GGC": {"method": "GGC", "params": GGC_PARAMS},
+        "GGCM": {"method": "GGCM", "params": ggcm},
+        _HALVED_GGC: {"method": "GGC", "params": {**halved, "igc_beta": 0.1}},
+        _HALVED_GGCM: {"method": "GGCM", "params": halved},
+    }
+
+
+# seconds each; the others take minutes
+_QUICK_DEPTHS = (2, 4, 8)
+
+
+@measure("reconstruction")
+def reconstruct(cell: Cell, seed: int) -> dict[str, float]:
+    """Return the reconstruction accuracy (%) of an embedder, by the protocol behind the published table."""
+    embedder = build(cell.settings["estimator"], seed).set_params(depth=cell.settings["depth"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphWarning)
+        graph = graph_with_loops(cell.dataset)
+        found = filter_reconstruction_accuracy(embedder, graph, dtype=np.float32, as_published=True)
+    return {"accuracy": 100 * found}
+
+
+def graph_with_loops(dataset: str) -> csr_array:
+    """Return a graph as it is distributed: the published table counts self-loops, which datasets drop."""
+    folder, _, name = dataset.partition("/")
+    if folder != "planetoid":
+        return dataset_of(dataset).adjacency
+    lists: Any = read_pickle(find_file(f"planetoid/ind.{name}.graph"))
+    pairs = np.array([(u, v) for u, neighbours in lists.items() for v in neighbours])
+    A = csr_array((np.ones(len(pairs)), pairs.T), shape=(len(lists), len(lists)))
+    A = csr_array(A + A.T)
+    A.data[:] = 1.0
+    return A
+
+
+def _entries() -> Iterator[Entry]:
+    for group, dataset in CITATIONS.items():
+        for row, estimator in _estimators(dataset).items():
+            published = PUBLISHED[group].get(row, (None,) * len(DEPTHS))
+            for depth, value in zip(DEPTHS, published, strict=True):
+                settings = {"estimator": estimator, "depth": depth}
+                slow = group == "Pubmed" or depth not in _QUICK_DEPTHS
+                cell = Cell("reconstruction", dataset, settings, random=False, slow=slow)
+                yield Entry(row, str(depth), group, value, cell, tolerance=1.0, budget="", digits=2)
+
+
+def _better(means: Mapping[Place, float], group: str, pairs: tuple[tuple[str, str], ...]) -> bool:
+    """Return whether the first of each pair finds more at every depth."""
+    return all(
+        means[group, ours, str(depth)] > means[group, theirs, str(depth)]
+        for depth in DEPTHS
+        for ours, theirs in pairs
+    )
+
+
+_CLAIMS = {
+    "GGC keeps more of the graph than SGC and GGCM more than S²GC": (("GGC", "SGC"), ("GGCM", "S²GC")),
+    "GGCM keeps most of the graph": (("GGCM", "SGC"), ("GGCM", "S²GC"), ("GGCM", "GGC")),
+}
+
+
+RECONSTRUCTION = Artefact(
+    name="reconstruction",
+    source="Table 3",
+    title="Neighbours found by distance between embeddings, X = I",
+    entries=tuple(_entries()),
+    unit="reconstruction accuracy %",
+    note="Ranked as in the experiment behind the table: self-loops are links, and of nodes at the same place "
+    "only the first leaves itself out. The paper does not give the settings of GGC and GGCM here: what is "
+    "judged has those of Table 1, with all unlinked pairs as negatives. The variants whose steps are halved "
+    "in every iteration were picked among a dozen by this very measure on Cora, so they show what is "
+    "possible and are held against nothing. GGC's settings in Table 1 are not the paper's either: they were "
+    "settled with its published accuracies in view. No label is used. Quick runs stop at depth 8 and leave "
+    "Pubmed out.",
+    claims=tuple(
+        Claim(f"On {group}, {text}, at every depth from 2 to 64", partial(_better, group=group, pairs=pairs))
+        for group in CITATIONS
+        for text, pairs in _CLAIMS.items()
+    ),
+    x_title="iterations",
+)

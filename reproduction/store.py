@@ -1,0 +1,127 @@
+"""Results on disk: one line of JSON for each finished run, so that a kill loses at most the running one."""
+
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from gssl.io.atomic import check_place
+from reproduction.spec import Cell
+
+
+class Store:
+    """Finished runs by key.
+
+    Lines are appended, flushed and synced one by one, under a lock where the system has one, so that several
+    processes may fill one file. A last line that a kill has torn is dropped, and one that is damaged in the
+    middle is left where it is and skipped with a warning: its run is done anew.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._records: dict[str, dict[str, Any]] = {}
+        # how far the file has been read
+        self._n_bytes, self._n_lines = 0, 0
+        if not self.path.exists():
+            check_place(self.path)
+            return
+        self.refresh()
+        if self._n_lines and not self._records:
+            raise ValueError(f"{self.path} holds no record of a run: name another folder.")
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._records
+
+    def refresh(self) -> None:
+        """Read what has been added to the file since it was last read, by whatever process."""
+        if not self.path.exists():
+            return
+        with self.path.open("rb") as stream:
+            if stream.seek(0, os.SEEK_END) < self._n_bytes:  # somebody has begun it anew
+                self._records, self._n_bytes, self._n_lines = {}, 0, 0
+            stream.seek(self._n_bytes)
+            # what follows the last line end is being written, or was torn by a kill
+            *lines, rest = stream.read().split(b"\n")
+            self._n_bytes = stream.tell() - len(rest)
+        for line in lines:
+            self._n_lines += 1
+            record = _parsed(line)
+            if record is not None:
+                self._records[record["key"]] = record
+            else:
+                warnings.warn(
+                    f"{self.path}, line {self._n_lines} is no record of a run and skipped: remove it.",
+                    stacklevel=2,
+                )
+
+    def values(self, cell: Cell, seed: int) -> dict[str, float] | None:
+        """Return what a run yielded, or None if it has not been run."""
+        record = self._records.get(cell.key(seed))
+        return None if record is None else dict(record["values"])
+
+    def seconds(self, cell: Cell, seed: int) -> float:
+        """Return how long a run took."""
+        return float(self._records[cell.key(seed)]["seconds"])
+
+    def add(self, cell: Cell, seed: int, values: Mapping[str, float], seconds: float) -> None:
+        """Keep a finished run; it is on disk when this returns."""
+        record = {
+            "key": cell.key(seed),
+            **cell.identity(seed),
+            "values": {name: float(value) for name, value in values.items()},
+            "seconds": round(seconds, 3),
+        }
+        line = json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab+") as stream, _locked(stream):
+            # an end without a line end is torn only if nobody is writing it: the lock says so
+            _drop_torn_end(stream)
+            stream.write(line.encode("ascii"))
+            stream.flush()
+            os.fsync(stream.fileno())
+        self.refresh()
+
+
+@contextmanager
+def _locked(stream: BinaryIO) -> Iterator[None]:
+    """Keep other processes from writing to a file, where the system can."""
+    try:
+        fcntl: Any = import_module("fcntl")
+    except ImportError:  # Windows: one process at a time
+        yield
+        return
+    fcntl.flock(stream, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(stream, fcntl.LOCK_UN)
+
+
+def _drop_torn_end(stream: BinaryIO) -> None:
+    """Cut off what follows the last line end, so that the next line does not join it."""
+    size = stream.seek(0, os.SEEK_END)
+    if not size:
+        return
+    stream.seek(size - 1)
+    if stream.read(1) == b"\n":
+        return
+    stream.seek(0)
+    stream.truncate(stream.read().rfind(b"\n") + 1)
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """Read a line; None if it is no record."""
+    try:
+        record = json.loads(line)
+        if isinstance(record["key"], str) and isinstance(record["values"], dict):
+            return {"seconds": 0.0, **record}
+    except (ValueError, KeyError, TypeError):
+        pass
+    return None

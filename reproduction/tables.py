@@ -1,0 +1,139 @@
+"""An artefact as text, for a terminal and in Markdown: misses are marked, and how it was measured is said."""
+
+from rich.table import Table
+from rich.text import Text
+
+from reproduction.summary import Line, Result, grids
+
+MARKS = {"miss": " ✗", "above": " ↑"}
+LEGEND = (
+    "ours (published); ✗ differs from the published number by more than the tolerance, "
+    "↑ is better by more than that; [number] was published and is not computed here."
+)
+# a terminal is narrow
+_SHORT = {"train+validation": "train+val"}
+_STYLES = {"miss": "bold red", "above": "green", "published only": "dim"}
+
+
+def number(value: float, digits: int) -> str:
+    """Write a number; small ones in powers of ten."""
+    text = f"{value:.1e}" if digits < 0 else f"{value:.{digits}f}"
+    return f"−{text[1:]}" if text.startswith("-") else text
+
+
+def line_text(line: Line | None, *, long: bool = False) -> str:
+    """Write a line of an artefact into one field of a table."""
+    if line is None:
+        return ""
+    entry = line.entry
+    published = None if entry.published is None else number(entry.published, entry.digits)
+    if line.ours is None:
+        if line.verdict == "published only":
+            return "" if published is None else f"[{published}]"
+        return "not run" if published is None else f"not run ({published})"
+    text = number(line.ours, entry.digits)
+    if long and line.n_seeds > 1:
+        text += f" ± {number(line.spread, entry.digits)}"
+    if published is not None:
+        known = published
+        if long and line.difference is not None:
+            sign = "+" if line.difference > 0 else ""
+            known += f", {sign}{number(line.difference, entry.digits)}"
+        text += f" ({known})"
+    return text + MARKS.get(line.verdict, "")
+
+
+def paper_tables(result: Result) -> list[Table]:
+    """Draw an artefact for a terminal, one table for each group."""
+    artefact = result.artefact
+    tables = []
+    for grid in grids(result):
+        title = f"{artefact.source}: {artefact.title}" + (f" — {grid.group}" if grid.group else "")
+        table = Table(title=Text(f"{title} ({artefact.unit})"), title_justify="left")
+        budgets = any(budget for _, budget, _ in grid.rows)
+        table.add_column("method", overflow="fold")
+        if budgets:
+            table.add_column("labels", no_wrap=True)
+        for column in grid.columns:
+            table.add_column(column, justify="right", overflow="fold")
+        for row, budget, lines in grid.rows:
+            fields = [_styled(lines.get(column)) for column in grid.columns]
+            if any(field.plain for field in fields):
+                table.add_row(Text(row), *([Text(_SHORT.get(budget, budget))] if budgets else []), *fields)
+        tables.append(table)
+    return tables
+
+
+def _styled(line: Line | None) -> Text:
+    style = _STYLES.get(line.verdict, "") if line is not None else ""
+    return Text(line_text(line), style=style)
+
+
+def claim_texts(result: Result) -> list[str]:
+    """Say of each claim of the paper whether it holds here."""
+    words = {True: "holds", False: "does not hold ✗", None: "not measured"}
+    return [f"{text} — {words[holds]}." for text, holds in result.claims]
+
+
+def paper_markdown(result: Result) -> str:
+    """Write an artefact as Markdown tables."""
+    parts = []
+    for grid in grids(result):
+        budgets = any(budget for _, budget, _ in grid.rows)
+        heads = ["method", *(["labels"] if budgets else []), *grid.columns]
+        rows = [heads]
+        for row, budget, lines in grid.rows:
+            fields = [_markdown_field(lines.get(column)) for column in grid.columns]
+            if any(fields):
+                rows.append([row, *([budget] if budgets else []), *fields])
+        ruler = ["---"] * (len(heads) - len(grid.columns)) + ["---:"] * len(grid.columns)
+        text = "\n".join("| " + " | ".join(_escaped(field) for field in row) + " |" for row in rows)
+        head, _, body = text.partition("\n")
+        table = f"{head}\n|{'|'.join(ruler)}|\n{body}"
+        parts.append(f"**{grid.group}**\n\n{table}" if grid.group else table)
+    return "\n\n".join(parts)
+
+
+def _markdown_field(line: Line | None) -> str:
+    text = line_text(line, long=True)
+    return f"**{text}**" if line is not None and line.verdict == "miss" else text
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def command(result: Result) -> str:
+    """Return the command that repeats an artefact with the seeds it was run with."""
+    counts = _seed_counts(result, random=True)
+    return f"python -m reproduction run {result.artefact.name}" + (
+        f" --seeds {max(counts)}" if counts else ""
+    )
+
+
+def seeds_text(result: Result) -> str:
+    """Say how many seeds the means are over; methods without randomness need one."""
+    counts, fixed = _seed_counts(result, random=True), _seed_counts(result, random=False)
+    if not counts:
+        return "one run, for nothing is random" if fixed else "not run yet"
+    fewest, most = min(counts), max(counts)
+    same = f"seeds 0–{most - 1}" if most > 1 else "seed 0"
+    text = same if fewest == most else f"{fewest}–{most} seeds"
+    return text + (", one run where nothing is random" if fixed else "")
+
+
+def tolerance_text(result: Result) -> str:
+    """Say how far from the published number is still a hit."""
+    judged = [entry for entry in result.artefact.entries if entry.published is not None]
+    given = {(entry.tolerance, entry.digits) for entry in judged if entry.tolerance is not None}
+    # with the digits in which differences are judged
+    texts = [f"±{number(tolerance, digits)}" for tolerance, digits in sorted(given)]
+    if not texts:
+        return "nothing is judged"
+    return f"{'tolerance' if len(texts) == 1 else 'tolerances'} {', '.join(texts)}"
+
+
+def _seed_counts(result: Result, *, random: bool) -> set[int]:
+    """Return the numbers of seeds of the lines that were run and whose cell is random, or is not."""
+    cells = ((line.n_seeds, line.entry.cell) for line in result.lines if line.n_seeds)
+    return {n_seeds for n_seeds, cell in cells if cell is not None and cell.random is random}

@@ -1,0 +1,244 @@
+"""Random walks over a graph, first-order and second-order: a numba loop, and its twin for reading.
+
+From v, having come from u, a walk goes on to a neighbour x with a chance in proportion to w_vx·b(u, x), where
+b is 1/p back to u, 1 to a neighbour of u and 1/q further away. A neighbour is drawn by weight alone and taken
+with the chance b(u, x) / max b, so nothing is stored per pair of edges. Where p and q make nearly all draws
+fail, a few failures are followed by one draw from all neighbours at their true chances, which is the same
+distribution: what was refused before says nothing about what comes next.
+
+Each walk has its own random numbers (splitmix64), so the number of threads changes no walk.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+from numba import types
+from scipy.sparse import csr_array
+
+from gssl.operators._kernels.rows import compiled, given
+from gssl.operators._kernels.threads import run_parts, split_rows
+
+# refused draws after which all neighbours are looked at
+TRIES = 32
+_WORD = 2**64 - 1
+Graph = tuple[np.ndarray, np.ndarray, np.ndarray]
+_inlined = numba.njit(error_model="numpy")
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """A graph made ready for walks: the neighbours of each node, in order, and running sums of their weights.
+
+    ``cumulative`` is in units of each row's largest weight.
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    cumulative: np.ndarray
+
+
+def transitions(A: csr_array) -> Transitions:
+    r"""Prepare the chances of each step: :math:`P(x \mid v) = A_{vx} / \sum_y A_{vy}`."""
+    A = csr_array(A)
+    if not A.has_sorted_indices:
+        A = A.sorted_indices()
+    indptr = A.indptr.astype(np.int64)
+    linked = np.flatnonzero(np.diff(indptr))
+    weights = A.data.astype(np.float64)
+    if linked.size:
+        # the largest weight of a row counts one: sums of huge weights would be infinite
+        largest = np.maximum.reduceat(weights, indptr[linked])
+        weights /= np.repeat(largest, np.diff(indptr)[linked])
+    for v in linked[np.diff(indptr)[linked] > 1]:
+        row = slice(indptr[v], indptr[v + 1])
+        np.cumsum(weights[row], out=weights[row])
+    return Transitions(indptr, A.indices.astype(np.int32), weights)
+
+
+def random_walks(
+    graph: Transitions,
+    starts: npt.ArrayLike,
+    length: int,
+    random_state: int | np.random.Generator | None = None,
+    *,
+    p: float = 1.0,
+    q: float = 1.0,
+) -> npt.NDArray[np.int32]:
+    r"""Walk over a graph, one walk from each start.
+
+    .. math:: P(x \mid v, u) \propto A_{vx} b(u, x), \qquad
+              b(u, x) = \begin{cases} 1/p & x = u \\ 1 & A_{ux} > 0 \\ 1/q & \text{otherwise} \end{cases}
+
+    is the chance of a step from v to x in a walk that came from u (Grover and Leskovec, 2016); with
+    :math:`p = q = 1` it forgets u. A node without links stays where it is.
+    """
+    walks, states = empty_walks(starts, length, random_state)
+    arrays: Any = (graph.indptr, graph.indices, graph.cumulative, states, 1.0 / p, 1.0 / q, walks)
+    loop = compiled_walks()
+    bounds = split_rows(np.arange(len(walks) + 1) * length, width=4)
+    run_parts(lambda k: loop(bounds[k], bounds[k + 1], *arrays), len(bounds) - 1)
+    return walks
+
+
+def empty_walks(
+    starts: npt.ArrayLike, length: int, random_state: int | np.random.Generator | None
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint64]]:
+    """Return walks that have only begun, and the state of each one's own random numbers."""
+    first = np.asarray(starts, dtype=np.int32)
+    walks = np.zeros((len(first), length), dtype=np.int32)
+    walks[:, 0] = first
+    states = np.random.default_rng(random_state).integers(2**64, size=len(first), dtype=np.uint64)
+    return walks, states
+
+
+@_inlined
+def _next_state(state):  # type: ignore[no-untyped-def]
+    return state + np.uint64(0x9E3779B97F4A7C15)
+
+
+@_inlined
+def _uniform(state):  # type: ignore[no-untyped-def]
+    """Return the number in [0, 1) that belongs to a state."""
+    z = state
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return np.float64(z >> np.uint64(11)) * 2.0**-53
+
+
+@_inlined
+def _pick(cumulative, first, stop, share):  # type: ignore[no-untyped-def]
+    """Return the first place whose running sum of weights is beyond a share of the row's sum."""
+    goal, low, high = share * cumulative[stop - 1], first, stop - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] > goal:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@_inlined
+def _bias(indptr, indices, u, x, back, away):  # type: ignore[no-untyped-def]
+    """Return b(u, x): how much a step to x is liked by a walk that came from u."""
+    if x == u:
+        return back
+    low, high = indptr[u], indptr[u + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if indices[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return 1.0 if low < indptr[u + 1] and indices[low] == x else away
+
+
+@_inlined
+def _pick_exactly(indptr, indices, cumulative, u, v, back, away, share):  # type: ignore[no-untyped-def]
+    """Return the place of a neighbour of v, drawn from all of them at their true chances."""
+    first, stop = indptr[v], indptr[v + 1]
+    chances = np.empty(stop - first)
+    total, before = 0.0, 0.0
+    for e in range(first, stop):
+        total += (cumulative[e] - before) * _bias(indptr, indices, u, indices[e], back, away)
+        before = cumulative[e]
+        chances[e - first] = total
+    return first + _pick(chances, 0, stop - first, share)
+
+
+@cache
+def compiled_walks() -> Any:
+    """Compile the loop that fills the rows of ``walks``, whose first column says where each begins."""
+
+    def write_walk_rows(start, stop, indptr, indices, cumulative, states, back, away, walks):  # type: ignore[no-untyped-def]
+        top = max(1.0, back, away)
+        biased = back != 1.0 or away != 1.0
+        for i in range(start, stop):
+            state = states[i]
+            u, v = np.int64(-1), np.int64(walks[i, 0])
+            for step in range(1, walks.shape[1]):
+                first, last = indptr[v], indptr[v + 1]
+                if first == last:
+                    # a node without links stays where it is
+                    walks[i, step] = v
+                    continue
+                # no choice, or nowhere to have come from
+                free = not biased or u < 0 or last - first == 1
+                e, accepted = first, False
+                for _ in range(TRIES):
+                    state = _next_state(state)
+                    e = _pick(cumulative, first, last, _uniform(state))
+                    if free:
+                        accepted = True
+                        break
+                    state = _next_state(state)
+                    if _uniform(state) * top < _bias(indptr, indices, u, indices[e], back, away):
+                        accepted = True
+                        break
+                if not accepted:
+                    state = _next_state(state)
+                    e = _pick_exactly(indptr, indices, cumulative, u, v, back, away, _uniform(state))
+                u, v = v, np.int64(indices[e])
+                walks[i, step] = v
+
+    whole, real, written = types.int64, types.float64, types.Array(types.int32, 2, "C")
+    graph = [given(types.int64), given(types.int32), given(types.float64)]
+    return compiled(write_walk_rows, whole, whole, *graph, given(types.uint64), real, real, written)
+
+
+def uniforms(state: int) -> Iterator[float]:
+    """Yield the numbers in [0, 1) that follow a state of splitmix64 (Steele et al., 2014)."""
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) & _WORD
+        z = state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
+        yield ((z ^ (z >> 31)) >> 11) * 2.0**-53
+
+
+def chances(graph: Graph, u: int, v: int, back: float, away: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights w_vx of v's neighbours and the biases b(u, x) of a walk that came from u."""
+    indptr, indices, cumulative = graph
+    row = slice(indptr[v], indptr[v + 1])
+    weights = np.diff(cumulative[row], prepend=0.0)
+    if u < 0:
+        return weights, np.ones_like(weights)
+    near = np.isin(indices[row], indices[indptr[u] : indptr[u + 1]])
+    return weights, np.where(indices[row] == u, back, np.where(near, 1.0, away))
+
+
+def write_walks(graph: Graph, states: np.ndarray, back: float, away: float, walks: np.ndarray) -> None:
+    """Fill the rows of ``walks``, whose first column says where each begins: see :func:`compiled_walks`."""
+    indptr, indices, _ = graph
+    for i, state in enumerate(states):
+        numbers = uniforms(int(state))
+        u, v = -1, int(walks[i, 0])
+        for step in range(1, walks.shape[1]):
+            neighbours = indices[indptr[v] : indptr[v + 1]]
+            if len(neighbours):
+                weights, bias = chances(graph, u, v, back, away)
+                if u < 0 or len(neighbours) == 1 or back == away == 1.0:
+                    e = _pick_place(np.cumsum(weights), next(numbers))
+                else:
+                    e = _pick_biased(weights, bias, max(1.0, back, away), numbers)
+                u, v = v, int(neighbours[e])
+            walks[i, step] = v
+
+
+def _pick_place(cumulative: np.ndarray, share: float) -> int:
+    beyond = np.searchsorted(cumulative, share * cumulative[-1], side="right")
+    return min(int(beyond), len(cumulative) - 1)
+
+
+def _pick_biased(weights: np.ndarray, bias: np.ndarray, top: float, numbers: Iterator[float]) -> int:
+    for _ in range(TRIES):
+        e = _pick_place(np.cumsum(weights), next(numbers))
+        if next(numbers) * top < bias[e]:
+            return e
+    return _pick_place(np.cumsum(weights * bias), next(numbers))

@@ -1,0 +1,94 @@
+"""``gssl plan``: the size of a problem in, what a run would need out."""
+
+from functools import cache, partial
+from typing import Any
+
+from rich.table import Table
+
+from gssl.cli.console import Talk
+from gssl.scale.estimate import Estimate, Job, estimate, layouts, measure_bandwidth
+from gssl.scale.memory import read_size, write_size
+
+
+def run_plan(
+    options: dict[str, Any], workers: int, memory: str, bandwidth: str | None, disk_speed: str
+) -> None:
+    """Check the options, measure the bandwidth unless it is given, estimate, and show."""
+    talk, job = Talk(), Job(**options)
+    room, disk = _size("--memory", memory), _size("--disk-speed", disk_speed)
+    given = None if bandwidth is None else _size("--bandwidth", bandwidth)
+    layouts(job, workers, room)
+    if given is None:
+        with talk.step("measuring this machine"):
+            found = estimate(job, workers, room, cache(partial(measure_bandwidth, job)), disk)
+    else:
+        found = estimate(job, workers, room, given, disk)
+    source = "measured here just now" if given is None else "given"
+    show(talk, [*plan_facts(job, found, workers), *time_facts(found, source, disk)])
+
+
+def _size(option: str, text: str) -> int:
+    try:
+        return read_size(text)
+    except ValueError as error:
+        wanted = "an amount of memory, such as 64GB"
+        if option != "--memory":
+            wanted = "bytes per second, such as 500MB or 10GB"
+        raise ValueError(f"{option} is {text!r}: give {wanted}.") from error
+
+
+def show(talk: Talk, facts: list[tuple[str, str]]) -> None:
+    """Print facts: a table that fits on a terminal, one line each in a pipe."""
+    if not talk.out.is_terminal:
+        for name, fact in facts:
+            talk.say(f"{name:<18} {fact}")
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, fact in facts:
+        table.add_row(name, fact)
+    talk.out.print(table)
+
+
+def plan_facts(job: Job, found: Estimate, workers: int) -> list[tuple[str, str]]:
+    """Return name and text of each fact of a plan."""
+    several = workers > 1
+    each = " for each worker" if several else ""
+    slabs = "1 slab" if found.n_slabs == 1 else f"{found.n_slabs} slabs"
+    links = write_size(job.link_bytes)
+    stay = f"{links} of links stay in it" if found.cached else f"{links} of links are read in every pass"
+    facts = [
+        (
+            job.method,
+            f"{job.nodes:,} nodes, {job.edges:,} edges, {job.features:,} features, {job.depth:,} iterations"
+            + (f", {workers:,} workers" if several else ""),
+        ),
+        ("memory", f"{write_size(found.memory)}{each}; {stay}"),
+        ("columns", f"{slabs} of {found.width:,}{each}"),
+        ("passes", f"{found.passes:,} over the graph{' by each worker' if several else ''}"),
+        ("moved in memory", f"{write_size(found.moved)}{' by each worker' if several else ''}"),
+        ("through files", f"{write_size(found.through_files)}{' by each worker' if several else ''}"),
+    ]
+    if several:
+        facts.append(("over the network", f"{write_size(found.network)}; less where workers see the files"))
+        facts.append(("memory of client", f"{write_size(found.client)} at most, for what workers send back"))
+    return [*facts, ("disk", f"{write_size(found.disk)} for graph, features and result")]
+
+
+def time_facts(found: Estimate, source: str, disk_speed: int) -> list[tuple[str, str]]:
+    """Return the time with what it includes, and the option to run with."""
+    speed, disk = write_size(round(found.moved / found.seconds)), write_size(disk_speed)
+    return [
+        ("time of passes", f"{write_time(found.seconds)}, at {speed}/s ({source})"),
+        ("time of files", f"up to {write_time(found.file_seconds)}, at {disk}/s (assumed: --disk-speed)"),
+        ("not in the time", "building the graph store, the network, checks and predictions"),
+        ("run with", f"--memory {found.budget // 10**6}MB"),
+    ]
+
+
+def write_time(seconds: float) -> str:
+    """Write a time in the unit that fits: ``10.0 min``."""
+    units = ((172_800, 86_400, "days"), (3600, 3600, "h"), (60, 60, "min"))
+    unit, name = next(((u, s) for least, u, s in units if seconds >= least), (1, "s"))
+    return f"{seconds / unit:,.1f} {name}"

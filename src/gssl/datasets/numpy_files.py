@@ -1,0 +1,172 @@
+"""NumPy files, whose headers are checked before memory is reserved.
+
+``np.load`` believes a header: one that claims 10¹² numbers reserves their memory before the file turns out
+to be short. Here the sizes in the header, in the archive's directory and of the file must agree first.
+Nothing is unpickled and nothing is unpacked to disk. Errors give the reason, but not the path.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Collection
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+# deflate cannot shrink more than this
+_MOST_SHRUNK = 1032
+# a file that unpacks to more than a gigabyte must have a fair part of that size
+_LARGE = 1 << 30
+_BOMB = 200
+_AT_ONCE = 1 << 20
+# rows or columns of an empty table
+_LONGEST_EMPTY = 1 << 31
+
+
+def read_npy(path: Path) -> NDArray[Any]:
+    """Read one array of plain numbers or texts."""
+    try:
+        with path.open("rb") as stream:
+            return _read(stream, path.stat().st_size)
+    except Exception as error:  # a damaged file can raise anything
+        raise ValueError(_reason(error)) from error
+
+
+def map_npy(path: Path) -> NDArray[Any]:
+    """Map one array, which stays in its file, read-only."""
+    try:
+        with path.open("rb") as stream:
+            shape, column_order, dtype = _header(stream, path.stat().st_size)
+            order: Any = "F" if column_order else "C"
+            if not math.prod(shape):
+                # an empty file cannot be mapped, and a graph may have no edges
+                nothing = np.empty(shape, dtype, order)
+                nothing.flags.writeable = False
+                return nothing
+            return np.memmap(path, dtype, "r", stream.tell(), shape, order)
+    except Exception as error:  # a damaged file can raise anything
+        raise ValueError(_reason(error)) from error
+
+
+def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays in an .npz file without reading them."""
+    try:
+        shapes = {}
+        with zipfile.ZipFile(path) as archive:
+            for name, member in _members(archive).items():
+                with archive.open(member) as stream:
+                    shapes[name] = _header(stream, member.file_size)[0]
+        return shapes
+    except Exception as error:  # a damaged archive can raise anything
+        raise ValueError(_reason(error)) from error
+
+
+def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
+    """Read arrays of an .npz file; those of other names are not looked at."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = _members(archive)
+            wanted = {name: member for name, member in members.items() if names is None or name in names}
+            _refuse_bombs(list(wanted.values()), path.stat().st_size)
+            arrays = {}
+            for name, member in wanted.items():
+                with archive.open(member) as stream:
+                    arrays[name] = _read(stream, member.file_size)
+            return arrays
+    except Exception as error:  # a damaged archive can raise anything
+        raise ValueError(_reason(error)) from error
+
+
+def csr_from_parts(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
+) -> csr_array:
+    """Build a CSR matrix from parts read from a file, each checked before SciPy relies on it."""
+    n_rows, n_columns = shape
+    if any(part.ndim != 1 for part in (data, indices, indptr)) or data.dtype.kind not in "biuf":
+        raise ValueError("the parts of the sparse matrix are not lists of numbers")
+    if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        raise ValueError("the positions in the sparse matrix are not whole numbers")
+    if indptr.size != n_rows + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError(f"the row pointers of the sparse matrix do not fit its {n_rows} rows")
+    if not indptr[-1] == indices.size == data.size:
+        raise ValueError(f"the sparse matrix has {data.size} values but {indptr[-1]} places for them")
+    if indices.size and not 0 <= indices.min() <= indices.max() < n_columns:
+        raise ValueError(f"the sparse matrix has {n_columns} columns but names another")
+    if not np.isfinite(data).all():
+        raise ValueError("the sparse matrix holds NaN or infinity")
+    matrix = csr_array((data, indices, indptr), shape=shape)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return the arrays by name; everything else in the archive is ignored."""
+    members: dict[str, zipfile.ZipInfo] = {}
+    for member in archive.infolist():
+        if not member.filename.endswith(".npy"):
+            continue
+        name = member.filename.removesuffix(".npy")
+        if name in members:
+            raise ValueError(f"the array {name[:80]!r} is there twice")
+        members[name] = member
+    return members
+
+
+def _refuse_bombs(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
+    unpacked = sum(member.file_size for member in members)
+    if unpacked > _MOST_SHRUNK * n_bytes + _AT_ONCE:
+        raise ValueError(f"it promises {unpacked:,} bytes, which its {n_bytes:,} cannot hold")
+    if unpacked > _LARGE and unpacked > _BOMB * n_bytes:
+        raise ValueError(
+            f"it unpacks from {n_bytes:,} bytes to {unpacked:,}, as files do that are to fill the memory; "
+            "if it is your own, write it with np.savez, which does not pack"
+        )
+
+
+def _header(stream: IO[bytes], n_bytes: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read a header and compare it with the size of the file."""
+    version = npy.read_magic(stream)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"version {version} of the format is none for plain numbers and texts")
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, column_order, dtype = read(stream)
+    if dtype.hasobject:
+        raise ValueError("Object arrays, which may run code, are not read")
+    if any(type(size) is not int or size < 0 for size in shape):
+        raise ValueError("a size in its shape is no whole number from 0 on")
+    count = math.prod(shape)
+    if stream.tell() + count * dtype.itemsize != n_bytes:
+        raise ValueError("its header declares another size than the file has")
+    # a header may claim any number of entries of no bytes, or of rows of no columns
+    if (count and not dtype.itemsize) or math.prod(size for size in shape if size) > max(
+        count, _LONGEST_EMPTY
+    ):
+        raise ValueError("its header declares more entries than the file has bytes")
+    return shape, column_order, dtype
+
+
+def _read(stream: IO[bytes], n_bytes: int) -> NDArray[Any]:
+    shape, column_order, dtype = _header(stream, n_bytes)
+    array = np.empty(math.prod(shape), dtype)
+    raw = array.view(np.uint8) if array.nbytes else np.empty(0, np.uint8)
+    at = 0
+    while at < raw.size:
+        piece = stream.read(min(raw.size - at, _AT_ONCE))
+        if not piece:
+            raise EOFError("the file breaks off")
+        raw[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+        at += len(piece)
+    # an archive compares its check sum only at the end
+    if stream.read(1):
+        raise ValueError("the file goes on behind its array")
+    return array.reshape(shape, order="F" if column_order else "C")
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text[:300] or type(error).__name__

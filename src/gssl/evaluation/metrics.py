@@ -1,0 +1,87 @@
+"""How many predictions are right, and which classes are confused."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import confusion_matrix as count_pairs
+
+
+def accuracy(truth: Any, predicted: Any, nodes: Any = None) -> float:
+    r"""Return the fraction of nodes whose class was predicted.
+
+    .. math:: \frac{1}{|T|} \sum_{i \in T} [\hat y_i = y_i]
+
+    Parameters
+    ----------
+    truth, predicted : array-like of shape (n,)
+    nodes : indices or bool mask, optional
+        The nodes T that count; all of them if None.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> accuracy([0, 1, 1], [0, 1, 0], nodes=[0, 1])
+    1.0
+    """
+    right = np.asarray(truth) == np.asarray(predicted)
+    if nodes is not None:
+        right = right[nodes]
+    if not right.size:
+        raise ValueError("accuracy needs at least one node, but none was given.")
+    return float(right.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """Counts of each true class (row) and each predicted class (column).
+
+    ``source`` is one sentence about where the truth comes from.
+    """
+
+    classes: tuple[str, ...]
+    counts: np.ndarray
+    source: str = ""
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes compared."""
+        return int(self.counts.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """Fraction of nodes on the diagonal."""
+        return float(np.trace(self.counts) / self.counts.sum())
+
+
+def confusion_matrix(truth: Any, predicted: Any, classes: Any = None, source: str = "") -> Confusion:
+    """Count true against predicted classes.
+
+    Parameters
+    ----------
+    truth, predicted : array-like of shape (n,)
+    classes : array-like of shape (c,), optional
+        Order of rows and columns; the sorted values of both if None.
+    source : str, default=""
+        One sentence about where the truth comes from.
+
+    Returns
+    -------
+    Confusion
+
+    Examples
+    --------
+    >>> confusion = confusion_matrix(["a", "b", "b"], ["a", "a", "b"])
+    >>> confusion.classes, confusion.counts.tolist()
+    (('a', 'b'), [[1, 0], [1, 1]])
+    """
+    truth, predicted = np.asarray(truth), np.asarray(predicted)
+    if not truth.size:
+        raise ValueError("a confusion matrix needs at least one node whose truth is known.")
+    if classes is None:
+        classes = np.unique(np.concatenate([truth, predicted]))
+    counts = count_pairs(truth, predicted, labels=classes)
+    return Confusion(tuple(str(value) for value in classes), np.asarray(counts), source)

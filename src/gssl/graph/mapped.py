@@ -1,0 +1,112 @@
+"""Memory-mapped arrays: where they lie in their file, and passes over them that keep no pages in memory."""
+
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+# bytes that a pass over a file has in memory at a time
+_BLOCK_BYTES = 1 << 24
+
+
+@dataclass(frozen=True)
+class FileArray:
+    """The place in a file of a contiguous array of one or two axes, by rows (``C``) or by columns (``F``)."""
+
+    path: Path
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    order: str
+
+    @property
+    def n_bytes(self) -> int:
+        """Length in the file."""
+        return int(np.prod(self.shape)) * self.dtype.itemsize
+
+    def open(self) -> np.ndarray:
+        """Map the array, read-only."""
+        if not self.n_bytes:
+            return np.empty(self.shape, self.dtype)
+        order: Any = self.order
+        return np.memmap(self.path, self.dtype, "r", self.offset, self.shape, order)
+
+
+def mapped_file(array: Any) -> FileArray | None:
+    """Locate a memory-mapped array, or a contiguous view of one, in its file.
+
+    None if it is in memory, not contiguous, or may hold changes that the file does not.
+    """
+    root = _root(array)
+    if root is None or root.filename is None or root.mode == "c":
+        return None
+    contiguous = {"C": array.flags.c_contiguous, "F": array.flags.f_contiguous}
+    order = next((order for order, holds in contiguous.items() if holds), None)
+    if order is None:
+        return None
+    begin = root.offset + _address(array) - _address(root)
+    return FileArray(Path(root.filename), int(begin), array.shape, array.dtype, order)
+
+
+def iterate_blocks(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
+    """Yield slices (rows, columns) that cover a matrix in the order of its memory.
+
+    An array in memory is one block. Pages of a memory-mapped file are released after each block.
+    """
+    n, d = X.shape
+    root = _root(X)
+    if root is None or not X.size:
+        yield slice(0, n), slice(0, d)
+        return
+    by_columns = X.flags.f_contiguous and not X.flags.c_contiguous
+    length, across = (d, n) if by_columns else (n, d)
+    step = max(1, _BLOCK_BYTES // max(1, across * X.itemsize))
+    for start in range(0, length, step):
+        part = slice(start, min(start + step, length))
+        yield (slice(0, n), part) if by_columns else (part, slice(0, d))
+        release_pages(X)
+
+
+def release_pages(array: Any) -> None:
+    """Drop the pages of a memory-mapped file from this process's memory; the file keeps their content."""
+    root = _root(array)
+    if root is not None and hasattr(mmap, "MADV_DONTNEED") and root.mode != "c":
+        root._mmap.madvise(mmap.MADV_DONTNEED)
+
+
+def take_rows(X: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Return rows of a matrix, reading a file by columns block by block."""
+    file = mapped_file(X)
+    if file is None or file.order == "C":
+        return np.asarray(X[nodes])
+    found = np.empty((len(nodes), X.shape[1]), X.dtype)
+    for _, columns in iterate_blocks(X):
+        found[:, columns] = X[:, columns][nodes]
+    return found
+
+
+def nonzero_rows(X: Any) -> np.ndarray:
+    """Return a mask of the rows that have an entry other than zero."""
+    # a stored zero is no entry; the absolute values of a dense X would be a second X
+    if issparse(X):
+        return np.asarray(abs(X).sum(axis=1) > 0)
+    found = np.zeros(X.shape[0], dtype=bool)
+    for rows, columns in iterate_blocks(X):
+        found[rows] |= X[rows, columns].any(axis=1)
+    return found
+
+
+def _root(array: Any) -> Any:
+    """Return the memory map that an array is a view of, or None."""
+    base = array
+    while isinstance(getattr(base, "base", None), np.ndarray):
+        base = base.base
+    return base if isinstance(base, np.memmap) and isinstance(base.base, mmap.mmap) else None
+
+
+def _address(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])

@@ -1,0 +1,203 @@
+"""Edges from a table, and what was odd about those of a graph."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gssl.io.table_columns import code_texts, counted, is_number, number_of, pick, text_of
+from gssl.io.table_reading import Table, open_table
+
+_PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
+_WEIGHTS = ("weight", "w", "edge_weight")
+# a third column of numbers with such a name says when, not how much
+_NOT_WEIGHTS = ("time", "timestamp", "date", "year", "day", "id", "type", "label")
+# what no weight may be, in SQL
+BAD_WEIGHT = "weight IS NULL OR NOT isfinite(weight) OR weight < 0"
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Pairs of node ids, as codes into their distinct texts.
+
+    Attributes
+    ----------
+    ids : object ndarray of shape (n,)
+        The distinct ids, as text.
+    source, target : int ndarray of shape (m,)
+        Codes: edge k joins ``ids[source[k]]`` and ``ids[target[k]]``.
+    weights : float64 ndarray of shape (m,) or None
+    name : str
+        Where they came from.
+    notes : list of str
+        What was odd.
+    """
+
+    ids: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    weights: np.ndarray | None = None
+    name: str = "edges"
+    notes: list[str] = field(default_factory=list)
+
+
+def read_edges(source: Any, columns: Sequence[str] | None = None) -> Edges:
+    """Read edges; ids stay the text they are.
+
+    Parameters
+    ----------
+    source : path, glob, SQL or data frame
+        See :func:`gssl.io.open_table`.
+    columns : two or three names, optional
+        The ends and the weight. Guessed if None: ``source, target``, ``src, dst``, ``from, to``, else the
+        first two; the weight is a column named so, or the third of three if it holds numbers.
+
+    Returns
+    -------
+    Edges
+
+    Examples
+    --------
+    >>> edges = read_edges("SELECT '007' AS src, '8' AS dst, 0.5 AS weight")
+    >>> edges.ids[edges.source].tolist(), edges.ids[edges.target].tolist(), edges.weights.tolist()
+    (['007'], ['8'], [0.5])
+    """
+    table = open_table(source)
+    ends, weight = choose_columns(table, columns)
+    a, b = (text_of(table, end) for end in ends)
+    value = "" if weight is None else f", {number_of(table.columns[weight])} AS weight"
+    table.run(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
+    bad = "a IS NULL OR b IS NULL" + ("" if weight is None else f" OR {BAD_WEIGHT}")
+    count, odd = table.one(f"SELECT count(*), count(*) FILTER ({bad}) FROM edges")
+    if not count:
+        raise ValueError(f"{table.name} has no edges: give at least one row.")
+    if odd:
+        refuse_rows(table, ends, weight)
+    ids, found = code_texts(table, "edges", ["a", "b"], ["weight"] if weight else [])
+    return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
+
+
+def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[str, str], str | None]:
+    """Choose the columns of the two ends of an edge, and that of its weight, if any."""
+    if columns is not None:
+        if isinstance(columns, str) or len(columns) not in (2, 3):
+            raise ValueError(f"edges need two column names, or three with the weight, not {columns!r}.")
+        a, b, *rest = (pick(table, name, (), 0) for name in columns)
+        return (a, b), rest[0] if rest else None
+    lower = {name.lower() for name in table.columns}
+    pair = next((pair for pair in _PAIRS if lower.issuperset(pair)), ("", ""))
+    ends = (pick(table, None, pair[:1], 0), pick(table, None, pair[1:], 1))
+    rest = [name for name in table.columns if name not in ends]
+    weight = next((name for name in rest if name.lower() in _WEIGHTS), None)
+    if weight is None and len(rest) == 1 and _looks_like_weight(table, rest[0]):
+        weight = rest[0]
+        table.notes.append(f"{table.name}: column {weight!r} is taken as the weight of the edges.")
+    ignored = [name for name in rest if name != weight]
+    if ignored:
+        table.notes.append(f"{table.name}: not used: {', '.join(repr(name) for name in ignored)}.")
+    return ends, weight
+
+
+def _looks_like_weight(table: Table, name: str) -> bool:
+    column = table.columns[name]
+    if name.lower() in _NOT_WEIGHTS or column.type.endswith("]"):
+        return False
+    if is_number(column):
+        return True
+    if column.type not in ("VARCHAR", "JSON"):
+        return False
+    count, numbers = table.one(
+        f"SELECT count({column.sql}), count({number_of(column)}) FROM {table.relation}"
+    )
+    return bool(0 < count == numbers)
+
+
+def refuse_rows(table: Table, ends: tuple[str, str], weight: str | None) -> None:
+    """Raise the error about the first row without an id or with a bad weight, if there is one."""
+    a, b = (text_of(table, end) for end in ends)
+    number, cell = "1.0", "NULL"
+    if weight is not None:
+        number, cell = number_of(table.columns[weight]), table.columns[weight].sql
+    first = table.one(
+        f"SELECT row, a IS NULL, b IS NULL, cell FROM (SELECT row_number() OVER () - 1 AS row, {a} AS a, "
+        f"{b} AS b, {number} AS weight, {cell} AS cell FROM {table.relation}) "
+        f"WHERE a IS NULL OR b IS NULL OR {BAD_WEIGHT} ORDER BY row LIMIT 1"
+    )
+    if first is None:
+        return
+    row, no_source, no_target, value = first
+    if no_source or no_target:
+        raise table.no_id(row, ends[0] if no_source else ends[1])
+    raise ValueError(
+        f"{table.row(row)}: column {weight!r} is {value!r}, and a weight is a finite number from 0 on; "
+        "repair it or name another column."
+    )
+
+
+@dataclass(frozen=True)
+class EdgeFacts:
+    """What was odd about the rows of an edge table, counted by whoever made a graph of them."""
+
+    # rows that were left out
+    self_loops: int = 0
+    # rows beyond the first with the same ends in the same direction
+    duplicates: int = 0
+    # rows of weight 0, left out
+    zeros: int = 0
+    # whether any weight, after those of repeated rows were added, is not 1
+    summed: bool = False
+    # edges that are listed in both directions, and in one
+    two_way: int = 0
+    one_way: int = 0
+    # edges whose two directions have different weights
+    differ: int = 0
+    # nodes without an edge to another
+    isolated: int = 0
+
+    def notes(self, name: str) -> list[str]:
+        """Write one sentence per kind of oddity; ``name`` is where the edges came from."""
+        notes = []
+        if self.self_loops:
+            notes.append(f"{name}: removed {counted(self.self_loops, 'self-loop')}.")
+        if self.duplicates:
+            what = "has the sum of their weights" if self.summed else "stays one"
+            merged = counted(self.duplicates, "repeated edge")
+            notes.append(f"{name}: merged {merged}; an edge listed twice {what}.")
+        if self.zeros:
+            notes.append(f"{name}: removed {counted(self.zeros, 'edge')} of weight 0.")
+        if self.two_way and self.one_way:
+            notes.append(
+                f"{name}: {counted(self.two_way, 'edge')} listed in both directions and {self.one_way:,} in "
+                "one; directions are ignored."
+            )
+        if self.differ:
+            differ = counted(self.differ, "edge")
+            notes.append(f"{name}: {differ} of two weights, one per direction; the larger counts.")
+        if self.isolated:
+            notes.append(f"{counted(self.isolated, 'node')} without any edge.")
+        return notes
+
+
+def count_facts(simple: csr_array, mirrored: csr_array, removed: tuple[int, int, int]) -> EdgeFacts:
+    """Count what is odd about a directed graph in memory.
+
+    ``simple`` has one entry for each pair and direction, ``mirrored`` is its transpose, and ``removed`` are
+    the self-loops, duplicates and zeros that are no longer there.
+    """
+    self_loops, duplicates, zeros = removed
+    both = (simple != 0).multiply(mirrored != 0)
+    two_way = int(both.nnz) // 2
+    differ = int((simple.multiply(both) != mirrored.multiply(both)).nnz) // 2 if two_way else 0
+    linked = (np.diff(simple.indptr) > 0) | (np.diff(mirrored.indptr) > 0)
+    return EdgeFacts(
+        self_loops=self_loops,
+        duplicates=duplicates,
+        zeros=zeros,
+        summed=not bool((simple.data == 1).all()),
+        two_way=two_way,
+        one_way=int(simple.nnz) - 2 * two_way,
+        differ=differ,
+        isolated=len(linked) - int(np.count_nonzero(linked)),
+    )

@@ -1,0 +1,402 @@
+"""Graphs of neighbouring libraries as a problem: data frames, SciPy, NetworkX, PyTorch Geometric, DGL."""
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array, issparse
+
+from gssl.graph import check_finite, clean_adjacency
+from gssl.io.edge_tables import read_edges
+from gssl.io.feature_reading import read_features
+from gssl.io.label_tables import read_labels
+from gssl.io.predictions import Predictions, list_predictions
+from gssl.io.problem import Problem, assemble
+from gssl.io.table_columns import counted
+from gssl.io.table_reading import is_missing
+
+# as many as the kernels number
+_MOST_NODES = 2**31
+
+
+def from_frames(edges: Any, labels: Any = None, features: Any = None) -> Problem:
+    """Bring together edges, labels and features that are data frames.
+
+    Parameters
+    ----------
+    edges : pandas, polars or pyarrow table, or None
+        Two columns of ids and perhaps a weight: see :func:`gssl.io.read_edges`.
+    labels : the same, optional
+        Id and label: see :func:`gssl.io.read_labels`.
+    features : the same, optional
+        Id and numbers, categories or lists: see :func:`gssl.io.read_features`.
+
+    Returns
+    -------
+    Problem
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> edges = pd.DataFrame({"src": ["007", "8"], "dst": ["8", "9"]})
+    >>> problem = from_frames(edges, pd.DataFrame({"id": ["007"], "label": ["spy"]}))
+    >>> problem.node_ids.tolist(), problem.y.tolist()
+    (['007', '8', '9'], ['spy', None, None])
+    """
+    return assemble(
+        None if edges is None else read_edges(edges),
+        None if features is None else read_features(features),
+        None if labels is None else read_labels(labels),
+    )
+
+
+def from_scipy(
+    adjacency: Any,
+    y: Any = None,
+    features: Any = None,
+    node_ids: Any = None,
+    feature_names: Sequence[str] = (),
+) -> Problem:
+    """Take a graph from a matrix.
+
+    Parameters
+    ----------
+    adjacency : sparse matrix of any format, or array-like, shape (n, n)
+        Directions are ignored.
+    y : array-like of shape (n,), optional
+        Labels; None, NaN and −1 where there is none. They become text.
+    features : sparse matrix or array-like of shape (n, d), optional
+    node_ids : array-like of shape (n,), optional
+        ``"0", "1", …`` if None. They become text.
+    feature_names : sequence of d str, optional
+
+    Returns
+    -------
+    Problem
+
+    Examples
+    --------
+    >>> problem = from_scipy([[0, 1], [1, 0]], y=[3, -1])
+    >>> problem.node_ids.tolist(), problem.y.tolist()
+    (['0', '1'], ['3', None])
+    """
+    cleaned, report = clean_adjacency(adjacency)
+    n = cleaned.shape[0]
+    two_way = cleaned.nnz // 2 - report.asymmetric
+    notes = [
+        message
+        for message in report.messages()
+        # a matrix or a graph that holds each edge once is undirected in its own way
+        if two_way or "not symmetric" not in message
+    ]
+    isolated = int(np.count_nonzero(np.diff(cleaned.indptr) == 0))
+    if isolated:
+        notes.append(f"{counted(isolated, 'node')} without any edge")
+    matrix = None
+    if features is not None:
+        check_finite(features, "features")
+        matrix = csr_array(features) if issparse(features) else np.asarray(features)
+        _check_length(matrix.shape[0], n, "rows of features")
+        matrix = matrix.astype(np.result_type(matrix.dtype, np.float32), copy=False)
+    labels = np.full(n, None, dtype=object)
+    if y is not None:
+        values = list(y.tolist() if isinstance(y, np.ndarray) else y)
+        _check_length(len(values), n, "labels")
+        labels[:] = [_label_text(value) for value in values]
+    return Problem(_texts(node_ids, n), cleaned, matrix, labels, notes, tuple(feature_names))
+
+
+def from_networkx(
+    graph: Any,
+    label: str = "label",
+    features: str | Sequence[str] | None = None,
+    weight: str | None = "weight",
+) -> Problem:
+    """Take nodes, edges, labels and features from a NetworkX graph.
+
+    Parameters
+    ----------
+    graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+        Directions are ignored; of parallel edges the weights are added.
+    label : str, default="label"
+        The node attribute that holds the label; a node without it is unlabelled.
+    features : str or sequence of str, optional
+        One node attribute that holds a row of numbers, or some that hold a number each.
+    weight : str or None, default="weight"
+        The edge attribute that holds the weight, 1 where it is missing.
+
+    Returns
+    -------
+    Problem
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> graph = nx.Graph([("a", "b")])
+    >>> graph.nodes["a"]["label"] = "spy"
+    >>> problem = from_networkx(graph)
+    >>> problem.node_ids.tolist(), problem.y.tolist()
+    (['a', 'b'], ['spy', None])
+    """
+    import networkx as nx
+
+    nodes = list(graph)
+    if not nodes:
+        raise ValueError("the graph has no nodes: give at least one.")
+    directed = nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=weight, dtype=np.float64, format="csr")
+    labels = [graph.nodes[node].get(label) for node in nodes]
+    matrix: Any = None
+    names: tuple[str, ...] = ()
+    if features is not None:
+        matrix = np.array([_row(graph, node, features) for node in nodes], dtype=np.float64)
+        names = tuple([features] if isinstance(features, str) else features)
+        names = names if len(names) == matrix.shape[1] else ()
+    return from_scipy(directed, labels, matrix, nodes, names)
+
+
+def to_networkx(problem: Problem, model: Any = None) -> Any:
+    """Return a NetworkX graph with labels and, from a fitted model, predictions as node attributes.
+
+    Parameters
+    ----------
+    problem : Problem
+    model : fitted classifier or Predictions, optional
+        Fitted to this problem.
+
+    Returns
+    -------
+    networkx.Graph
+        Nodes carry ``label`` (where there is one) and ``predicted, confidence, runner_up, reached``; edges
+        carry ``weight``.
+
+    Examples
+    --------
+    >>> import gssl, networkx as nx
+    >>> problem = from_networkx(nx.Graph([("a", "b"), ("c", "d")]))
+    >>> problem.y[[0, 2]] = ["spy", "cook"]
+    >>> model = gssl.LabelPropagation().fit(None, problem.y, adjacency=problem.adjacency)
+    >>> to_networkx(problem, model).nodes["b"]["predicted"]
+    'spy'
+    """
+    import networkx as nx
+
+    graph = nx.Graph()
+    graph.add_nodes_from(problem.node_ids)
+    entries = problem.adjacency.tocoo()
+    upper = entries.row < entries.col
+    ends = (problem.node_ids[part[upper]] for part in (entries.row, entries.col))
+    graph.add_weighted_edges_from(zip(*ends, entries.data[upper].tolist(), strict=True))
+    for node, label in zip(problem.node_ids, problem.y, strict=True):
+        if label is not None:
+            graph.nodes[node]["label"] = label
+    if model is None:
+        return graph
+    known = isinstance(model, Predictions)
+    n = len(model if known else model.transduction_)
+    if n != len(problem.node_ids):
+        raise ValueError(
+            f"the model has predictions for {n} nodes but the graph has {len(problem.node_ids)}: fit the "
+            "model to this graph."
+        )
+    rows = model if known else list_predictions(model, problem.node_ids, problem.given)
+    for row in rows:
+        graph.nodes[row.id].update(
+            predicted=row.label, confidence=row.confidence, runner_up=row.runner_up, reached=row.reached
+        )
+    return graph
+
+
+def from_pyg(data: Any, mask: str | None = "train_mask") -> Problem:
+    """Take a graph from PyTorch Geometric's ``Data``.
+
+    Parameters
+    ----------
+    data : object with ``edge_index`` and perhaps ``x``, ``y``, ``edge_weight``, ``num_nodes`` and masks
+    mask : str or None, default="train_mask"
+        The nodes whose labels are known: others have none. All labels count if None or if there is no such
+        mask.
+
+    Returns
+    -------
+    Problem
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> data = SimpleNamespace(edge_index=np.array([[0, 1], [1, 0]]), y=np.array([5, 6]),
+    ...                        train_mask=np.array([True, False]))
+    >>> from_pyg(data).y.tolist()
+    ['5', None]
+    """
+    if getattr(data, "edge_index", None) is None:
+        raise TypeError(f"{type(data).__name__} has no edge_index: give a PyTorch Geometric Data object.")
+    edges = _tensor_array(data.edge_index, "edge_index")
+    if edges.ndim != 2 or edges.shape[0] != 2:
+        raise ValueError(f"edge_index has shape {edges.shape}: it must be 2 × edges.")
+    columns = {name: _optional(data, name) for name in ("x", "y", "edge_weight")}
+    known = None if mask is None else _optional(data, mask)
+    return _tensor_problem(edges, columns, known, getattr(data, "num_nodes", None))
+
+
+def from_dgl(
+    graph: Any,
+    features: str = "feat",
+    label: str = "label",
+    weight: str | None = None,
+    mask: str | None = "train_mask",
+) -> Problem:
+    """Take a graph from DGL.
+
+    Parameters
+    ----------
+    graph : object with ``edges()``, ``num_nodes()``, ``ndata`` and ``edata``
+    features, label : str
+        Names in ``ndata``; what is not there is not used.
+    weight : str, optional
+        A name in ``edata``.
+    mask : str or None, default="train_mask"
+        As in :func:`from_pyg`.
+
+    Returns
+    -------
+    Problem
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> graph = SimpleNamespace(edges=lambda: (np.array([0]), np.array([1])), num_nodes=lambda: 2,
+    ...                         ndata={"label": np.array([5, 6])})
+    >>> from_dgl(graph).y.tolist()
+    ['5', '6']
+    """
+    if not all(callable(getattr(graph, name, None)) for name in ("edges", "num_nodes")) or not hasattr(
+        graph, "ndata"
+    ):
+        raise TypeError(f"{type(graph).__name__} has no edges(), num_nodes() and ndata: give a DGL graph.")
+    source, target = (_tensor_array(ends, "edges()") for ends in graph.edges())
+    if source.ndim != 1 or source.shape != target.shape:
+        raise ValueError(f"edges() gives {source.shape} sources and {target.shape} targets: one of each.")
+    nodes, links = graph.ndata, getattr(graph, "edata", {})
+    if weight is not None and weight not in links:
+        raise ValueError(f"the graph has no edge data {weight!r}; it has {', '.join(links) or 'none'}.")
+    columns = {
+        "x": _tensor_array(nodes[features], features) if features in nodes else None,
+        "y": _tensor_array(nodes[label], label) if label in nodes else None,
+        "edge_weight": None if weight is None else _tensor_array(links[weight], weight),
+    }
+    known = _tensor_array(nodes[mask], mask) if mask is not None and mask in nodes else None
+    return _tensor_problem(np.stack([source, target]), columns, known, graph.num_nodes())
+
+
+def _label_text(value: Any) -> str | None:
+    """Write a label as text; None, NaN and −1 are no label."""
+    if is_missing(value):
+        return None
+    if isinstance(value, str):
+        return value or None
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value == -1:
+        return None
+    return str(value)
+
+
+def _texts(node_ids: Any, n: int) -> np.ndarray:
+    texts = np.empty(n, dtype=object)
+    if node_ids is None:
+        texts[:] = [str(i) for i in range(n)]
+        return texts
+    _check_length(len(node_ids), n, "node ids")
+    texts[:] = [str(node) for node in node_ids]
+    if len(set(texts)) < n:
+        seen: set[str] = set()
+        twice = next(text for text in texts if text in seen or seen.add(text))  # type: ignore[func-returns-value]
+        raise ValueError(f"two nodes have the id {twice!r}: as text, ids must differ.")
+    return texts
+
+
+def _check_length(found: int, n: int, what: str) -> None:
+    if found != n:
+        raise ValueError(f"there are {found} {what} but {n} nodes in the graph: give one for each node.")
+
+
+def _row(graph: Any, node: Any, features: str | Sequence[str]) -> list[float]:
+    attributes = graph.nodes[node]
+    for name in [features] if isinstance(features, str) else features:
+        if name not in attributes:
+            raise ValueError(f"node {node!r} has no attribute {name!r}: give every node its features.")
+    if isinstance(features, str):
+        return [float(value) for value in np.ravel(attributes[features])]
+    return [float(attributes[name]) for name in features]
+
+
+def _tensor_problem(
+    edges: np.ndarray, columns: dict[str, np.ndarray | None], known: np.ndarray | None, n_nodes: Any
+) -> Problem:
+    x, y, weights = columns["x"], columns["y"], columns["edge_weight"]
+    if edges.dtype.kind not in "iu":
+        raise ValueError(f"edges are {edges.dtype}: they must be whole numbers, which name nodes from 0 on.")
+    n = _count_nodes(n_nodes, [part for part in (x, y) if part is not None and part.ndim], edges)
+    if edges.size and not 0 <= edges.min() <= edges.max() < n:
+        raise ValueError(f"edges must be node numbers from 0 to {n - 1}; another was given.")
+    values = np.ones(edges.shape[1]) if weights is None else _tensor_weights(weights, edges.shape[1])
+    adjacency = coo_array((values, (edges[0], edges[1])), shape=(n, n))
+    labels = None
+    if y is not None:
+        if y.ndim != 1 and (y.ndim != 2 or y.shape[1] != 1):
+            raise ValueError(f"y has shape {y.shape}: one class per node is needed.")
+        labels = y.reshape(-1).tolist()
+        if known is not None:
+            if known.dtype != np.bool_ or known.shape != (len(labels),):
+                raise ValueError(
+                    f"the mask is {known.dtype} of shape {known.shape}, not true or false per node."
+                )
+            labels = [label if chosen else None for label, chosen in zip(labels, known, strict=True)]
+    return from_scipy(adjacency, labels, x)
+
+
+def _count_nodes(n_nodes: Any, parts: list[np.ndarray], edges: np.ndarray) -> int:
+    if n_nodes is None:
+        n = len(parts[0]) if parts else int(edges.max()) + 1 if edges.size else 0
+    else:
+        try:
+            n = index(n_nodes)
+        except TypeError as error:
+            raise ValueError(f"num_nodes is {n_nodes!r}: give a whole number.") from error
+    if not 0 <= n < _MOST_NODES:
+        raise ValueError(
+            f"there would be {n:,} nodes, and up to {_MOST_NODES:,} can be read: number nodes from 0 on "
+            "without gaps."
+        )
+    return n
+
+
+def _tensor_weights(weights: np.ndarray, n_edges: int) -> np.ndarray:
+    if weights.dtype.kind not in "fiub" or weights.size != n_edges:
+        raise ValueError(
+            f"the weights are {weights.dtype} of shape {weights.shape} for {n_edges} edges: give one number "
+            "for each."
+        )
+    return weights.reshape(-1).astype(np.float64)
+
+
+def _optional(data: Any, name: str) -> np.ndarray | None:
+    value = getattr(data, name, None)
+    return None if value is None else _tensor_array(value, name)
+
+
+def _tensor_array(tensor: Any, name: str) -> np.ndarray:
+    """Return a tensor of any library as an array: off the graph of gradients, and on the CPU."""
+    if str(getattr(tensor, "dtype", "")) == "torch.bfloat16":
+        # NumPy has no such type, and every number of it is one in single precision
+        tensor = tensor.float()
+    try:
+        for step in ("detach", "cpu", "numpy"):
+            if not isinstance(tensor, np.ndarray) and hasattr(tensor, step):
+                tensor = getattr(tensor, step)()
+        return np.asarray(tensor)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"{name} cannot be read as an array of numbers: give a dense tensor, or an array."
+        ) from error

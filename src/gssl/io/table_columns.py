@@ -1,0 +1,134 @@
+"""Which column of a table is what, and the SQL that reads it as text or numbers."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from gssl.io.table_reading import Column, Table
+
+IDS = ("id", "node", "node_id", "nodeid", "name", "key", "")
+
+
+def pick(table: Table, name: str | None, guesses: Sequence[str], fallback: int) -> str:
+    """Choose a column: the one named, else the first guess that is there, else the one at a place."""
+    there = list(table.columns)
+    if name is not None:
+        if name not in table.columns:
+            raise ValueError(f"{table.name} has no column {name!r}; it has {listed(there, len(there))}.")
+        return name
+    by_lower = {column.lower(): column for column in reversed(there)}
+    for guess in guesses:
+        if guess in by_lower:
+            return by_lower[guess]
+    if fallback >= len(there):
+        raise ValueError(
+            f"{table.name} has only {counted(len(there), 'column')} ({listed(there, 10)}) and needs "
+            f"{fallback + 1}: check the separator of the file."
+        )
+    return there[fallback]
+
+
+def text_of(table: Table, name: str) -> str:
+    """Return the SQL that reads a column as text, empty cells as NULL.
+
+    Whole numbers that arrive as floats, as table programs store integers with gaps, lose their ``.0`` again.
+    """
+    column = table.columns[name]
+    kind, sql = column.type, column.sql
+    if kind == "VARCHAR":
+        return f"nullif({sql}, '')"
+    if kind == "JSON":
+        text = f"({sql}->>'$')"
+        whole = f"regexp_replace({text}, '\\.0+$', '')"
+        return f"nullif(CASE WHEN json_type({sql}) = 'DOUBLE' THEN {whole} ELSE {text} END, '')"
+    if kind == "BLOB":
+        return f"nullif(decode({sql}), '')"
+    if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):
+        return _text_of_floats(table, name, column)
+    if kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION")):
+        raise ValueError(f"{table.name}: column {name!r} holds lists, and text or numbers are needed there.")
+    return f"CAST({sql} AS VARCHAR)"
+
+
+def _text_of_floats(table: Table, name: str, column: Column) -> str:
+    value = f"nullif({column.sql}::DOUBLE, 'nan'::DOUBLE)"
+    exact = 2**24 if column.type == "FLOAT" else 2**53
+    whole, largest = table.one(
+        f"SELECT coalesce(bool_and({value} = trunc({value})), true), coalesce(max(abs({value})), 0) "
+        f"FROM {table.relation}"
+    )
+    if not whole:
+        return f"CAST({column.sql} AS VARCHAR)"
+    if column.type.startswith("DECIMAL"):
+        return f"CAST({column.sql}::HUGEINT AS VARCHAR)"
+    if largest > exact:
+        raise ValueError(
+            f"{table.name}: column {name!r} holds whole numbers as floats up to {largest:.3g}, which have "
+            "lost digits: store them as integers or text."
+        )
+    return f"CAST({value}::BIGINT AS VARCHAR)"
+
+
+def number_of(column: Column) -> str:
+    """Return the SQL that reads a column as a number, NULL where it is none; booleans are 0 and 1."""
+    if column.type in ("VARCHAR", "JSON"):
+        text = column.sql if column.type == "VARCHAR" else f"({column.sql}->>'$')"
+        truth = f"CASE lower({text}) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 END"
+        return f"coalesce(TRY_CAST({text} AS DOUBLE), {truth})"
+    return f"CAST({column.sql} AS DOUBLE)"
+
+
+def is_number(column: Column) -> bool:
+    """Return whether the type of a column is one of numbers or booleans."""
+    # the whole type, for INTEGER[] and ENUM('MINT') have INT in them as well
+    return bool(re.fullmatch(r"BOOLEAN|FLOAT|DOUBLE|[A-Z]*INT(EGER)?|DECIMAL(\([0-9, ]+\))?", column.type))
+
+
+def code_texts(
+    table: Table, stored: str, columns: Sequence[str], beside: Sequence[str] = ()
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Number the distinct texts of some columns of a stored table without NULL, in text order.
+
+    Return the texts, and the codes (int32) of each column with the values of those ``beside``; the order of
+    rows may differ from the table's.
+    """
+    every = " UNION ALL ".join(f"SELECT {column} AS text FROM {stored}" for column in columns)
+    table.run(
+        "CREATE OR REPLACE TEMP TABLE codes AS "
+        "SELECT text, (row_number() OVER (ORDER BY text) - 1)::INTEGER AS code "
+        f"FROM (SELECT DISTINCT text FROM ({every}))"
+    )
+    joins = " ".join(f"JOIN codes AS k{i} ON s.{column} = k{i}.text" for i, column in enumerate(columns))
+    picked = [f"k{i}.code AS {column}" for i, column in enumerate(columns)]
+    picked += [f"s.{column}" for column in beside]
+    found = table.fetch(f"SELECT {', '.join(picked)} FROM {stored} AS s {joins}")
+    return table.fetch("SELECT text FROM codes ORDER BY code")["text"], found
+
+
+def check_ids(table: Table, stored: str, column: str) -> int:
+    """Count the rows of a stored table, and refuse one without an id."""
+    count, row = table.one(f"SELECT count(*), min(rowid) FILTER (id IS NULL) FROM {stored}")
+    if row is not None:
+        raise table.no_id(row, column)
+    return int(count)
+
+
+def check_distinct(ids: np.ndarray, name: str) -> None:
+    """Refuse ids that name a node twice."""
+    if len(set(ids)) < len(ids):
+        twice = [node for node, count in Counter(ids).items() if count > 1]
+        raise ValueError(f"{name} has more than one row for {listed(twice)}; keep one.")
+
+
+def listed(names: Iterable[object], limit: int = 5) -> str:
+    """Write the first few names for an error."""
+    names = list(names)
+    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return ", ".join(repr(str(name)) for name in names[:limit]) + more
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number of things."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

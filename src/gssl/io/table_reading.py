@@ -1,0 +1,342 @@
+"""One table, from a file, many files, a query or a data frame, opened in DuckDB."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from glob import escape, glob, has_magic
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gssl.io.dialect import Dialect, sniff_dialect
+
+_PARQUET = {".parquet", ".pq"}
+_JSON = {".json", ".jsonl", ".ndjson"}
+# what errors call an SQL query, which has no name
+_QUERY = "the query"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as DuckDB knows it: the expression that reads it, and its type."""
+
+    sql: str
+    type: str
+
+
+@dataclass
+class Table:
+    """An open table: what errors call it, its columns, what stands behind ``FROM``, and what was odd.
+
+    ``files`` is empty for a query or a frame.
+    """
+
+    name: str
+    columns: dict[str, Column]
+    relation: str
+    connection: Any
+    files: tuple[Path, ...] = ()
+    notes: list[str] = field(default_factory=list)
+
+    def run(self, sql: str) -> None:
+        """Run SQL for what it does."""
+        self._ask(sql, lambda answer: None)
+
+    def one(self, sql: str) -> Any:
+        """Run SQL for its first row, None where there is none."""
+        return self._ask(sql, lambda answer: answer.fetchone())
+
+    def rows(self, sql: str) -> list[Any]:
+        """Run SQL for its rows."""
+        return list(self._ask(sql, lambda answer: answer.fetchall()))
+
+    def fetch(self, sql: str) -> dict[str, np.ndarray]:
+        """Run SQL for its columns; text comes as objects with None where there is none."""
+        columns = self._ask(sql, lambda answer: answer.fetchnumpy())
+        return {name: _unmasked(values) for name, values in columns.items()}
+
+    def _ask(self, sql: str, take: Callable[[Any], Any]) -> Any:
+        """Ask DuckDB, which may find a row only when it is taken; a complaint becomes one sentence."""
+        import duckdb
+
+        try:
+            with interruptible():
+                return take(self.connection.execute(sql))
+        except (duckdb.Error, UnicodeDecodeError) as error:
+            raise ValueError(_explain(str(error), self.name)) from error
+
+    def row(self, number: int) -> str:
+        """Name a row, counted from 0 over all files, as a reader of the file would."""
+        if len(self.files) > 1:
+            counts = self.rows(
+                f"SELECT filename, count(*) FROM {self.relation[:-1]}, filename=true) GROUP BY ALL"
+            )
+            rows = {str(file): int(count) for file, count in counts}
+            for file in self.files:
+                if number < rows.get(str(file), 0):
+                    return f"{file}, row {number + 1}"
+                number -= rows.get(str(file), 0)
+        return f"{self.name}, row {number + 1}"
+
+    def no_id(self, number: int, column: str) -> ValueError:
+        """Return the error about a row that names no node."""
+        return ValueError(f"{self.row(number)}: column {column!r} has no id; remove the row or fill it in.")
+
+
+def open_table(source: Any) -> Table:
+    r"""Open a table without reading its rows yet.
+
+    Parameters
+    ----------
+    source : path, glob, SQL or data frame
+        CSV, TSV or other delimited text (also ``.gz``), Parquet or JSON lines, by suffix; ``"part-*.csv"``
+        for many files with the same columns; ``"SELECT …"`` or ``"WITH …"``, run by DuckDB; or a pandas,
+        polars or pyarrow table. Every cell of a text file is text. In a query DuckDB guesses types from a
+        sample: write ``read_csv('…', all_varchar=true)`` there where ids have leading zeros in few rows.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> table = open_table("SELECT '007' AS id, 1.5 AS x")
+    >>> list(table.columns)
+    ['id', 'x']
+    >>> table.one(f"SELECT * FROM {table.relation}")[0]
+    '007'
+    """
+    if not isinstance(source, str | Path):
+        columns, connection = _frame_columns(source), connect()
+        connection.register("frame", columns)
+        return _described("the table", "frame", connection)
+    if is_query(source):
+        return _open_query(str(source))
+    files = find_files(source)
+    suffixes = {_suffix(file) for file in files}
+    if suffixes & _PARQUET:
+        return _described(str(source), f"read_parquet({_listed(files)})", connect(), files)
+    if suffixes & _JSON:
+        return _open_json(str(source), files)
+    return _open_text(str(source), files)
+
+
+def is_query(source: Any) -> bool:
+    """Return whether a source is an SQL query and no path."""
+    return isinstance(source, str) and bool(re.match(r"\s*\(?\s*(select|with)\s", source, re.I))
+
+
+def find_files(source: str | Path) -> list[Path]:
+    """List the files that a path or a glob means, in order; a file of that very name is no glob."""
+    text = str(source)
+    if not text.strip():
+        raise ValueError("a table has no name: give a file, a glob or a query.")
+    if re.match(r"\w+://", text):
+        raise ValueError(f"{text} is not on this machine: download it and name the file.")
+    path = Path(text).expanduser()
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        raise ValueError(f"{text} is a folder: name a file, or files by {text.rstrip('/')}/*.csv.")
+    if has_magic(text):
+        files = sorted(Path(name) for name in glob(str(path), recursive=True) if Path(name).is_file())  # noqa: PTH207
+        if not files:
+            raise FileNotFoundError(f"no file matches {text}: check its name and folder.")
+        return files
+    if path.exists():
+        raise ValueError(f"{text} is no plain file, and tables are read more than once: save it as a file.")
+    raise FileNotFoundError(f"{text} is not there: check its name and folder.")
+
+
+def connect() -> Any:
+    """Return a DuckDB connection of its own that keeps row order and fetches nothing from the network."""
+    import duckdb
+
+    connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Raise KeyboardInterrupt on Ctrl-C also while DuckDB works, which calls it a RuntimeError."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "interrupt" not in str(error).lower():
+            raise
+        raise KeyboardInterrupt from error
+
+
+def quoted(text: str) -> str:
+    """Write a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def named(text: str) -> str:
+    """Write a text as an SQL name."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _explain(message: str, name: str) -> str:
+    """Turn DuckDB's paragraph into one sentence that names the file, the line and what to do."""
+    file = re.search(r"^\s*file = (.+)$", message, re.M)
+    name = file.group(1) if file else name
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    where = f"{name}, line {line.group(1)}" if line else name
+    if "offload data block" in message or "No space left" in message:
+        return (
+            f"{where} needs more room on the disk while it is read: make room, or set TMPDIR to another disk."
+        )
+    if "Out of Memory Error" in message:
+        return (
+            f"{where} does not fit into the memory that it may take: give a larger memory budget, fewer "
+            "columns or fewer rows."
+        )
+    ragged = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
+    if ragged:
+        cells = f"{ragged.group(2)} cell" + ("s" if ragged.group(2) != "1" else "")
+        return f"{where} has {cells} where there should be {ragged.group(1)}: repair the line."
+    if re.search("utf-?8|unicode", message, re.I):
+        return f"{where} is not UTF-8 text: save the file as UTF-8."
+    if "unterminated quote" in message:
+        return f"{where} opens a quotation mark that is never closed: repair the line."
+    first = next((part for part in message.splitlines() if part.strip()), message)
+    first = re.sub(r"^(\w+ )*Error: ", "", first).rstrip(" .")
+    if name == _QUERY:
+        return f"{where} cannot be read: {first.rstrip('!')}; repair it."
+    return f"{where} cannot be read: {first}; write the file again."
+
+
+def _open_query(query: str) -> Table:
+    import duckdb
+
+    connection = connect()
+    try:
+        statements = connection.extract_statements(query)
+    except duckdb.Error as error:
+        raise ValueError(_explain(str(error), _QUERY)) from error
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise ValueError(f"{_QUERY} must be one SELECT and nothing else.")
+    return _described(_QUERY, f"({query.strip().rstrip(';')}\n)", connection)
+
+
+def _described(name: str, relation: str, connection: Any, files: Sequence[Path] = ()) -> Table:
+    table = Table(name, {}, relation, connection, tuple(files))
+    for column, kind, *_ in table.rows(f"DESCRIBE SELECT * FROM {relation}"):
+        table.columns[column] = Column(named(column), kind)
+    return table
+
+
+def _open_json(name: str, files: Sequence[Path]) -> Table:
+    if not any(file.stat().st_size for file in files):
+        raise ValueError(f"{name} is empty: give a table with at least one row.")
+    style = ", format='newline_delimited'" if _suffix(files[0]) != ".json" else ""
+    plain = _described(name, f"read_json({_listed(files)}{style}, sample_size=-1)", connect(), files)
+    # a number is kept as it is written, for 2⁶⁴ is no float
+    kinds = {
+        column: "JSON" if re.fullmatch(r"[A-Z0-9(), ]+", known.type) else known.type
+        for column, known in plain.columns.items()
+    }
+    struct = ", ".join(f"{quoted(column)}: {quoted(kind)}" for column, kind in kinds.items())
+    relation = f"read_json({_listed(files)}{style}, columns={{{struct}}})"
+    columns = {column: Column(named(column), kind) for column, kind in kinds.items()}
+    return Table(name, columns, relation, plain.connection, tuple(files))
+
+
+def _open_text(name: str, files: Sequence[Path]) -> Table:
+    dialect = sniff_dialect(files[0])
+    for file in files[1:]:
+        other = sniff_dialect(file)
+        if other.names != dialect.names:
+            raise ValueError(
+                f"{file} has the columns {', '.join(other.names)} but {files[0]} has "
+                f"{', '.join(dialect.names)}: files read together need the same columns."
+            )
+    columns = {column: Column(f"c{i}", "VARCHAR") for i, column in enumerate(dialect.names)}
+    notes = []
+    if not dialect.sure:
+        what = "names the columns" if dialect.header else "is taken as data, for it holds numbers"
+        notes.append(f"{name}: the first line {what}.")
+    return Table(name, columns, _read_csv(files, dialect), connect(), tuple(files), notes)
+
+
+def _read_csv(files: Sequence[Path], dialect: Dialect) -> str:
+    # never detected by DuckDB, which would rather drop lines than complain
+    struct = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(dialect.names)))
+    return (
+        f"read_csv({_listed(files)}, auto_detect=false, header={str(dialect.header).lower()}, "
+        f"skip={dialect.skip}, delim={quoted(dialect.delimiter)}, quote='\"', escape='\"', "
+        f"columns={{{struct}}})"
+    )
+
+
+def _listed(files: Iterable[Path]) -> str:
+    return "[" + ", ".join(quoted(escape(str(file))) for file in files) + "]"
+
+
+def _suffix(file: Path) -> str:
+    return Path(file.stem).suffix.lower() if file.suffix.lower() == ".gz" else file.suffix.lower()
+
+
+def _unmasked(values: Any) -> np.ndarray:
+    if not np.ma.isMaskedArray(values):
+        return np.asarray(values)
+    if values.dtype == object:
+        plain = values.data.copy()
+        plain[np.ma.getmaskarray(values)] = None
+        return np.asarray(plain)
+    if values.dtype.kind == "f":
+        return np.asarray(values.filled(np.nan))
+    return np.where(np.ma.getmaskarray(values), np.nan, values.data.astype(np.float64))
+
+
+def _frame_columns(frame: Any) -> dict[str, np.ndarray]:
+    """Return the columns of a data frame as arrays that DuckDB reads; text with None where there is none."""
+    import narwhals as nw
+
+    try:
+        table = nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise TypeError(
+            f"a table is a path, SQL, or a pandas, polars or pyarrow table, not {type(frame).__name__}."
+        ) from error
+    if not table.columns:
+        raise ValueError("the table is empty: give at least one row.")
+    return {str(name): _frame_column(table.get_column(name)) for name in table.columns}
+
+
+def _frame_column(series: Any) -> np.ndarray:
+    import narwhals as nw
+
+    # as floats, large integers beside gaps would lose digits
+    gaps = series.dtype.is_integer() and series.null_count()
+    if not gaps and (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+        values = series.to_numpy()
+        if values.dtype.kind in "biuf":
+            return np.asarray(values)
+    cells = series.to_list()
+    if isinstance(series.dtype, nw.List | nw.Array):
+        cells = [None if cell is None else list(cell) for cell in cells]
+    elif any(isinstance(cell, list | tuple | np.ndarray) for cell in cells[:1]):
+        cells = [None if cell is None else [float(x) for x in cell] for cell in cells]
+    else:
+        cells = [_frame_text(cell) for cell in cells]
+    column = np.empty(len(cells), dtype=object)
+    column[:] = cells
+    return column
+
+
+def _frame_text(value: Any) -> str | None:
+    if is_missing(value):
+        return None
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a cell of any library is empty: None, NaN, or pandas' NA and NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))

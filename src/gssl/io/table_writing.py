@@ -1,0 +1,146 @@
+"""Columns written as CSV, TSV, Parquet or JSON lines, whole or not at all."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gssl.io.atomic import whole_file
+from gssl.io.dialect import NUMBER
+from gssl.io.table_columns import counted
+from gssl.io.table_reading import connect, find_files, interruptible, is_query, named, quoted
+
+_FORMATS = {
+    ".csv": "FORMAT csv, HEADER true, DELIMITER ','",
+    ".tsv": "FORMAT csv, HEADER true, DELIMITER '\t'",
+    ".parquet": "FORMAT parquet, COMPRESSION zstd",
+    ".jsonl": "FORMAT json",
+}
+TABLES = tuple(_FORMATS)
+
+
+def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | None = 4) -> list[str]:
+    """Write columns of equal length as a table, by suffix.
+
+    In CSV and TSV a text that a spreadsheet would run as a formula gets an apostrophe in front: one that
+    begins with ``=``, ``@``, tab or carriage return, or with ``+`` or ``-`` and is no number. Parquet and
+    JSON lines keep every text as it is.
+
+    Parameters
+    ----------
+    path : path ending in .csv, .tsv, .parquet or .jsonl
+    columns : mapping of str to array
+        Numbers, booleans, or text as objects.
+    decimals : int or None, default=4
+        Of floats in CSV and TSV; None writes as many as are needed to read the same number back.
+
+    Returns
+    -------
+    list of str
+        What was changed on the way, in plain words.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "a.csv"
+    >>> write_columns(file, {"id": ["007", "=cmd()"], "score": np.array([0.5, 1.0])})
+    ['1 text that a spreadsheet would run as a formula has an apostrophe in front; Parquet keeps it.']
+    >>> print(file.read_text())
+    id,score
+    007,0.5000
+    '=cmd(),1.0000
+    """
+    check_suffix(path, TABLES)
+    suffix = Path(path).suffix.lower()
+    arrays = {name: _array(values) for name, values in columns.items()}
+    asked, notes = ", ".join(named(name) for name in arrays), []
+    if suffix in (".csv", ".tsv"):
+        changed = sum(_neutralise(array) for array in arrays.values() if array.dtype == object)
+        asked = ", ".join(_cell(name, array, decimals) for name, array in arrays.items())
+        if changed:
+            have, them = ("has", "it") if changed == 1 else ("have", "them")
+            notes.append(
+                f"{counted(changed, 'text')} that a spreadsheet would run as a formula {have} an apostrophe "
+                f"in front; Parquet keeps {them}."
+            )
+    _copy(path, arrays, asked, _FORMATS[suffix])
+    return notes
+
+
+def check_suffix(path: str | Path, suffixes: Sequence[str]) -> None:
+    """Refuse a path whose end says nothing about how to write it."""
+    if Path(path).suffix.lower() not in suffixes:
+        raise ValueError(f"{path} must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}: rename it.")
+
+
+def is_formula(text: str) -> bool:
+    """Return whether a spreadsheet would run a text."""
+    return text.startswith(("=", "+", "-", "@", "\t", "\r")) and not NUMBER.fullmatch(text)
+
+
+def refuse_overwrite(out: str | Path, inputs: Iterable[Any]) -> None:
+    """Refuse an output that would replace a file that is read.
+
+    Inputs are sources as the readers take them; None and tables are skipped, and a query reads what it names
+    in quotation marks.
+    """
+    target = Path(out).expanduser()
+    for source in inputs:
+        if any(_is_same(target, file) for file in _files_of(source)):
+            raise ValueError(f"{out} is an input: choose another name for the output.")
+
+
+def _files_of(source: Any) -> list[Path]:
+    if not isinstance(source, str | Path):
+        return []
+    names = re.findall(r"""'([^']+)'|"([^"]+)\"""", str(source)) if is_query(source) else [(str(source), "")]
+    files = []
+    for pair in names:
+        try:
+            files += find_files("".join(pair))
+        except (OSError, ValueError):
+            continue
+    return files
+
+
+def _is_same(target: Path, file: Path) -> bool:
+    if target.exists() and file.exists():
+        # also through links, hard or symbolic
+        return target.samefile(file)
+    return target.resolve() == file.resolve()
+
+
+def _copy(path: str | Path, arrays: dict[str, np.ndarray], asked: str, style: str) -> None:
+    import duckdb
+
+    connection = connect()
+    connection.register("columns", arrays)
+    with whole_file(path) as part:
+        try:
+            with interruptible():
+                connection.execute(f"COPY (SELECT {asked} FROM columns) TO {quoted(str(part))} ({style})")
+        except duckdb.Error as error:
+            told = re.sub(r"^(\w+ )*Error: ", "", str(error).splitlines()[0]).rstrip(".")
+            told = told.replace(str(part), str(path))
+            raise OSError(f"{path} cannot be written: {told}; make room or choose another place.") from error
+
+
+def _array(values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    # a copy, for texts may be changed below; as objects, for NumPy drops zeros at the end of text
+    return np.array(array, dtype=object) if array.dtype.kind in "UO" else array
+
+
+def _neutralise(array: np.ndarray) -> int:
+    places = [i for i, text in enumerate(array) if isinstance(text, str) and is_formula(text)]
+    for i in places:
+        array[i] = f"'{array[i]}"
+    return len(places)
+
+
+def _cell(name: str, array: np.ndarray, decimals: int | None) -> str:
+    if array.dtype.kind == "f" and decimals is not None:
+        return f"printf('%.{decimals}f', {named(name)}) AS {named(name)}"
+    return named(name)

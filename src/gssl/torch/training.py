@@ -1,0 +1,148 @@
+"""How a network is trained: on which device, from which seed, on which tensors, for how many epochs."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array, issparse
+from torch import Tensor
+
+from gssl.methods.base import iterate, last
+from gssl.methods.inputs import generator
+from gssl.torch.links import sparse_csr_of
+
+
+def default_device() -> torch.device:
+    """Return where to compute: a GPU if there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def find_device(device: Any = None) -> torch.device:
+    """Return a device that this machine has, the default if None."""
+    try:
+        place = torch.device(default_device() if device is None else device)
+        # a name may be known where the thing is missing: only memory on it tells
+        place = torch.empty(0, device=place).device
+        if place.type == "meta":
+            raise TypeError("a device that computes nothing")
+        return place
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError, ImportError) as error:
+        raise ValueError(f'torch has no device {device!r} here: give "cpu" or leave device out.') from error
+
+
+@contextmanager
+def seeded(random_state: Any, device: Any = None) -> Iterator[torch.device]:
+    """Draw from a seed on a device inside the block, and leave the caller's random numbers as they were."""
+    place = find_device(device)
+    seed = int(generator(random_state).integers(2**31))
+    others = [] if place.type == "cpu" else [place]
+    with torch.random.fork_rng(devices=others, device_type=place.type):
+        # torch.manual_seed would seed every other device too, whose state nobody gives back
+        torch.default_generator.manual_seed(seed)
+        for other in others:
+            module = torch.get_device_module(other)
+            # a module seeds the device that is current; where there is only one, it has no way to say which
+            with module.device(other) if hasattr(module, "device") else nullcontext():
+                module.manual_seed(seed)
+        yield place
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Features and graph as a network takes them; ``edge_weight`` is None where all weights are one."""
+
+    x: Tensor
+    edge_index: Tensor
+    edge_weight: Tensor | None
+
+    @classmethod
+    def of(cls, X: Any, A: csr_array, network: torch.nn.Module) -> "Inputs":
+        """Copy features and graph to the device of a network, in its precision.
+
+        Sparse features stay sparse, as a CSR tensor, for a network that says ``accepts_sparse = True``.
+        """
+        like = next(network.parameters())
+        kind: dict[str, Any] = {"dtype": like.dtype, "device": like.device}
+        if issparse(X) and getattr(network, "accepts_sparse", False):
+            x = sparse_csr_of(X, **kind)
+        else:
+            x = torch.tensor(X.toarray() if issparse(X) else X, **kind)
+        links = A.tocoo()
+        edge_index = torch.tensor(np.vstack([links.row, links.col]), dtype=torch.long, device=like.device)
+        weights = None if (links.data == 1).all() else torch.tensor(links.data, **kind)
+        return cls(x, edge_index, weights)
+
+    def pass_to(self, function: Any, *rest: Any) -> Any:
+        """Call a network or one of its methods, with weights where there are any and it takes them."""
+        options = {}
+        if self.edge_weight is not None:
+            takes = signature(getattr(function, "forward", function)).parameters
+            options = {"edge_weight": self.edge_weight} if "edge_weight" in takes else {}
+        return function(self.x, self.edge_index, *rest, **options)
+
+
+@dataclass(eq=False)
+class History:
+    """Losses and scores by epoch, and the best epoch, counted from 1."""
+
+    losses: list[float] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    best: int = 0
+    settled: bool = False
+
+
+def train(
+    network: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss_of: Callable[[], Tensor],
+    *,
+    score_of: Callable[[], float] | None = None,
+    epochs: int,
+    patience: int | None = None,
+) -> History:
+    """Take one step per epoch, and leave the network as it was after the best one.
+
+    The best has the greatest score, the first of equal ones; without ``score_of`` it is the last. Training
+    stops after ``patience`` epochs without a better score.
+    """
+    kept: dict[str, Tensor] = {}
+
+    def step(state: History, k: int) -> History:
+        state.losses.append(_take_step(network, optimizer, loss_of, k))
+        network.eval()
+        if score_of is None:
+            state.best = k
+            return state
+        with torch.no_grad():
+            state.scores.append(score_of())
+        if state.best == 0 or state.scores[-1] > state.scores[state.best - 1]:
+            state.best = k
+            kept.update({name: value.clone() for name, value in network.state_dict().items()})
+        state.settled = patience is not None and k - state.best >= patience
+        return state
+
+    end = last(iterate(step, History(), range(1, epochs + 1)))
+    if kept:
+        network.load_state_dict(kept)
+    return end
+
+
+def _take_step(
+    network: torch.nn.Module, optimizer: torch.optim.Optimizer, loss_of: Callable[[], Tensor], k: int
+) -> float:
+    network.train()
+    optimizer.zero_grad()
+    loss = loss_of()
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    value = float(loss.detach())
+    if not np.isfinite(value):
+        raise ValueError(
+            f"the loss of epoch {k} is not a finite number: lower learning_rate, or scale X, for instance to "
+            "rows that sum to one."
+        )
+    return value

@@ -1,0 +1,141 @@
+"""The installed command as a process: pipes, terminals, Ctrl-C, full disks."""
+
+import os
+import pty
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+GSSL = str(Path(sys.executable).parent / "gssl")
+
+CLASSIFY = ["classify", "--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv"]
+CLASSIFY += ["--method", "sgc", "--out", "p.csv"]
+
+
+def call(*arguments, **settings):
+    return subprocess.run(
+        [GSSL, *arguments], capture_output=True, text=True, timeout=120, check=False, **settings
+    )
+
+
+def on_a_terminal(*arguments, until=None, environment=None):
+    """Run with standard error on a terminal; send SIGINT once ``until`` is seen. Give code and text."""
+    master, slave = pty.openpty()
+    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100"} | (environment or {})
+    process = subprocess.Popen([GSSL, *arguments], stdout=slave, stderr=slave, env=environment)
+    os.close(slave)
+    seen, sent, deadline = b"", False, time.monotonic() + 120
+    while time.monotonic() < deadline:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not piece:
+            break
+        seen += piece
+        if until is not None and not sent and until in seen:
+            process.send_signal(signal.SIGINT)
+            sent = True
+    os.close(master)
+    return process.wait(timeout=60), seen.decode()
+
+
+def test_a_pipe_gets_plain_text_and_no_bar(graph):
+    done = call(*CLASSIFY)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "\r" not in done.stdout + done.stderr
+    assert "fitting" not in done.stdout + done.stderr
+    assert re.search(r"30 predictions in .* s: p\.csv\n", done.stdout)
+
+
+def test_quiet_says_nothing(graph):
+    done = call(*CLASSIFY, "-q", "--save", "m.gssl")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert len(graph.read("p.csv")) == 30
+
+
+def test_quiet_still_tells_errors(graph, run):
+    Path("e.csv").unlink()
+    done = run(*CLASSIFY, "-q", ok=False)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "gssl: e.csv is not there: check its name and folder.\n"
+
+
+def test_a_terminal_gets_a_bar(graph):
+    code, text = on_a_terminal(*CLASSIFY)
+    assert code == 0
+    assert all(
+        step in text for step in ("reading edges", "fitting EmbeddingClassifier", "writing predictions")
+    )
+    assert "━" in text
+
+
+def test_a_closed_pipe_is_no_error():
+    shell = subprocess.run(
+        f"{GSSL} datasets list | head -n 1", shell=True, capture_output=True, text=True, check=False
+    )
+    assert shell.stderr == ""
+    assert len(shell.stdout.splitlines()) == 1
+
+
+def limited():
+    """Let no file grow past half a kilobyte, as on a full disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        CLASSIFY,
+        ["embed", "--edges", "e.csv", "--features", "f.csv", "--out", "u.npz"],
+    ],
+    ids=["csv", "npz"],
+)
+def test_a_full_disk_leaves_nothing(graph, arguments):
+    before = sorted(graph.folder.iterdir())
+    done = call(*arguments, preexec_fn=limited)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert f"gssl: {arguments[-1]} cannot be written" in done.stderr.splitlines()[-1]
+    assert sorted(graph.folder.iterdir()) == before
+
+
+def test_ctrl_c_while_fitting_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    n = 20_000
+    generator = np.random.default_rng(0)
+    ids = np.array([f"n{i}" for i in range(n)])
+    np.savez("x.npz", ids=ids, features=generator.random((n, 300), dtype=np.float32))
+    pairs = generator.integers(0, n, (200_000, 2))
+    Path("e.csv").write_text("source,target\n" + "".join(f"n{a},n{b}\n" for a, b in pairs.tolist()))
+    before = sorted(tmp_path.iterdir())
+    arguments = ["embed", "--edges", "e.csv", "--features", "x.npz", "--depth", "400", "--out", "u.npz"]
+    code, text = on_a_terminal(*arguments, until=b"fitting GGCM")
+    assert code == 130
+    assert "Traceback" not in text
+    assert text.splitlines()[-1].endswith("gssl: interrupted; nothing was left half-written.")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_ctrl_c_while_writing_keeps_the_old_file(graph, monkeypatch, run):
+    """Half a table never takes the place of a whole one."""
+    Path("p.csv").write_text("old")
+
+    def stop(*arguments, **settings):
+        Path(next(graph.folder.glob(".p-*"))).write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gssl.io.table_writing.quoted", stop)
+    result = run(*CLASSIFY, ok=False)
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "gssl: interrupted; nothing was left half-written."
+    assert Path("p.csv").read_text() == "old"
+    assert not list(graph.folder.glob(".p-*"))

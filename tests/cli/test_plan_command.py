@@ -1,0 +1,94 @@
+import re
+
+import pytest
+
+from gssl.cli.app import _PLANNED, app
+from gssl.scale.estimate import METHODS
+
+PAPERS = ["plan", "--nodes", "111e6", "--edges", "1.6e9", "--features", "128", "--workers", "8"]
+
+
+def test_a_plan_is_told_in_plain_numbers(run):
+    told = run(*PAPERS, "--memory", "64GB", "--bandwidth", "10GB").stdout.splitlines()
+    assert [line.split("  ")[0] for line in told] == [
+        "ggcm",
+        "memory",
+        "columns",
+        "passes",
+        "moved in memory",
+        "through files",
+        "over the network",
+        "memory of client",
+        "disk",
+        "time of passes",
+        "time of files",
+        "not in the time",
+        "run with",
+    ]
+    assert told[1] == "memory             50.4 GB for each worker; 12.8 GB of links stay in it"
+    assert told[2] == "columns            1 slab of 16 for each worker"
+    assert told[3] == "passes             16 over the graph by each worker"
+    assert told[9] == "time of passes     6.6 min, at 10.0 GB/s (given)"
+    assert told[12] == "run with           --memory 50947MB"
+    assert "measured here just now" in run("plan", "--nodes", 9, "--edges", 9, "--features", 2).stdout
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_plan_fits_a_narrow_terminal(run, width):
+    env = {"COLUMNS": str(width), "FORCE_COLOR": "1", "TTY_COMPATIBLE": "1"}
+    told = run(*PAPERS, "--memory", "64GB", "--bandwidth", "10GB", env=env).stdout
+    lines = [re.sub("\x1b[^m]*m", "", line).rstrip() for line in told.splitlines()]
+    assert max(map(len, lines)) <= width
+    assert "ggcm" in lines[0]
+    assert " ".join(" ".join(lines).split()).endswith("run with --memory 50947MB")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--depth", "1e300"], "'1e300' is too large; write at most 9223372036854775807"),
+        (["--nodes", "1e999"], "'1e999' is too large"),
+        (["--nodes", "3e9"], "3,000,000,000 nodes are too many: a graph holds fewer than 2³¹"),
+        (["--nodes", "50000"], "cannot have 1,600,000,000 edges: count each edge once"),
+        (["--features", "0"], "'0' is no whole number from 1 on"),
+        (["--workers", "0"], "'0' is no whole number from 1 on"),
+        (["--workers", "129"], "129 workers cannot share 128 features"),
+        (["--memory", "lots"], "--memory is 'lots': give an amount of memory, such as 64GB."),
+        (["--memory", "0"], "--memory is '0': give an amount of memory, such as 64GB."),
+        (["--memory", "1GB"], "1.0 GB per worker are too little for 111,000,000 nodes"),
+        (["--bandwidth", "0"], "--bandwidth is '0': give bytes per second, such as 500MB or 10GB."),
+        (["--bandwidth", "-1GB"], "--bandwidth is '-1GB'"),
+        (["--bandwidth", "nan"], "--bandwidth is 'nan'"),
+        (["--bandwidth", "inf"], "--bandwidth is 'inf'"),
+        (["--disk-speed", "0"], "--disk-speed is '0'"),
+        (["--method", "gcn"], "'gcn' is not one of"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_one_sentence_before_anything_is_measured(
+    run, monkeypatch, arguments, message
+):
+    monkeypatch.setattr("gssl.cli.plan_command.measure_bandwidth", lambda *_: pytest.fail("measured"))
+    result = run(*PAPERS, *arguments, ok=False)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("gssl: ")
+    assert len(result.stderr.splitlines()) == 1
+    assert not result.stdout
+
+
+@pytest.mark.parametrize("number", ["0", "1.5", "many", "-3", "nan", "-inf", ""])
+def test_a_count_is_a_whole_number(run, number):
+    result = run("plan", "--nodes", number, "--edges", "9", "--features", "2", ok=False)
+    assert result.exit_code == 2
+    assert "is no whole number from 1 on" in result.stderr
+
+
+def test_a_count_is_read_to_the_last_digit(run):
+    counts = ["--nodes", "2147483646", "--edges", "123456789012345678", "--features", " 2e0 "]
+    told = run("plan", *counts, "--memory", "100GB", "--bandwidth", "1GB", "--method", "sgc").stdout
+    assert "2,147,483,646 nodes, 123,456,789,012,345,678 edges, 2 features" in told
+
+
+def test_every_method_that_can_be_planned_is_offered():
+    assert set(_PLANNED) == set(METHODS)
+    assert {"graph", "plan"} <= set(app.commands)

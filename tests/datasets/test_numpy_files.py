@@ -1,0 +1,48 @@
+"""NumPy's files arrive as they were written; files that lie are in tests/hostile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gssl.datasets.numpy_files import csr_from_parts, map_npy, npz_shapes, read_npy, read_npz
+
+
+@pytest.mark.parametrize("read", [read_npy, map_npy])
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([1.5, 2.5]),
+        np.asfortranarray(np.arange(6).reshape(2, 3)),
+        np.array(["a", "bc"]),
+        np.empty((0, 3), dtype=np.float32),
+    ],
+)
+def test_one_array(tmp_path: Path, read: Any, array: np.ndarray):
+    np.save(tmp_path / "x.npy", array)
+    found = read(tmp_path / "x.npy")
+    np.testing.assert_array_equal(found, array)
+    assert (found.dtype, found.shape) == (array.dtype, array.shape)
+    assert found.flags.writeable == (read is read_npy)
+
+
+def test_a_mapped_array_stays_in_its_file(tmp_path: Path):
+    np.save(tmp_path / "x.npy", [1.5, 2.5])
+    assert isinstance(map_npy(tmp_path / "x.npy"), np.memmap)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_arrays_of_an_archive(tmp_path: Path, save: Any):
+    path = tmp_path / "x.npz"
+    save(path, a=[1, 2], b=3)
+    assert npz_shapes(path) == {"a": (2,), "b": ()}
+    assert {name: array.tolist() for name, array in read_npz(path).items()} == {"a": [1, 2], "b": 3}
+    assert list(read_npz(path, {"a"})) == ["a"]
+
+
+def test_a_matrix_of_parts_has_its_repeats_added():
+    M = csr_from_parts(np.array([5.0, 1.0]), np.array([1, 1]), np.array([0, 2, 2]), (2, 2))
+    np.testing.assert_array_equal(M.toarray(), [[0, 6], [0, 0]])

@@ -1,0 +1,152 @@
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+import gssl
+from gssl.evaluation import has_cheap_holdout, held_out_accuracy, masked_labels
+from gssl.evaluation.holdout import balanced_fold_count, fold_numbers, label_folds
+
+KARATE = gssl.datasets.load("karate")
+
+
+class Memory(BaseEstimator):
+    """Knows the labels it is shown, and of every other node only that it is of class 0."""
+
+    shown: list = []  # noqa: RUF012 (a clone must write where the test reads)
+
+    def fit(self, X, y, *, adjacency=None):
+        Memory.shown.append(np.array(y))
+        self.classes_ = np.unique(y[y != -1])
+        self.label_distributions_ = np.eye(len(self.classes_))[np.where(y == -1, 0, y)]
+        return self
+
+
+def test_each_label_is_hidden_exactly_once_and_the_graph_stays_whole():
+    y = KARATE.labels.copy()
+    y[:4] = -1
+    Memory.shown.clear()
+    result = held_out_accuracy(Memory(), KARATE.features, y, KARATE.adjacency, n_folds=5)
+    times_hidden = sum((shown == -1) & (y != -1) for shown in Memory.shown)
+    assert times_hidden.tolist() == [0] * 4 + [1] * 30
+    # a model that always says class 0 is right where class 0 is the truth
+    assert result.accuracy == pytest.approx((y[4:] == 0).mean())
+    assert result.nodes.tolist() == list(range(4, 34))
+    assert result.truth.tolist() == y[4:].tolist()
+    assert result.predicted.tolist() == [0] * 30
+    assert (result.n_labels, result.n_folds) == (30, 5)
+    assert result.source == "5-fold label masking on 30 labels; the graph was never cut."
+
+
+def test_the_standard_error_of_few_right_answers_is_not_zero():
+    y = np.where(np.arange(34) < 2, 0, -1)
+    y[32:] = 1
+    result = held_out_accuracy(gssl.LabelPropagation(), None, y, KARATE.adjacency, n_folds=2)
+    assert result.accuracy == 1.0
+    assert result.standard_error == pytest.approx(np.sqrt(5 / 6 * 1 / 6 / 6))
+
+
+def test_folds_are_stratified_and_never_take_a_whole_class():
+    codes = np.repeat([0, 1, 2, -1], [20, 5, 2, 9])
+    folds = label_folds(codes, n_folds=5, random_state=3)
+    assert [np.bincount(codes[fold], minlength=3)[:2].tolist() for fold in folds] == [[4, 1]] * 5
+    assert max(np.sum(codes[fold] == 2) for fold in folds) == 1
+    assert np.sort(np.concatenate(folds)).tolist() == list(range(27))
+    again = label_folds(codes, n_folds=5, random_state=3)
+    assert all(np.array_equal(a, b) for a, b in zip(folds, again, strict=True))
+
+
+def test_a_class_with_one_label_stays_in_training_and_the_source_says_so():
+    y = np.full(34, -1)
+    y[[0, 1, 32, 33, 5]] = [0, 0, 1, 1, 2]
+    Memory.shown.clear()
+    result = held_out_accuracy(Memory(), None, y, KARATE.adjacency)
+    assert all(shown[5] == 2 for shown in Memory.shown)
+    assert (result.n_labels, result.n_folds) == (4, 4)
+    assert result.distributions.shape == (4, 3)
+    assert "1 class with one label could not be tested" in result.source
+
+
+def test_only_single_labels_cannot_be_judged():
+    y = KARATE.mask_labels("default")
+    with pytest.raises(ValueError, match="every class has one label only"):
+        held_out_accuracy(gssl.LabelPropagation(), None, y, KARATE.adjacency)
+    with pytest.raises(ValueError, match="at least 2 folds"):
+        held_out_accuracy(gssl.LabelPropagation(), None, KARATE.labels, KARATE.adjacency, n_folds=1)
+
+
+def classifiers():
+    for name in gssl.methods.__all__:
+        method = getattr(gssl, name)
+        if hasattr(method, "predict_proba") and not name.endswith("Head"):
+            yield method
+
+
+@pytest.mark.parametrize("method", list(classifiers()), ids=lambda method: method.__name__)
+def test_every_classifier_can_be_judged_in_the_callers_own_labels(method):
+    y = np.array(KARATE.class_names, dtype=object)[KARATE.labels]
+    y[10:20] = None
+    folds = []
+    result = held_out_accuracy(
+        method(), KARATE.features, y, KARATE.adjacency, n_folds=3, on_fold=lambda *done: folds.append(done)
+    )
+    assert folds == [(1, 3), (2, 3), (3, 3)]
+    assert set(result.truth) == {"Mr. Hi", "Officer"}
+    np.testing.assert_allclose(result.distributions.sum(axis=1), 1.0, rtol=1e-5)
+    assert result.accuracy == pytest.approx(np.mean(result.predicted == result.truth))
+    assert result.accuracy > 0.6
+
+
+def test_settings_by_class_go_by_the_names_of_y():
+    y = np.array(["left", "right"], dtype=object)[KARATE.labels]
+    y[20:30] = None
+    even, moved = (
+        held_out_accuracy(
+            gssl.EmbeddingClassifier(gssl.SGC(), priors=priors), KARATE.features, y, KARATE.adjacency
+        )
+        for priors in (None, {"left": 0.9, "right": 0.1})
+    )
+    assert (moved.distributions[:, 0] > even.distributions[:, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "nothing"),
+    [
+        ([3, 3, 7, 7, 7, -1], -1),
+        (np.array([3, 3, 7, 7, 7, 9], dtype=np.uint8), -1),
+        (["a", "a", "b", "b", "b", None], None),
+        ([2.0, 2.0, 1.0, 1.0, 1.0, np.nan], None),
+    ],
+)
+def test_every_label_is_hidden_once_and_the_others_stay(y, nothing):
+    given = list(y)
+    if nothing == -1 and given[-1] == 9:
+        given, y = given[:5], np.asarray(y)[:5]
+    seen = []
+    for masked, hidden in masked_labels(y, n_folds=2):
+        assert all(masked[i] == nothing for i in hidden)
+        kept = [i for i in range(5) if i not in hidden]
+        assert [masked[i] for i in kept] == [given[i] for i in kept]
+        assert {given[i] for i in kept} == set(given[:5])
+        seen += hidden.tolist()
+    assert sorted(seen) == [0, 1, 2, 3, 4]
+
+
+def test_a_class_with_one_label_is_never_hidden():
+    hidden = np.concatenate([nodes for _, nodes in masked_labels([0, 0, 1], n_folds=2)])
+    assert sorted(hidden.tolist()) == [0, 1]
+
+
+def test_ordered_folds_spread_each_class():
+    assert fold_numbers(np.array([0, 0, 1, 0, 1]), 2).tolist() == [0, 1, 1, 0, 0]
+
+
+def test_there_are_no_more_folds_than_most_classes_have_labels():
+    assert balanced_fold_count(np.repeat([0, 1, 2], 2), most=5) == 2
+    assert balanced_fold_count(np.repeat([0, 1, 2], [1, 4, 90]), most=5) == 5
+
+
+def test_only_some_classifiers_hide_labels_without_a_fit():
+    assert has_cheap_holdout(gssl.AutoClassifier())
+    assert has_cheap_holdout(gssl.EmbeddingClassifier())
+    assert not has_cheap_holdout(gssl.OGC())
+    assert not has_cheap_holdout(Memory())

@@ -1,0 +1,86 @@
+"""Graph stores and feature slabs, any file of which was damaged: read, or refused in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gssl.io import build_feature_slabs, build_graph_store, open_feature_slabs, open_graph_store
+
+FEW, MANY = 25, 1000
+
+# what NumPy and Python answer with errors of every kind
+KNOWN = {
+    "nothing": b"",
+    "an archive that is none": b"PK\x03\x04" + bytes(40),
+    "a header that never ends": b"\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': Fals" + b" " * 99,
+    "objects": b"\x93NUMPY\x01\x00F\x00{'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
+    "brackets without end": b"[" * 100_000,
+    "a list": b"[1, 2]",
+    "a number": b"7",
+    "another encoding": b"\xff\xfe{\x00",
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("damaged")
+    (folder / "e.csv").write_text("source,target,weight\na,b,1\nb,c,2\nc,d,0.5\nd,a,1.5\n")
+    build_graph_store(folder / "e.csv", folder / "store")
+    return folder / "store"
+
+
+def look_at(place: Path) -> None:
+    store = open_graph_store(place)
+    A = store.adjacency
+    assert A.shape == (store.n_nodes, store.n_nodes)
+    assert A.indices.max() < store.n_nodes
+    store.ids([0, 1])
+    store.nodes(["a", "nobody"])
+    assert repr(store)
+
+
+PARTS = ["manifest.json", "indptr.npy", "indices.npy", "weights.npy", "ids.parquet"]
+
+
+@pytest.mark.parametrize(
+    "examples", [pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("part", PARTS)
+def test_graph_stores(store: Path, fuzz: Any, part: str, examples: int):
+    fuzz(lambda path: look_at(path.parent), store / part, examples, folder="store")
+
+
+@pytest.mark.parametrize("damage", KNOWN)
+@pytest.mark.parametrize("part", PARTS)
+def test_graph_stores_with_files_of_another_kind(store: Path, part: str, damage: str):
+    whole = (store / part).read_bytes()
+    (store / part).write_bytes(KNOWN[damage])
+    try:
+        # what the file says may agree with itself, and never with a graph
+        with pytest.raises(ValueError, match=rf"store.*({part}|again)"):
+            look_at(store)
+    finally:
+        (store / part).write_bytes(whole)
+    look_at(store)
+
+
+@pytest.mark.parametrize(
+    "damage", ["nothing", "an archive that is none", "a header that never ends", "objects"]
+)
+def test_feature_slabs_that_are_none(store: Path, tmp_path: Path, damage: str):
+    bad = tmp_path / "x.npy"
+    bad.write_bytes(KNOWN[damage])
+    with pytest.raises(ValueError, match=r"x\.npy (is not a whole NumPy file|holds Python objects)"):
+        open_feature_slabs(bad)
+    np.save(bad, np.ones((4, 2)))
+    (tmp_path / "x.ids.npy").write_bytes(KNOWN[damage])
+    with pytest.raises(ValueError, match=r"x\.ids\.npy (is not a whole NumPy file|holds Python objects)"):
+        build_feature_slabs(bad, tmp_path / "out.npy", open_graph_store(store))
+    np.save(tmp_path / "x.ids.npy", np.array([["a", "b"], ["c", "d"]]))
+    with pytest.raises(ValueError, match=r"x\.npy: ids are <U1 of shape \(2, 2\), not a list"):
+        build_feature_slabs(bad, tmp_path / "out.npy", open_graph_store(store))
+    assert not (tmp_path / "out.npy").exists()

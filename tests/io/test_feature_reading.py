@@ -1,0 +1,177 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array, issparse, save_npz
+
+from gssl.io import read_features
+
+
+def dense(features):
+    return features.matrix.toarray() if issparse(features.matrix) else features.matrix
+
+
+def test_a_wide_table(write):
+    features = read_features(write("f.csv", "id,x,job,ok\n007,1.5,spy,true\n8,-2,cook,false\n"))
+    assert features.ids.tolist() == ["007", "8"]
+    assert features.names == ("x", "job=cook", "job=spy", "ok")
+    np.testing.assert_array_equal(dense(features), [[1.5, 0, 1, 1], [-2, 1, 0, 0]])
+    assert features.matrix.dtype == np.float32
+
+
+def test_rows_keep_their_order_beyond_one_block(write):
+    n = 5000
+    rows = "".join(f"n{i},{i},{'abc'[i % 3]}\n" for i in range(n))
+    features = read_features(write("f.csv", "id,x,kind\n" + rows))
+    assert features.ids.tolist() == [f"n{i}" for i in range(n)]
+    np.testing.assert_array_equal(dense(features)[:, 0], np.arange(n))
+    np.testing.assert_array_equal(dense(features)[:, 1:].argmax(axis=1), np.arange(n) % 3)
+
+
+def test_a_table_of_mostly_zeros_is_sparse(write):
+    rows = "".join(f"n{i}," + ",".join("1" if j == i else "0" for j in range(40)) + "\n" for i in range(40))
+    features = read_features(write("f.csv", "id," + ",".join(f"w{j}" for j in range(40)) + "\n" + rows))
+    assert issparse(features.matrix)
+    np.testing.assert_array_equal(dense(features), np.eye(40))
+
+
+def test_a_long_table(write):
+    features = read_features(write("f.csv", "id,feature,value\nb,x,2\na,y,0.5\nb,y,1\nc,,\n"))
+    assert features.ids.tolist() == ["b", "a", "c"]
+    assert features.names == ("x", "y")
+    np.testing.assert_array_equal(dense(features), [[2, 1], [0, 0.5], [0, 0]])
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl", "csv", "fixed"])
+def test_a_list_column(tmp_path, write, form):
+    if form == "parquet":
+        pd.DataFrame({"id": ["a", "b"], "v": [[1.0, 2.0], [3.0, 4.5]]}).to_parquet(tmp_path / "f.parquet")
+        source = tmp_path / "f.parquet"
+    elif form == "jsonl":
+        source = write("f.jsonl", '{"id":"a","v":[1,2]}\n{"id":"b","v":[3,4.5]}\n')
+    elif form == "csv":
+        source = write("f.csv", 'id,v\na,"[1, 2]"\nb,"[3, 4.5]"\n')
+    else:
+        source = "SELECT unnest(['a', 'b']) AS id, unnest([[1, 2], [3, 4.5]])::DOUBLE[2] AS v"
+    features = read_features(source)
+    assert (features.ids.tolist(), features.names) == (["a", "b"], ("v[0]", "v[1]"))
+    np.testing.assert_array_equal(dense(features), [[1, 2], [3, 4.5]])
+
+
+def test_text_becomes_words(write):
+    file = write("f.csv", "id,abstract,label\na,graph graph theory,x\nb,,y\nc,a theory of cats,\n")
+    features = read_features(file, text="abstract")
+    assert features.names == ("abstract:cats", "abstract:graph", "abstract:of", "abstract:theory")
+    matrix = dense(features)
+    rare, common = 1 + np.log(4 / 2), 1 + np.log(4 / 3)
+    np.testing.assert_allclose(matrix[0, 1] / matrix[0, 3], 2 * rare / common, rtol=1e-6)
+    np.testing.assert_array_equal(matrix[1], 0)
+    np.testing.assert_allclose(np.linalg.norm(matrix[2]), 1, rtol=1e-6)
+    assert "column 'label' is named like a label" in features.notes[0]
+
+
+def test_columns_can_be_chosen(write):
+    file = write("f.csv", "x,who,y,label\n1,a,2,3\n4,b,5,6\n")
+    features = read_features(file, id="who", columns=["label", "x"])
+    assert features.names == ("label", "x")
+    np.testing.assert_array_equal(dense(features), [[3, 1], [6, 4]])
+
+
+def test_arrays(tmp_path):
+    X = np.array([[1.0, 0.0], [0.5, 2.0]])
+    np.savez(tmp_path / "x.npz", ids=np.array(["007", "naïve"]), features=X, names=np.array(["p", "q"]))
+    features = read_features(tmp_path / "x.npz")
+    assert (features.ids.tolist(), features.names) == (["007", "naïve"], ("p", "q"))
+    np.testing.assert_array_equal(features.matrix, X)
+
+    S = csr_array(X)
+    parts = {"data": S.data, "indices": S.indices, "indptr": S.indptr, "shape": np.array(S.shape)}
+    np.savez(tmp_path / "s.npz", ids=np.array([7, 2**63 - 1]), **parts)
+    features = read_features(tmp_path / "s.npz")
+    assert features.ids.tolist() == ["7", str(2**63 - 1)]
+    np.testing.assert_array_equal(dense(features), X)
+
+    save_npz(tmp_path / "t.npz", S)
+    np.testing.assert_array_equal(dense(read_features(tmp_path / "t.npz", ids=["a", "b"])), X)
+    np.save(tmp_path / "x.npy", X)
+    with pytest.raises(ValueError, match=r"has no ids: put them into x\.ids\.npy"):
+        read_features(tmp_path / "x.npy")
+    np.save(tmp_path / "x.ids.npy", np.array(["a", "b"]))
+    assert read_features(tmp_path / "x.npy").ids.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"features": np.eye(2)}, "no array 'ids'; it has features"),
+        ({"ids": np.array(["a", "b"])}, "neither 'features' nor the parts"),
+        ({"ids": np.array(["a"]), "features": np.eye(2)}, "1 ids for 2 rows"),
+        ({"ids": np.array(["a", "a"]), "features": np.eye(2)}, "has more than one row for 'a'; keep one"),
+        (
+            {"ids": np.array(["a", "b"]), "features": np.array([[1], [np.nan]])},
+            "column 0 of id 'b' is not fin",
+        ),
+        (
+            {"ids": np.array(["a", "b"]), "features": np.array([["x"], ["y"]])},
+            "not a row of numbers per node",
+        ),
+        (
+            {
+                "ids": np.array(["a"]),
+                "data": np.ones(1),
+                "indices": np.array([9]),
+                "indptr": np.array([0, 1]),
+                "shape": np.array([1, 2]),
+            },
+            "has 2 columns but names another",
+        ),
+        ({"ids": np.array(["a"], dtype=object), "features": np.eye(1)}, "Python objects"),
+    ],
+)
+def test_bad_arrays(tmp_path, arrays, message):
+    np.savez(tmp_path / "x.npz", **arrays)
+    with pytest.raises(ValueError, match=message):
+        read_features(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04broken"])
+def test_a_broken_array_file(write, content):
+    for name in ("x.npy", "x.npz"):
+        with pytest.raises(ValueError, match=r"not a whole NumPy file|Python objects"):
+            read_features(write(name, content), ids=["a"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,x\na,1\nb,\n", "column 'x' of id 'b' is empty, not a finite number"),
+        ("id,x\na,1\nb,nan\n", "column 'x' of id 'b' is 'nan', not a finite number"),
+        ("id,x\na,1\nb,1e99\n", "column 'x' of id 'b' is '1e99', not a finite number"),
+        ("id,x\na,1\nb,2\nc,oops\n", "column 'x' of id 'c' is 'oops', not a finite number"),
+        ("id,job\na,spy\nb,\n", "column 'job' of id 'b' is empty, not a category"),
+        ('id,v\na,"[1,2]"\nb,"[1]"\nc,"[3,4]"\n', "column 'v' of id 'b' is '.1.', not a list of 2 numbers"),
+        ('id,v\na,"[1,nan]"\nb,"[1,2]"\n', "column 'v' of id 'a' .*not a list of 2 finite numbers"),
+        ("id,x\na,1\nb,2\na,3\nb,4\n", "more than one row for 'a', 'b'"),
+        ("id,x\na,1\n,2\n", "row 2: column 'id' has no id"),
+        ("id,x\n", "has no rows"),
+        ("id\na\n", "has no features beside the column 'id'"),
+        ("id,x,y\na,1,\nb,2,\n", "column 'y' is empty"),
+        ("id,feature,value\na,x,1\na,x,2\n", "id 'a' has the feature 'x' twice"),
+        ("id,feature,value\na,x,1\nb,y,oops\n", "row 2: feature 'y' of id 'b' is not a number"),
+        ("id,feature,value\na,,\n", "has no features"),
+    ],
+)
+def test_bad_tables_name_the_place(write, text, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        read_features(write("f.csv", text))
+    assert "f.csv" in str(caught.value)
+
+
+def test_bad_columns(write, tmp_path):
+    with pytest.raises(ValueError, match="no column 'story'; it has 'id', 'x'"):
+        read_features(write("f.csv", "id,x\na,1\n"), text="story")
+    with pytest.raises(ValueError, match="has no words to weigh"):
+        read_features(write("f.csv", "id,x\na,!\n"), text="x")
+    with pytest.raises(ValueError, match="'when' is of type DATE"):
+        read_features("SELECT 'a' AS id, DATE '2020-01-01' AS \"when\"")
+    with pytest.raises(FileNotFoundError):
+        read_features(tmp_path / "x.npy")

@@ -1,0 +1,252 @@
+"""A graph store holds the graph that is made of the same tables in memory, and tells the same of it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gssl.io.graph_building as graph_building
+from gssl.io import assemble, build_graph_store, open_graph_store, read_edges, read_features
+from gssl.io.graph_building import PairMerging, Pairs
+
+
+def same(store, problem):
+    """Compare arrays bit for bit, ids and notes."""
+    A = store.adjacency
+    assert store.node_ids.tolist() == problem.node_ids.tolist()
+    assert A.indptr.tolist() == problem.adjacency.indptr.tolist()
+    assert A.indices.tolist() == problem.adjacency.indices.tolist()
+    assert A.data.tobytes() == problem.adjacency.data.tobytes()
+    assert (A.indptr.dtype, A.indices.dtype, A.data.dtype) == (np.int64, np.int32, np.float64)
+    assert store.notes == problem.notes
+    assert store.n_edges == problem.adjacency.nnz // 2
+
+
+FILES = [
+    ("e.csv", 'source,target\n007,naïve\n18446744073709551615,007\nnaïve,"a,b"\n007,7\n'),
+    ("e.csv", "a,b\nx,y\nx,y\ny,x\nx,x\nz,z\ny,z\n"),
+    ("e.csv", "1,2\n2,1\n2,3\n1,2\n"),
+    ("e.tsv", "target\tsource\tyear\nnaïve\t007\t1\n007\tÄ\t2\n日本\tnaïve\t3\n"),
+    ("e.csv.gz", 'source,target\n"say ""hi""",b\nb,"say ""hi"""\n'),
+    ("e.csv", "source,target,weight\na,b,0.1\na,b,0.2\na,b,0.3\nb,a,0.6\nc,a,0\nd,d,5\nb,c,2\nc,b,1\n"),
+    ("e.csv", "source,target,weight\na,b,1\na,b,1\nb,a,1\nc,a,0\nb,c,1\n"),
+    ("e.csv", "source,target,weight\na,b,0.5\na,b,0.5\nb,c,1\n"),
+    ("e.csv", "source,target,weight\na,b,0\nb,b,1\n"),
+    ("e.csv", "source,target\na,a\n"),
+    ("e.csv", "alice,bob\nbob,carol\n"),
+    ("e.jsonl", '{"source":"007","target":"x"}\n{"source":18446744073709551615,"target":"007"}\n'),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), FILES)
+def test_the_store_is_what_memory_would_hold(write, tmp_path, name, text):
+    file = write(name, text)
+    same(build_graph_store(file, tmp_path / "store"), assemble(read_edges(file)))
+
+
+def test_many_files_and_parquet(write, tmp_path):
+    write("part-1.csv", "source,target\n1,2\n2,3\n")
+    write("part-2.csv", "source,target\n3,4\n2,1\n")
+    source = str(tmp_path / "part-*.csv")
+    same(build_graph_store(source, tmp_path / "csv"), assemble(read_edges(source)))
+    frame = pd.DataFrame({"src": [7, 2**63, 7], "dst": [7.0, 12.0, 12.0], "weight": [1.0, 0.25, 3]})
+    frame = frame.astype({"src": np.uint64})
+    frame.to_parquet(tmp_path / "e.parquet")
+    stored = build_graph_store(tmp_path / "e.parquet", tmp_path / "parquet")
+    same(stored, assemble(read_edges(tmp_path / "e.parquet")))
+    same(build_graph_store(frame, tmp_path / "frame"), assemble(read_edges(frame)))
+
+
+EDGES = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "B", "007", "7", "é", "zz"]),
+        st.sampled_from(["a", "B", "007", "7", "é", "ß"]),
+        st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.7, 1.0, 1.0, 3.0]),
+    ),
+    min_size=1,
+    max_size=60,
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(edges=EDGES, weighted=st.booleans(), length=st.sampled_from([1, 3, 1000]))
+def test_any_edges_in_parts_of_any_length(tmp_path_factory, edges, weighted, length):
+    problem, folder = in_memory(edges, weighted), tmp_path_factory.mktemp("any")
+    place = {node: i for i, node in enumerate(problem.node_ids)}
+    links = [(place[a], place[b], w if weighted else 1.0) for a, b, w in edges]
+    # an edge listed twice stays one where every weight is one
+    plain = max(w for *_, w in links) == 1 and all(w in (0, 1) for *_, w in links)
+    kept = [(u, v, 1.0 if plain else w) for u, v, w in links if u != v and w]
+    rows = sorted([(u, v, 0, w) for u, v, w in kept] + [(v, u, 1, w) for u, v, w in kept])
+    parts = []
+    for start in range(0, len(rows), length):
+        row, column, side, weight = map(np.array, zip(*rows[start : start + length], strict=True))
+        parts.append(Pairs(row, column, side, None if plain else weight))
+    facts = PairMerging(folder, len(place), not plain).run(parts)
+    A = problem.adjacency
+    assert np.load(folder / "indptr.npy").tolist() == A.indptr.tolist()
+    assert np.load(folder / "indices.npy").tolist() == A.indices.tolist()
+    weights = np.load(folder / "weights.npy") if facts.summed else np.ones(A.nnz)
+    assert weights.tobytes() == A.data.tobytes()
+    loops, zeros = sum(u == v and w > 0 for u, v, w in links), sum(w == 0 for *_, w in links)
+    assert replace(facts, self_loops=loops, zeros=zeros).notes("the table") == problem.notes
+
+
+def in_memory(edges, weighted):
+    frame = pd.DataFrame(edges, columns=["source", "target", "weight"])
+    return assemble(read_edges(frame if weighted else frame[["source", "target"]]))
+
+
+def test_the_order_of_a_table_of_nodes_and_its_lonely_nodes(write, tmp_path):
+    edges = write("e.csv", "source,target\nb,a\na,007\n")
+    nodes = write("f.csv", "id,x\n007,1\nlonely,2\nb,3\na,4\n")
+    store = build_graph_store(edges, tmp_path / "store", nodes=nodes)
+    same(store, assemble(read_edges(edges), read_features(nodes)))
+    assert store.notes == ["1 node without any edge."]
+    fewer = write("g.csv", "id,x\n007,1\na,4\n")
+    with pytest.raises(ValueError, match=r"e\.csv names 1 id that the table of nodes does not have: 'b'"):
+        build_graph_store(edges, tmp_path / "other", nodes=fewer)
+    twice = write("h.csv", "id,x\n007,1\na,4\nb,1\na,2\n")
+    with pytest.raises(ValueError, match=r"h\.csv has more than one row for 'a'"):
+        build_graph_store(edges, tmp_path / "other", nodes=twice)
+    assert {path.name for path in tmp_path.iterdir()} == {"e.csv", "f.csv", "g.csv", "h.csv", "store"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("source,target\na,b\nc,\n", r"e\.csv, row 2: column 'target' has no id"),
+        ("source,target\na,b\n,b\n", r"e\.csv, row 2: column 'source' has no id"),
+        ("source,target,weight\na,b,1\nb,c,-2\n", r"e\.csv, row 2: column 'weight' is '-2', and a weight"),
+        ("source,target\n", r"e\.csv has no edges"),
+        ("source,target\na,b\nc\n", r"e\.csv, line 3 has 1 cell where there should be 2"),
+        ("source,target,weight\na,b,1e308\na,b,1e308\n", "more than float64 can hold"),
+    ],
+)
+def test_bad_tables_are_refused_as_in_memory_and_leave_nothing(write, tmp_path, text, message):
+    file = write("e.csv", text)
+    with pytest.raises(ValueError, match=message):
+        build_graph_store(file, tmp_path / "store")
+    assert [path.name for path in tmp_path.iterdir()] == ["e.csv"]
+
+
+def test_too_many_nodes_is_one_sentence(write, tmp_path, monkeypatch):
+    monkeypatch.setattr(graph_building, "_MOST_NODES", 2)
+    with pytest.raises(ValueError, match=r"e\.csv names 3 nodes, and a graph store holds fewer than 2³¹"):
+        build_graph_store(write("e.csv", "source,target\na,b\nb,c\n"), tmp_path / "store")
+
+
+def test_bad_places_and_budgets(write, tmp_path):
+    file = write("e.csv", "source,target\na,b\n")
+    with pytest.raises(ValueError, match=r"10\.0 MB is too small: give at least 400 MB"):
+        build_graph_store(file, tmp_path / "store", memory_budget="10MB")
+    build_graph_store(file, tmp_path / "store")
+    with pytest.raises(FileExistsError, match="store is there already"):
+        build_graph_store(file, tmp_path / "store")
+    (tmp_path / "store" / "manifest.json").write_text("{}")
+    with pytest.raises(ValueError, match="no manifest of a graph store"):
+        open_graph_store(tmp_path / "store")
+
+
+KILLED = """
+import sys, time
+import gssl.io.graph_building as building
+stage = sys.argv[3]
+plain = getattr(building._Build, stage)
+def stop(self, *arguments):
+    if stage != "merge":
+        plain(self, *arguments)
+    print("there", flush=True)
+    time.sleep(60)
+setattr(building._Build, stage, stop)
+building.build_graph_store(sys.argv[1], sys.argv[2])
+"""
+
+
+def stopped_at(stage, file, place):
+    command = [sys.executable, "-c", KILLED, str(file), str(place), stage]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert child.stdout.readline() == b"there\n"
+    return child
+
+
+@pytest.mark.parametrize("stage", ["number_nodes", "merge"])
+def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monkeypatch, stage):
+    file = write("e.csv", "source,target\nb,a\na,007\n007,007\n")
+    place = tmp_path / "store"
+    child = stopped_at(stage, file, place)
+    with pytest.raises(OSError, match="is being built by another process"):
+        build_graph_store(file, place)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    assert not place.exists()
+    stages = []
+    plain = graph_building._Build._store
+
+    def noted(build, name, query):
+        stages.append(name)
+        plain(build, name, query)
+
+    monkeypatch.setattr(graph_building._Build, "_store", noted)
+    same(build_graph_store(file, place), assemble(read_edges(file)))
+    assert stages == (["coded", "facts", "sorted"] if stage == "number_nodes" else [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
+    assert sorted(path.name for path in place.iterdir()) == [
+        "ids.parquet",
+        "indices.npy",
+        "indptr.npy",
+        "manifest.json",
+    ]
+
+
+def test_a_kill_and_other_tables_begin_anew(write, tmp_path):
+    file = write("e.csv", "source,target\nb,a\n")
+    place = tmp_path / "store"
+    child = stopped_at("merge", file, place)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    time.sleep(0.01)
+    file.write_text("source,target\nx,y\ny,z\n")
+    same(build_graph_store(file, place), assemble(read_edges(file)))
+
+
+def test_the_manifest_tells_what_is_there(write, tmp_path):
+    build_graph_store(write("e.csv", "source,target\na,b\nb,a\nb,b\n"), tmp_path / "store")
+    told = json.loads((tmp_path / "store" / "manifest.json").read_text())
+    assert (told["nodes"], told["edges"], told["weighted"]) == (2, 1, False)
+    assert told["facts"]["self_loops"] == 1
+    assert told["facts"]["two_way"] == 1
+
+
+BOUNDED = """
+import re, sys
+from pathlib import Path
+from gssl.io import build_graph_store
+build_graph_store(sys.argv[1], sys.argv[2], memory_budget="400MB", threads=2)
+print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+def test_millions_of_edges_are_built_within_the_budget(tmp_path):
+    import duckdb
+
+    file = tmp_path / "e.csv"
+    duckdb.execute(
+        "COPY (SELECT 'user-' || hash(i) % 500000 AS source, 'user-' || hash(7 * i + 3) % 500000 AS target, "
+        f"1 + i % 3 AS weight FROM range(4000000) AS t(i)) TO '{file}'"
+    )
+    command = [sys.executable, "-c", BOUNDED, str(file), str(tmp_path / "store")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert 1024 * int(done.stdout) < 400e6
+    same(open_graph_store(tmp_path / "store"), assemble(read_edges(file)))

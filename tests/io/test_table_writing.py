@@ -1,0 +1,130 @@
+"""Any id and any label comes back from any file as it was, and no file is replaced that is read."""
+
+import csv
+
+import duckdb
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gssl.io import Predictions, read_labels, write_predictions
+from gssl.io.table_writing import is_formula, refuse_overwrite
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
+HOSTILE = st.sampled_from(
+    [
+        "007",
+        "18446744073709551615",
+        "naïve",
+        "=cmd()",
+        "<script>",
+        "-5",
+        "+x",
+        "1.0",
+        "NULL",
+        "nan",
+        " a ",
+        '"',
+        "'",
+        "\\N",
+    ]
+)
+IDS = st.lists(TEXT | HOSTILE, min_size=1, max_size=12, unique=True)
+FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def made(ids, labels):
+    n = len(ids)
+    texts = np.empty(n, dtype=object)
+    texts[:] = ids
+    names = np.empty(n, dtype=object)
+    names[:] = labels
+    flags = np.arange(n) % 2 == 0
+    return Predictions(texts, names, np.linspace(0, 1, n), names, flags, ~flags)
+
+
+def neutral(text):
+    return f"'{text}" if is_formula(text) else text
+
+
+@FEW
+@given(ids=IDS, label=TEXT | HOSTILE)
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_parquet_and_json_lines_keep_everything(tmp_path, suffix, ids, label):
+    path = tmp_path / f"p{suffix}"
+    assert write_predictions(path, made(ids, [label] * len(ids))) == []
+    read = read_labels(path)
+    assert read.ids.tolist() == ids
+    assert read.labels.tolist() == [label] * len(ids)
+
+
+@FEW
+@given(ids=IDS, label=TEXT | HOSTILE)
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_text_files_keep_everything_but_formulas(tmp_path, suffix, ids, label):
+    path = tmp_path / f"p{suffix}"
+    ids = list(dict.fromkeys(neutral(i) for i in ids))
+    write_predictions(path, made(ids, [label] * len(ids)))
+    with path.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t" if suffix == ".tsv" else ","))
+    assert [row["id"] for row in rows] == ids
+    assert {row["label"] for row in rows} == {neutral(label)}
+    read = read_labels(path)
+    assert read.ids.tolist() == ids
+    assert read.labels.tolist() == [neutral(label)] * len(ids)
+
+
+def test_parquet_has_types(tmp_path):
+    write_predictions(tmp_path / "p.parquet", made(["007", "8"], ["a", "b"]))
+    schema = pq.read_schema(tmp_path / "p.parquet")
+    assert [str(kind) for kind in schema.types] == ["string", "string", "double", "string", "bool", "bool"]
+    assert schema.names == ["id", "label", "confidence", "runner_up", "given", "reached"]
+
+
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
+    (tmp_path / "p.csv").write_text("old")
+
+    class Full:
+        def register(self, *_):
+            pass
+
+        def execute(self, *_):
+            raise duckdb.IOException("IO Error: could not write: No space left on device")
+
+    monkeypatch.setattr("gssl.io.table_writing.connect", Full)
+    with pytest.raises(OSError, match=r"p\.csv cannot be written: .*No space left"):
+        write_predictions(tmp_path / "p.csv", made(["a"], ["x"]))
+    assert [file.name for file in tmp_path.iterdir()] == ["p.csv"]
+    assert (tmp_path / "p.csv").read_text() == "old"
+
+
+def test_an_input_is_never_replaced(tmp_path, monkeypatch):
+    file = tmp_path / "e.csv"
+    file.write_text("a,b\n")
+    (tmp_path / "link.csv").symlink_to(file)
+    (tmp_path / "hard.csv").hardlink_to(file)
+    monkeypatch.chdir(tmp_path)
+    for out in ("e.csv", tmp_path / "sub" / ".." / "e.csv", "link.csv", "hard.csv"):
+        (tmp_path / "sub").mkdir(exist_ok=True)
+        for source in (file, "e.csv", "*.csv", "**/e.csv", "SELECT * FROM 'e.csv'", 'select * from "e.csv"'):
+            with pytest.raises(ValueError, match="is an input"):
+                refuse_overwrite(out, [None, source])
+
+
+def test_other_outputs_are_free(tmp_path):
+    file = tmp_path / "e.csv"
+    file.write_text("a,b\n")
+    sources = [file, str(tmp_path / "*.csv"), f"SELECT * FROM '{file}'", None, 7, "SELECT 'x' AS id"]
+    refuse_overwrite(tmp_path / "p.parquet", sources)
+    refuse_overwrite(tmp_path / "p.csv", [tmp_path / "missing.csv"])
+    with pytest.raises(ValueError, match="is an input"):
+        refuse_overwrite(file, [tmp_path / "e.csv", tmp_path / "missing.csv"])
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"), [("=1+1", True), ("-5", False), ("-x", True), ("naïve", False), ("@a", True)]
+)
+def test_what_a_spreadsheet_would_run(text, runs):
+    assert is_formula(text) == runs

@@ -1,0 +1,122 @@
+"""``python -m reproduction``, on an artefact small enough to wait for."""
+
+import pytest
+from click.testing import CliRunner
+
+from reproduction.__main__ import main
+from reproduction.catalogue import ARTEFACTS
+from reproduction.spec import MEASURES, Artefact, Cell, Entry
+from reproduction.store import Store
+
+
+@pytest.fixture
+def run():
+    """Run the command in this process; ``ok`` asks for success."""
+
+    def run(*arguments, ok=True):
+        if arguments[0] in ("run", "all"):
+            arguments = (*arguments, "--records", "r")
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+        if ok:
+            assert result.exit_code == 0, result.output
+        return result
+
+    return run
+
+
+@pytest.fixture
+def tiny(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    cell = Cell("classifier", "karate", {"method": "LabelPropagation"}, split="default", random=False)
+    entry = Entry("LP", "karate", published=50.0, cell=cell, tolerance=50.0)
+    monkeypatch.setitem(ARTEFACTS, "tiny", Artefact("tiny", "Table 0", "Tiny", (entry,)))
+    return cell
+
+
+def test_list_names_every_artefact(run):
+    lines = run("list").output.splitlines()
+    assert [line.split()[0] for line in lines] == list(ARTEFACTS)
+
+
+def test_run_shows_keeps_and_writes(run, tiny, tmp_path):
+    first = run("run", "tiny", "--out", "r")
+    assert "96.9 (50.0)" in first.output
+    assert "runs to do: 1" in first.output
+    assert Store(tmp_path / "r" / "records.jsonl").values(tiny, 0)["accuracy"] == pytest.approx(96.875)
+    assert "96.9 (50.0, +46.9)" in (tmp_path / "r" / "tiny.md").read_text(encoding="utf-8")
+    again = run("run", "tiny", "--out", "r", "--quick")
+    assert "runs to do: 0" in again.output
+    assert "96.9 (50.0)" in again.output
+
+
+def test_the_page_comes_from_records(run, tiny, tmp_path):
+    run("run", "tiny", "--out", "r")
+    run("page", "--records", "r", "--out", "docs")
+    page = (tmp_path / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert "| Table 0: Tiny | 1 | 1 | 0 | 0 | 0 | `python -m reproduction run tiny` |" in page
+
+
+def test_records_of_other_code_do_not_make_an_empty_page(run, tiny, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("reproduction.spec.code_hash", lambda modules: "of other code")
+        run("run", "tiny", "--out", "r")
+        run("page", "--records", "r", "--out", "docs")
+    before = (tmp_path / "docs" / "reproduction.md").read_bytes()
+    result = run("page", "--records", "r", "--out", "docs", ok=False)
+    assert result.exit_code == 2
+    assert "r/records.jsonl holds results of other code, which do not count" in result.output
+    assert len(result.output.strip().splitlines()) == 1
+    assert (tmp_path / "docs" / "reproduction.md").read_bytes() == before
+    assert "runs to do: 1; kept in r/records.jsonl: 0" in run("run", "tiny", "--out", "r").output
+
+
+def test_a_cell_that_fails_stands_in_the_way_of_no_other(run, tiny, tmp_path, monkeypatch):
+    """One raises, one yields NaN, and the one behind them is computed, shown and written."""
+    original = MEASURES["classifier"]
+
+    def measured(cell, seed):
+        if cell.settings["method"] == "LabelSpreading":
+            raise RuntimeError("no luck\ntoday")
+        if cell.settings["method"] == "OGC":
+            return {"accuracy": float("nan")}
+        return original(cell, seed)
+
+    monkeypatch.setitem(MEASURES, "classifier", measured)
+    cells = [Cell("classifier", "karate", {"method": name}) for name in ("LabelSpreading", "OGC")]
+    entries = (Entry("LS", "karate", cell=cells[0]), Entry("OGC", "karate", cell=cells[1]))
+    both = Artefact("tiny", "Table 0", "Tiny", (*entries, *ARTEFACTS["tiny"].entries))
+    monkeypatch.setitem(ARTEFACTS, "tiny", both)
+    result = run("run", "tiny", "--out", "r", "--seeds", "2", "--quiet", ok=False)
+    assert result.exit_code == 1
+    where = "on karate, labels: train, seeds 0, 1"
+    assert result.output.strip().splitlines() == [
+        f"gssl: failed: classifier of LabelSpreading {where}: no luck today",
+        f"gssl: failed: classifier of OGC {where}: its accuracy is nan, not a number.",
+    ]
+    assert "96.9 (50.0, +46.9)" in (tmp_path / "r" / "tiny.md").read_text(encoding="utf-8")
+    assert len(Store(tmp_path / "r" / "records.jsonl")) == 1
+
+
+def test_a_damaged_record_is_told_in_a_note(run, tiny, tmp_path):
+    run("run", "tiny", "--out", "r")
+    with (tmp_path / "r" / "records.jsonl").open("a") as stream:
+        stream.write("hello\n")
+    again = run("run", "tiny", "--out", "r")
+    assert "note: r/records.jsonl, line 2 is no record of a run and skipped" in again.output
+    assert "runs to do: 0; kept in r/records.jsonl: 1" in again.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("run", "tabel1"), "the paper has no 'tabel1' (did you mean 'table1'?): there are table1, depth"),
+        (("run",), "Missing argument"),
+        (("run", "table1", "--seeds", "0"), "Invalid value for '--seeds'"),
+        (("page", "--records", "nothing"), "holds no results: run python -m reproduction all"),
+    ],
+)
+def test_mistakes_get_one_sentence(run, tiny, arguments, told):
+    result = run(*arguments, ok=False)
+    assert result.exit_code == 2
+    assert told in result.output
+    assert len(result.output.strip().splitlines()) == 1

@@ -1,0 +1,71 @@
+"""Files about artefacts: every miss and how to repeat it, names escaped, files whole."""
+
+import pytest
+
+from reproduction.catalogue import ARTEFACTS
+from reproduction.page import reproduction_page, write_result
+from reproduction.spec import Artefact, Cell, Entry
+from reproduction.store import Store
+from reproduction.summary import summarize
+
+OTHER = Cell("classifier", "cora", {"method": "OGC"}, random=False)
+
+
+def test_the_page_lists_every_miss_and_how_to_repeat_it(result):
+    page = reproduction_page([result])
+    assert "| Table 0: a <b> | 4 | 1 | 1 | 2 | 1 | `python -m reproduction run tiny --seeds 2` |" in page
+    assert "- `tiny`: miss, <Cora>, x: 79.5 against 80.6 published (−1.1, 2 seeds)." in page
+    assert "- `tiny`: not above, <Cora>, x: 79.5 against 78.4 published (+1.1, 2 seeds)." in page
+    assert "`python -m reproduction run tiny --seeds 2` · seeds 0–1 · accuracy % · tolerance ±1.0\n" in page
+    assert "margin comes from there." in page
+
+
+@pytest.mark.parametrize(
+    ("runs", "fixed", "text", "option"),
+    [
+        ((3, 3), 0, "seeds 0–2", "--seeds 3"),
+        ((3, 3), 1, "seeds 0–2, one run where nothing is random", "--seeds 3"),
+        # a random method that has one seed yet is not one where nothing is random
+        ((1, 4), 0, "1–4 seeds", "--seeds 4"),
+        ((2, 10), 1, "2–10 seeds, one run where nothing is random", "--seeds 10"),
+        ((1, 1), 0, "seed 0", "--seeds 1"),
+        ((0, 0), 1, "one run, for nothing is random", ""),
+        ((0, 0), 0, "not run yet", ""),
+    ],
+)
+def test_seeds_are_those_of_random_cells(tmp_path, runs, fixed, text, option):
+    store = Store(tmp_path / "records.jsonl")
+    cells = [Cell("classifier", "karate", {"method": "OGC", "n": n}) for n in range(2)]
+    for cell, n_seeds in zip(cells, runs, strict=True):
+        for seed in range(n_seeds):
+            store.add(cell, seed, {"accuracy": 1.0}, seconds=1.0)
+    for seed in range(fixed):
+        store.add(OTHER, seed, {"accuracy": 1.0}, seconds=1.0)
+    entries = tuple(Entry(str(n), "x", cell=cell) for n, cell in enumerate([*cells, OTHER]))
+    section = reproduction_page([summarize(Artefact("tiny", "Table 0", "t", entries), store)])
+    command = f"python -m reproduction run tiny {option}".strip()
+    assert f"`{command}` · {text} · accuracy % · nothing is judged" in section
+
+
+def test_the_page_tells_the_budget_in_measured_numbers(tmp_path):
+    store = Store(tmp_path / "records.jsonl")
+    for entry in ARTEFACTS["table1"].entries:
+        if entry.row in ("OGC", "OGC, train only"):
+            store.add(entry.cell, 0, {"accuracy": 80.0 if entry.row == "OGC" else 70.0}, seconds=1.0)
+    page = reproduction_page([summarize(ARTEFACTS["table1"], store)])
+    told = (
+        "OGC has 70.0 / 70.0 / 70.0 on Cora / Citeseer / Pubmed, and 80.0 / 80.0 / 80.0 with the validation"
+    )
+    assert told in page
+
+
+def test_files_are_written_and_names_escaped(result, tmp_path):
+    pytest.importorskip("altair")
+    names = [file.name for file in write_result(tmp_path / "out", result)]
+    assert names == ["tiny.md", "tiny.html", "tiny.svg", "tiny.png", "tiny-chart.html"]
+    html = (tmp_path / "out" / "tiny.html").read_text(encoding="utf-8")
+    assert "a &lt;b&gt;" in html
+    assert "<Cora>" not in html
+    assert html.count('class="miss"') == 2
+    assert (tmp_path / "out" / "tiny.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out" / "tiny.svg").read_text().startswith("<svg")

@@ -1,0 +1,117 @@
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+import gssl
+from gssl.datasets import make_synthetic_reddit
+from reproduction import reddit
+from reproduction.reddit import inductive_accuracy
+from reproduction.spec import MEASURES, Cell
+
+SPLIT = {"train": [5, 1, 2], "val": [0], "test": [3, 4]}
+
+
+class Spy(BaseEstimator):
+    """Keeps what it is shown, and answers with the first feature."""
+
+    calls: ClassVar[list] = []
+
+    def fit(self, X, y, *, adjacency):
+        self.classes_ = np.unique(y)
+        Spy.calls = [(X, y, adjacency.toarray())]
+        return self
+
+    def predict(self, X, *, adjacency):
+        Spy.calls.append((X, adjacency.toarray()))
+        return X[:, 0].astype(int)
+
+
+@pytest.fixture
+def graph():
+    X = np.column_stack([[0, 1, 0, 1, 0, 1], np.arange(6)]).astype(float)
+    A = np.zeros((6, 6))
+    for u, v in [(0, 1), (1, 2), (2, 3), (3, 4), (1, 5)]:
+        A[u, v] = A[v, u] = 1
+    return X, np.array([0, 1, 0, 1, 1, 1]), A
+
+
+def test_fit_sees_the_training_subgraph_and_predict_the_whole_graph(graph):
+    X, y, A = graph
+    # node 3 is right, node 4 is wrong
+    assert inductive_accuracy(Spy(), X, y, A, SPLIT) == 0.5
+    (X_fit, y_fit, A_fit), (X_all, A_all) = Spy.calls
+    seen = [1, 2, 5]
+    np.testing.assert_array_equal(X_fit, X[seen])
+    np.testing.assert_array_equal(y_fit, y[seen])
+    np.testing.assert_array_equal(A_fit, A[np.ix_(seen, seen)])
+    order = [1, 2, 5, 0, 3, 4]
+    np.testing.assert_array_equal(X_all, X[order])
+    np.testing.assert_array_equal(A_all, A[np.ix_(order, order)])
+
+
+def test_validation_nodes_are_seen_only_if_named(graph):
+    X, y, A = graph
+    inductive_accuracy(Spy(), X, y, A, SPLIT, seen=("train", "val"))
+    np.testing.assert_array_equal(Spy.calls[0][0], X[[0, 1, 2, 5]])
+
+
+def test_test_nodes_are_never_seen(graph):
+    X, y, A = graph
+    with pytest.raises(ValueError, match="a test node is among those that fit would see"):
+        inductive_accuracy(Spy(), X, y, A, SPLIT, seen=("train", "test"))
+    with pytest.raises(ValueError, match="the split has no part 'dev'; it has train, val, test"):
+        inductive_accuracy(Spy(), X, y, A, SPLIT, seen="dev")
+
+
+def test_it_is_what_the_steps_give_one_by_one():
+    data = gssl.datasets.make_synthetic_reddit(1500, n_features=32, random_state=3)
+    split = data.splits["public"]
+    train, test = split["train"], split["test"]
+    model = gssl.EmbeddingClassifier(gssl.SGC(depth=2), head="ridge")
+    fitted = gssl.EmbeddingClassifier(gssl.SGC(depth=2), head="ridge").fit(
+        data.features[train], data.labels[train], adjacency=data.adjacency[train][:, train]
+    )
+    expected = np.mean(fitted.predict(data.features, adjacency=data.adjacency)[test] == data.labels[test])
+    score = inductive_accuracy(model, data.features, data.labels, data.adjacency, split)
+    assert score == pytest.approx(expected, abs=2.5 / test.size)
+    assert 0.3 < score < 1
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("model", [gssl.OGC(random_state=0), gssl.LabelPropagation()])
+def test_other_kinds_of_models_score_unseen_nodes(model):
+    """Label propagation needs its own nodes first, wherever they stand in the data."""
+    data = gssl.datasets.make_block_graph(600, 3000, 32, 3, homophily=0.9, random_state=0)
+    order = np.random.default_rng(0).permutation(600)
+    split = {"train": order[:300], "test": order[300:]}
+    X = data.normalized().features
+    assert inductive_accuracy(model, X, data.labels, data.adjacency, split) > 0.8
+
+
+def test_a_large_graph_is_loaded_once_for_all_methods(monkeypatch):
+    loaded = []
+    data = make_synthetic_reddit(300, n_features=16)
+
+    def load(name):
+        loaded.append(name)
+        return data
+
+    monkeypatch.setattr(reddit, "load", load)
+    reddit._standardised.cache_clear()
+    head = {"head": "ridge", "embedder": {"method": "SGC"}}
+    cells = [
+        Cell("inductive", "synthetic/reddit", {"method": "EmbeddingClassifier", "params": head}),
+        Cell("inductive", "synthetic/reddit", {"method": "OGC"}),
+    ]
+    values = [MEASURES["inductive"](cell, seed)["accuracy"] for cell in cells for seed in range(2)]
+    assert loaded == ["synthetic/reddit"]
+    assert values[0] == values[1] > 20.0
+    X = reddit._standardised("synthetic/reddit", "public", ("train",)).X
+    train = X[data.splits["public"]["train"]]
+    np.testing.assert_allclose(train.mean(axis=0), 0.0, atol=1e-5)
+    np.testing.assert_allclose(train.std(axis=0), 1.0, atol=1e-4)
+    MEASURES["inductive"](Cell("inductive", "reddit", {"method": "OGC"}), 0)
+    assert loaded == ["synthetic/reddit", "reddit"]
+    reddit._standardised.cache_clear()

@@ -1,0 +1,62 @@
+"""Artefacts as text: misses in plain sight."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from reproduction.spec import Entry
+from reproduction.summary import Line
+from reproduction.tables import claim_texts, line_text, number, paper_markdown, paper_tables
+
+
+def test_markdown_marks_misses(result):
+    text = paper_markdown(result)
+    assert "| miss | train | **79.5 ± 0.5 (80.6, −1.1) ✗** |" in text
+    assert "| hit | train | 79.5 ± 0.5 (80.5, −1.0) |" in text
+    assert "| above | train | 79.5 ± 0.5 (78.4, +1.1) ↑ |" in text
+    assert "| later | train | not run (80.0) |" in text
+    assert "| GCN |  | [81.5] |" in text
+    assert "1.2e-02 ± 0.0e+00 (1.2e-02)" in text
+
+
+def test_a_terminal_marks_misses(result):
+    console = Console(width=120, record=True, file=io.StringIO())
+    for table in paper_tables(result):
+        console.print(table)
+    text = console.export_text()
+    assert "79.5 (80.6) ✗" in text
+    assert "[81.5]" in text
+    assert text.count("✗") == 2
+
+
+def test_claims(result):
+    assert claim_texts(result) == [
+        "It is so — holds.",
+        "It is not so — does not hold ✗.",
+        "Who knows — not measured.",
+    ]
+
+
+def test_numbers():
+    assert [number(81.04, 1), number(0.0037, -1), number(-0.5, 1)] == ["81.0", "3.7e-03", "−0.5"]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ((79.1, 0.2, 2, -7.8, "miss"), "79.1 ± 0.2 (86.9, −7.8) ✗"),
+        ((88.1, 0.2, 1, 1.2, "above"), "88.1 (86.9, +1.2) ↑"),
+        ((None, 0.0, 0, None, "published only"), "[86.9]"),
+        ((None, 0.0, 0, None, "not run"), "not run (86.9)"),
+    ],
+)
+def test_a_field_says_ours_published_and_difference(line, text):
+    assert line_text(Line(Entry("OGC", "Cora", published=86.9, tolerance=1.0), *line), long=True) == text
+
+
+def test_where_the_paper_has_nothing_a_field_is_empty():
+    assert (
+        line_text(None) == line_text(Line(Entry("OGC", "Cora"), None, 0.0, 0, None, "published only")) == ""
+    )
+    assert line_text(Line(Entry("OGC", "Cora"), None, 0.0, 0, None, "not run")) == "not run"
