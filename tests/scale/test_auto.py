@@ -10,7 +10,6 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.graph import GraphWarning
-from gssl.scale.memory import SlabPlan
 from gssl.selection import labelled_rows, rivals
 
 pytestmark = pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
@@ -34,16 +33,6 @@ def assert_same(found, plain, atol=1e-4):
     assert (found.transduction_ == plain.transduction_).all()
     np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=atol)
     np.testing.assert_allclose(found._leave_one_out, plain._leave_one_out, atol=1e-3)
-
-
-@pytest.fixture
-def widths(monkeypatch):
-    """Cut columns into slabs of a width."""
-
-    def cut(width):
-        monkeypatch.setattr("gssl.scale.slabs.plan_slabs", lambda n_columns, *_: SlabPlan(n_columns, width))
-
-    return cut
 
 
 @pytest.fixture(params=[True, False], ids=["label space", "feature space"])
@@ -261,19 +250,6 @@ def test_spreading_labels_goes_on_after_any_file(blocks, tmp_path, stopping, mon
         method.fit(None, np.where(y == 0, 1, y), adjacency=A)
 
 
-@pytest.fixture(scope="module")
-def client():
-    """Two workers, each a process with one thread."""
-    distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
 @pytest.mark.usefixtures("space")
 @pytest.mark.parametrize("kind", ["sparse", "file"])
 def test_a_cluster_changes_nothing(blocks, client, tmp_path, kind):
@@ -293,7 +269,7 @@ def test_labels_are_updated_when_the_cluster_is_gone(blocks, monkeypatch):
     monkeypatch.setattr(rivals, "_CLEAR", -100.0)  # a rival is fitted, too
     X, y, A = blocks
     cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=None
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", memory_limit=None
     )
     with cluster, distributed.Client(cluster) as lost:
         found = fit(X, y, A, client=lost)

@@ -20,18 +20,6 @@ METHODS = {
 }
 
 
-@pytest.fixture(scope="module")
-def client():
-    """Two workers, each a process with one thread."""
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
 def _load(name):
     if name == "cora":
         return gssl.datasets.load("cora").normalized()

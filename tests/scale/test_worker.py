@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gssl.graph import file_of
+from gssl.graph.mapped import mapped_file
 from gssl.operators import Filters, Pull, complement_negatives, get_threads, normalized_adjacency, set_threads
 from gssl.scale import worker
 from gssl.scale.memory import available_memory
@@ -35,7 +35,7 @@ def test_a_graph_in_files_travels_by_name_and_is_mapped_again(stored):
     assert packed.opened is packed.opened
     again = pickle.loads(pickle.dumps(packed))  # noqa: S301
     assert again.A_hat.indices.size == again.N_hat.indices.size == 0
-    assert file_of(again.opened.A_hat.indices).path == file_of(filters.A_hat.indices).path
+    assert mapped_file(again.opened.A_hat.indices).path == mapped_file(filters.A_hat.indices).path
     U = np.eye(3, dtype=np.float32)
     expected = normalized_adjacency(A, np.float32) @ U
     np.testing.assert_array_equal(again.opened.A_hat @ U, expected)
@@ -48,7 +48,7 @@ def test_a_graph_in_files_travels_by_name_and_is_mapped_again(stored):
 def test_columns_in_a_file_are_read_by_whoever_needs_them(tmp_path):
     np.save(tmp_path / "x.npy", np.eye(3))
     X = np.load(tmp_path / "x.npy", mmap_mode="r")
-    part = worker.part_of(file_of(X), slice(1, 3))
+    part = worker.part_of(mapped_file(X), slice(1, 3))
     assert part.read().tolist() == np.eye(3)[:, 1:].tolist()
     assert worker.part_of(np.eye(3), slice(1, 2)).tolist() == [[0], [1], [0]]
     (tmp_path / "x.npy").unlink()
@@ -72,7 +72,7 @@ def test_a_slab_in_a_file_travels_as_its_content_and_goes_with_its_last_user():
 
 @pytest.mark.parametrize("in_file", [False, True])
 def test_a_step_does_not_write_to_what_it_is_given(stored, in_file):
-    A, filters = stored
+    _, filters = stored
     rng = np.random.default_rng(0)
     X = rng.random((3, 4)).astype(np.float32)
     # as Dask gives arrays that have travelled: a view of some memory
