@@ -1,18 +1,100 @@
-"""A fit within a budget takes no more than the budget and a little, whatever it is asked to fit.
+"""Sizes and plans by hand, and a fit within a budget takes no more than the budget and a little.
 
-Each runs in a process of its own, to which the system gives no more than that: what needs more fails.
+Each fit runs in a process of its own, to which the system gives no more than that: what needs more fails.
 """
 
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is counted as Linux tells it")
+from gssl.operators import Filters, complement_negatives, normalized_adjacency
+from gssl.scale import memory
+from gssl.scale.memory import (
+    Load,
+    SlabPlan,
+    available_memory,
+    embedding_load,
+    graph_bytes,
+    plan_slabs,
+    read_size,
+    spread_slabs,
+    write_size,
+)
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory is counted as Linux tells it")
 benchmarks = pytest.importorskip("benchmarks.rows.slabs", reason="the benchmarks are not beside the tests")
 
 METHODS = ["SGC", "GGCM", "OGC", "EmbeddingClassifier", "LabelSpreading"]
 SHARE = 1.15
+
+
+@pytest.mark.parametrize(
+    ("size", "n_bytes"),
+    [("4GB", 4 * 10**9), ("1.5 kiB", 1536), (2e6, 2 * 10**6), ("4e9", 4 * 10**9), ("7b", 7), (12, 12)],
+)
+def test_sizes_are_read(size, n_bytes):
+    assert read_size(size) == n_bytes
+
+
+@pytest.mark.parametrize("wrong", ["4 apples", "-1", "", True, float("nan"), "1e30GB", "1.2.3", ".", "0"])
+def test_what_is_no_size_is_refused(wrong):
+    with pytest.raises(ValueError, match="no amount of memory"):
+        read_size(wrong)
+
+
+def test_sizes_are_written_in_the_unit_that_fits():
+    sizes = [1000, 123_456, 25 * 10**8, 10**13]
+    assert [write_size(size) for size in sizes] == ["1.0 kB", "123.5 kB", "2.5 GB", "10.0 TB"]
+
+
+def test_memory_is_what_the_least_of_all_limits_leaves(monkeypatch, tmp_path):
+    assert available_memory() > 0
+    assert list(memory._of_container(tmp_path)) == []
+    for name, content in (
+        ("memory.max", "1000"),
+        ("memory.current", "700"),
+        ("memory.stat", "active_file 50\ninactive_file 200\n"),
+    ):
+        (tmp_path / name).write_text(content)
+    assert list(memory._of_container(tmp_path)) == [500]
+    (tmp_path / "memory.max").write_text("max")
+    assert list(memory._of_container(tmp_path)) == []
+    monkeypatch.setenv("GSSL_MEMORY", "4e9")
+    assert available_memory() == 4 * 10**9
+    monkeypatch.setenv("GSSL_MEMORY", "lots")
+    with pytest.raises(ValueError, match="GSSL_MEMORY is 'lots', not a number of bytes"):
+        available_memory()
+
+
+def test_slabs_are_as_even_as_a_budget_allows():
+    assert SlabPlan(5, 2).slabs == (slice(0, 2), slice(2, 4), slice(4, 5))
+    assert Load(per_column=800, fixed=1000).of(3) == 3400
+    # a sixteenth of the budget is for the rest; wide slabs are cut at a multiple of 16 columns
+    assert plan_slabs(100, Load(10**6), budget=80 * 10**6) == SlabPlan(100, 64)
+    assert plan_slabs(100, Load(10**6), budget=200 * 10**6) == SlabPlan(100, 100)
+    assert plan_slabs(20, Load(10**6), budget=16 * 10**6) == SlabPlan(20, 10)
+    # two slabs at once have half of the room each
+    assert plan_slabs(100, Load(10**6), 80 * 10**6, n_at_once=2) == SlabPlan(100, 32)
+    with pytest.raises(ValueError, match=r"budget of 1\.0 MB is too small: a column needs 2\.1 MB"):
+        plan_slabs(1, Load(10**6, fixed=10**6), budget=10**6)
+    assert spread_slabs(10, 4) == SlabPlan(10, 3)
+    assert spread_slabs(1000, 2, Load(10**6), 80 * 10**6) == SlabPlan(1000, 64)
+
+
+def test_embeddings_are_in_memory_where_all_slabs_fit():
+    assert embedding_load((100, 20), 2, 5, 4, 1000, budget=30_000) == (Load(400, 17_400), True)
+    assert embedding_load((100, 20), 2, 5, 4, 1000, budget=10_000) == (Load(800, 9400), False)
+
+
+def test_the_bytes_of_a_graph_count_what_is_shared_once():
+    A = csr_array(np.ones((2, 2)))
+    A_hat = normalized_adjacency(A, np.float32)
+    # three pointers, four links and two scales, of the complement two more
+    assert graph_bytes(Filters(A_hat)) == 3 * 8 + 4 * 4 + 2 * 4
+    assert graph_bytes(Filters(A_hat, complement_negatives(A, np.float32))) <= 2 * (3 * 8 + 4 * 4 + 2 * 4)
 
 
 def _problem(folder: Path, n_nodes: int, n_edges: int, budget: int) -> Path:
@@ -33,6 +115,7 @@ def million(tmp_path_factory):
     return _problem(tmp_path_factory.mktemp("million"), 140_000, 1_000_000, 100 * 10**6)
 
 
+@LINUX
 @pytest.mark.parametrize("method", METHODS)
 def test_a_million_edges(million, method):
     _keeps_to_it(million, method, 100 * 10**6)
@@ -44,6 +127,7 @@ def twenty_million(tmp_path_factory):
     return _problem(tmp_path_factory.mktemp("twenty"), 3_000_000, 21_000_000, 15 * 10**8)
 
 
+@LINUX
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_twenty_million_edges(twenty_million, method):

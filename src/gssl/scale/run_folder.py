@@ -14,6 +14,8 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.lib import format as npy
 
+# the files of the locks that this process has
+_locked: "weakref.WeakKeyDictionary[Any, int | None]" = weakref.WeakKeyDictionary()
 # columns that are turned at a time: a row of them fills a cache line in single precision
 _COLUMNS = 16
 
@@ -39,9 +41,10 @@ class RunFolder:
 
         Where files cannot be locked, as on some network drives, nothing is.
         """
-        lock = FileLock(self.path.resolve() / ".lock", timeout=0, thread_local=False, is_singleton=True)
-        if lock.is_locked and not Path(lock.lock_file).exists():
-            lock.release(force=True)  # the folder was removed since
+        file = self.path.resolve() / ".lock"
+        lock = FileLock(file, timeout=0, thread_local=False, is_singleton=True)
+        if lock.is_locked and _inode(file) != _locked[lock]:
+            lock.release(force=True)  # the folder was removed since, and may have been made anew
         try:
             with self.explained(self.path):
                 lock.acquire()
@@ -52,6 +55,7 @@ class RunFolder:
             ) from error
         except NotImplementedError:
             return None
+        _locked[lock] = _inode(file)
         return lock
 
     def write(self, name: str, fill: Callable[[BinaryIO], Any]) -> Path:
@@ -176,6 +180,10 @@ def write_all(opened: Any, array: np.ndarray) -> None:
     view = _bytes_of(array)
     while len(view):
         view = view[opened.write(view) :]
+
+
+def _inode(path: Path) -> int | None:
+    return path.stat().st_ino if path.exists() else None
 
 
 def _bytes_of(array: np.ndarray) -> memoryview:

@@ -1,0 +1,104 @@
+"""Files of a run appear whole or not at all, in a folder that belongs to one process."""
+
+import gc
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from gssl.scale.run_folder import ColumnFile, RunFolder
+
+
+def test_a_temporary_folder_goes_with_its_last_user():
+    folder = RunFolder()
+    path = folder.path
+    folder.write_json("a.json", {"step": 3})
+    assert folder.read_json("a.json") == {"step": 3}
+    assert folder.read_json("b.json") is None
+    assert not folder.durable
+    del folder
+    gc.collect()
+    assert not path.exists()
+
+
+def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
+    folder = RunFolder(tmp_path / "new" / "run")
+    folder.write_array("a.npy", np.eye(2))
+
+    def fail(opened):
+        opened.write(b"half of it")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        folder.write("a.npy", fail)
+    assert folder.read_array("a.npy").tolist() == [[1, 0], [0, 1]]
+
+
+def test_what_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    message = r"run cannot be written: not a directory; make room or .* resume=.*: finished work is kept\.$"
+    with pytest.raises(OSError, match=message):
+        RunFolder(tmp_path / "file" / "run")
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    (tmp_path / "a.json").write_bytes(b"{")
+    with pytest.raises(ValueError, match=r"a\.json is damaged: remove"):
+        RunFolder(tmp_path).read_json("a.json")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_are_written_in_any_order_and_mapped(tmp_path, dtype):
+    U = np.random.default_rng(0).random((5, 40)).astype(dtype)
+    file = ColumnFile(RunFolder(tmp_path), "u.npy", U.shape, dtype)
+    for start, stop in ((33, 40), (0, 17), (17, 33)):
+        file.write(slice(start, stop), U[:, start:stop])
+    np.testing.assert_array_equal(file.open(), U)
+    again = ColumnFile(RunFolder(tmp_path), "u.npy", U.shape, dtype)
+    again.write(slice(3, 4), 2 * U[:, 3:4])
+    assert again.open()[:, 3].tolist() == (2 * U[:, 3]).tolist()
+    np.testing.assert_array_equal(np.load(tmp_path / "u.npy")[:, 4:], U[:, 4:])
+    assert ColumnFile(RunFolder(), "u.npy", (0, 3), dtype).open().shape == (0, 3)
+
+
+_HOLD = """
+import sys
+from gssl.scale.run_folder import RunFolder
+try:
+    held = RunFolder(sys.argv[1]).lock()
+except ValueError as error:
+    print(error)
+"""
+
+
+def _try_to_lock(folder):
+    done = subprocess.run(
+        [sys.executable, "-c", _HOLD, str(folder)], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_one_process_at_a_time_has_a_folder_and_may_come_back_to_it(tmp_path):
+    first = RunFolder(tmp_path).lock()
+    second = RunFolder(tmp_path).lock()
+    assert first is second
+    message = "is in use by another process: wait until that has ended, or choose another folder for resume."
+    assert _try_to_lock(tmp_path) == f"{tmp_path} {message}"
+    del first
+    gc.collect()
+    assert _try_to_lock(tmp_path) == f"{tmp_path} {message}"
+    del second
+    gc.collect()
+    assert _try_to_lock(tmp_path) == ""
+
+
+def test_a_folder_that_was_made_anew_is_locked_anew(tmp_path):
+    folder = tmp_path / "run"
+    first = RunFolder(folder).lock()
+    (folder / ".lock").unlink()
+    folder.rmdir()
+    assert _try_to_lock(folder) == ""
+    second = RunFolder(folder).lock()
+    assert first is second
+    assert _try_to_lock(folder).startswith(f"{folder} is in use by another process")
