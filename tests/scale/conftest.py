@@ -1,7 +1,6 @@
 import json
 import subprocess
 import sys
-import warnings
 from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic, sleep
@@ -98,15 +97,13 @@ def blocks():
     return X, data.mask_labels("default"), data.adjacency
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def client():
-    """Two workers, each a process with one thread."""
-    import distributed
-
+    """Two workers, each a process with one thread, which no test kills."""
+    distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
     with (
-        warnings.catch_warnings(),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -126,7 +123,7 @@ class DaskProcesses:
     """
 
     def __init__(self, folder: Path, ends: ExitStack) -> None:
-        self._folder, self._ends = folder, ends
+        self._folder, self._ends, self._n_workers = folder, ends, 0
 
     def scheduler(self, *options: str, host: str = "127.0.0.1", before: tuple[str, ...] = ()):
         file = self._folder / "scheduler.json"
@@ -140,7 +137,8 @@ class DaskProcesses:
         return process, _address(file)
 
     def worker(self, address: str, *options: str, host: str = "127.0.0.1", before: tuple[str, ...] = ()):
-        folder = self._folder / f"worker-{host}"
+        self._n_workers += 1
+        folder = self._folder / f"worker-{self._n_workers}"
         options = ("--nthreads", "1", "--host", host, "--local-directory", str(folder), *options)
         return self._start("worker", before, (address, "--no-dashboard", "--no-nanny", *options))
 
@@ -159,6 +157,13 @@ def _address(file: Path) -> str:
             return json.loads(file.read_text())["address"]
         except (ValueError, KeyError):
             sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def make_dask_processes(tmp_path_factory):
+    """Start schedulers and workers that end with the module."""
+    with ExitStack() as ends:
+        yield lambda: DaskProcesses(tmp_path_factory.mktemp("dask"), ends)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Workers of a cluster come to the same answers, within a budget for each."""
 
+import pickle
 from time import monotonic, sleep
 
 import numpy as np
@@ -7,158 +8,191 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.methods.ogc import Iteration
-from gssl.operators import Filters, normalized_adjacency
-from gssl.scale import worker
-from gssl.scale.cluster import ClusterExecution
-from gssl.scale.execution import InMemory
+from gssl.operators import Filters, get_threads, normalized_adjacency
+from gssl.scale import cluster as cluster_module
+from gssl.scale.cluster import Cluster, ClusterExecution
+from gssl.scale.execution import InMemory, Task, watching
+from gssl.scale.memory import SlabPlan
+from gssl.scale.worker import FileSlab
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_scattered(monkeypatch):
+    """Scattered data has no lineage: a worker would take it along when it dies."""
+    monkeypatch.setattr(distributed.Client, "scatter", None)
+
+
 @pytest.mark.parametrize("embedder", [gssl.SSGC(depth=5), gssl.GGCM(depth=4)], ids=lambda e: type(e).__name__)
-def test_embeddings_are_the_same(blocks, client, embedder):
+@pytest.mark.parametrize("kind", ["array", "sparse", "file"])
+def test_embeddings_are_the_same(blocks, fit, client, tmp_path, embedder, kind):
     X, _, A = blocks
-    expected = embedder.fit(X, adjacency=A).embedding_
-    found = embedder.fit(X, adjacency=A, client=client).embedding_
+    np.save(tmp_path / "X.npy", X)
+    features = {"array": X, "sparse": csr_array(X), "file": np.load(tmp_path / "X.npy", mmap_mode="r")}[kind]
+    expected = fit(embedder, X, adjacency=A).embedding_
+    found = fit(embedder, features, adjacency=A, client=client).embedding_
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_more_slabs_than_workers(blocks, client):
+def test_more_slabs_than_workers_and_matrices_of_each_iteration(blocks, fit, client, monkeypatch):
     X, _, A = blocks
     embedder = gssl.GGC(depth=3, negatives=2, random_state=0)
-    filters = embedder._filters(A, X.dtype)
-    expected = embedder._embed(X, filters, InMemory())
-    found = embedder._embed(X, filters, ClusterExecution(client, width=8))
+    expected = fit(embedder, X, adjacency=A).embedding_
+    monkeypatch.setattr(cluster_module, "spread_slabs", lambda n, *_: SlabPlan(n, 3))
+    seen = []
+    with watching(lambda done, total: seen.append((done, total))):
+        found = fit(embedder, X, adjacency=A, client=client).embedding_
+    assert seen == [(k, 8) for k in range(1, 9)]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.usefixtures("direct")
-def test_ogc_learns_the_same(blocks, client, tmp_path):
+def test_ogc_learns_the_same(blocks, fit, client, tmp_path):
     X, y, A = blocks
-    plain = gssl.OGC(random_state=0).fit(X, y, adjacency=A, memory_budget="1GB")
+    plain = fit(gssl.OGC(random_state=0), X, y, adjacency=A, memory="1GB")
     np.save(tmp_path / "X.npy", X)
     for features in (X, np.load(tmp_path / "X.npy", mmap_mode="r")):
-        found = gssl.OGC(random_state=0).fit(features, y, adjacency=A, client=client)
-        # the same sums in the same order: the same bits as slabs on one machine
+        with gssl.execution(client=client):
+            found = gssl.OGC(random_state=0).fit(features, y, adjacency=A)
+            embedding = found.embedding_
+        # the same sums in double precision: the same bits as slabs on one machine
         assert np.array_equal(found.label_distributions_, plain.label_distributions_)
         assert found.n_iter_ == plain.n_iter_
-        np.testing.assert_allclose(found.embedding_, plain.embedding_, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(embedding, plain.embedding_, rtol=1e-4, atol=1e-5)
 
 
-def _held():
-    """Tell on a worker what its shares take, how many slabs they have and how many of them are in files."""
-    from gssl.scale import worker
-
-    crews = [share.crew for run in worker._runs.values() for share in run.shares.values()]
-    found = []
-    for crew in crews:
-        in_memory = sum(U.nbytes for U in getattr(crew._slabs, "_held", {}).values())
-        buffers = sum(
-            array.nbytes
-            for name in ("_spare", "_read", "_written")
-            if (array := getattr(crew._slabs, name, None)) is not None
-        )
-        found.append((in_memory + buffers, len(crew._plan.slabs), len(getattr(crew._slabs, "_files", {}))))
-    return found
+def _held(dask_worker):
+    """Tell on a worker how many slabs it has in files, and how many of which size in memory."""
+    values = list(dask_worker.data.values())
+    arrays = [value for value in values if isinstance(value, np.ndarray) and value.dtype == np.float32]
+    return sum(isinstance(value, FileSlab) for value in values), [a.shape[1] for a in arrays if len(a) == 4000]
 
 
 @pytest.mark.usefixtures("direct")
 @pytest.mark.parametrize("kind", ["array", "sparse", "file"])
-def test_ogc_keeps_each_worker_to_the_budget(client, kind, tmp_path, monkeypatch):
+def test_ogc_keeps_each_worker_to_the_budget(fit, client, kind, tmp_path):
     data = gssl.datasets.make_block_graph(4000, 8000, 2, 4, features="dense", random_state=3)
     X = np.random.default_rng(0).random((4000, 200), dtype=np.float32)
     y, A = data.mask_labels("default"), data.adjacency
-    plain = gssl.OGC(random_state=0, max_iter=5).fit(X, y, adjacency=A, memory_budget="1GB")
-    seen, step = [], Iteration.step
-
-    def look(self, problem, embedding, state, k):
-        if k > 1:
-            seen.extend(found for shares in client.run(_held).values() for found in shares)
-        return step(self, problem, embedding, state, k)
-
-    monkeypatch.setattr(Iteration, "step", look)
+    model = gssl.OGC(random_state=0, max_iter=4)
+    plain = fit(model, X, y, adjacency=A, memory="1GB")
+    distributions, chosen = plain.label_distributions_, plain.transduction_
     np.save(tmp_path / "X.npy", X)
     features = {"array": X, "sparse": csr_array(X), "file": np.load(tmp_path / "X.npy", mmap_mode="r")}[kind]
+    seen = []
+
+    def look(done, total):
+        seen.extend(client.run(_held).values())
+
     # graph and scores take 0.5 MB; a share of 100 columns is 1.6 MB
-    budget = 1_200_000
-    model = gssl.OGC(random_state=0, max_iter=5)
-    found = model.fit(features, y, adjacency=A, client=client, memory_budget=budget)
-    assert seen
-    for n_bytes, n_slabs, n_files in seen:
-        assert n_bytes < budget
-        assert n_slabs > 2
-        assert n_files == n_slabs
-    np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, rtol=1e-5, atol=1e-6)
-    assert (found.transduction_ == plain.transduction_).all()
+    with watching(look):
+        found = fit(model, features, y, adjacency=A, client=client, memory=1_200_000)
+    assert len(seen) == 8
+    for n_files, in_memory in seen:
+        assert n_files > 2
+        assert in_memory == []
+    np.testing.assert_allclose(found.label_distributions_, distributions, rtol=1e-5, atol=1e-6)
+    assert (found.transduction_ == chosen).all()
     seen.clear()
-    found = model.fit(features, y, adjacency=A, client=client, memory_budget="100MB")
-    assert {(n_slabs, n_files) for _, n_slabs, n_files in seen} == {(1, 0)}
-    assert (found.transduction_ == plain.transduction_).all()
+    with watching(look):
+        found = fit(model, features, y, adjacency=A, client=client, memory="100MB")
+    assert seen == [(0, [100])] * 8
+    assert (found.transduction_ == chosen).all()
     with pytest.raises(ValueError, match=r"memory budget of 200\.0 kB is too small"):
-        model.fit(features, y, adjacency=A, client=client, memory_budget="200kB")
+        fit(model, features, y, adjacency=A, client=client, memory="200kB")
 
 
-def test_whoever_is_free_gets_more_before_answers_are_taken():
-    from gssl.scale.team import Team
-
-    done = []
-
-    class OneWorker(Team):
-        def workers(self):
-            return ["w"]
-
-        def _submit(self, address, function, arguments):
-            done.append(("asked", *arguments))
-
-        def _look(self, pending, losses):
-            answers = {s: 10 * s for s in pending}
-            pending.clear()
-            return answers, []
-
-    def prepare(s, address):
-        done.append(("sent", s))
-
-    for s, answer in OneWorker(None).spread([0, 1, 2], prepare, lambda s, part: (None, (s,))):
-        assert answer == 10 * s
-        done.append(("taken", s))
-    assert done == [
-        *(("sent", 0), ("asked", 0), ("sent", 1)),
-        *(("asked", 1), ("taken", 0), ("sent", 2)),
-        *(("asked", 2), ("taken", 1), ("taken", 2)),
-    ]
-
-
-def test_classifiers_predict_the_same(blocks, client):
+@pytest.mark.usefixtures("direct")
+def test_workers_forget_a_run_that_has_ended(blocks, fit, client):
     X, y, A = blocks
-    plain = gssl.EmbeddingClassifier(gssl.SGC()).fit(X, y, adjacency=A)
-    found = gssl.EmbeddingClassifier(gssl.SGC()).fit(X, y, adjacency=A, client=client)
+    fit(gssl.OGC(random_state=0, max_iter=3), X, y, adjacency=A, client=client)
+    fit(gssl.SGC(), X, adjacency=A, client=client)
+    deadline = monotonic() + 30
+    while any(client.run(lambda dask_worker: len(dask_worker.data)).values()):
+        assert monotonic() < deadline
+        sleep(0.05)
+
+
+def test_no_more_slabs_are_submitted_than_threads_can_take(blocks, client, monkeypatch):
+    X, _, A = blocks
+    filters = Filters(normalized_adjacency(A, X.dtype))
+    monkeypatch.setattr(cluster_module, "spread_slabs", lambda n, *_: SlabPlan(n, 2))
+    ahead, submit, gather = [0], Cluster.submit, Cluster.gather
+
+    def submitted(self, function, *arguments, **settings):
+        if function.__name__ == "embed":
+            ahead.append(ahead[-1] + 1)
+        return submit(self, function, *arguments, **settings)
+
+    def gathered(self, futures):
+        ahead.append(ahead[-1] - 1)
+        return gather(self, futures)
+
+    monkeypatch.setattr(Cluster, "submit", submitted)
+    monkeypatch.setattr(Cluster, "gather", gathered)
+    task = Task(lambda X, filters, columns: 2 * X, ("double",))
+    found = ClusterExecution(client).map_columns(task, X, lambda k: filters)
+    assert np.array_equal(found, 2 * X)
+    assert max(ahead) == 4  # two for each thread
+    assert ahead[-1] == 0
+
+
+def test_each_thread_of_a_worker_runs_a_slab_on_one_kernel_thread(blocks, fit, dask_processes, direct):
+    X, y, A = blocks
+    plain = fit(gssl.OGC(random_state=0, max_iter=4), X, y, adjacency=A, memory="1GB")
+    expected = fit(gssl.GGCM(depth=3), X, adjacency=A).embedding_
+    _, address = dask_processes.scheduler()
+    dask_processes.worker(address, "--nthreads", "3")
+    widths = []
+
+    def look(done, total):
+        held = client.run(lambda dask_worker: [v for v in dask_worker.data.values() if isinstance(v, np.ndarray)])
+        widths.extend(a.shape[1] for arrays in held.values() for a in arrays if a.shape == (300, 8))
+
+    with distributed.Client(address, timeout=10) as client:
+        client.wait_for_workers(1, timeout=60)
+        with watching(look):
+            found = fit(gssl.OGC(random_state=0, max_iter=4), X, y, adjacency=A, client=client)
+        embedded = fit(gssl.GGCM(depth=3), X, adjacency=A, client=client).embedding_
+        assert list(client.run(get_threads).values()) == [1]
+    assert len(widths) == 3 * 4
+    assert np.array_equal(found.label_distributions_, plain.label_distributions_)
+    np.testing.assert_allclose(embedded, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_classifiers_predict_the_same(blocks, fit, client):
+    X, y, A = blocks
+    plain = fit(gssl.EmbeddingClassifier(gssl.SGC()), X, y, adjacency=A)
+    found = fit(gssl.EmbeddingClassifier(gssl.SGC()), X, y, adjacency=A, client=client)
     assert (found.transduction_ == plain.transduction_).all()
     np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=1e-4)
 
 
-def test_a_mistake_in_a_task_is_told_as_it_is(blocks, client):
+@pytest.mark.parametrize("error", [ValueError, OSError])
+def test_a_mistake_in_a_task_is_told_as_it_is(blocks, client, error):
     X, _, A = blocks
-    filters = gssl.SGC()._filters(A, X.dtype)
+    filters = Filters(normalized_adjacency(A, X.dtype))
 
     def fail(X, filters, columns):
-        raise ValueError(f"columns {columns.start} are wrong")
+        raise error(f"columns {columns.start} are wrong")
 
-    with pytest.raises(ValueError, match="columns 0 are wrong"):
-        ClusterExecution(client, width=24).run(fail, X, filters)
+    with pytest.raises(error, match=r"columns \d+ are wrong"):
+        ClusterExecution(client).map_columns(Task(fail, ("fail",)), X, lambda k: filters)
 
 
 @pytest.mark.parametrize("given", ["tcp://127.0.0.1:1", 4, object()])
-def test_what_is_no_client_is_refused(blocks, given):
-    X, y, A = blocks
-    with pytest.raises(TypeError, match=r"^client is .*not a Dask client: give client=distributed\.Client\("):
-        gssl.OGC().fit(X, y, adjacency=A, client=given)
+def test_what_is_no_client_is_refused(given):
+    message = r"^client is .*not a Dask client: give client=distributed\.Client\("
+    with pytest.raises(TypeError, match=message), gssl.execution(client=given):
+        pass
 
 
-def test_an_asynchronous_client_is_refused(blocks, client):
-    X, _, A = blocks
-    with pytest.raises(ValueError, match=r"^the Dask client is asynchronous: .* asynchronous=False\.$"):
-        gssl.SGC().fit(X, adjacency=A, client=_asynchronous(client.scheduler.address))
+def test_an_asynchronous_client_is_refused(client):
+    message = r"^the Dask client is asynchronous: .* asynchronous=False\.$"
+    made = _asynchronous(client.scheduler.address)
+    with pytest.raises(ValueError, match=message), gssl.execution(client=made):
+        pass
 
 
 def _asynchronous(address):
@@ -174,45 +208,28 @@ def _asynchronous(address):
     return asyncio.run(make())
 
 
-def test_a_closed_client_is_refused_but_a_model_outlives_its_cluster(blocks, direct):
+def test_a_closed_client_is_refused_but_a_block_outlives_its_cluster(blocks, fit, direct):
     X, y, A = blocks
-    expected = gssl.OGC(random_state=0, max_iter=4).fit(X, y, adjacency=A)
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", memory_limit=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        model = gssl.OGC(random_state=0, max_iter=4).fit(X, y, adjacency=A, client=client)
-    np.testing.assert_allclose(model.embedding_, expected.embedding_, rtol=1e-4, atol=1e-5)
-    with pytest.raises(
-        ConnectionError, match=r"^the Dask client is closed: make a new one, and fit with that\.$"
-    ):
-        model.fit(X, y, adjacency=A, client=client)
+    model = gssl.OGC(random_state=0, max_iter=4)
+    expected = fit(model, X, y, adjacency=A).embedding_
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=None
+    )
+    with cluster, distributed.Client(cluster) as client, gssl.execution(client=client):
+        model.fit(X, y, adjacency=A)
+        client.close()
+        # computed on this machine
+        np.testing.assert_allclose(model.embedding_, expected, rtol=1e-4, atol=1e-5)
+        assert model.fit(X, y, adjacency=A).n_iter_ == 4
+    message = r"^the Dask client is closed: make a new one, and fit with that\.$"
+    with pytest.raises(ConnectionError, match=message), gssl.execution(client=client):
+        pass
 
 
-@pytest.mark.usefixtures("direct")
-def test_a_worker_that_has_lost_its_share_forgets_the_run_too(blocks, client):
+def test_an_unpickled_execution_runs_on_this_machine(blocks, client):
     X, _, A = blocks
-    nodes = np.arange(4)
     filters = Filters(normalized_adjacency(A, X.dtype))
-    crew = ClusterExecution(client).guided(X, filters, 0.5, nodes, nodes)._crew
-    crew.start(np.zeros((24, 5), np.float32))
-    run = crew._run
-    assert list(client.run(_holds, run).values()) == [True, True]
-    first = crew._team.owners[0]
-    crew._team.owners[1] = first  # as if the other had been silent for a while
-    client.run(_receive, run, workers=[crew._team.workers()[1]])
-    del crew
-    deadline = monotonic() + 30
-    while any(client.run(_holds, run).values()):
-        assert monotonic() < deadline
-        sleep(0.05)
-
-
-def _receive(run):
-    worker.receive(run, 5, (2, 3), slice(0, 1), np.ones((2, 1)))
-
-
-def _holds(run):
-    return run in worker._runs or any(key[0] == run for key in worker._arrived)
+    task = Task(lambda X, filters, columns: 2 * X, ("double",))
+    again = pickle.loads(pickle.dumps(ClusterExecution(client, 10**9)))  # noqa: S301
+    assert np.array_equal(again.map_columns(task, X, lambda k: filters), 2 * X)
+    assert np.array_equal(InMemory().map_columns(task, X, lambda k: filters), 2 * X)
