@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from gssl.scale.estimate import PROCESS, Estimate, Job, estimate
 
 from gssl.io.edge_tables import EdgeFacts
 from gssl.io.graph_store import write_manifest
+from gssl.scale.estimate import PROCESS, Estimate, Job, estimate
 
 _ROOT = Path(__file__).parents[1]
 _DEPTH, _CLASSES = 2, 4

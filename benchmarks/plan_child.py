@@ -11,15 +11,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import gssl.scale.local
 import numpy as np
-from gssl.scale.bandwidth import measure_bandwidth
-from gssl.scale.job import METHODS, Job
 
 import gssl
 from benchmarks.memory_child import _peak_bytes, _tiny
 from gssl.io.graph_store import open_graph_store
 from gssl.operators import Filters
+from gssl.scale import slabs
+from gssl.scale.estimate import METHODS, Job, measure_bandwidth
 
 # a node in so many has a label, as a plan takes for granted
 _LABELLED = 100
@@ -59,9 +58,10 @@ def main(folder: str, method: str, depth: str, classes: str, budget: str) -> Non
     y[::_LABELLED] = np.arange(len(y[::_LABELLED])) % int(classes)
     clock = Clock()
     clock.watch(Filters, "mix", passes=True)
-    clock.watch(gssl.scale.local, "add_product", passes=False)
+    clock.watch(slabs, "add_product", passes=False)
     start = perf_counter()
-    model = _model(method, int(depth)).fit(X, y, adjacency=store.adjacency, memory_budget=budget)
+    with gssl.execution(memory=budget):
+        model = _model(method, int(depth)).fit(X, y, adjacency=store.adjacency)
     duration, peak, seconds, widths = perf_counter() - start, _peak_bytes(), clock.seconds, clock.widths[:]
     del model
     job = Job(store.n_nodes, store.n_edges, X.shape[1], int(depth), int(classes), method)

@@ -52,8 +52,9 @@ def main(folder: str, method: str, budget: str, limit: str = "none") -> None:
         most = _status("VmData") + int(float(limit) * int(budget))
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     if method != "nothing":
-        settings = {} if budget == "none" else {"memory_budget": budget}
-        METHODS[method]().fit(X if settings else np.array(X), y, adjacency=A, **settings)
+        settings = {} if budget == "none" else {"memory": budget}
+        with gssl.execution(**settings):
+            METHODS[method]().fit(X if settings else np.array(X), y, adjacency=A)
     print(_peak_bytes(), base, perf_counter() - start)  # noqa: T201
 
 

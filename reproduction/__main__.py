@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from gssl.cli.console import Talk
-from gssl.cli.errors import Commands
-from gssl.cli.options import TALK, Place, options, set_threads
+from gssl.cli.options import TALK, Commands, Place, options, set_threads
 
 HOME = Path(__file__).parent
 _RECORDS = click.option(

@@ -9,8 +9,8 @@ import vl_convert
 from markupsafe import Markup
 
 from gssl.io import whole_file
-from gssl.report.canvas import PALETTE, Spec
-from gssl.report.document import read_template
+from gssl.report.charts import PALETTE, Spec
+from gssl.report.page import read_template
 from reproduction.summary import Result, grids
 from reproduction.tables import LEGEND, claim_texts, command, line_text, seeds_text, tolerance_text
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from gssl.cli.errors import one_sentence
-from gssl.cli.options import Place
+from gssl.cli.options import Place, one_sentence
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

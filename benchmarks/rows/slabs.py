@@ -129,9 +129,10 @@ def _against_memory(method: str, quick: bool, repeats: int = 3) -> Reading:
     with direct_ogc():
         times: dict[str, list[float]] = {"memory": [], "slabs": []}
         for repeat in range(repeats + 1):
-            for name, settings in (("memory", {}), ("slabs", {"memory_budget": budget})):
+            for name, settings in (("memory", {}), ("slabs", {"memory": budget})):
                 start = perf_counter()
-                model.fit(X, y, adjacency=A, **settings)
+                with gssl.execution(**settings):
+                    model.fit(X, y, adjacency=A)
                 if repeat:  # the first is warm-up
                     times[name].append(perf_counter() - start)
     return _ratio(times["slabs"], times["memory"])
@@ -152,7 +153,8 @@ def _against_threads(method: str, quick: bool, repeats: int = 3) -> Reading:
             for repeat in range(repeats + 1):
                 for name, settings in (("threads", {}), ("dask", {"client": client})):
                     start = perf_counter()
-                    model.fit(X, y, adjacency=A, **settings)
+                    with gssl.execution(**settings):
+                        model.fit(X, y, adjacency=A)
                     if repeat:
                         times[name].append(perf_counter() - start)
     finally:

@@ -18,7 +18,7 @@ from reproduction.networks.convolutional import GCN, GCNII, EigenGCN, FastGCN, I
 from reproduction.networks.decoupled import APPNP, GNNHF, GNNLF, GRAND, ChebNetII
 from reproduction.networks.embedding import NetworkEmbedder
 from reproduction.networks.neighborhood import GAT, GraphSAGE
-from reproduction.networks.plugged import plugged
+from reproduction.networks.plugged import plug
 from reproduction.networks.unsupervised import BGRL, DGI, GAE, VGAE
 from reproduction.networks.verse import VERSE
 
@@ -76,7 +76,7 @@ def plugged_classifier(
     eta_sup: float = 1.0,
     **params: Any,
 ) -> NetworkClassifier:
-    """Return the classifier of a network with SEB and IGC in its layers: see :func:`plugged`.
+    """Return the classifier of a network with SEB and IGC in its layers, by :func:`.plugged.plug`.
 
     >>> model = plugged_classifier("GCN", depth=4, epochs=60)
     >>> type(model.module(5, 2).convs[0]).__name__
@@ -84,7 +84,7 @@ def plugged_classifier(
     """
     own, training = _divide(name, params)
     factory = partial(
-        plugged,
+        plug,
         build(name, **own),
         igc=igc,
         seb=seb,

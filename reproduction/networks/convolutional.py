@@ -99,8 +99,14 @@ class EigenGCN(GCN):
     ) -> None:
         self.eigenvectors = eigenvectors
         check_counts(self, "eigenvectors")
-        params = {"hidden": hidden, "depth": depth, "dropout": dropout, "drop_edge": drop_edge}
-        super().__init__(n_features + eigenvectors, n_classes, **params)
+        super().__init__(
+            n_features + eigenvectors,
+            n_classes,
+            hidden=hidden,
+            depth=depth,
+            dropout=dropout,
+            drop_edge=drop_edge,
+        )
         self._known: bytes | None = None
         self._joined: tuple[Tensor, Tensor, Tensor] | None = None
 
@@ -301,7 +307,8 @@ class Incep(torch.nn.Module):
         graph = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
         start = torch.relu(self.entrance(drop(x, self.dropout, self.training), *graph))
         ends = [start]
-        for branch in self.branches:
+        branches: Any = self.branches
+        for branch in branches:
             U = start
             for conv in branch:
                 U = torch.relu(conv(drop(U, self.dropout, self.training), *graph))

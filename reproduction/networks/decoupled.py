@@ -159,8 +159,8 @@ class ChebyshevFilter(torch.nn.Module):
     .. math:: f(\hat L) = \frac{2}{K+1} \sum_{k=0}^{K}{}^{'} \sum_{j=0}^{K} \gamma_j T_k(x_j) T_k(\hat L),
         \qquad x_j = \cos\frac{(j + 1/2) \pi}{K + 1}
 
-    with half of the term k = 0 and :math:`\hat L = L - I = -D^{-1/2} A D^{-1/2}`. Values are not negative, and
-    start at one: f is the identity then.
+    with half of the term k = 0 and :math:`\hat L = L - I = -D^{-1/2} A D^{-1/2}`. Values are not negative,
+    and start at one: f is the identity then.
     """
 
     def __init__(self, degree: int) -> None:
@@ -241,8 +241,8 @@ class GRAND(torch.nn.Module):
         \epsilon_i \sim \mathrm{Bernoulli}(1 - \delta)
 
     A view P is what a perceptron says of :math:`\bar X`; outside of training (1 − δ) X takes the place of
-    ε ⊙ X. ``depth`` is K, ``samples`` S, ``drop_node`` δ and ``consistency`` λ. Without ``input_dropout``, that
-    of the propagated features, an epoch is much cheaper.
+    ε ⊙ X. ``depth`` is K, ``samples`` S, ``drop_node`` δ and ``consistency`` λ. Without ``input_dropout``,
+    that of the propagated features, an epoch is much cheaper.
     """
 
     accepts_sparse = True

@@ -45,10 +45,10 @@ def train_embedding(
 class NetworkEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
     """Train a network without labels: features and a graph in, a row of numbers for every node out.
 
-    ``module`` is a function ``n_features -> Module``, whose result has ``embed(x, edge_index)``,
-    ``loss(x, edge_index)``, ``dimensions``, and perhaps ``optimizer(learning_rate, epochs)`` in place of Adam.
-    After fit there are ``embedding_``, ``network_``, ``losses_`` by epoch and ``n_iter_``. Other graphs with
-    the same features can be embedded, too.
+    ``module`` is a function ``n_features -> Module``. The module has ``embed(x, edge_index)``,
+    ``loss(x, edge_index)``, ``dimensions``, and perhaps ``optimizer(learning_rate, epochs)`` instead of Adam.
+    A fit sets ``embedding_``, ``network_``, ``losses_`` by epoch and ``n_iter_``; other graphs with the same
+    features can then be embedded, too.
     """
 
     _packages = ("torch", "torch_geometric")
@@ -90,12 +90,12 @@ class NetworkEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
         self.network_ = network.requires_grad_(False)
         self.n_iter_ = len(self.losses_)
 
-    def _filters(self, A: csr_array, dtype: Any) -> csr_array:
-        return A
+    def _filters(self, A: csr_array, dtype: Any) -> tuple[csr_array]:
+        return (A,)
 
-    def _apply(self, X: Any, A: csr_array) -> np.ndarray:
+    def _apply(self, X: Any, filters: tuple[csr_array]) -> np.ndarray:
         with torch.no_grad():
-            U = Inputs.of(X, A, self.network_).pass_to(self.network_.embed)
+            U = Inputs.of(X, filters[0], self.network_).pass_to(self.network_.embed)
         return np.asarray(U.cpu().numpy())
 
     @property

@@ -21,8 +21,8 @@ from torch_geometric.utils import dropout_edge
 from gssl.methods.inputs import check_number
 from gssl.torch.links import SparseMatrix, row_pointers, sparse_csr
 
-_GRAPHS = WeakTensorKeyDictionary()
-_MATRICES = WeakTensorKeyDictionary()
+_GRAPHS: Any = WeakTensorKeyDictionary()
+_MATRICES: Any = WeakTensorKeyDictionary()
 
 
 class Graph:

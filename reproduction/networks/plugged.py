@@ -23,7 +23,7 @@ class Watched(torch.nn.Module):
         return out
 
 
-def plugged(
+def plug(
     factory: Callable[[int, int], torch.nn.Module],
     n_features: int,
     n_classes: int,

@@ -3,7 +3,9 @@
 Each has ``embed(x, edge_index)`` and ``loss(x, edge_index)``.
 """
 
+from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from itertools import pairwise
 from math import cos, pi
 from typing import Any, ClassVar
@@ -27,8 +29,6 @@ from reproduction.networks.graphs import (
 
 # the target's share of its own past at first (it grows to one), and Adam's decay: BGRL's publication
 _MOMENTUM, _WEIGHT_DECAY = 0.99, 1e-5
-# batches do not differ, because each is the whole graph: statistics of the last ones are the best
-_NORM_MOMENTUM = 0.99
 
 
 class DGI(torch.nn.Module):
@@ -49,13 +49,7 @@ class DGI(torch.nn.Module):
         super().__init__()
         self.dimensions = dimensions
         check_counts(self, "dimensions")
-        encoder = pyg.Sequential(
-            "x, edge_index, edge_weight",
-            [
-                (GraphConvolution(n_features, dimensions), "x, edge_index, edge_weight -> x"),
-                torch.nn.PReLU(),
-            ],
-        )
+        encoder = _Encoder([n_features, dimensions], norm=torch.nn.Identity)
         self.infomax = pyg.DeepGraphInfomax(dimensions, encoder, _summary, _corruption)
 
     def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
@@ -74,7 +68,7 @@ def _corruption(x: Tensor, *graph: Any) -> tuple[Any, ...]:
 
 
 class BGRL(torch.nn.Module):
-    r"""Predict, from one thinned-out view of a graph, what an older self says of another (Thakoor et al., 2022).
+    r"""Predict from one view of a graph what an older self says of another (Thakoor et al., 2022).
 
     .. math:: \min 2 - \frac1n \sum_i \Big[\cos\big(p(U^1_i), \bar U^2_i\big)
               + \cos\big(p(U^2_i), \bar U^1_i\big)\Big], \qquad
@@ -105,7 +99,9 @@ class BGRL(torch.nn.Module):
         for name, rates in (("drop_edges", drop_edges), ("drop_features", drop_features)):
             if not (isinstance(rates, tuple | list) and len(rates) == 2 and all(0 <= r < 1 for r in rates)):
                 raise ValueError(f"BGRL: {name} must be two numbers from 0 to below 1, not {rates!r}.")
-        self.encoder = _Encoder([n_features, 2 * dimensions, dimensions])
+        # batches do not differ, because each is the whole graph: statistics of the last ones are the best
+        norm = partial(torch.nn.BatchNorm1d, momentum=0.99)
+        self.encoder = _Encoder([n_features, 2 * dimensions, dimensions], norm)
         self.target = deepcopy(self.encoder).requires_grad_(False)
         self.predictor = torch.nn.Sequential(
             torch.nn.Linear(dimensions, 2 * dimensions),
@@ -136,7 +132,7 @@ class BGRL(torch.nn.Module):
             old.lerp_(new, 1.0 - momentum)
 
     def optimizer(self, learning_rate: float, epochs: int) -> torch.optim.Optimizer:
-        """Return AdamW, whose rate rises and falls by :func:`warm_cosine` and after which the target moves."""
+        """Return AdamW with the rates of :func:`warm_cosine`, which moves the target after each step."""
         learners = [*self.encoder.parameters(), *self.predictor.parameters()]
         optimizer = torch.optim.AdamW(learners, lr=learning_rate, weight_decay=_WEIGHT_DECAY)
         rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: warm_cosine(epoch, epochs))
@@ -153,14 +149,12 @@ class BGRL(torch.nn.Module):
 
 
 class _Encoder(torch.nn.Module):
-    """Graph convolutions, each with batch normalisation and PReLU."""
+    """Graph convolutions, each with a normalisation and PReLU."""
 
-    def __init__(self, widths: list[int]) -> None:
+    def __init__(self, widths: list[int], norm: Callable[[int], torch.nn.Module]) -> None:
         super().__init__()
         self.convs = torch.nn.ModuleList(GraphConvolution(a, b) for a, b in pairwise(widths))
-        self.norms = torch.nn.ModuleList(
-            torch.nn.BatchNorm1d(width, momentum=_NORM_MOMENTUM) for width in widths[1:]
-        )
+        self.norms = torch.nn.ModuleList(norm(width) for width in widths[1:])
         self.activations = torch.nn.ModuleList(torch.nn.PReLU() for _ in widths[1:])
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
@@ -175,7 +169,7 @@ def target_momentum(epoch: int, epochs: int) -> float:
 
 
 def warm_cosine(epoch: int, epochs: int) -> float:
-    """Return the share of the learning rate: up in a straight line for a tenth of the epochs, then a cosine."""
+    """Return the share of the learning rate: linear for a tenth of the epochs, then falling as a cosine."""
     warm = max(1, epochs // 10)
     if epoch < warm:
         return (epoch + 1) / warm

@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from gssl.methods._transductive import TransductiveEmbedder
 from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from gssl.methods.inputs import check_number
-from gssl.operators import Transitions, random_walks, transitions
 from gssl.torch.training import default_device, seeded
 from reproduction.networks.embedding import train_embedding
+from reproduction.skipgram import TransductiveEmbedder
+from reproduction.walks import Transitions, random_walks, transitions
 
 # walks that go on longer are cut: at the default alpha one in thirty thousand
 _LONGEST = 64
@@ -29,8 +29,8 @@ class VERSE(TransductiveEmbedder):
     :math:`\Pi` is personalised PageRank: u is where a walk from v ends that goes on with probability α after
     each step; k is any node, and ``negative`` is s. Ends are drawn, so no matrix of all pairs is needed. The
     publication takes single steps of gradient descent, a hundred thousand for each node; here all nodes take
-    one step of Adam together, at a rate that falls to zero in a straight line, so far fewer do. A node without
-    links has zeros. Features serve only to build a graph where none is given.
+    one step of Adam together, at a rate that falls to zero in a straight line, so far fewer do. A node
+    without links has zeros. Features serve only to build a graph where none is given.
     """
 
     _packages = ("torch",)
@@ -80,7 +80,9 @@ class VERSE(TransductiveEmbedder):
         starts = np.tile(np.arange(len(U)), self.walks_per_node)
         ends = walk_ends(graph, starts, self.alpha, rng)
         strangers = rng.integers(len(U), size=(len(starts), self.negative))
-        return noise_contrast(U, *(torch.as_tensor(part, device=U.device) for part in (starts, ends, strangers)))
+        return noise_contrast(
+            U, *(torch.as_tensor(part, device=U.device) for part in (starts, ends, strangers))
+        )
 
 
 def walk_ends(graph: Transitions, starts: np.ndarray, alpha: float, rng: np.random.Generator) -> np.ndarray:

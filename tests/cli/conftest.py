@@ -6,9 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from threadpoolctl import threadpool_limits
 
 from gssl.cli.app import app
 
+GOOD = {"--edges": "e.csv", "--labels": "l.csv", "--features": "f.csv", "--out": "out/p.csv"}
 SPECIAL = ["007", "18446744073709551615", "naïve"]
 
 
@@ -39,7 +41,9 @@ def run(monkeypatch):
     def run(*arguments, env=None, ok=True):
         arguments = [str(argument) for argument in arguments]
         monkeypatch.setattr("sys.argv", ["gssl", *arguments])
-        result = CliRunner(env=env).invoke(app, arguments)
+        # maps of pages are quicker on one thread where other tests run too; ends what --threads has set
+        with threadpool_limits(1):
+            result = CliRunner(env=env).invoke(app, arguments)
         if ok:
             assert result.exit_code == 0, result.output
         return result
@@ -49,15 +53,48 @@ def run(monkeypatch):
 
 @pytest.fixture
 def classify(run):
-    """Classify with a few defaults; give the rows that were written, by id."""
+    """Classify by a quick method, unless one is named; return the rows that were written, by id."""
 
     def classify(edges="e.csv", labels="l.csv", features="f.csv", out="p.csv", more=()):
         named = (("--edges", edges), ("--labels", labels), ("--features", features), ("--out", out))
         given = [part for name, value in named if value is not None for part in (name, value)]
-        run("classify", *given, *more)
+        quick = [] if "--method" in more else ["--method", "labelpropagation" if features is None else "sgc"]
+        run("classify", *given, *quick, *more)
         return read_rows(out)
 
     return classify
+
+
+@pytest.fixture
+def refused(graph, run):
+    """Run a command that must be refused, and return its sentence."""
+
+    def refused(*arguments, env=None):
+        before = {path: path.read_bytes() for path in graph.folder.rglob("*") if path.is_file()}
+        result = run(*arguments, env=env, ok=False)
+        assert result.exit_code == 2, result.output
+        assert "Traceback" not in result.output
+        assert result.stdout == ""
+        *notes, sentence = result.stderr.splitlines()
+        assert all(note.startswith("note: ") for note in notes), result.stderr
+        assert sentence.startswith("gssl: ")
+        assert sentence.endswith(".")
+        assert before == {path: path.read_bytes() for path in graph.folder.rglob("*") if path.is_file()}
+        return sentence
+
+    return refused
+
+
+@pytest.fixture
+def spoiled(refused):
+    """Classify with some options replaced; None leaves one out."""
+
+    def spoiled(changed, *more, env=None):
+        options = GOOD | changed
+        given = [part for name, value in options.items() if value is not None for part in (name, value)]
+        return refused("classify", *given, *more, env=env)
+
+    return spoiled
 
 
 def write_rows(path, head, rows, delimiter=","):

@@ -2,6 +2,7 @@ import csv
 
 import pytest
 from click.testing import CliRunner
+from threadpoolctl import threadpool_limits
 
 from gssl.cli.app import app
 
@@ -9,7 +10,9 @@ from gssl.cli.app import app
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     out = tmp_path_factory.mktemp("demo")
-    result = CliRunner().invoke(app, ["demo", "--draws", "1", "--out", str(out)])
+    # the map of the page is quicker on one thread where other tests run too
+    with threadpool_limits(1):
+        result = CliRunner().invoke(app, ["demo", "--draws", "1", "--out", str(out)])
     assert result.exit_code == 0, result.output
     with (out / "predictions.csv").open(newline="", encoding="utf-8") as stream:
         return result.output, list(csv.DictReader(stream))

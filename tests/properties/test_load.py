@@ -182,7 +182,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array, random_array
 import gssl
-from gssl.cli.inputs import refuse_if_too_large
+from gssl.cli.reading import refuse_if_too_large
 from gssl.io import Problem
 
 def problem(n, d):

@@ -6,20 +6,21 @@ import warnings
 
 import numpy as np
 import pytest
-from gssl.scale.local import LocalExecution
 from scipy.sparse import csr_array
 
 import gssl
 from gssl.graph import GraphWarning
+from gssl.scale.memory import SlabPlan
 from gssl.selection import labelled_rows, rivals
 
 pytestmark = pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
 
 
 def fit(X, y, A, depth=4, **options):
-    with warnings.catch_warnings():
+    """Fit where the options say: see gssl.execution."""
+    with warnings.catch_warnings(), gssl.execution(**options):
         warnings.simplefilter("ignore", GraphWarning)
-        return gssl.AutoClassifier(depth=depth).fit(X, y, adjacency=A, **options)
+        return gssl.AutoClassifier(depth=depth).fit(X, y, adjacency=A)
 
 
 def assert_same(found, plain, atol=1e-4):
@@ -40,9 +41,7 @@ def widths(monkeypatch):
     """Cut columns into slabs of a width."""
 
     def cut(width):
-        monkeypatch.setattr(
-            fit_options, "choose_execution", lambda *_, **__: LocalExecution("1GB", width=width)
-        )
+        monkeypatch.setattr("gssl.scale.slabs.plan_slabs", lambda n_columns, *_: SlabPlan(n_columns, width))
 
     return cut
 
@@ -60,7 +59,7 @@ def test_no_width_of_slabs_changes_anything(blocks, widths, width, kind):
     X = {"dense": X, "sparse": csr_array(X), "double": X.astype(np.float64)}[kind]
     plain = fit(X, y, A)
     widths(width)
-    assert_same(fit(X, y, A), plain)
+    assert_same(fit(X, y, A, memory="1GB"), plain)
 
 
 @pytest.mark.usefixtures("space")
@@ -73,13 +72,13 @@ def test_every_depth_and_weighted_links(blocks, widths):
     plain = fit(X, y, A, depth=16)
     assert {"GGCM", "GGC", "heat", "lazy", "high-pass"} <= {entry.model for entry in plain.leaderboard_}
     widths(5)
-    assert_same(fit(X, y, A, depth=16), plain)
+    assert_same(fit(X, y, A, depth=16, memory="1GB"), plain)
 
 
 @pytest.mark.parametrize("budget", ["60kB", "200kB", "1GB"])
 def test_a_budget_changes_nothing(blocks, budget):
     X, y, A = blocks
-    assert_same(fit(X, y, A, memory_budget=budget), fit(X, y, A))
+    assert_same(fit(X, y, A, memory=budget), fit(X, y, A))
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -90,7 +89,7 @@ def test_features_and_graph_may_stay_in_files(blocks, tmp_path, order):
         np.save(tmp_path / f"{name}.npy", array)
     mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in files}
     graph = csr_array((mapped["data"], mapped["indices"], mapped["indptr"]), shape=A.shape)
-    found = fit(mapped["X"], y, graph, memory_budget="100kB")
+    found = fit(mapped["X"], y, graph, memory="100kB")
     assert_same(found, fit(X, y, A))
     again = found.predict_proba(mapped["X"], adjacency=graph)
     np.testing.assert_allclose(again, found.label_distributions_, atol=1e-5)
@@ -101,14 +100,14 @@ def test_many_labels_are_screened_and_taught_alike(blocks, monkeypatch):
     monkeypatch.setattr("gssl.selection.trial.TAUGHT", 15)
     X, _, A = blocks
     y = np.where(np.arange(300) % 2, np.argmax(X[:, :5], axis=1), -1)
-    assert_same(fit(X, y, A, memory_budget="100kB"), fit(X, y, A))
+    assert_same(fit(X, y, A, memory="100kB"), fit(X, y, A))
 
 
 def test_without_features(blocks):
     _, y, A = blocks
     plain = fit(None, y, A)
     assert "no features" in plain.explain_
-    assert_same(fit(None, y, A, memory_budget="300kB"), plain)
+    assert_same(fit(None, y, A, memory="300kB"), plain)
 
 
 @pytest.mark.parametrize("winner", ["OGC", "LabelSpreading"])
@@ -122,21 +121,21 @@ def test_a_rival_that_wins_predicts_within_the_budget_too(blocks, monkeypatch, w
     y = np.where(np.arange(300) % 3 == 0, np.random.default_rng(0).integers(3, size=300), -1)
     plain = fit(X, y, A)
     assert [entry.model for entry in plain.leaderboard_ if entry.chosen] == [winner]
-    assert_same(fit(X, y, A, memory_budget="200kB"), plain)
+    assert_same(fit(X, y, A, memory="200kB"), plain)
 
 
 def test_other_labels_after_a_fit_within_a_budget(blocks, tmp_path):
     X, y, A = blocks
     more = np.array(y)
     more[:30] = np.arange(30) % 5
-    found = fit(X, y, A, memory_budget="100kB", resume=tmp_path)
+    found = fit(X, y, A, memory="100kB", resume=tmp_path)
     plain = fit(X, more, A)
     assert_same(found.update_labels(more), plain, atol=1e-3)
 
 
 def test_a_fit_within_a_budget_is_saved_like_any_other(blocks, tmp_path):
     X, y, A = blocks
-    found = fit(X, y, A, memory_budget="100kB")
+    found = fit(X, y, A, memory="100kB")
     gssl.save(found, tmp_path / "m.gssl")
     loaded = gssl.load(tmp_path / "m.gssl")
     assert loaded.leaderboard_ == found.leaderboard_
@@ -149,7 +148,8 @@ def test_calibration_passes_the_options_on(blocks, tmp_path):
     X, y, A = blocks
     plain = gssl.CalibratedClassifier(gssl.AutoClassifier(depth=4)).fit(X, y, adjacency=A)
     found = gssl.CalibratedClassifier(gssl.AutoClassifier(depth=4))
-    found.fit(X, y, adjacency=A, memory_budget="100kB", resume=tmp_path)
+    with gssl.execution(memory="100kB", resume=tmp_path):
+        found.fit(X, y, adjacency=A)
     assert (tmp_path / "run.json").exists()
     assert_same(found.classifier_, plain.classifier_)
     np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=1e-3)
@@ -169,10 +169,10 @@ def test_no_array_of_all_nodes_and_features_is_made(tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", np.asarray(data.features, dtype=np.float32))
     X = np.load(tmp_path / "X.npy", mmap_mode="r")
     # what is loaded and compiled for a budget stays
-    fit(X[:300], np.arange(300) % 2, np.ones((300, 300)), memory_budget="20MB")
+    fit(X[:300], np.arange(300) % 2, np.ones((300, 300)), memory="20MB")
     tracemalloc.start()
     try:
-        fit(X, y, data.adjacency, memory_budget=budget)
+        fit(X, y, data.adjacency, memory=budget)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -189,12 +189,12 @@ def test_no_array_of_all_nodes_and_features_is_made(tmp_path, monkeypatch):
 @pytest.mark.parametrize("stop", [0, 3, 21])
 def test_it_goes_on_after_any_file(blocks, tmp_path, stopping, stop):
     X, y, A = blocks
-    expected = fit(X, y, A, memory_budget="60kB")
+    expected = fit(X, y, A, memory="60kB")
     stopping(stop)
     with pytest.raises(stopping.error):
-        fit(X, y, A, memory_budget="60kB", resume=tmp_path)
+        fit(X, y, A, memory="60kB", resume=tmp_path)
     stopping(10**9)
-    again = fit(X, y, A, memory_budget="60kB", resume=tmp_path)
+    again = fit(X, y, A, memory="60kB", resume=tmp_path)
     assert_same(again, expected)
     assert np.array_equal(again.label_distributions_, expected.label_distributions_)
 
@@ -204,39 +204,40 @@ def test_it_goes_on_after_any_file(blocks, tmp_path, stopping, stop):
 def test_it_goes_on_with_another_budget(blocks, tmp_path, stopping, kind, before, after):
     X, y, A = blocks
     X = csr_array(X) if kind == "sparse" else X
-    expected = fit(X, y, A, memory_budget=before)
+    expected = fit(X, y, A, memory=before)
     stopping(7)
     with pytest.raises(stopping.error):
-        fit(X, y, A, memory_budget=before, resume=tmp_path)
+        fit(X, y, A, memory=before, resume=tmp_path)
     stopping(10**9)
-    again = fit(X, y, A, memory_budget=after, resume=tmp_path)
+    again = fit(X, y, A, memory=after, resume=tmp_path)
     assert_same(again, expected)
-    assert_same(fit(X, y, A, memory_budget=before, resume=tmp_path), expected)
+    assert_same(fit(X, y, A, memory=before, resume=tmp_path), expected)
 
 
 def test_a_finished_run_is_not_done_again(blocks, tmp_path, monkeypatch):
     X, y, A = blocks
-    first = fit(X, y, A, memory_budget="100kB", resume=tmp_path)
+    first = fit(X, y, A, memory="100kB", resume=tmp_path)
     monkeypatch.setattr("gssl.selection.labelled_rows.Powers.__call__", None)
-    again = fit(X, y, A, memory_budget="100kB", resume=tmp_path)
+    again = fit(X, y, A, memory="100kB", resume=tmp_path)
     assert np.array_equal(again.label_distributions_, first.label_distributions_)
 
 
 def test_other_labels_do_not_take_up_what_was_done(blocks, tmp_path):
     X, y, A = blocks
-    fit(X, y, A, memory_budget="100kB", resume=tmp_path)
+    fit(X, y, A, memory="100kB", resume=tmp_path)
     changed = np.array(y)
     changed[np.flatnonzero(changed == -1)[0]] = 0
     with pytest.raises(ValueError, match="other features, graph, labels or parameters"):
-        fit(X, changed, A, memory_budget="100kB", resume=tmp_path)
+        fit(X, changed, A, memory="100kB", resume=tmp_path)
 
 
 def test_what_cannot_be_is_one_sentence(blocks, tmp_path):
     X, y, A = blocks
-    with pytest.raises(ValueError, match=r"resume repeats what was done: give either\.$"):
-        gssl.AutoClassifier(time_budget=9.0).fit(X, y, adjacency=A, resume=tmp_path)
+    message = r"resume repeats what was done: give either\.$"
+    with gssl.execution(resume=tmp_path), pytest.raises(ValueError, match=message):
+        gssl.AutoClassifier(time_budget=9.0).fit(X, y, adjacency=A)
     with pytest.raises(ValueError, match=r"budget of 10.0 kB is too small: a column needs \d+\.\d kB"):
-        fit(X, y, A, memory_budget="10kB")
+        fit(X, y, A, memory="10kB")
 
 
 @pytest.mark.parametrize("method", [gssl.LabelPropagation(), gssl.LabelSpreading(spread=0.99)])
@@ -248,14 +249,16 @@ def test_spreading_labels_goes_on_after_any_file(blocks, tmp_path, stopping, mon
     distributions, n_iter = plain.label_distributions_, plain.n_iter_
     assert n_iter > 15
     stopping(6)
-    with pytest.raises(stopping.error):
-        method.fit(None, y, adjacency=A, memory_budget=budget, resume=tmp_path)
-    stopping(10**9)
-    again = method.fit(None, y, adjacency=A, memory_budget=budget, resume=tmp_path)
+    with gssl.execution(memory=budget, resume=tmp_path):
+        with pytest.raises(stopping.error):
+            method.fit(None, y, adjacency=A)
+        stopping(10**9)
+        again = method.fit(None, y, adjacency=A)
     assert again.n_iter_ == n_iter
     np.testing.assert_allclose(again.label_distributions_, distributions, rtol=1e-9, atol=1e-12)
-    with pytest.raises(ValueError, match="other features, graph, labels or parameters"):
-        method.fit(None, np.where(y == 0, 1, y), adjacency=A, resume=tmp_path)
+    message = "other features, graph, labels or parameters"
+    with gssl.execution(resume=tmp_path), pytest.raises(ValueError, match=message):
+        method.fit(None, np.where(y == 0, 1, y), adjacency=A)
 
 
 @pytest.fixture(scope="module")
@@ -285,12 +288,10 @@ def test_a_cluster_changes_nothing(blocks, client, tmp_path, kind):
     assert_same(found.update_labels(more), fit(features, more, A), atol=1e-3)
 
 
-def test_labels_are_updated_when_the_cluster_is_gone(blocks, tmp_path, monkeypatch):
+def test_labels_are_updated_when_the_cluster_is_gone(blocks, monkeypatch):
     distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
     monkeypatch.setattr(rivals, "_CLEAR", -100.0)  # a rival is fitted, too
     X, y, A = blocks
-    np.save(tmp_path / "X.npy", X)
-    X = np.load(tmp_path / "X.npy", mmap_mode="r")
     cluster = distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, memory_limit=None
     )
@@ -301,10 +302,6 @@ def test_labels_are_updated_when_the_cluster_is_gone(blocks, tmp_path, monkeypat
     more[:30] = np.arange(30) % 5
     for model in (found, again):
         assert_same(model.update_labels(more), fit(X, more, A), atol=1e-3)
-        # its rivals keep to what its passes keep to
-        assert model._fit_inputs.options.memory_budget == found._fit_inputs.execution.budget
-        assert model._fit_inputs.options.client is None
-        assert isinstance(model._fit_inputs.execution, LocalExecution)
 
 
 def _load(name):
@@ -330,7 +327,7 @@ def test_graphs_that_people_know(client, name, split, parts):
     plain = fit(data.features, y, data.adjacency, depth=16)
     # a part of the features, on top of the graph
     budget = int(n * d * data.features.dtype.itemsize / 8 + data.adjacency.nnz * 16)
-    for settings in ({"memory_budget": budget}, {"client": client}):
+    for settings in ({"memory": budget}, {"client": client}):
         assert_same(fit(data.features, y, data.adjacency, depth=16, **settings), plain)
 
 

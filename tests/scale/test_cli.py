@@ -56,7 +56,7 @@ def test_what_cannot_be_is_one_sentence(classify, tables, tmp_path, options, tol
 
 @pytest.mark.parametrize("options", [["--workers", "2"], ["--dask", "tcp://127.0.0.1:1"]])
 def test_a_missing_dask_is_told_before_anything_is_read(classify, tmp_path, monkeypatch, options):
-    monkeypatch.setattr("gssl.scale.machines.find_spec", lambda name: None)
+    monkeypatch.setattr("gssl.scale.cluster.find_spec", lambda name: None)
     done = classify(tmp_path, tmp_path / "p.csv", *options)  # there are no tables
     assert done.exit_code == 2
     assert "Dask is missing: pip install 'gssl[distributed]'." in done.output

@@ -55,13 +55,13 @@ def _classify(tables, features, out, *options):
 @pytest.mark.parametrize("features", ["x.npy", "x.csv", "x.parquet", "lists.parquet"])
 @pytest.mark.parametrize("scaling", ["auto", "l1", "none"])
 def test_rows_and_scaling_are_those_without_a_budget(tables, tmp_path, features, scaling, monkeypatch):
-    from gssl.cli import inputs
+    from gssl.cli import reading
     from gssl.graph.mapped import mapped_file
 
     options = ["--method", "ggcm", "--normalize", scaling]
     plain, _ = _classify(tables, features, tmp_path / "plain.csv", *options)
-    seen, read = [], inputs.map_features
-    monkeypatch.setattr(inputs, "map_features", lambda *a, **k: seen.append(read(*a, **k)) or seen[-1])
+    seen, read = [], reading.map_features
+    monkeypatch.setattr(reading, "map_features", lambda *a, **k: seen.append(read(*a, **k)) or seen[-1])
     budgeted, _ = _classify(tables, features, tmp_path / "budgeted.csv", *options, "--memory", "1MB")
     assert budgeted == plain
     (mapped,) = seen
@@ -69,7 +69,7 @@ def test_rows_and_scaling_are_those_without_a_budget(tables, tmp_path, features,
     whole = gssl.io.read_features(str(tables / features))
     assert mapped.names == whole.names
     assert mapped.ids.tolist() == whole.ids.tolist()
-    expected = inputs.scaled(whole, scaling).matrix
+    expected = reading.scaled(whole, scaling).matrix
     np.testing.assert_allclose(mapped.matrix, expected, rtol=1e-6)
 
 

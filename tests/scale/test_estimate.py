@@ -7,16 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gssl.scale.bandwidth import measure_bandwidth
-from gssl.scale.job import METHODS
-from gssl.scale.local import LocalExecution
-from gssl.scale.plan import graph_bytes
 from scipy.sparse import csr_array
 
 import gssl
 from gssl.io.edge_tables import EdgeFacts
 from gssl.io.graph_store import open_graph_store, write_manifest
-from gssl.scale.estimate import PROCESS, Job, estimate, layouts
+from gssl.scale import slabs
+from gssl.scale.estimate import METHODS, PROCESS, Job, estimate, layouts, measure_bandwidth
+from gssl.scale.memory import graph_bytes
 
 PAPERS = {"nodes": 111_000_000, "edges": 1_600_000_000, "features": 128, "depth": 16}
 ROOT = Path(__file__).parents[2]
@@ -153,7 +151,7 @@ def test_a_plan_counts_the_graph_as_a_run_does(tmp_path, method, weighted):
     model = getattr(gssl, METHODS[method])()
     if method == "ogc":
         model.fit(np.ones((n, 8), np.float32), np.arange(n) % 2, adjacency=A)
-        filters = gssl.operators.Filters(model._fit.A_hat)
+        filters = gssl.operators.Filters(model._steps.A_hat)
     else:
         filters = model._filters(A, np.float32)(1)
     assert job.graph_bytes == graph_bytes(filters)
@@ -167,14 +165,15 @@ def test_a_run_cuts_the_slabs_of_its_plan(tmp_path, monkeypatch, method):
     A, X = stored(data.adjacency, tmp_path), data.features.astype(np.float32)
     y = np.where(np.arange(n) % 100 == 0, data.labels, -1)
     job = Job(n, A.nnz // 2, d, depth=2, classes=len(set(y)) - 1, method=method)
-    plan = LocalExecution.plan
+    plan = slabs.plan_slabs
     monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
-    monkeypatch.setattr(LocalExecution, "plan", lambda *a: cut.append(plan(*a)) or cut[-1])
+    monkeypatch.setattr(slabs, "plan_slabs", lambda *a: cut.append(plan(*a)) or cut[-1])
     widths = []
     for budget in (400_000, 700_000, 5_000_000):
         wanted = [layout.width for layout in layouts(job, 1, PROCESS + budget)]
         cut.clear()
-        getattr(gssl, METHODS[method])().fit(X, y, adjacency=A, memory_budget=budget)
+        with gssl.execution(memory=budget):
+            getattr(gssl, METHODS[method])().fit(X, y, adjacency=A)
         assert [cut[0].width] * 2 == wanted
         widths.append(cut[0].width)
     assert widths[0] < widths[1] < widths[2] == d

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.methods.ogc import Iteration
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 
@@ -77,20 +76,23 @@ def test_workers_in_other_networks_give_the_same_and_one_may_be_cut_off(blocks, 
     hosts = {address.split("//")[1].split(":")[0] for address in away.nthreads()}
     assert hosts == {host for _, host, _ in networks}
     model = gssl.OGC(random_state=0, max_iter=8, patience=99)
-    plain = model.fit(X, y, adjacency=A, memory_budget="1GB").label_distributions_
-    found = model.fit(X, y, adjacency=A, client=away).label_distributions_
+    with gssl.execution(memory="1GB"):
+        plain = model.fit(X, y, adjacency=A).label_distributions_
+    with gssl.execution(client=away):
+        found = model.fit(X, y, adjacency=A).label_distributions_
     assert np.array_equal(found, plain)
 
-    step, cut = Iteration.step, []
+    descend, steps = gssl.OGC._descend, []
 
-    def cut_at_four(self, problem, embedding, state, k):
-        if k == 4:
-            cut.append(networks[0][2])
-            _ip("link", "set", cut[0], "down")
-        return step(self, problem, embedding, state, k)
+    def cut_at_four(*arguments):
+        steps.append(len(steps) + 1)
+        if steps[-1] == 4:
+            _ip("link", "set", networks[0][2], "down")
+        return descend(*arguments)
 
-    monkeypatch.setattr(Iteration, "step", cut_at_four)
-    found = model.fit(X, y, adjacency=A, client=away).label_distributions_
-    assert len(cut) == 1
+    monkeypatch.setattr(gssl.OGC, "_descend", cut_at_four)
+    with gssl.execution(client=away):
+        found = model.fit(X, y, adjacency=A).label_distributions_
+    assert len(steps) == 8
     assert len(away.nthreads()) == 1
     assert np.array_equal(found, plain)

@@ -71,7 +71,7 @@ def test_a_task_may_return_any_number_of_rows(blocks, widths):
 
 
 def _problem(blocks):
-    """Give what an iteration like OGC's takes: matrices, labelled nodes, predictors and pulls of six steps."""
+    """Return what an iteration like OGC's takes: matrices, labelled nodes, predictors and six pulls."""
     X, y, A = blocks
     rng = np.random.default_rng(0)
     labelled = np.flatnonzero(y != -1)

@@ -5,9 +5,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from gssl.scale.machines import cluster_client
 
 import gssl
+from gssl.scale.cluster import cluster_client
 
 dask = pytest.importorskip("dask", reason="the extra 'distributed' is not installed")
 pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
@@ -41,5 +41,6 @@ def test_certificates_come_from_the_configuration_of_dask(blocks, certificate, d
     settings = {f"distributed.comm.tls.{name}": path for name, path in named.items()}
     with dask.config.set(settings), cluster_client(address) as client:
         assert client.scheduler.address == address
-        found = gssl.SGC().fit(X, adjacency=A, client=client).embedding_
+        with gssl.execution(client=client):
+            found = gssl.SGC().fit(X, adjacency=A).embedding_
     np.testing.assert_allclose(found, gssl.SGC().fit(X, adjacency=A).embedding_, rtol=1e-5, atol=1e-6)

@@ -25,7 +25,7 @@ def run(code):
     "code",
     [
         "gssl.torch.LazyConv",
-        "with gssl.execution(backend='torch'): gssl.SGC().fit(np.eye(3), adjacency=np.ones((3, 3)) - np.eye(3))",
+        "with gssl.execution(backend='torch'): gssl.SGC().fit(np.eye(3), adjacency=np.eye(3)[::-1])",
     ],
 )
 def test_a_missing_torch_is_one_sentence(code):

@@ -209,7 +209,7 @@ def run_example(*options):
 
 
 def test_the_example_runs():
-    found = run_example("--data", "karate", "--depth", "4", "--epochs", "20", "--seeds", "1")
+    found = run_example("--data", "karate", "--depth", "4", "--epochs", "60", "--seeds", "1")
     assert list(found) == [
         "GCN of 2 layers",
         "GCN of 4 layers",

@@ -1,4 +1,4 @@
-"""The ``gssl`` command: argv in, one call, words out."""
+"""The ``gssl`` command."""
 
 
 def main() -> None:

@@ -6,12 +6,7 @@ from typing import Any
 import click
 
 import gssl
-from gssl.cli.errors import Commands
-from gssl.cli.options import TALK as _TALK
-from gssl.cli.options import Place as _Place
-from gssl.cli.options import options as _options
-from gssl.cli.options import set_threads as _set_threads
-from gssl.cli.scale_commands import graph, plan
+from gssl.cli.options import QUIET, TALK, THREADS, Commands, Count, Place, options, set_threads
 
 _EMBEDDERS = ("g2cn", "ggc", "ggcm", "ndls", "nograph", "ppr", "sgc", "ssgc")
 _METHODS = (
@@ -23,36 +18,45 @@ _METHODS = (
     "manifoldregularization",
     "correctandsmooth",
 )
-
+# the methods that a plan knows; tests keep these lists equal to those of the library
+_PLANNED = ("ggc", "ggcm", "ogc", "ppr", "sgc", "ssgc")
 
 _EDGES = click.option(
-    "--edges", metavar="TABLE", help="Two columns of ids, and a weight if there is a third."
+    "--edges", metavar="TABLE", help="Two columns of ids and, optionally, a third of weights."
 )
-_GRAPH = click.option("--graph", metavar="STORE", help="In place of --edges: made by gssl graph build.")
-_LABELS = click.option("--labels", metavar="TABLE", help="An id and a label; no label: unknown.")
+_GRAPH = click.option("--graph", metavar="STORE", help="A graph from gssl graph build, instead of --edges.")
+_LABELS = click.option("--labels", metavar="TABLE", help="Ids and labels; an empty label means unknown.")
 _FEATURES = click.option(
-    "--features", metavar="TABLE", help="An id and numbers or categories; long, list, .npy and .npz too."
+    "--features",
+    metavar="TABLE",
+    help="Ids and numbers or categories; wide, long or list tables, .npy or .npz.",
 )
-_TEXT = click.option("--text", metavar="COLUMN", help="A column of text among the features (TF-IDF).")
-_KNN = click.option("--knn", type=click.IntRange(min=1), metavar="K", help="Link each node to its K nearest.")
-_NAMES = _options(
-    click.option(
-        "--edge-columns", metavar="A,B[,W]", help="Names of the columns; guessed if not given.", default=""
-    ),
-    click.option("--id-column", metavar="NAME", help="The id among the features; guessed if not given."),
+_TEXT = click.option("--text", metavar="COLUMN", help="Use this column of the features as text (TF-IDF).")
+_KNN = click.option(
+    "--knn",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Link each node to its K nearest neighbours in the features.",
+)
+_EDGE_COLUMNS = click.option(
+    "--edge-columns", metavar="A,B[,W]", help="Column names in --edges; guessed by default.", default=""
+)
+_NAMES = options(
+    _EDGE_COLUMNS,
+    click.option("--id-column", metavar="NAME", help="Id column in --features; guessed by default."),
     click.option(
         "--normalize",
         type=click.Choice(["auto", "l1", "none"]),
         default="auto",
         show_default=True,
-        help="Scale feature rows to sum to one; auto: if none is negative.",
+        help="Scale feature rows to sum to one; auto: unless a feature is negative.",
     ),
 )
 _ABSTAIN = click.option(
     "--abstain",
     type=click.FloatRange(0.0, 1.0),
     metavar="P",
-    help="No label where the confidence is below P.",
+    help="Leave the label empty where the confidence is below P.",
 )
 _SEED = click.option(
     "--seed",
@@ -60,20 +64,27 @@ _SEED = click.option(
     metavar="S",
     default=0,
     show_default=True,
-    help="Makes a run repeatable.",
+    help="Random seed; the same seed gives the same result.",
 )
 
 
-def _start(options: dict[str, Any]) -> tuple[Any, Any]:
-    """Take the shared options out: give the inputs and the voice of a run."""
+def _start(given: dict[str, Any]) -> tuple[Any, Any]:
+    """Return the inputs and the console of a run from the options that commands share."""
     from gssl.cli.console import Talk
-    from gssl.cli.inputs import Inputs
+    from gssl.cli.reading import Inputs
 
-    talk = Talk(options.pop("quiet"), options.pop("verbose"))
-    _set_threads(options.pop("threads"))
-    names = ("edges", "graph", "features", "labels", "text", "id_column", "knn", "normalize")
-    columns = tuple(part.strip() for part in options.pop("edge_columns").split(",") if part.strip())
-    return Inputs(**{name: options.pop(name, None) for name in names}, edge_columns=columns), talk
+    talk = Talk(given.pop("quiet"), given.pop("verbose"))
+    set_threads(given.pop("threads"))
+    return Inputs(edge_columns=_names(given.pop("edge_columns")), **given), talk
+
+
+def _names(listed: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in listed.split(",") if part.strip())
+
+
+def _require_labels(given: dict[str, Any]) -> None:
+    if given["labels"] is None:
+        raise ValueError("there are no labels: give --labels, a table of an id and a label.")
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -92,25 +103,29 @@ def app() -> None:
 
 
 @app.command()
-@_options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
+@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
-@click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@click.option("--report", type=_Place(), help="An HTML page of the run (extra: report).")
-@click.option("--save", type=_Place(), help="The fitted model, for gssl predict.")
-@click.option("--truth", metavar="TABLE", help="True labels, for a confusion matrix in the report.")
+@click.option("--out", type=Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@click.option("--report", type=Place(), help="Write an HTML report (needs gssl[report]).")
+@click.option("--save", type=Place(), help="Save the fitted model for gssl predict.")
+@click.option("--truth", metavar="TABLE", help="True labels for a confusion matrix in the report.")
 @click.option(
     "--calibrate/--no-calibrate",
     default=None,
-    help="Correct the confidence on hidden labels; by default where that is cheap, or with --abstain.",
+    help="Calibrate the confidence on hidden labels; by default where that is cheap, or with --abstain.",
 )
 @_ABSTAIN
-@click.option("--memory", metavar="SIZE", help="Keep to so much memory, such as 4GB; the rest goes to disk.")
 @click.option(
-    "--dask", metavar="ADDRESS", help="Run on the workers of a Dask scheduler, such as tcp://host:8786."
+    "--memory", metavar="SIZE", help="Memory limit for the fit, such as 4GB; the rest goes to disk."
 )
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Run in N processes here.")
-@click.option("--resume", type=_Place(), metavar="FOLDER", help="Keep finished work, and go on from it.")
-@_options(_NAMES, _SEED, _TALK)
+@click.option(
+    "--dask", metavar="ADDRESS", help="Run on the Dask scheduler at this address, such as tcp://host:8786."
+)
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Run in N local processes.")
+@click.option(
+    "--resume", type=Place(), metavar="FOLDER", help="Keep finished work in this folder and continue from it."
+)
+@options(_NAMES, _SEED, TALK)
 def classify(
     method: str,
     out: Path,
@@ -124,9 +139,9 @@ def classify(
     dask: str | None,
     workers: int | None,
     resume: Path | None,
-    **options: Any,
+    **given: Any,
 ) -> None:
-    """Give every node of a graph a label.
+    """Label every node of a graph.
 
     \b
     Examples:
@@ -138,45 +153,43 @@ def classify(
       gssl classify --edges e.parquet --features x.npy --labels l.csv --out p.parquet
                     --method ogc --memory 8GB --resume run/
     """
-    from gssl.cli.classify import Choice, Outputs, run_classify
-    from gssl.cli.machines import Machines
+    from gssl.cli.choice import Choice
+    from gssl.cli.classify import Machines, Outputs, run_classify
 
-    if options["labels"] is None:
-        raise ValueError("there are no labels: give --labels, a table of an id and a label.")
-    inputs, talk = _start(options)
+    _require_labels(given)
+    inputs, talk = _start(given)
     machines = Machines(memory, dask, workers, resume)
     choice = Choice(method, seed, calibrate, abstain)
     run_classify(inputs, Outputs(out, report, save, truth), choice, talk, machines)
 
 
 @app.command()
-@_options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
+@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
-@click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="How many nodes.")
-@click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@_options(_NAMES, _SEED, _TALK)
-def suggest(method: str, n: int, out: Path, seed: int, **options: Any) -> None:
-    """Say which nodes to label next: undecided ones that speak for many others, no two for the same.
+@click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
+@click.option("--out", type=Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@options(_NAMES, _SEED, TALK)
+def suggest(method: str, n: int, out: Path, seed: int, **given: Any) -> None:
+    """Suggest nodes to label next: uncertain ones that resemble many others, but not each other.
 
     \b
     Example:
       gssl suggest --edges e.csv --labels l.csv --features f.parquet --n 20 --out picks.csv
     """
-    from gssl.cli.classify import Choice
-    from gssl.cli.suggest import run_suggest
+    from gssl.cli.advice import run_suggest
+    from gssl.cli.choice import Choice
 
-    if options["labels"] is None:
-        raise ValueError("there are no labels: give --labels, a table of an id and a label.")
-    inputs, talk = _start(options)
+    _require_labels(given)
+    inputs, talk = _start(given)
     run_suggest(inputs, out, Choice(method, seed), n, talk)
 
 
 @app.command()
-@click.option("--model", type=_Place(), required=True, help="From gssl classify --save.")
-@_options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
-@click.option("--out", type=_Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@_options(_ABSTAIN, _NAMES, _TALK)
-def predict(model: Path, out: Path, abstain: float | None, **options: Any) -> None:
+@click.option("--model", type=Place(), required=True, help="A model from gssl classify --save.")
+@options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
+@click.option("--out", type=Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@options(_ABSTAIN, _NAMES, TALK)
+def predict(model: Path, out: Path, abstain: float | None, **given: Any) -> None:
     """Label a new graph with a saved model.
 
     \b
@@ -186,47 +199,55 @@ def predict(model: Path, out: Path, abstain: float | None, **options: Any) -> No
     """
     from gssl.cli.predict import run_predict
 
-    inputs, talk = _start(options)
+    inputs, talk = _start(given)
     run_predict(inputs, model, out, abstain, talk)
 
 
 @app.command()
-@_options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
+@options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_EMBEDDERS), default="ggcm", show_default=True)
-@click.option("--depth", type=click.IntRange(min=0), help="Iterations; the method's own if not given.")
-@click.option("--out", type=_Place(), required=True, help=".parquet, .csv, .npy or .npz")
-@_options(_NAMES, _SEED, _TALK)
-def embed(method: str, depth: int | None, out: Path, seed: int, **options: Any) -> None:
-    """Give every node an embedding, without labels.
+@click.option(
+    "--depth", type=click.IntRange(min=0), help="Number of iterations; the method's default if not given."
+)
+@click.option("--out", type=Place(), required=True, help=".parquet, .csv, .npy or .npz")
+@options(_NAMES, _SEED, TALK)
+def embed(method: str, depth: int | None, out: Path, seed: int, **given: Any) -> None:
+    """Compute an embedding of every node, without labels.
 
     \b
     Example:
       gssl embed --edges e.csv --features f.parquet --out u.parquet
     """
-    from gssl.cli.embed import run_embed
+    from gssl.cli.predict import run_embed
 
-    inputs, talk = _start(options)
+    inputs, talk = _start(given)
     run_embed(inputs, out, method, depth, seed, talk)
 
 
 @app.command()
-@_options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN, _NAMES, _TALK)
-def check(**options: Any) -> None:
-    """Tell whether a graph is in order, and whether it helps, before anything is run.
+@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN, _NAMES, TALK)
+def check(**given: Any) -> None:
+    """Check a graph, and whether it helps to predict the labels.
 
     \b
     Example:
       gssl check --edges e.csv --labels l.csv --features f.parquet
     """
-    from gssl.cli.check import run_check
+    from gssl.cli.advice import run_check
 
-    inputs, talk = _start(options)
+    inputs, talk = _start(given)
     run_check(inputs, talk)
 
 
 @app.command()
-@click.option("--out", type=_Place(), default=Path("gssl-demo"), show_default=True)
-@click.option("--draws", type=click.IntRange(min=1), default=5, show_default=True, help="Draws of labels.")
+@click.option("--out", type=Place(), default=Path("gssl-demo"), show_default=True)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Number of random draws of labels.",
+)
 @_SEED
 def demo(out: Path, draws: int, seed: int) -> None:
     """Classify the papers of the Cora citation graph from 20 labels per class.
@@ -242,12 +263,12 @@ def demo(out: Path, draws: int, seed: int) -> None:
 
 @app.group()
 def datasets() -> None:
-    """List the graphs that gssl can load, or fetch one."""
+    """List the datasets that gssl can load, or download one."""
 
 
 @datasets.command("list")
 def list_() -> None:
-    """List the graphs that are here."""
+    """List the datasets on this machine."""
     for name in gssl.datasets.list_datasets():
         click.echo(name)
 
@@ -255,7 +276,7 @@ def list_() -> None:
 @datasets.command()
 @click.argument("name")
 def fetch(name: str) -> None:
-    """Download a graph, check its hash and keep it in the cache.
+    """Download a dataset, verify its hash, and keep it in the cache.
 
     \b
     Example:
@@ -264,5 +285,82 @@ def fetch(name: str) -> None:
     click.echo(repr(gssl.datasets.load(name, download=True)))
 
 
-app.add_command(graph)
-app.add_command(plan)
+@app.group()
+def graph() -> None:
+    """Store graphs on disk, where they may be larger than memory."""
+
+
+@graph.command()
+@click.option(
+    "--edges", metavar="TABLE", required=True, help="Two columns of ids and, optionally, a third of weights."
+)
+@click.option("--nodes", metavar="TABLE", help="Ids of all nodes, in order, such as the features.")
+@click.option("--out", type=Place(), required=True, help="A new folder.")
+@click.option(
+    "--memory", metavar="SIZE", default="2GB", show_default=True, help="Memory limit for the build."
+)
+@options(_EDGE_COLUMNS, THREADS, QUIET)
+def build(
+    edges: str, nodes: str | None, out: Path, memory: str, edge_columns: str, threads: int | None, quiet: bool
+) -> None:
+    """Build a graph store from edge tables, for the --graph option of other commands.
+
+    \b
+    Example:
+      gssl graph build --edges "links-*.parquet" --out web.graph --memory 4GB
+      gssl classify --graph web.graph --labels l.csv --method labelpropagation --out p.parquet
+    """
+    from gssl.cli.console import Talk
+    from gssl.io import build_graph_store
+
+    talk = Talk(quiet)
+    with talk.step("building the graph"):
+        store = build_graph_store(
+            edges,
+            out,
+            nodes=nodes,
+            columns=_names(edge_columns) or None,
+            memory_budget=memory,
+            threads=threads,
+        )
+    for note in store.notes:
+        talk.note(note)
+    talk.say(f"{store.n_nodes:,} nodes and {store.n_edges:,} edges: {out}")
+
+
+@app.command()
+@click.option(
+    "--nodes", type=Count(), required=True, metavar="N", help="Number of nodes, such as 111e6; below 2³¹."
+)
+@click.option("--edges", type=Count(), required=True, metavar="M", help="Number of edges, each counted once.")
+@click.option(
+    "--features", type=Count(), required=True, metavar="D", help="Number of features, in single precision."
+)
+@click.option(
+    "--depth", type=Count(), default=16, show_default=True, metavar="K", help="Number of iterations."
+)
+@click.option(
+    "--classes", type=Count(), default=40, show_default=True, metavar="C", help="Number of classes, for ogc."
+)
+@click.option(
+    "--workers", type=Count(), default=1, show_default=True, metavar="P", help="Number of workers, at most D."
+)
+@click.option("--memory", default="16GB", show_default=True, metavar="SIZE", help="Memory of each worker.")
+@click.option("--method", type=click.Choice(_PLANNED), default="ggcm", show_default=True)
+@click.option("--weighted", is_flag=True, help="Edges have weights.")
+@click.option("--bandwidth", metavar="SIZE", help="Memory bandwidth per second; measured here by default.")
+@click.option(
+    "--disk-speed", metavar="SIZE", default="500MB", show_default=True, help="Disk speed per second."
+)
+def plan(workers: int, memory: str, bandwidth: str | None, disk_speed: str, **job: Any) -> None:
+    """Estimate what a run would need, without running it: memory, passes, bytes moved, disk and time.
+
+    The estimate assumes a graph from gssl graph build, and features in a file.
+
+    \b
+    Example:
+      gssl plan --nodes 111e6 --edges 1.6e9 --features 128 --depth 16 --workers 8 --memory 64GB
+    """
+    from gssl.cli.plan_command import run_plan
+
+    run_plan(job, workers, memory, bandwidth, disk_speed)

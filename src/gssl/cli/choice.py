@@ -1,6 +1,7 @@
 """From a method's name to an estimator."""
 
 import inspect
+from dataclasses import dataclass
 from typing import Any
 
 from gssl import methods
@@ -11,16 +12,23 @@ from gssl.methods.embedder import Embedder
 from gssl.selection import AutoClassifier, CalibratedClassifier
 
 
+@dataclass(frozen=True)
+class Choice:
+    """The method, whether to calibrate its confidence (None: where that is cheap), and the least allowed."""
+
+    method: str = "auto"
+    seed: int = 0
+    calibrate: bool | None = None
+    abstain: float | None = None
+
+    def model(self, has_features: bool) -> Any:
+        """Return the classifier, not fitted yet."""
+        model = choose_classifier(self.method, self.seed, has_features)
+        return calibrated(model, self.calibrate, self.abstain)
+
+
 def classifier_names() -> dict[str, type]:
-    """List every method that can classify by the name it has on the command line.
-
-    A classifier stands for itself, an embedder for itself with a logistic head.
-
-    Examples
-    --------
-    >>> sorted(classifier_names())[:3]
-    ['correctandsmooth', 'g2cn', 'ggc']
-    """
+    """Return every method that can classify by its name on the command line; an embedder gets a head."""
     kinds = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
     return {
         name.lower(): kind
@@ -30,24 +38,12 @@ def classifier_names() -> dict[str, type]:
 
 
 def embedder_names() -> dict[str, type]:
-    """List every embedder by the name it has on the command line.
-
-    Examples
-    --------
-    >>> sorted(embedder_names())
-    ['g2cn', 'ggc', 'ggcm', 'ndls', 'nograph', 'ppr', 'sgc', 'ssgc']
-    """
+    """Return every embedder by its name on the command line."""
     return {name: kind for name, kind in classifier_names().items() if issubclass(kind, Embedder)}
 
 
 def choose_classifier(name: str, seed: int, has_features: bool) -> Any:
-    """Make a classifier by name; ``auto`` tries many and judges them by the labels, with features or without.
-
-    Examples
-    --------
-    >>> choose_classifier("auto", seed=0, has_features=False)
-    AutoClassifier()
-    """
+    """Return a classifier by name; ``auto`` tries many and judges them by the labels."""
     if name == "auto":
         return AutoClassifier()
     model = make(classifier_names()[name], seed)
@@ -61,20 +57,9 @@ def choose_classifier(name: str, seed: int, has_features: bool) -> Any:
 
 
 def calibrated(model: Any, wanted: bool | None, abstain: float | None = None) -> Any:
-    """Wrap a classifier so that its confidence can be believed, if wanted; None: if cheap, or if it counts.
+    """Return the classifier with a calibrated confidence, if wanted.
 
-    It is cheap where labels can be hidden without another fit, and it counts where nodes are to be left
-    without a label because of it.
-
-    Examples
-    --------
-    >>> import gssl
-    >>> calibrated(gssl.OGC(), None)
-    OGC()
-    >>> calibrated(gssl.OGC(), None, abstain=0.7)
-    CalibratedClassifier(classifier=OGC())
-    >>> calibrated(gssl.EmbeddingClassifier(), None)
-    CalibratedClassifier(classifier=EmbeddingClassifier())
+    By default it is calibrated where hiding labels needs no other fit, or where nodes are to be left out.
     """
     if wanted is None:
         wanted = has_cheap_holdout(model) or abstain is not None
@@ -82,12 +67,5 @@ def calibrated(model: Any, wanted: bool | None, abstain: float | None = None) ->
 
 
 def make(kind: type, seed: int) -> Any:
-    """Make an estimator with its defaults, and the seed where it takes one.
-
-    Examples
-    --------
-    >>> import gssl
-    >>> make(gssl.OGC, 7)
-    OGC(random_state=7)
-    """
+    """Return an estimator with its defaults, and the seed where it takes one."""
     return kind(random_state=seed) if "random_state" in inspect.signature(kind).parameters else kind()

@@ -3,20 +3,22 @@
 import json
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from gssl.cli.choice import calibrated, choose_classifier
+from gssl.cli.choice import Choice
 from gssl.cli.console import Talk
-from gssl.cli.inputs import Inputs, check_outputs, read_problem, refuse_if_too_large, scaling
-from gssl.cli.machines import Machines
-from gssl.io import Predictions, Problem, list_predictions, read_labels, save, write_predictions
+from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large, scaling
+from gssl.io import Labels, Predictions, Problem, list_predictions, read_labels, save, write_predictions
 from gssl.io.predictions import withhold
 from gssl.io.table_writing import TABLES, check_suffix
 from gssl.report import classification_table
-from gssl.scale.memory import available_memory
+from gssl.scale import execution
+from gssl.scale.memory import available_memory, read_size
 
 
 @dataclass(frozen=True)
@@ -41,62 +43,87 @@ class Outputs:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Which method, whether its confidence is calibrated (None: where that is cheap), and the least of it."""
+class Machines:
+    """Where a fit runs: within a memory budget, on a cluster, with a folder to resume from."""
 
-    method: str = "auto"
-    seed: int = 0
-    calibrate: bool | None = None
-    abstain: float | None = None
+    memory: str | None = None
+    dask: str | None = None
+    workers: int | None = None
+    resume: Path | None = None
 
-    def model(self, has_features: bool) -> Any:
-        """Make the classifier."""
-        return calibrated(
-            choose_classifier(self.method, self.seed, has_features), self.calibrate, self.abstain
-        )
+    def check(self, method: str, model: Any) -> None:
+        """Refuse what cannot be, before anything is read; the model is not fitted yet."""
+        if self.memory is not None:
+            read_size(self.memory)
+        if self.dask is not None and self.workers is not None:
+            raise ValueError("--dask names a cluster and --workers starts one: give either.")
+        if self.dask is not None or self.workers is not None:
+            from gssl.scale.cluster import check_dask
+
+            check_dask()
+        flags = {
+            "--memory": self.memory,
+            "--dask": self.dask,
+            "--workers": self.workers,
+            "--resume": self.resume,
+        }
+        for flag, value in flags.items():
+            if value is not None and not model.runs_by_columns:
+                raise ValueError(
+                    f"{flag} is not for --method {method}: choose another method, such as ogc or ggcm."
+                )
+
+    @property
+    def limited(self) -> bool:
+        """Whether a budget or a cluster was named, so that free memory is no limit."""
+        return not (self.memory is None and self.dask is None and self.workers is None)
+
+    @property
+    def feature_memory(self) -> Any:
+        """How much memory reading features may take; None: as much as they need."""
+        if not self.limited and self.resume is None:
+            return None
+        return self.memory or available_memory() // 4
+
+    @contextmanager
+    def execution(self) -> Iterator[None]:
+        """Run the fits of a block there; a cluster that was started ends with it."""
+        if self.dask is None and self.workers is None:
+            with execution(memory=self.memory, resume=self.resume):
+                yield
+            return
+        from gssl.scale.cluster import cluster_client
+
+        with (
+            cluster_client(self.dask, self.workers) as client,
+            execution(memory=self.memory, client=client, resume=self.resume),
+        ):
+            yield
 
 
 def run_classify(
     inputs: Inputs, outputs: Outputs, choice: Choice, talk: Talk, machines: Machines | None = None
 ) -> None:
-    """Read, fit, write, and show what came out."""
+    """Read, fit, write, and show the result."""
     start = perf_counter()
     machines = machines or Machines()
     model = choice.model(inputs.features is not None)
     machines.check(choice.method, model)
     outputs.check(inputs)
-    away = machines.named or machines.resume is not None
-    room = (machines.memory or available_memory() // 4) if away else None
-    problem = read_problem(inputs, talk, memory=room)
+    problem = read_problem(inputs, talk, memory=machines.feature_memory)
     check_classes(problem, inputs.labels)
-    truth = None if outputs.truth is None else read_labels(outputs.truth)
-    if truth is not None:
-        from gssl.cli.page import judging_nodes
-
-        judging_nodes(truth, problem.node_ids, problem.given)
-    if not machines.named:
+    truth = None if outputs.truth is None else _read_truth(outputs.truth, problem)
+    if not machines.limited:
         refuse_if_too_large(problem, model)
-    plain = getattr(model, "classifier", model)
-    fitting = talk.step(f"fitting {type(plain).__name__}")
-    with machines.execution(), fitting:
-        model.fit(problem.features, problem.y, adjacency=problem.adjacency)
+    fit(model, problem, talk, machines)
     predictions = list_predictions(model, problem.node_ids, problem.given)
     if choice.abstain is not None:
-        predictions = withhold(predictions, choice.abstain, model.informed_)
-        talk.note(silence(predictions, choice.abstain))
-    with talk.step("writing predictions"):
-        notes = write_predictions(outputs.out, predictions)
-    for note in notes:
-        talk.note(note)
+        predictions = abstaining(predictions, choice.abstain, model.informed_, talk)
+    write(outputs.out, predictions, talk)
     if outputs.save is not None:
-        with talk.step("saving the model"):
-            settings = {"features": json.dumps(problem.feature_names)}
-            if problem.features is not None:
-                settings["normalize"] = scaling(problem.features, inputs.normalize)
-            save(model, outputs.save, settings=settings)
+        _save(model, outputs.save, problem, inputs, talk)
     if outputs.report is not None:
-        # with what only a page needs
-        from gssl.cli.page import write_run_page
+        from gssl.cli.run_page import write_run_page
 
         command = shlex.join(["gssl", *sys.argv[1:]])
         write_run_page(outputs.report, problem, model, command=command, truth=truth, talk=talk)
@@ -109,11 +136,45 @@ def run_classify(
             talk.say(f"{name}: {path}")
 
 
-def silence(predictions: Predictions, abstain: float) -> str:
-    """Say how many nodes have no label because nothing sure enough is known about them."""
+def fit(model: Any, problem: Problem, talk: Talk, machines: Machines | None = None) -> None:
+    """Fit a classifier to a problem under a progress bar."""
+    plain = getattr(model, "classifier", model)
+    with (machines or Machines()).execution(), talk.step(f"fitting {type(plain).__name__}"):
+        model.fit(problem.features, problem.y, adjacency=problem.adjacency)
+
+
+def abstaining(predictions: Predictions, abstain: float, informed: Any, talk: Talk) -> Predictions:
+    """Leave out labels whose confidence is too low, and say how many."""
+    predictions = withhold(predictions, abstain, informed)
     silent = int((predictions.label == "").sum())
     nodes = "1 node has" if silent == 1 else f"{silent:,} nodes have"
-    return f"{nodes} no label: the confidence is below {abstain:g}"
+    talk.note(f"{nodes} no label: the confidence is below {abstain:g}")
+    return predictions
+
+
+def write(out: Path, predictions: Predictions, talk: Talk) -> None:
+    """Write predictions, and note what was changed for their format."""
+    with talk.step("writing predictions"):
+        notes = write_predictions(out, predictions)
+    for note in notes:
+        talk.note(note)
+
+
+def _save(model: Any, path: Path, problem: Problem, inputs: Inputs, talk: Talk) -> None:
+    with talk.step("saving the model"):
+        settings = {"features": json.dumps(problem.feature_names)}
+        if problem.features is not None:
+            settings["normalize"] = scaling(problem.features, inputs.normalize)
+        save(model, path, settings=settings)
+
+
+def _read_truth(table: str, problem: Problem) -> Labels:
+    """Read true labels, of which at least one must judge a node whose label was not given."""
+    from gssl.cli.run_page import judging_nodes
+
+    truth = read_labels(table)
+    judging_nodes(truth, problem.node_ids, problem.given)
+    return truth
 
 
 def check_classes(problem: Problem, labels: str | None) -> None:

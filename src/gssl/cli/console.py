@@ -1,4 +1,4 @@
-"""How the command line talks: results on standard output, everything else on standard error."""
+"""What a command prints: results on standard output, everything else on standard error."""
 
 import logging
 import warnings
@@ -18,12 +18,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from gssl.methods.base import watching
 from gssl.report import printable
+from gssl.scale.execution import watching
 
 
 class _Log(logging.Handler):
-    """What the library logs, through the console: so it does not tear the progress bar."""
+    """Print what the library logs through the console, so that it does not break the progress bar."""
 
     def __init__(self, console: Console) -> None:
         super().__init__()
@@ -34,15 +34,7 @@ class _Log(logging.Handler):
 
 
 class Talk:
-    """One run's words: steps with progress bars on a terminal, notes, and a table at the end.
-
-    Parameters
-    ----------
-    quiet : bool
-        Nothing but errors.
-    verbose : bool
-        Also what the library logs.
-    """
+    """The output of one run: results, notes, and steps with progress bars on a terminal."""
 
     def __init__(self, quiet: bool = False, verbose: bool = False) -> None:
         # names are data: neither markup nor emoji
@@ -57,29 +49,20 @@ class Talk:
         log.setLevel(logging.WARNING if quiet else logging.DEBUG if verbose else logging.INFO)
 
     def say(self, text: str) -> None:
-        """Give a result, on a line of its own however long it is."""
+        """Print a result on one line, however long."""
         self.out.print(printable(text), soft_wrap=True)
 
     def note(self, text: str) -> None:
-        """Say something odd about the data, once."""
+        """Print something that the user should know about the data, once."""
         if text not in self.notes:
             self.notes.append(text)
             self.err.print(f"note: {printable(text)}", soft_wrap=True)
 
     @contextmanager
     def step(self, title: str, *, notes: bool = True) -> Iterator[Callable[[int, int | None], None]]:
-        """Show a bar for one step of the work; iterations of methods move it by themselves.
+        """Show a progress bar for a block; fits move it, and so does the function that is yielded.
 
-        Parameters
-        ----------
-        title : str
-        notes : bool, default=True
-            Whether warnings given in this step are said as notes.
-
-        Yields
-        ------
-        callable
-            Takes how much is done and how much there is, for steps that count by themselves.
+        Warnings in the block become notes, unless ``notes`` is False.
         """
         columns: Any = (
             SpinnerColumn(),

@@ -1,5 +1,6 @@
-"""``gssl demo``: a real graph classified, in a minute, on the embedded Cora."""
+"""``gssl demo``: classify the Cora citation graph, which ships with gssl, in a minute."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ PER_CLASS = 20
 
 
 def run_demo(out: Path, draws: int, seed: int) -> None:
-    """Compare four methods on random draws of labels, write one draw's predictions and page, and show all."""
+    """Compare four methods on random draws of labels; write predictions and a page for the first draw."""
     talk = Talk()
     data = load("cora").normalized()
     splits = [draw_split(data.labels, PER_CLASS, random_state=seed + draw) for draw in range(draws)]
@@ -41,7 +42,9 @@ def run_demo(out: Path, draws: int, seed: int) -> None:
     talk.out.print(prediction_table(_examples(predictions, names), title))
     talk.out.print(_NEXT, markup=False, soft_wrap=True)
     talk.out.print(f"\nAll {len(predictions):,} predictions: {out / 'predictions.csv'}")
-    _write_page(out / "report.html", problem, model, Labels(problem.node_ids, names, "Cora"), talk)
+    command = f"gssl demo --seed {seed}" if seed else "gssl demo"
+    truth = Labels(problem.node_ids, names, "Cora")
+    _write_page(out / "report.html", problem, model, command, truth, talk)
 
 
 def _compare(data: Dataset, splits: list[Any], seed: int, talk: Talk) -> list[Record]:
@@ -52,7 +55,7 @@ def _compare(data: Dataset, splits: list[Any], seed: int, talk: Talk) -> list[Re
         "OGC": OGC(random_state=seed),
     }
     done = 0
-    # papers that no label reaches are known here: the yardstick without features misses them
+    # without notes: that no label reaches some papers is known, and only matters without features
     with talk.step("comparing methods", notes=False) as move:
 
         def on_record(record: Record, model: Any) -> None:
@@ -66,11 +69,11 @@ def _compare(data: Dataset, splits: list[Any], seed: int, talk: Talk) -> list[Re
         return compare(models, data, splits, on_record=on_record)
 
 
-def _write_page(path: Path, problem: Problem, model: Any, truth: Labels, talk: Talk) -> None:
+def _write_page(path: Path, problem: Problem, model: Any, command: str, truth: Labels, talk: Talk) -> None:
     try:
-        from gssl.cli.page import write_run_page
+        from gssl.cli.run_page import write_run_page
 
-        write_run_page(path, problem, model, command="gssl demo", truth=truth, talk=talk)
+        write_run_page(path, problem, model, command=command, truth=truth, talk=talk)
     except ImportError as error:
         # the page is an extra, the demo is not
         talk.out.print(f"No report: {error}", markup=False)
@@ -79,10 +82,18 @@ def _write_page(path: Path, problem: Problem, model: Any, truth: Labels, talk: T
 
 
 def _examples(predictions: Predictions, truth: np.ndarray) -> list[tuple[Any, str]]:
-    """Pick unlabelled papers from the surest to the least sure."""
+    """Return unlabelled papers, from the most to the least certain, with subjects that wrap between words."""
     order = np.argsort(-predictions.confidence, kind="stable")
     order = order[~predictions.given[order]]
-    return [(predictions[i], str(truth[i])) for i in order[np.linspace(0, len(order) - 1, 6).astype(int)]]
+    rows = [(predictions[i], str(truth[i])) for i in order[np.linspace(0, len(order) - 1, 6).astype(int)]]
+    return [
+        (replace(row, label=_spaced(row.label), runner_up=_spaced(row.runner_up)), _spaced(true))
+        for row, true in rows
+    ]
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
 
 
 _NEXT = """

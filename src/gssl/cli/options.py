@@ -1,22 +1,46 @@
-"""What options of several commands have in common."""
+"""What commands are made of: kinds of options, groups of them, and mistakes told in one sentence."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 import click
+
+# larger counts are typing mistakes
+_MOST = 2**63 - 1
 
 
 class Place(click.Path):
     """A path; ``~`` is the user's home here too, where the shell left it as it is."""
 
     def convert(self, *arguments: Any) -> Path:
-        """Give the path."""
+        """Return the path."""
         return Path(str(super().convert(*arguments))).expanduser()
 
 
+class Count(click.ParamType[int]):
+    """A whole number that may be written like ``1.6e9``."""
+
+    name = "count"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number, exactly."""
+        try:
+            number = Decimal(str(value).strip())
+        except InvalidOperation:
+            number = Decimal("nan")
+        if number.is_nan() or number < 1 or (number <= _MOST and number != int(number)):
+            self.fail(f"{value!r} is no whole number from 1 on; write 1000000 or 1e6.", param, ctx)
+        if number > _MOST:
+            self.fail(f"{value!r} is too large; write at most {_MOST}.", param, ctx)
+        return int(number)
+
+
 def options(*listed: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Put several options on a command, in the order in which they are listed."""
+    """Return a decorator that puts several options on a command, in the order listed."""
 
     def decorate(command: Any) -> Any:
         for option in reversed(listed):
@@ -26,10 +50,12 @@ def options(*listed: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return decorate
 
 
+THREADS = click.option(
+    "--threads", type=click.IntRange(min=1), metavar="T", help="Threads to use; all CPUs by default."
+)
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 TALK = options(
-    click.option("--threads", type=click.IntRange(min=1), metavar="T", help="All CPUs if not given."),
-    click.option("-q", "--quiet", is_flag=True, help="Nothing but errors."),
-    click.option("-v", "--verbose", is_flag=True, help="Also what the library logs."),
+    THREADS, QUIET, click.option("-v", "--verbose", is_flag=True, help="Also print what the library logs.")
 )
 
 
@@ -42,3 +68,44 @@ def set_threads(threads: int | None) -> None:
 
         set_threads(threads)
         threadpool_limits(threads)
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Print what went wrong as one sentence on standard error, without a traceback, and exit with 2."""
+    code = 2
+    try:
+        yield
+        return
+    except click.UsageError as error:
+        # a command without arguments shows its help
+        if error.ctx is None or type(error).__name__ == "NoArgsIsHelpError":
+            raise
+        told = f"{error.format_message()} See {error.ctx.command_path} --help."
+    except BrokenPipeError:
+        # the reader has read enough: click ends quietly
+        raise
+    except (ValueError, OSError, ImportError, TypeError) as error:
+        told = str(error)
+        if isinstance(error, OSError) and error.strerror and error.filename:
+            told = f"{error.filename} cannot be used: {error.strerror.lower()}; choose another."
+    except MemoryError:
+        told = "the memory is full: use fewer features or a smaller graph."
+    except KeyboardInterrupt:
+        told, code = "interrupted; nothing was left half-written.", 130
+    click.echo(f"gssl: {' '.join(told.splitlines())}", err=True)
+    sys.exit(code)
+
+
+class Commands(click.Group):
+    """A group of commands that answers every mistake with one sentence."""
+
+    def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
+        """Read the options of the group itself."""
+        with one_sentence():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with one_sentence():
+            return super().invoke(ctx)

@@ -1,17 +1,19 @@
-"""``gssl predict``: a saved model and a new graph in, a label for every node out."""
+"""``gssl predict`` and ``gssl embed``: a label or an embedding for every node, without new labels."""
 
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
 
-from gssl.cli.classify import silence
+from gssl.cli.choice import embedder_names, make
+from gssl.cli.classify import abstaining, write
 from gssl.cli.console import Talk
-from gssl.cli.inputs import Inputs, check_outputs, read_problem
-from gssl.io import Features, load, read_settings, tabulate, write_predictions
-from gssl.io.predictions import withhold
+from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
+from gssl.io import Features, load, read_settings, tabulate, write_embeddings
+from gssl.io.predictions import EMBEDDINGS
 from gssl.io.table_writing import TABLES, check_suffix
 from gssl.methods.labels import decide
 from gssl.report import classification_table
@@ -19,7 +21,7 @@ from gssl.selection import CalibratedClassifier
 
 
 def run_predict(inputs: Inputs, model_path: Path, out: Path, abstain: float | None, talk: Talk) -> None:
-    """Read a model and a graph, predict, write; below a confidence of ``abstain`` there is no label."""
+    """Read a model and a graph, predict, write; leave out labels with a confidence below ``abstain``."""
     check_suffix(out, TABLES)
     check_outputs([out], [*inputs.sources(), str(model_path)])
     model, settings = load(model_path), read_settings(model_path)
@@ -29,7 +31,7 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, abstain: float | No
             "run gssl classify on the new graph with those labels."
         )
     if inputs.features is None:
-        raise ValueError(f"{model_path} learned from features: give those of the new graph by --features.")
+        raise ValueError(f"{model_path} learned from features: give those of the new graph with --features.")
     names = json.loads(settings.get("features", "[]"))
     problem = read_problem(
         replace(inputs, normalize=settings.get("normalize", inputs.normalize)),
@@ -38,7 +40,7 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, abstain: float | No
     )
     if inputs.text is not None:
         talk.note(
-            f"words of {inputs.text!r} are weighed by how rare they are in these texts, not in those of fit"
+            f"words of {inputs.text!r} are weighted by how rare they are in these texts, not in those of fit"
         )
     with talk.step("predicting"):
         P, informed = model._predict(problem.features, problem.adjacency)
@@ -46,27 +48,25 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, abstain: float | No
     classes = [str(name) for name in model.classes_]
     predictions = tabulate(problem.node_ids, P, classes, chosen, reached=informed)
     if abstain is not None:
-        predictions = withhold(predictions, abstain, informed)
-        talk.note(silence(predictions, abstain))
-        if not isinstance(model, CalibratedClassifier):
-            talk.note(
-                f"the confidence of {model_path} is not calibrated: save it by gssl classify --calibrate"
-            )
-        elif not len(model.held_out_codes_):
-            talk.note(
-                f"the confidence of {model_path} is not calibrated: every class had one label only when it "
-                "was fitted, so none could be hidden; label a second node of some class and fit it again"
-            )
-    with talk.step("writing predictions"):
-        notes = write_predictions(out, predictions)
-    for note in notes:
-        talk.note(note)
+        predictions = abstaining(predictions, abstain, informed, talk)
+        _note_uncalibrated(model, model_path, talk)
+    write(out, predictions, talk)
     talk.out.print(classification_table(predictions, f"{model!r}"))
     talk.say(f"{len(predictions):,} predictions: {out}")
 
 
+def _note_uncalibrated(model: Any, path: Path, talk: Talk) -> None:
+    if not isinstance(model, CalibratedClassifier):
+        talk.note(f"the confidence of {path} is not calibrated: save it with gssl classify --calibrate")
+    elif not len(model.held_out_codes_):
+        talk.note(
+            f"the confidence of {path} is not calibrated: every class had one label only when it "
+            "was fitted, so none could be hidden; label a second node of some class and fit it again"
+        )
+
+
 def aligned(features: Features, names: list[str], talk: Talk) -> Features:
-    """Put the features of a new graph in the order of those in fit, and leave out what the model ignores.
+    """Return the features of a new graph in the order of those in fit, without those the model ignores.
 
     This comes before rows are scaled: a column that is left out must not count in their sums.
     """
@@ -92,3 +92,27 @@ def aligned(features: Features, names: list[str], talk: Talk) -> Features:
     matrix = csr_array(columns[:, [place.get(name, last) for name in names]])
     dense = isinstance(features.matrix, np.ndarray)
     return replace(features, matrix=matrix.toarray() if dense else matrix, names=tuple(names))
+
+
+def run_embed(inputs: Inputs, out: Path, method: str, depth: int | None, seed: int, talk: Talk) -> None:
+    """Read, embed, write."""
+    check_suffix(out, EMBEDDINGS)
+    # the ids of a .npy file are written beside it
+    ids = out.with_suffix(".ids.npy") if out.suffix.lower() == ".npy" else None
+    check_outputs([out, ids], inputs.sources())
+    model = make(embedder_names()[method], seed)
+    if inputs.features is None and model._uses_features:
+        raise ValueError(f"embeddings of {method} are made of features: give --features.")
+    if depth is not None and "depth" not in model.get_params():
+        raise ValueError(f"--depth counts iterations, of which {method} has none: leave it out.")
+    problem = read_problem(inputs, talk)
+    if depth is not None:
+        model.set_params(depth=depth)
+    refuse_if_too_large(problem, model)
+    with talk.step(f"fitting {type(model).__name__}"):
+        U = model.fit_transform(problem.features, adjacency=problem.adjacency)
+    with talk.step("writing embeddings"):
+        notes = write_embeddings(out, problem.node_ids, U)
+    for note in notes:
+        talk.note(note)
+    talk.say(f"{U.shape[0]:,} embeddings of {U.shape[1]:,} numbers: {out}")

@@ -1,4 +1,4 @@
-"""Records in, tables and pages out; nothing is computed here.
+"""Tables for a terminal and HTML pages of a run; nothing is computed here.
 
 Every name loads when it is first used.
 """

@@ -1,8 +1,14 @@
-"""One HTML file that shows a run: written whole, opened from disk, no network."""
+"""One HTML file that shows a run: one template, one script allowed by its hash, every name escaped."""
 
+import base64
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module, resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +63,7 @@ class Page:
     points : sequence of MapPoint
         The map; fewer points than nodes are said to be a sample.
     next_labels : sequence of Prediction
-        The least certain nodes, the first one most worth labelling.
+        The nodes most worth labelling, the best one first.
 
     Examples
     --------
@@ -84,6 +90,24 @@ class Page:
     next_labels: Sequence[Prediction] = ()
 
 
+def check_extra() -> None:
+    """Raise at once, not after the work, where a library that draws pages is missing.
+
+    Examples
+    --------
+    >>> check_extra()
+    """
+    for name in EXTRA:
+        try:
+            import_module(name)
+        except ImportError as error:
+            if (error.name or "").split(".")[0] != name:
+                raise
+            raise ImportError(
+                f"a page needs {name}, which is not installed: pip install gssl[report].", name=name
+            ) from error
+
+
 def write_page(path: str | Path, page: Page) -> None:
     """Write a page as one HTML file that needs no network, whole or not at all.
 
@@ -102,26 +126,109 @@ def write_page(path: str | Path, page: Page) -> None:
     True
     """
     check_extra()
-    # here, since drawing is an extra
-    from gssl.report.document import render
-
-    html = render(page)
+    html = _render(page)
     with whole_file(path) as part:
         part.write_bytes(html)
 
 
-def check_extra() -> None:
-    """Refuse at once, not after the work, a page that cannot be drawn for want of a library.
+def _render(page: Page) -> bytes:
+    """Return the page as the bytes of an HTML file."""
+    # here, since drawing is an extra
+    import jinja2
+    from markupsafe import Markup
 
-    Examples
-    --------
-    >>> check_extra()
-    """
-    try:
-        import gssl.report.document  # noqa: F401
-    except ImportError as error:
-        if (error.name or "").split(".")[0] not in EXTRA:
-            raise
-        raise ImportError(
-            f"a page needs {error.name}, which is not installed: pip install gssl[report].", name=error.name
-        ) from error
+    from gssl.report import charts
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(percent=_percent, duration=_duration, words=_words)
+    script = _script()
+    html = environment.from_string(read_template("page.html")).render(
+        page=page,
+        health=page.health,
+        facts=_facts(page.health),
+        curves=[(f"curve-{place}", name) for place, name in enumerate(page.history or {})],
+        legend=charts.map_classes(page.points),
+        colours=len(charts.PALETTE),
+        other=charts.OTHER,
+        max_bars=charts.MAX_BARS,
+        charts=Markup(_json(charts.draw(page))),
+        style=Markup(read_template("page.css")),
+        script=Markup(script),
+        policy=_policy(script),
+    )
+    # half of a surrogate pair, which a file name may hold, has no UTF-8
+    return html.encode("utf-8", errors="xmlcharrefreplace")
+
+
+def read_template(name: str) -> str:
+    """Return the text of a template."""
+    return resources.files("gssl.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    """Return our script with the libraries it draws by, safe to stand in a script element."""
+    import vl_convert
+
+    code: str = vl_convert.javascript_bundle(read_template("page.js"))
+    # browsers hash it with line ends normalised
+    return code.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _policy(script: str) -> str:
+    """Allow the script of this file, by its hash, and nothing from anywhere else."""
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    return (
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _json(value: Any) -> str:
+    """Write data for a script element: ASCII, and no character that HTML could take for markup."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _facts(health: Health) -> list[tuple[str, str, str]]:
+    """Return name, value and remark of each fact about the graph."""
+    degrees = health.degrees
+    unreached = "a guess, without features" if health.n_features is None else "predicted from features alone"
+    facts = [
+        ("Features", "none" if health.n_features is None else f"{health.n_features:,}", ""),
+        ("Components", f"{health.n_components:,}", f"the largest has {health.largest_component:,} nodes"),
+        ("Isolated nodes", f"{health.n_isolated:,}", "without a neighbour"),
+        (
+            "Neighbours per node",
+            f"{degrees['mean']:.1f}",
+            f"median {degrees['median']:.0f}, 90 % have at most {degrees['p90']:.0f}, "
+            f"maximum {degrees['max']:,.0f}",
+        ),
+        ("Nodes no label reaches", f"{health.n_unreached:,}", unreached),
+    ]
+    if health.homophily is None:
+        facts.append(("Edges within a class", "unknown", "no edge joins two labelled nodes"))
+    else:
+        remark = f"of {health.n_labelled_edges:,} edges between labelled nodes"
+        facts.append(("Edges within a class", _percent(health.homophily, 0), remark))
+    return facts
+
+
+def _percent(value: float, digits: int = 1) -> str:
+    return f"{100 * value:.{digits}f} %"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.1f} seconds"
+    return f"{seconds / 60:.1f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+def _words(name: str) -> str:
+    """Turn ``smoothing_loss`` into words."""
+    text = name.replace("_", " ")
+    return text[:1].upper() + text[1:]

@@ -1,17 +1,22 @@
 """Tables for a terminal."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from gssl.evaluation import Health, Summary
-from gssl.io import Prediction, Predictions
-from gssl.selection import Suggestion
+if TYPE_CHECKING:
+    # a command that shows one table need not load the rooms of all of them
+    from gssl.evaluation import Health, Summary
+    from gssl.io import Prediction, Predictions
+    from gssl.selection import Suggestion
 
 
 def printable(text: str) -> str:
-    r"""Keep what a name from a file could do to a terminal, or to the lines of a log, from happening.
+    r"""Escape control characters, so that no name from a file acts on a terminal or splits a line.
 
     Examples
     --------
@@ -22,7 +27,7 @@ def printable(text: str) -> str:
 
 
 def comparison_table(summaries: Iterable[Summary], title: str) -> Table:
-    """Draw methods side by side.
+    """Return a table of methods side by side.
 
     Parameters
     ----------
@@ -35,6 +40,7 @@ def comparison_table(summaries: Iterable[Summary], title: str) -> Table:
 
     Examples
     --------
+    >>> from gssl.evaluation import Summary
     >>> table = comparison_table([Summary("OGC", "train", 0.8, 0.01, 24.0, 1.0)], "Cora")
     >>> table.row_count
     1
@@ -58,7 +64,7 @@ def comparison_table(summaries: Iterable[Summary], title: str) -> Table:
 
 
 def prediction_table(rows: Iterable[tuple[Prediction, str]], title: str) -> Table:
-    """Draw a few predictions beside the truth.
+    """Return a table of predictions beside the truth.
 
     Parameters
     ----------
@@ -71,6 +77,7 @@ def prediction_table(rows: Iterable[tuple[Prediction, str]], title: str) -> Tabl
 
     Examples
     --------
+    >>> from gssl.io import Prediction
     >>> table = prediction_table([(Prediction("007", "spy", 0.9, "cook", False, True), "spy")], "Agents")
     >>> table.row_count
     1
@@ -91,7 +98,7 @@ def prediction_table(rows: Iterable[tuple[Prediction, str]], title: str) -> Tabl
 
 
 def classification_table(predictions: Predictions, title: str) -> Table:
-    """Draw how many nodes got which label.
+    """Return a table of the number of nodes per label.
 
     Parameters
     ----------
@@ -124,7 +131,7 @@ def classification_table(predictions: Predictions, title: str) -> Table:
 
 
 def suggestion_table(rows: Iterable[tuple[str, Suggestion]], title: str) -> Table:
-    """Draw nodes to label next, and why.
+    """Return a table of nodes to label next, and why.
 
     Parameters
     ----------
@@ -137,6 +144,7 @@ def suggestion_table(rows: Iterable[tuple[str, Suggestion]], title: str) -> Tabl
 
     Examples
     --------
+    >>> from gssl.selection import Suggestion
     >>> row = "007", Suggestion(0, "spy", "cook", 0.55, 0.1, 12)
     >>> suggestion_table([row], "Agents").row_count
     1
@@ -150,7 +158,7 @@ def suggestion_table(rows: Iterable[tuple[str, Suggestion]], title: str) -> Tabl
 
 
 def health_table(health: Health) -> Table:
-    """Draw the health of a graph.
+    """Return a table of facts about a graph.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ _LOOK, _PATIENCE = 0.5, 60.0
 class ClusterExecution(SlabExecution):
     """Run tasks on slabs of columns, on all workers of a cluster at once.
 
-    The client is used as it is. What is asked for after it was closed, or lost in a pickle, is computed on this
-    machine. The budget is that of each worker; without one, a worker takes what it has room for.
+    The client is used as it is. What is asked for after it was closed, or lost in a pickle, is computed
+    on this machine. The budget is that of each worker; without one, a worker takes what it has room for.
     """
 
     def __init__(

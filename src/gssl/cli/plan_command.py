@@ -1,4 +1,4 @@
-"""``gssl plan``: the size of a problem in, what a run would take out."""
+"""``gssl plan``: the size of a problem in, what a run would need out."""
 
 from functools import cache, partial
 from typing import Any
@@ -13,7 +13,7 @@ from gssl.scale.memory import read_size, write_size
 def run_plan(
     options: dict[str, Any], workers: int, memory: str, bandwidth: str | None, disk_speed: str
 ) -> None:
-    """Check everything, measure if nothing was given, estimate and say."""
+    """Check the options, measure the bandwidth unless it is given, estimate, and show."""
     talk, job = Talk(), Job(**options)
     room, disk = _size("--memory", memory), _size("--disk-speed", disk_speed)
     given = None if bandwidth is None else _size("--bandwidth", bandwidth)
@@ -38,7 +38,7 @@ def _size(option: str, text: str) -> int:
 
 
 def show(talk: Talk, facts: list[tuple[str, str]]) -> None:
-    """Print facts: on a terminal as a table that fits it, in a pipe a line for each."""
+    """Print facts: a table that fits on a terminal, one line each in a pipe."""
     if not talk.out.is_terminal:
         for name, fact in facts:
             talk.say(f"{name:<18} {fact}")
@@ -52,14 +52,7 @@ def show(talk: Talk, facts: list[tuple[str, str]]) -> None:
 
 
 def plan_facts(job: Job, found: Estimate, workers: int) -> list[tuple[str, str]]:
-    """Name and write the facts of a plan.
-
-    Examples
-    --------
-    >>> job = Job(nodes=10**6, edges=10**7, features=128, depth=16, method="sgc")
-    >>> dict(plan_facts(job, estimate(job, 2, 2 * 10**9, 1e10), 2))["columns"]
-    '1 slab of 64 for each worker'
-    """
+    """Return name and text of each fact of a plan."""
     several = workers > 1
     each = " for each worker" if several else ""
     slabs = "1 slab" if found.n_slabs == 1 else f"{found.n_slabs} slabs"
@@ -84,14 +77,7 @@ def plan_facts(job: Job, found: Estimate, workers: int) -> list[tuple[str, str]]
 
 
 def time_facts(found: Estimate, source: str, disk_speed: int) -> list[tuple[str, str]]:
-    """Write the time, with what it was computed from and what is not in it, and the option to run with.
-
-    Examples
-    --------
-    >>> job = Job(nodes=10**6, edges=10**7, features=128, depth=16, method="sgc")
-    >>> time_facts(estimate(job, 2, 2 * 10**9, 1e10), "given", 5 * 10**8)[0]
-    ('time of passes', '9.6 s, at 10.0 GB/s (given)')
-    """
+    """Return the time with what it includes, and the option to run with."""
     speed, disk = write_size(round(found.moved / found.seconds)), write_size(disk_speed)
     return [
         ("time of passes", f"{write_time(found.seconds)}, at {speed}/s ({source})"),
@@ -102,13 +88,7 @@ def time_facts(found: Estimate, source: str, disk_speed: int) -> list[tuple[str,
 
 
 def write_time(seconds: float) -> str:
-    """Write a time in the unit that fits.
-
-    Examples
-    --------
-    >>> write_time(3.21), write_time(600), write_time(1e5), write_time(1e6)
-    ('3.2 s', '10.0 min', '27.8 h', '11.6 days')
-    """
+    """Write a time in the unit that fits: ``10.0 min``."""
     units = ((172_800, 86_400, "days"), (3600, 3600, "h"), (60, 60, "min"))
     unit, name = next(((u, s) for least, u, s in units if seconds >= least), (1, "s"))
     return f"{seconds / unit:,.1f} {name}"

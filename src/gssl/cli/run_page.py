@@ -1,4 +1,4 @@
-"""The page of a run: every number that it shows, asked for in its room."""
+"""The page that ``--report`` writes: measure what it shows, and write it."""
 
 from pathlib import Path
 from time import perf_counter
@@ -26,7 +26,7 @@ from gssl.io import Labels, Predictions, Problem, list_predictions
 from gssl.report import MapPoint, Page, write_page
 from gssl.selection import suggest
 
-# a map is drawn from embeddings as long as they take no more than this many numbers
+# embeddings with more numbers than this are not computed for a page
 _SMALL = 50_000_000
 _NEXT = 20
 
@@ -96,7 +96,7 @@ def _points(model: Any, problem: Problem) -> list[MapPoint]:
 
 
 def judging_nodes(truth: Labels, node_ids: np.ndarray, given: np.ndarray) -> list[int]:
-    """List the nodes whose true label is known and was not given to the model."""
+    """Return the nodes whose true label is known and was not given to the model."""
     known = {node for node, label in zip(truth.ids, truth.labels, strict=True) if label is not None}
     nodes = [i for i, node in enumerate(node_ids) if not given[i] and node in known]
     if not nodes:

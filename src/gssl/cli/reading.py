@@ -28,15 +28,15 @@ from gssl.io.feature_slabs import any_negative, map_features
 from gssl.io.table_writing import refuse_overwrite
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
-from gssl.scale.memory import available_memory
+from gssl.scale.memory import available_memory, write_size
 
-# of all absolute values: a feature with so great a part decides alone
-_DROWNING = 0.95
+# the share of all absolute values above which one feature decides alone
+_DOMINANT = 0.95
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the user named; any of it may be missing where a command can do without."""
+    """The tables and settings that the user named; a command may need only some of them."""
 
     edges: str | None = None
     features: str | None = None
@@ -49,7 +49,7 @@ class Inputs:
     graph: str | None = None
 
     def sources(self) -> list[str | None]:
-        """List the tables that are read."""
+        """Return the tables that are read."""
         beside = None
         if self.features is not None and self.features.lower().endswith(".npy"):
             beside = str(Path(self.features).with_suffix(".ids.npy"))
@@ -76,7 +76,7 @@ def read_problem(
     prepare: Callable[[Features], Features] | None = None,
     memory: Any = None,
 ) -> Problem:
-    """Read tables, join them by id, scale features (prepared, if asked for), and say what is odd.
+    """Read tables, join them by id, scale features (after ``prepare``), and note what is odd.
 
     Within a budget of ``memory``, features that are numbers stay in a file.
     """
@@ -98,7 +98,7 @@ def read_problem(
         with talk.step("reading labels"):
             labels = read_labels(inputs.labels)
     for part in (edges, features, labels):
-        # before the tables are joined, for they may explain why ids do not meet
+        # before the tables are joined: notes may explain why ids do not match
         for note in [] if part is None else part.notes:
             talk.note(note)
     with talk.step("joining tables"):
@@ -107,7 +107,7 @@ def read_problem(
     if inputs.knn is not None:
         with talk.step("finding neighbours"):
             problem = _with_neighbours(problem, inputs.knn)
-    for note in [*problem.notes, *_drowned(problem)]:
+    for note in [*problem.notes, *_dominated(problem)]:
         talk.note(note)
     return problem
 
@@ -123,7 +123,7 @@ def _read_features(inputs: Inputs, store: GraphStore | None, memory: Any) -> Fea
 
 
 def _open_store(inputs: Inputs) -> GraphStore:
-    """Open the graph of ``--graph``, which takes the place of every other."""
+    """Open the graph of ``--graph``, which replaces every other."""
     for option, value in (("--edges", inputs.edges), ("--knn", inputs.knn)):
         if value is not None:
             raise ValueError(f"--graph is a graph already: leave out {option}.")
@@ -142,20 +142,14 @@ def scaled(features: Features | None, how: str) -> Features | None:
 
 
 def scaling(matrix: Any, how: str) -> str:
-    """Tell what ``auto`` means for some features, before or after they were scaled.
-
-    Examples
-    --------
-    >>> scaling(np.eye(2), "auto"), scaling(-np.eye(2), "auto"), scaling(-np.eye(2), "l1")
-    ('l1', 'none', 'l1')
-    """
+    """Return what ``auto`` means for some features, before or after they were scaled."""
     if how != "auto":
         return how
     return "none" if any_negative(matrix.data[None] if issparse(matrix) else matrix) else "l1"
 
 
-def _drowned(problem: Problem) -> list[str]:
-    """Tell of a feature beside which the others hardly count, such as a year beside words."""
+def _dominated(problem: Problem) -> list[str]:
+    """Return a note if one feature dwarfs all others, such as a year beside words."""
     X = problem.features
     if X is None or X.shape[1] < 2 or not X.shape[0]:
         return []
@@ -165,7 +159,7 @@ def _drowned(problem: Problem) -> list[str]:
         sizes[columns] += np.asarray(abs(part).sum(axis=0, dtype=np.float64)).ravel()
     largest = int(sizes.argmax())
     share = sizes[largest] / sizes.sum() if sizes.any() else 0.0
-    if share < _DROWNING:
+    if share < _DOMINANT:
         return []
     name = problem.feature_names[largest]
     return [
@@ -180,10 +174,9 @@ def _with_neighbours(problem: Problem, k: int) -> Problem:
 
 
 def refuse_if_too_large(problem: Problem, model: Any) -> None:
-    """Refuse, before anything is computed, what will not fit in the memory that is free.
+    """Refuse, before anything is computed, what will not fit in free memory.
 
-    The estimate is the graph twice more, and three dense matrices of as many columns as the method carries
-    from node to node.
+    The estimate is the graph twice more, and three dense matrices as wide as what the method propagates.
     """
     n, X = len(problem.node_ids), problem.features
     columns = X.shape[1] if X is not None else 0
@@ -203,18 +196,6 @@ def refuse_if_too_large(problem: Problem, model: Any) -> None:
             else "use fewer features, or --method labelpropagation without any"
         )
         raise ValueError(
-            f"{type(model).__name__} on {n:,} nodes × {columns:,} numbers needs about {_size(needed)}, and "
-            f"{_size(free)} are free: {advice}."
+            f"{type(model).__name__} on {n:,} nodes × {columns:,} numbers needs about {write_size(needed)}, "
+            f"and {write_size(free)} are free: {advice}."
         )
-
-
-def _size(count: int) -> str:
-    """Write bytes in the unit that fits.
-
-    Examples
-    --------
-    >>> _size(1000), _size(25 * 10**8)
-    ('1.0 kB', '2.5 GB')
-    """
-    unit, name = next(((u, s) for u, s in ((10**9, "GB"), (10**6, "MB")) if count >= u), (10**3, "kB"))
-    return f"{count / unit:.1f} {name}"

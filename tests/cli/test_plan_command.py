@@ -1,53 +1,9 @@
-"""``gssl graph build`` and ``--graph``, and ``gssl plan``."""
-
 import re
 
 import pytest
-from gssl.scale.job import METHODS
 
-from gssl.cli.app import app
-from gssl.cli.scale_commands import PLANNED
-
-
-@pytest.mark.parametrize("method", ["labelpropagation", "sgc"])
-def test_a_graph_on_disk_gives_the_predictions_of_its_tables(graph, run, classify, method):
-    features = "f.csv" if method == "sgc" else None
-    more = ["--method", method]
-    wanted = classify(features=features, more=more)
-    result = run("graph", "build", "--edges", "e.csv", "--out", "web.graph", "--memory", "500MB")
-    assert "30 nodes and 60 edges: web.graph" in result.output
-    more += ["--graph", "web.graph"]
-    assert classify(edges=None, features=features, out="q.csv", more=more) == wanted
-
-
-def test_nodes_in_the_order_of_a_table(graph, run):
-    run("graph", "build", "--edges", "e.csv", "--nodes", "f.csv", "--out", "web.graph")
-    from gssl.io import open_graph_store
-
-    assert open_graph_store("web.graph").node_ids.tolist() == graph.ids
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--graph", "nowhere"], "nowhere is no graph store: make one with gssl graph build."),
-        (["--graph", "web.graph", "--edges", "e.csv"], "--graph is a graph already: leave out --edges."),
-        (["--graph", "web.graph", "--labels", "x.csv"], "x.csv has labels for 1 id that web.graph does not"),
-        (["--graph", "web.graph", "--features", "g.csv"], "g.csv has no features for 28 ids of web.graph"),
-        (["--graph", "web.graph", "--features", "h.csv"], "h.csv names 1 id that web.graph does not have"),
-    ],
-)
-def test_bad_use_of_a_store_is_one_sentence(graph, run, arguments, message):
-    run("graph", "build", "--edges", "e.csv", "--out", "web.graph")
-    graph.write("x.csv", ["id", "label"], [("stranger", "c0"), ("007", "c1")])
-    graph.write("g.csv", ["id", "a"], [("007", 1), ("naïve", 2)])
-    graph.write("h.csv", ["id", "a"], [("stranger", 1)])
-    result = run("classify", "--labels", "l.csv", "--out", "p.csv", *arguments, ok=False)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    again = run("graph", "build", "--edges", "e.csv", "--out", "web.graph", ok=False)
-    assert "web.graph is there already" in again.stderr
-
+from gssl.cli.app import _PLANNED, app
+from gssl.scale.estimate import METHODS
 
 PAPERS = ["plan", "--nodes", "111e6", "--edges", "1.6e9", "--features", "128", "--workers", "8"]
 
@@ -111,7 +67,7 @@ def test_a_plan_fits_a_narrow_terminal(run, width):
 def test_a_plan_that_cannot_be_is_one_sentence_before_anything_is_measured(
     run, monkeypatch, arguments, message
 ):
-    monkeypatch.setattr("gssl.cli.plan.measure_bandwidth", lambda *_: pytest.fail("measured"))
+    monkeypatch.setattr("gssl.cli.plan_command.measure_bandwidth", lambda *_: pytest.fail("measured"))
     result = run(*PAPERS, *arguments, ok=False)
     assert result.exit_code == 2
     assert message in result.stderr
@@ -134,5 +90,5 @@ def test_a_count_is_read_to_the_last_digit(run):
 
 
 def test_every_method_that_can_be_planned_is_offered():
-    assert set(PLANNED) == set(METHODS)
+    assert set(_PLANNED) == set(METHODS)
     assert {"graph", "plan"} <= set(app.commands)

@@ -1,0 +1,105 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gssl
+from gssl.io import read_features
+
+
+@pytest.mark.parametrize("method", ["auto", "ogc", "sgc"])
+def test_a_saved_model_labels_a_new_graph(graph, classify, run, method):
+    """New ids, columns in another order and one more: the model finds its own."""
+    fitted = classify(more=["--method", method, "--save", "m.gssl"])
+    new = [f"new {i}" for i in graph.ids]
+    name = dict(zip(graph.ids, new, strict=True))
+    graph.write("e2.csv", ["source", "target"], [(name[a], name[b]) for a, b in graph.edges])
+    x = np.column_stack([np.full(30, 0.0), graph.x[:, [2, 0, 1]]])
+    rows = [[i, *row] for i, row in zip(new, x.tolist(), strict=True)]
+    graph.write("f2.csv", ["id", "zero", "c", "a", "b"], rows)
+    result = run(
+        "predict", "--model", "m.gssl", "--edges", "e2.csv", "--features", "f2.csv", "--out", "p2.csv"
+    )
+    assert "1 features that the model does not know" in result.stderr
+    found = graph.read("p2.csv")
+    assert {node: found[name[node]]["label"] for node in graph.ids} == graph.truth
+    if method != "ogc":  # which moves its embeddings by the labels of fit
+        assert all(found[name[i]]["confidence"] == fitted[i]["confidence"] for i in graph.ids)
+
+
+def test_scaling_of_fit_is_that_of_predict(graph, classify, run):
+    """One negative number in the new table does not turn scaling off."""
+    fitted = classify(more=["--save", "m.gssl"])
+    text = Path("f.csv").read_text(encoding="utf-8").splitlines()
+    text[-1] = "n29,-0.000001,0.1,0.7"
+    Path("f2.csv").write_text("\n".join(text), encoding="utf-8")
+    run("predict", "--model", "m.gssl", "--edges", "e.csv", "--features", "f2.csv", "--out", "p2.csv")
+    assert abs(float(graph.read("p2.csv")["007"]["confidence"]) - float(fitted["007"]["confidence"])) < 0.01
+
+
+@pytest.mark.parametrize("method", ["ggcm", "ogc"])
+def test_a_saved_model_abstains_on_a_new_graph(graph, classify, run, method):
+    classify(more=["--method", method, "--save", "m.gssl"])
+    arguments = ["predict", "--model", "m.gssl", "--edges", "e.csv", "--features", "f.csv"]
+    run(*arguments, "--out", "all.csv")
+    everything = graph.read("all.csv")
+    said = sorted(float(row["confidence"]) for row in everything.values())
+    place = max(range(5, 20), key=lambda k: said[k + 1] - said[k])
+    limit = (said[place] + said[place + 1]) / 2  # confidences are written rounded
+    result = run(*arguments, "--out", "some.csv", "--abstain", limit)
+    rows = graph.read("some.csv")
+    silent = {node for node, row in rows.items() if row["label"] == ""}
+    assert silent == {node for node, row in everything.items() if float(row["confidence"]) < limit}
+    assert len(silent) == place + 1
+    assert all(rows[node]["label"] == everything[node]["label"] for node in set(rows) - silent)
+    assert f"{len(silent)} nodes have no label: the confidence is below" in result.stderr
+    # OGC must be fitted again to hide labels, so it is calibrated only where that is asked for
+    assert ("is not calibrated" in result.stderr) == (method == "ogc")
+
+
+def test_a_saved_model_that_could_not_be_calibrated_says_so(graph, run):
+    text = Path("l.csv").read_text(encoding="utf-8")
+    head, *lines = text.splitlines()
+    first = {line.rsplit(",", 1)[1]: line for line in reversed(lines)}
+    Path("l.csv").write_text("\n".join([head, *first.values(), ""]), encoding="utf-8")
+    given = ["--edges", "e.csv", "--features", "f.csv"]
+    run("classify", *given, "--labels", "l.csv", "--method", "ggcm", "--out", "o.csv", "--save", "m.gssl")
+    assert type(gssl.load("m.gssl")).__name__ == "CalibratedClassifier"
+    result = run("predict", "--model", "m.gssl", *given, "--out", "some.csv", "--abstain", "0.5")
+    said = " ".join(result.stderr.split())
+    assert "is not calibrated: every class had one label only when it was fitted" in said
+
+
+def test_models(graph, run, refused):
+    where = ["--edges", "e.csv", "--features", "f.csv"]
+    run("classify", *where, "--labels", "l.csv", "--out", "p.csv", "--save", "m.gssl", "--method", "sgc")
+    by_nodes = ["labelpropagation", "correctandsmooth"]
+    for method in by_nodes:
+        save = ["--save", f"{method}.gssl", "--method", method]
+        run("classify", *where, "--labels", "l.csv", "--out", "p.csv", *save)
+    Path("cut.gssl").write_bytes(Path("m.gssl").read_bytes()[:-9])
+    predict = ["predict", "--out", "p2.csv", "--model"]
+    assert "nowhere.gssl is not there" in refused(*predict, "nowhere.gssl", *where)
+    assert "e.csv is not a saved model" in refused(*predict, "e.csv", *where)
+    assert "cut.gssl is not a saved model, or not a whole one" in refused(*predict, "cut.gssl", *where)
+    for method in by_nodes:
+        assert "labels belong to the nodes it was fitted to" in refused(*predict, f"{method}.gssl", *where)
+    assert "give those of the new graph" in refused(*predict, "m.gssl", "--edges", "e.csv")
+    graph.write("fewer.csv", ["id", "a", "b"], [(i, 1, 2) for i in graph.ids])
+    sentence = refused(*predict, "m.gssl", "--edges", "e.csv", "--features", "fewer.csv")
+    assert "not in the table, the first of them 'c'" in sentence
+
+
+@pytest.mark.parametrize("out", ["u.parquet", "u.csv", "u.npy", "u.npz"])
+def test_embeddings(graph, run, out):
+    run("embed", "--edges", "e.csv", "--features", "f.csv", "--method", "sgc", "--depth", 0, "--out", out)
+    back = read_features(out)
+    assert back.ids.tolist() == graph.ids
+    np.testing.assert_allclose(back.matrix, graph.x / graph.x.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def test_home_is_home_in_outputs(graph, run, monkeypatch):
+    monkeypatch.setenv("HOME", str(graph.folder / "home"))
+    run("embed", "--edges", "e.csv", "--features", "f.csv", "--out", "~/u.npy")
+    assert Path("home/u.npy").is_file()
+    assert Path("home/u.ids.npy").is_file()
