@@ -66,7 +66,9 @@ def _held(dask_worker):
     """Tell on a worker how many slabs it has in files, and how many of which size in memory."""
     values = list(dask_worker.data.values())
     arrays = [value for value in values if isinstance(value, np.ndarray) and value.dtype == np.float32]
-    return sum(isinstance(value, FileSlab) for value in values), [a.shape[1] for a in arrays if len(a) == 4000]
+    return sum(isinstance(value, FileSlab) for value in values), [
+        a.shape[1] for a in arrays if len(a) == 4000
+    ]
 
 
 @pytest.mark.usefixtures("direct")
@@ -147,7 +149,9 @@ def test_each_thread_of_a_worker_runs_a_slab_on_one_kernel_thread(blocks, fit, d
     widths = []
 
     def look(done, total):
-        held = client.run(lambda dask_worker: [v for v in dask_worker.data.values() if isinstance(v, np.ndarray)])
+        held = client.run(
+            lambda dask_worker: [v for v in dask_worker.data.values() if isinstance(v, np.ndarray)]
+        )
         widths.extend(a.shape[1] for arrays in held.values() for a in arrays if a.shape == (300, 8))
 
     with distributed.Client(address, timeout=10) as client:

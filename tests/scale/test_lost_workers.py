@@ -94,7 +94,9 @@ MESSAGES = ["hold", "load", "pick", "add_product", "transposed_product", "advanc
 
 @BUDGETS
 @pytest.mark.parametrize("message", MESSAGES)
-def test_ogc_loses_a_worker_at_any_message(problem, plain, fit, client, workers, monkeypatch, message, budget):
+def test_ogc_loses_a_worker_at_any_message(
+    problem, plain, fit, client, workers, monkeypatch, message, budget
+):
     """The graph and the labelled nodes are held; columns are loaded; the rest is in every step."""
     X, y, A = problem
     submit = Cluster.submit
@@ -256,7 +258,9 @@ def test_a_killed_scheduler_is_one_sentence_and_the_run_goes_on_elsewhere(
     assert np.array_equal(again.label_distributions_, plain)
 
 
-def test_embeddings_go_on_from_finished_slabs_on_another_cluster(problem, fit, tmp_path, client, workers, monkeypatch):
+def test_embeddings_go_on_from_finished_slabs_on_another_cluster(
+    problem, fit, tmp_path, client, workers, monkeypatch
+):
     X, _, A = problem
     expected = fit(gssl.GGCM(depth=4), X, adjacency=A).embedding_
     monkeypatch.setattr(cluster_module, "spread_slabs", lambda n, *_: SlabPlan(n, 8))
