@@ -72,7 +72,7 @@ def test_a_slab_in_a_file_travels_as_its_content_and_goes_with_its_last_user():
 
 @pytest.mark.parametrize("in_file", [False, True])
 def test_a_step_does_not_write_to_what_it_is_given(stored, in_file):
-    A, filters = stored
+    _, filters = stored
     rng = np.random.default_rng(0)
     X = rng.random((3, 4)).astype(np.float32)
     # as Dask gives arrays that have travelled: a view of some memory
