@@ -71,15 +71,15 @@ class Clock:
             raise _ReachedError
 
     def train(self, model: Any, *inputs: Any, **settings: Any) -> float:
-        """Fit a network until it is good enough or has done; give the seconds that CPUs worked on it."""
-        loss, heard = model._loss, list[Any]()
+        """Fit a network until it is good enough or has done; return the seconds that CPUs worked on it."""
+        build_network = model.module
 
-        def listening(network: Any, *rest: Any) -> Any:
-            if not heard:
-                heard.append(network.register_forward_hook(self._hear))
-            return loss(network, *rest)
+        def listening(n_features: int, n_classes: int) -> Any:
+            network = build_network(n_features, n_classes)
+            network.register_forward_hook(self._hear)
+            return network
 
-        model._loss = listening
+        model.module = listening
         start = process_time()
         with suppress(_ReachedError):
             model.fit(*inputs, **settings)

@@ -125,6 +125,8 @@ def test_arrays(tmp_path):
             "has 2 columns but names another",
         ),
         ({"ids": np.array(["a"], dtype=object), "features": np.eye(1)}, "Python objects"),
+        ({"ids": np.array([2**31], dtype="<u4").view("<U1"), "features": np.eye(1)}, "that do not exist"),
+        ({"ids": np.array([2**31], dtype=">u4").view(">U1"), "features": np.eye(1)}, "that do not exist"),
     ],
 )
 def test_bad_arrays(tmp_path, arrays, message):

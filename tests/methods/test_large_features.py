@@ -58,7 +58,7 @@ def test_features_in_a_file_of_many_blocks_have_the_scale_that_they_have_in_memo
     np.save(tmp_path / "x.npy", np.asarray(problem.X, order=order))
     X = np.load(tmp_path / "x.npy", mmap_mode="r")
     # two columns at a time, or some rows
-    monkeypatch.setattr("gssl.graph.pages._BLOCK_BYTES", 2 * len(X) * X.itemsize)
+    monkeypatch.setattr("gssl.graph.mapped._BLOCK_BYTES", 2 * len(X) * X.itemsize)
     assert len(list(iterate_blocks(X))) > 1
     rows = np.abs(problem.X).sum(axis=1)
     np.testing.assert_allclose(feature_scale(X), rows[rows > 0].mean(), rtol=1e-12)

@@ -103,7 +103,7 @@ def client():
     distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -9,7 +9,6 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.methods.inputs import FitInputs
 from gssl.operators import complement_negatives
-from gssl.scale.execution import InMemory
 from gssl.selection import averaged, search
 from gssl.selection.candidates import candidate_filters
 from gssl.selection.graph_features import Features, GraphOperator, complement_rows
@@ -97,7 +96,7 @@ def test_the_scaling_that_lost_leaves_its_tables_alone(graph, wins, monkeypatch)
     if not wins:
         monkeypatch.setattr(search, "NEAR", -100.0)  # any difference is enough
     labels = Labels(np.eye(3)[y[:24]], np.ones(24))
-    unit, _, lost = choose_scaling(FitInputs(X, A, InMemory()), np.arange(24), labels, DEPTH)
+    unit, _, lost = choose_scaling(FitInputs(X, A), np.arange(24), labels, DEPTH)
     assert unit is wins
     assert list(lost) == [not wins]
     (tables,) = lost.values()

@@ -1,5 +1,6 @@
 """Feature matrices in NumPy's own files, read without pickle."""
 
+import sys
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -157,6 +158,7 @@ def _check_ids(ids: np.ndarray, path: Path, n: int) -> None:
         raise ValueError(f"{path}: ids are {ids.dtype} of shape {ids.shape}, not a list of text or integers.")
     if len(ids) != n:
         raise ValueError(f"{path}: {len(ids)} ids for {n} rows of features; give one for each.")
+    _check_text(ids, path)
 
 
 def _names(names: np.ndarray | None, d: int, path: Path) -> tuple[str, ...]:
@@ -164,4 +166,13 @@ def _names(names: np.ndarray | None, d: int, path: Path) -> tuple[str, ...]:
         return tuple(str(j) for j in range(d))
     if names.dtype.kind != "U" or names.shape != (d,):
         raise ValueError(f"{path}: names are {names.dtype} of shape {names.shape}, not {d} texts.")
+    _check_text(names, path)
     return tuple(names.tolist())
+
+
+def _check_text(texts: np.ndarray, path: Path) -> None:
+    """Refuse numbers in the place of characters, of which Python would make a str that is none."""
+    if texts.dtype.kind == "U" and texts.size:
+        codes = np.ascontiguousarray(texts).view(np.dtype("u4").newbyteorder(texts.dtype.byteorder))
+        if codes.max() > sys.maxunicode:
+            raise ValueError(f"{path} holds text with characters that do not exist: write it again.")
