@@ -9,9 +9,6 @@ import time
 
 import numpy as np
 import pytest
-from gssl.selection.features import Features
-from gssl.selection.graph_operators import operators
-from gssl.selection.passes import FeatureSpace, LabelSpace, Powers
 from scipy.sparse import csr_array
 
 import gssl
@@ -21,6 +18,8 @@ from gssl.scale.execution import InMemory, Step, Task
 from gssl.scale.memory import SlabPlan
 from gssl.scale.run_folder import RunFolder
 from gssl.scale.slabs import SlabEmbedding, SlabExecution
+from gssl.selection.graph_features import Features, operators
+from gssl.selection.labelled_rows import FeatureSpace, LabelSpace, Powers
 
 # each fit writes its results when it is done; a pause after every file gives time to be killed in
 _CHILD = """
