@@ -2,12 +2,15 @@
 
 import threading
 import time
+import weakref
+from concurrent.futures import wait
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from gssl.operators import add_scaled, set_threads
+from gssl.operators._kernels import threads
 from gssl.operators._kernels.threads import run_parts
 
 
@@ -44,3 +47,25 @@ def test_entries_named_twice_are_added_twice():
     add_scaled(U, 0.5, X)
     np.testing.assert_array_equal(U, [[0.0, 1.5], [2.0, 0.0]])
     np.testing.assert_array_equal(X.data, before)
+
+
+def test_a_pass_keeps_nothing_of_its_task_in_the_queue_of_a_busy_pool(monkeypatch):
+    """Parts that nobody began are cancelled, but stay in the queue until a thread is free."""
+    monkeypatch.setattr(threads, "get_threads", lambda: 3)
+    busy = threading.Event()
+    pool = threads._get_pool()
+    waiting = [pool.submit(busy.wait) for _ in range(pool._max_workers)]
+    try:
+
+        class Task:
+            def __call__(self, part):
+                pass
+
+        task = Task()
+        alive = weakref.ref(task)
+        run_parts(task, 8)
+        del task
+        assert alive() is None
+    finally:
+        busy.set()
+        wait(waiting)

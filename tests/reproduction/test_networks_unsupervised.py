@@ -16,7 +16,6 @@ pytest.importorskip("torch_geometric", reason="torch-geometric is not installed"
 import gssl  # noqa: E402
 from gssl.graph import sample_negatives  # noqa: E402
 from gssl.methods.base import watching  # noqa: E402
-from gssl.operators import transitions  # noqa: E402
 from gssl.torch.links import sparse_csr_of  # noqa: E402
 from gssl.torch.training import seeded  # noqa: E402
 from reproduction.networks import EMBEDDERS, build, embedder  # noqa: E402
@@ -27,6 +26,7 @@ from reproduction.networks.unsupervised import (  # noqa: E402
     without_columns,
 )
 from reproduction.networks.verse import VERSE, noise_contrast, walk_ends  # noqa: E402
+from reproduction.walks import transitions  # noqa: E402
 
 LONG = {"DGI": (60, 0.01), "GAE": (100, 0.01), "VGAE": (100, 0.01), "BGRL": (60, 0.01), "VERSE": (100, 0.05)}
 ENCODERS = [name for name in EMBEDDERS if name != "VERSE"]

@@ -95,13 +95,15 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
         return
     todo = count()
     failed = False
+    # emptied at the end: what is cancelled stays in the queue of the pool, and may not keep the arrays of a task
+    held = [task]
 
     def work() -> None:
         nonlocal failed
         try:
             # next() on a counter is atomic under the GIL
             while not failed and (part := next(todo)) < n_parts:
-                task(part)
+                held[0](part)
         except BaseException:
             # also Ctrl-C: nobody begins another part of what is given up
             failed = True
@@ -114,6 +116,7 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
     finally:
         # one that has not begun is not needed any more, and one that has must end before buffers are used
         wait([other for other in others if not other.cancel()])
+        held.clear()
     for other in others:
         if not other.cancelled():
             other.result()
