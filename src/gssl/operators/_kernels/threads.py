@@ -95,7 +95,7 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
         return
     todo = count()
     failed = False
-    # emptied at the end: what is cancelled stays in the queue of the pool, and may not keep the arrays of a task
+    # emptied at the end: what is cancelled waits in the queue of the pool without the arrays of a task
     held = [task]
 
     def work() -> None:
