@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 _NEEDS = {
     "torch": ["src/gssl/torch/*.py"],
-    "distributed": ["src/gssl/scale/team.py", "src/gssl/scale/cluster.py"],
+    "distributed": ["src/gssl/scale/cluster.py"],
 }
 _WITHOUT = [package for package in _NEEDS if find_spec(package) is None]
 

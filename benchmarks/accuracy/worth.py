@@ -90,7 +90,7 @@ def judge_coverage(
         fitted = _fit(model, data, split["train"])
         truth = data.labels[split["test"]]
         for name, mondrian in (("one threshold", False), ("threshold per class", True)):
-            sets = fitted.predict_sets(alpha=alpha, mondrian=mondrian)[split["test"]]
+            sets = fitted.predict_sets(miscoverage=alpha, mondrian=mondrian)[split["test"]]
             held = np.zeros(len(truth), dtype=bool)
             for column, label in enumerate(fitted.classes_):
                 held[truth == label] = sets[truth == label, column]

@@ -22,7 +22,7 @@ class MadeUp(BaseEstimator):
         self.calibration_ = SimpleNamespace(kind="temperature")
         return self
 
-    def predict_sets(self, alpha, mondrian):
+    def predict_sets(self, miscoverage, mondrian):
         return np.tile([True, mondrian], (len(self.transduction_), 1))
 
 

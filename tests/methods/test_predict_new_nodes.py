@@ -83,12 +83,6 @@ def test_propagation_needs_no_features_where_there_is_a_graph(problem, method):
         method().fit(None, problem.y)
 
 
-def test_methods_that_use_features_need_them(problem):
-    for model in (gssl.OGC(), gssl.EmbeddingClassifier(gssl.SGC())):
-        with pytest.raises(ValueError, match="2D array"):
-            model.fit(None, problem.y, adjacency=problem.A)
-
-
 @pytest.mark.parametrize("head", ["logistic", "ridge", "adam"])
 @pytest.mark.parametrize(
     "embedder", [gssl.SGC(), gssl.GGCM(depth=4), gssl.GGC(depth=4, negatives=2, random_state=0)]

@@ -4,31 +4,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gssl
 
-ESTIMATORS = [
-    gssl.SGC(),
-    gssl.SSGC(depth=4),
-    gssl.GGC(depth=4),
-    gssl.GGC(depth=4, negatives=2, random_state=0),
-    gssl.GGCM(depth=4),
-    gssl.PPR(depth=4),
-    gssl.G2CN(depth=4),
-    gssl.NDLS(depth=4),
-    gssl.NoGraph(),
+# shallow where depth costs time, seeded where a draw is random; every other method as it comes
+CONFIGURED = [
+    *(kind(depth=4) for kind in (gssl.SSGC, gssl.GGC, gssl.GGCM, gssl.PPR, gssl.G2CN, gssl.NDLS)),
     gssl.OGC(random_state=0),
-    gssl.OGC(loss="cross_entropy", random_state=0),
-    gssl.EmbeddingClassifier(gssl.GGCM(depth=4)),
-    gssl.EmbeddingClassifier(gssl.SGC(), head="ridge"),
-    gssl.EmbeddingClassifier(gssl.SGC(), head="adam", random_state=0),
-    gssl.EmbeddingClassifier(gssl.NoGraph()),
-    gssl.ManifoldRegularization(),
-    gssl.CorrectAndSmooth(),
-    gssl.CorrectAndSmooth(gssl.RidgeHead(), scale="auto"),
-    gssl.LabelPropagation(),
-    gssl.LabelSpreading(),
-    gssl.LogisticHead(),
-    gssl.RidgeHead(),
+    gssl.EmbeddingClassifier(gssl.SGC()),
     gssl.AdamHead(random_state=0),
 ]
+_NAMED = {type(estimator).__name__ for estimator in CONFIGURED}
+ESTIMATORS = CONFIGURED + [getattr(gssl, name)() for name in gssl.methods.__all__ if name not in _NAMED]
 
 
 def excused(estimator):
@@ -47,10 +31,6 @@ def excused(estimator):
             "a node's embedding depends on its neighbours, so a part of the nodes is another graph"
         )
     return exceptions
-
-
-def test_every_public_method_is_checked():
-    assert {type(estimator).__name__ for estimator in ESTIMATORS} == set(gssl.methods.__all__)
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=excused)

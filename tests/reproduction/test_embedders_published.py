@@ -69,6 +69,7 @@ def test_ggcm_reaches_its_published_accuracy(citation, show):
     assert test >= GGCM_AT_LEAST[short_name(citation)]
 
 
+@pytest.mark.slow
 def test_ggc_tuned_on_validation_reaches_its_published_accuracy(citation, show):
     embedder = gssl.GGC(depth=16, decay=0.9, igc_beta=0.1, igc_decay=0.9)
     embeddings = list(embedder.iter_embeddings(citation.features, adjacency=citation.adjacency))

@@ -56,7 +56,10 @@ def _start(method, folder, out, pause=0.0):
     return subprocess.Popen([sys.executable, "-c", _CHILD, method, str(folder), str(out), str(pause)])
 
 
-@pytest.mark.parametrize("method", ["GGCM", "OGC", "OGC in label space"])
+@pytest.mark.parametrize(
+    "method",
+    ["OGC", *(pytest.param(name, marks=pytest.mark.slow) for name in ("GGCM", "OGC in label space"))],
+)
 def test_a_run_killed_again_and_again_ends_with_the_same_bytes(tmp_path, method):
     plain, killed = tmp_path / "plain.npy", tmp_path / "killed.npy"
     assert _start(method, tmp_path / "a", plain).wait() == 0

@@ -187,6 +187,7 @@ def test_the_bandwidth_is_that_of_some_machine():
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+@pytest.mark.slow
 def test_memory_within_30_percent_of_runs():
     """Two sizes and methods; ``python -m benchmarks.plan_check`` has three of each of all."""
     command = [sys.executable, "-m", "benchmarks.plan_check", "--quick"]

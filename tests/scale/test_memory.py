@@ -116,7 +116,9 @@ def million(tmp_path_factory):
 
 
 @LINUX
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method", [name if name == "OGC" else pytest.param(name, marks=pytest.mark.slow) for name in METHODS]
+)
 def test_a_million_edges(million, method):
     _keeps_to_it(million, method, 100 * 10**6)
 

@@ -139,10 +139,10 @@ def test_priors_come_after_the_correction_in_a_saved_model_and_in_its_sets(block
     np.testing.assert_allclose(
         again.predict_proba(X, adjacency=A), model.predict_proba(X, adjacency=A), atol=1e-9
     )
-    np.testing.assert_array_equal(again.predict_sets(alpha=0.3), model.predict_sets(alpha=0.3))
+    np.testing.assert_array_equal(again.predict_sets(miscoverage=0.3), model.predict_sets(miscoverage=0.3))
     test = np.flatnonzero((y == -1) & (truth != -1))
     # a threshold for each class does not depend on how many there are of it
-    sets = model.predict_sets(alpha=0.2, mondrian=True)
+    sets = model.predict_sets(miscoverage=0.2, mondrian=True)
     assert all(sets[test, k][truth[test] == k].mean() > 0.6 for k in range(4))
 
 
@@ -272,10 +272,10 @@ def test_sets_of_some_nodes_are_those_of_all(blocks):
     model = gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())).fit(X, y, adjacency=A)
     some = np.array([17, 3, 241, 100])
     for inputs in ({}, {"X": X, "adjacency": A}):
-        every = model.predict_sets(**inputs, alpha=0.3)
-        np.testing.assert_array_equal(model.predict_sets(**inputs, nodes=some, alpha=0.3), every[some])
+        every = model.predict_sets(**inputs, miscoverage=0.3)
+        np.testing.assert_array_equal(model.predict_sets(**inputs, nodes=some, miscoverage=0.3), every[some])
         mask = np.isin(np.arange(len(y)), some)
-        np.testing.assert_array_equal(model.predict_sets(**inputs, nodes=mask, alpha=0.3), every[mask])
+        np.testing.assert_array_equal(model.predict_sets(**inputs, nodes=mask, miscoverage=0.3), every[mask])
     assert 4 < every[some].sum() < 16
     with pytest.raises(ValueError, match="nodes"):
         model.predict_sets(nodes=[0.5])
@@ -308,7 +308,7 @@ def test_nodes_that_nothing_reaches(blocks):
     with pytest.warns(gssl.GraphWarning, match="nothing is known about 2 nodes"):
         model = gssl.CalibratedClassifier(gssl.OGC(random_state=0)).fit(X, y, adjacency=A)
     np.testing.assert_allclose(model.label_distributions_[240:], 0.25)
-    assert model.predict_sets(alpha=0.5)[240:].all()
+    assert model.predict_sets(miscoverage=0.5)[240:].all()
     assert not model.reached_[240:].any()
     assert model.transduction(abstain=0.0)[240:].tolist() == [-1, -1]
 
@@ -339,16 +339,16 @@ def test_abstaining_speaks_the_callers_language(blocks):
         whole.transduction(abstain=70)
 
 
-def test_sets_follow_alpha_and_say_how_often_they_hold(blocks, tmp_path):
+def test_sets_follow_miscoverage_and_say_how_often_they_hold(blocks, tmp_path):
     X, A, y, truth = blocks
     model = gssl.CalibratedClassifier(gssl.OGC(random_state=0)).fit(X, y, adjacency=A)
     test = (y == -1) & (truth != -1)
-    strict, loose = model.predict_sets(alpha=0.05), model.predict_sets(alpha=0.3)
+    strict, loose = model.predict_sets(miscoverage=0.05), model.predict_sets(miscoverage=0.3)
     assert (strict | ~loose).all()
     assert strict.sum() > loose.sum()
     held = strict[test, truth[test]].mean()
     assert 0.88 < held <= 1.0
-    np.testing.assert_array_equal(model.predict_sets(X, adjacency=A, alpha=0.3).any(axis=1), True)
+    np.testing.assert_array_equal(model.predict_sets(X, adjacency=A, miscoverage=0.3).any(axis=1), True)
     found = model.coverage(0.3)
     assert found.n_labels == 48
     assert abs(found.coverage - 0.7) < 0.2

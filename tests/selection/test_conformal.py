@@ -64,8 +64,8 @@ def test_each_label_is_judged_by_the_others():
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -1, True])
-def test_alpha_is_a_share(alpha):
-    with pytest.raises(ValueError, match="alpha is the share"):
+def test_miscoverage_is_a_share(alpha):
+    with pytest.raises(ValueError, match="miscoverage is the share"):
         conformal_thresholds(np.eye(2), np.array([0, 1]), alpha, mondrian=False)
 
 

@@ -100,7 +100,10 @@ def run_embed(inputs: Inputs, out: Path, method: str, depth: int | None, seed: i
     # the ids of a .npy file are written beside it
     ids = out.with_suffix(".ids.npy") if out.suffix.lower() == ".npy" else None
     check_outputs([out, ids], inputs.sources())
-    model = make(embedder_names()[method], seed)
+    embedders = embedder_names()
+    if method not in embedders:
+        raise ValueError(f"--method {method} gives no embeddings: take one of {', '.join(embedders)}.")
+    model = make(embedders[method], seed)
     if inputs.features is None and model._uses_features:
         raise ValueError(f"embeddings of {method} are made of features: give --features.")
     if depth is not None and "depth" not in model.get_params():

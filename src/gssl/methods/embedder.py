@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.methods.inputs import check_features, check_graph, check_number, check_optional_features
+from gssl.methods.inputs import check_graph, check_number, check_optional_features
 from gssl.operators import Filters, dense, normalized_adjacency
 from gssl.scale.execution import BUFFERS, Execution, FiltersOf, Task, current_execution
 
@@ -172,7 +172,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         ndarray of shape (n, d)
         """
         self._check_parameters()
-        X = check_features(self, X, reset=True)
+        X = check_optional_features(self, X, adjacency, reset=True)
         filters = self._filters(self._graph(adjacency, X), X.dtype)
         yield dense(X, copy=True)
         task = Task(lambda X, filters, _: self._embeddings(X, filters), ("depths", repr(self)))

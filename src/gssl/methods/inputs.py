@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, eye_array, issparse
 from sklearn.utils.validation import validate_data
 
 from gssl.graph import check_adjacency, check_finite, knn_graph
 from gssl.graph.mapped import iterate_blocks, mapped_file
-from gssl.graph.validate import refuse_mask
+from gssl.graph.validate import refuse_mask, warn_user
 from gssl.methods.labels import UNLABELLED
 
 N_NEIGHBORS = 10
@@ -53,15 +53,19 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bool) -> Any:
-    """Check features like :func:`check_features`; a method that needs none with a graph may have None."""
-    if X is None and not estimator._uses_features:
-        if adjacency is None:
-            raise ValueError("there is neither X nor adjacency: give a graph, or features to build one.")
-        for name in ("n_features_in_", "feature_names_in_") if reset else ():
-            estimator.__dict__.pop(name, None)  # of an earlier fit
-        n = check_adjacency(adjacency, allow_empty=True).shape[0]
-        return csr_array((n, 0), dtype=np.float64)
-    return check_features(estimator, X, reset=reset)
+    """Check features like :func:`check_features`; where there are none, the identity takes their place."""
+    if X is not None:
+        return check_features(estimator, X, reset=reset)
+    if adjacency is None:
+        raise ValueError("there is neither X nor adjacency: give a graph, or features to build one.")
+    n = check_adjacency(adjacency, allow_empty=True).shape[0]
+    if estimator._uses_features:
+        if reset:
+            warn_user("there are no features (X is None): the identity matrix takes their place.")
+        return check_features(estimator, eye_array(n, format="csr"), reset=reset)
+    for name in ("n_features_in_", "feature_names_in_") if reset else ():
+        estimator.__dict__.pop(name, None)  # of an earlier fit
+    return csr_array((n, 0), dtype=np.float64)
 
 
 def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:

@@ -27,7 +27,9 @@ class Coverage:
     n_labels: int
 
 
-def conformal_thresholds(P: np.ndarray, codes: np.ndarray, alpha: float, *, mondrian: bool) -> np.ndarray:
+def conformal_thresholds(
+    P: np.ndarray, codes: np.ndarray, miscoverage: float, *, mondrian: bool
+) -> np.ndarray:
     r"""Find how improbable a label may be and still belong to a set, from labels that were hidden.
 
     .. math:: t = \text{the } \lceil (m + 1)(1 - \alpha) \rceil\text{-th least of } 1 - P_{i y_i}
@@ -41,7 +43,7 @@ def conformal_thresholds(P: np.ndarray, codes: np.ndarray, alpha: float, *, mond
         Distributions of nodes whose label was hidden.
     codes : int ndarray of shape (m,)
         Their classes.
-    alpha : float
+    miscoverage : float
         The share of sets that may miss.
     mondrian : bool
         A threshold for each class, from its own labels: sets then hold 1 − α of every class, and labels that
@@ -55,13 +57,13 @@ def conformal_thresholds(P: np.ndarray, codes: np.ndarray, alpha: float, *, mond
     Examples
     --------
     >>> P = np.stack([np.arange(1, 20) / 20, 1 - np.arange(1, 20) / 20], axis=1)
-    >>> conformal_thresholds(P, np.zeros(19, dtype=int), alpha=0.1, mondrian=False)
+    >>> conformal_thresholds(P, np.zeros(19, dtype=int), miscoverage=0.1, mondrian=False)
     array([0.9, 0.9])
     """
-    scores = _scores(P, codes, alpha)
+    scores = _scores(P, codes, miscoverage)
     if not mondrian:
-        return np.full(P.shape[1], _quantile(scores, alpha))
-    return np.array([_quantile(scores[codes == k], alpha) for k in range(P.shape[1])])
+        return np.full(P.shape[1], _quantile(scores, miscoverage))
+    return np.array([_quantile(scores[codes == k], miscoverage) for k in range(P.shape[1])])
 
 
 def label_sets(P: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
@@ -122,42 +124,44 @@ def coverage(sets: np.ndarray, codes: np.ndarray) -> Coverage:
     )
 
 
-def held_out_coverage(P: np.ndarray, codes: np.ndarray, alpha: float, *, mondrian: bool) -> Coverage:
+def held_out_coverage(P: np.ndarray, codes: np.ndarray, miscoverage: float, *, mondrian: bool) -> Coverage:
     r"""Estimate the coverage of sets from the hidden labels themselves, each judged by the others.
 
     .. math:: t_i = s_{(r + [\mathrm{rank}_i \le r])}, \qquad r = \lceil m (1 - \alpha) \rceil
     """
-    scores = _scores(P, codes, alpha)
+    scores = _scores(P, codes, miscoverage)
     if mondrian:
         # a node has a part in the threshold of its own class only
-        thresholds = np.tile(conformal_thresholds(P, codes, alpha, mondrian=True), (len(codes), 1))
+        thresholds = np.tile(conformal_thresholds(P, codes, miscoverage, mondrian=True), (len(codes), 1))
         for k in np.unique(codes):
-            thresholds[codes == k, k] = _quantiles_without(scores[codes == k], alpha)
+            thresholds[codes == k, k] = _quantiles_without(scores[codes == k], miscoverage)
     else:
-        thresholds = np.repeat(_quantiles_without(scores, alpha)[:, None], P.shape[1], axis=1)
+        thresholds = np.repeat(_quantiles_without(scores, miscoverage)[:, None], P.shape[1], axis=1)
     return coverage(label_sets(P, thresholds), codes)
 
 
-def _scores(P: np.ndarray, codes: np.ndarray, alpha: float) -> np.ndarray:
-    if isinstance(alpha, bool) or not 0.0 < alpha < 1.0:
-        raise ValueError(f"alpha is the share of sets that may miss, between 0 and 1, not {alpha!r}.")
+def _scores(P: np.ndarray, codes: np.ndarray, miscoverage: float) -> np.ndarray:
+    if isinstance(miscoverage, bool) or not 0.0 < miscoverage < 1.0:
+        raise ValueError(
+            f"miscoverage is the share of sets that may miss, between 0 and 1, not {miscoverage!r}."
+        )
     return np.asarray(1.0 - np.asarray(P, dtype=np.float64)[np.arange(len(codes)), codes])
 
 
-def _rank(n_scores: int, alpha: float) -> int:
+def _rank(n_scores: int, miscoverage: float) -> int:
     # the small number keeps 0.9 × 20 from being more than 18
-    return int(np.ceil((n_scores + 1) * (1.0 - alpha) - 1e-9))
+    return int(np.ceil((n_scores + 1) * (1.0 - miscoverage) - 1e-9))
 
 
-def _quantile(scores: np.ndarray, alpha: float) -> float:
-    rank = _rank(len(scores), alpha)
+def _quantile(scores: np.ndarray, miscoverage: float) -> float:
+    rank = _rank(len(scores), miscoverage)
     return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else np.inf
 
 
-def _quantiles_without(scores: np.ndarray, alpha: float) -> np.ndarray:
+def _quantiles_without(scores: np.ndarray, miscoverage: float) -> np.ndarray:
     """Return for each score the quantile of all others."""
     m = len(scores)
-    rank = _rank(m - 1, alpha)
+    rank = _rank(m - 1, miscoverage)
     if rank > m - 1:
         return np.full(m, np.inf)
     order = np.argsort(scores)
@@ -184,7 +188,7 @@ class SetPredictor(GraphClassifier):
         *,
         adjacency: Any = None,
         nodes: Any = None,
-        alpha: float = 0.1,
+        miscoverage: float = 0.1,
         mondrian: bool = False,
     ) -> np.ndarray:
         """Return sets of labels that hold the true one in a share 1 − α of nodes.
@@ -200,7 +204,7 @@ class SetPredictor(GraphClassifier):
         adjacency : array-like or sparse matrix of shape (m, m), optional
         nodes : bool mask of shape (m,) or indices, optional
             The k nodes that are wanted: all if None. See :meth:`predict_proba`.
-        alpha : float, default=0.1
+        miscoverage : float, default=0.1
             The share of sets that may miss.
         mondrian : bool, default=False
             Whether each class has a threshold of its own.
@@ -229,16 +233,16 @@ class SetPredictor(GraphClassifier):
             P, informed = self.label_distributions_[chosen], self.informed_[chosen]
         else:
             P, informed = self._predict(X, adjacency, nodes)
-        sets = label_sets(P, conformal_thresholds(*self._judged(), alpha, mondrian=mondrian))
+        sets = label_sets(P, conformal_thresholds(*self._judged(), miscoverage, mondrian=mondrian))
         sets[~informed] = True
         return sets
 
-    def coverage(self, alpha: float = 0.1, *, mondrian: bool = False) -> Coverage:
+    def coverage(self, miscoverage: float = 0.1, *, mondrian: bool = False) -> Coverage:
         """Estimate how often sets hold the true label and how large they are, from hidden labels.
 
         Parameters
         ----------
-        alpha : float, default=0.1
+        miscoverage : float, default=0.1
         mondrian : bool, default=False
 
         Returns
@@ -261,7 +265,7 @@ class SetPredictor(GraphClassifier):
             raise ValueError(
                 "no label could be hidden, so nothing tells how often sets are right: label more."
             )
-        return held_out_coverage(*self._judged(), alpha, mondrian=mondrian)
+        return held_out_coverage(*self._judged(), miscoverage, mondrian=mondrian)
 
     @cached_property
     def coverage_(self) -> Coverage:
