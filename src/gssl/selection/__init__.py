@@ -4,6 +4,7 @@ from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
 from gssl.selection.calibration import Calibration, calibrate, isotonic, score_temperature, temperature
 from gssl.selection.conformal import Coverage, conformal_thresholds, coverage, label_sets
+from gssl.selection.leaderboard import Entry, Leaderboard
 from gssl.selection.leave_one_out import (
     Spectrum,
     dual_coefficients,
@@ -13,7 +14,6 @@ from gssl.selection.leave_one_out import (
     spectrum_of_rows,
 )
 from gssl.selection.suggestion import Suggestion, suggest, suggestions
-from gssl.selection.trial import Entry, Leaderboard
 
 __all__ = [
     "AutoClassifier",

@@ -1,56 +1,90 @@
-"""AutoClassifier: a hundred models tried on the labels that exist, the near-best averaged."""
+"""AutoClassifier: many small models tried on the labels that exist, the near-best averaged."""
 
-from dataclasses import replace
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import log_softmax, softmax
 
-from gssl.evaluation.holdout import label_folds
-from gssl.methods import OGC, LabelPropagation, LabelSpreading
-from gssl.methods.inputs import check_number
-from gssl.methods.labels import UNLABELLED
-from gssl.scale.execution import Execution, current_execution, without_resume
-from gssl.selection.averaged import AveragedClassifier, SelectionInputs
-from gssl.selection.candidates import candidate_filters
+from gssl.evaluation.graph_gain import GraphGain, compare_hits
+from gssl.evaluation.holdout import balanced_fold_count, label_folds
+from gssl.graph import GraphWarning
+from gssl.methods import LabelPropagation, LabelSpreading
+from gssl.methods.base import GraphClassifier, featured_nodes
+from gssl.methods.inputs import FitInputs, check_number
+from gssl.methods.labels import UNLABELLED, class_weights, one_hot
+from gssl.operators import small_algebra
+from gssl.scale.execution import IN_MEMORY, Execution, current_execution, part_of_run, without_resume
+from gssl.selection.candidates import default_filters
+from gssl.selection.filtered_rows import ROOM, FilteredRows, polynomial_scores, terms
 from gssl.selection.graph_features import operators
-from gssl.selection.labelled_rows import LabelledRows
-from gssl.selection.rivals import FOLDS, clear_winner, hide_from_ogc, judge_rivals, judge_spreading
-from gssl.selection.search import choose_scaling, try_all, try_logistic
-from gssl.selection.trial import Leaderboard, explain, near_best, nested_average, ordered, tabulate_trials
+from gssl.selection.leaderboard import Entry, Leaderboard, in_order
+from gssl.selection.links import inverse_temperatures
+from gssl.selection.self_training import GAMMA, TEACHERS, Ensemble, Targets, self_train
+from gssl.selection.spreading import spread_hidden
+from gssl.selection.trial import (
+    Labels,
+    Trial,
+    near_best,
+    score_error,
+    tabulate_trials,
+    try_all,
+    untried,
+)
+from gssl.selection.views import WIDTHS, Views, make_features, sample_nodes
 
-# the parts that come from neighbours, where there are no features
-ALPHAS = (0.5, 0.9, 0.99)
-# what is said where a model of its own beats the average
-_BETTER = {
-    "LabelSpreading": " Labels alone, spread over the graph, do better by {:.1f} points, so LabelSpreading "
-    "predicts instead.",
-    "OGC": " Features that labels guide on their way over the graph do better by {:.1f} points, so OGC "
-    "predicts instead.",
+# label spreading is tried with these where there are no features, and with the default where there are
+SPREADS = (0.5, 0.9, 0.99)
+# folds of hidden labels; fewer where all nodes and classes together are more than so many numbers
+_FOLDS, _FEW_FOLDS, _MANY = 3, 2, 1_000_000
+# below so many labels for each class, labels are spread over the graph beside the average
+_FEW, _SHARP = 3, 3
+# a rival needs so many hidden labels and a difference of so many standard errors
+_HIDDEN, _CLEAR = 30, 2.0
+# what fitted coefficients are called, by kind of features
+_COEF = {
+    "unit": "unit_coef_",
+    "raw": "coef_",
+    "standardized": "standardized_coef_",
+    "links": "link_coef_",
 }
 
 
-class AutoClassifier(AveragedClassifier):
+@dataclass(frozen=True)
+class SelectionInputs(FitInputs):
+    """What a fit leaves behind for other labels: also the compressed views, which do not depend on labels."""
+
+    views: Views
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what is compressed can be compressed again
+        return {**self.__dict__, "views": Views(self.X, self.A)}
+
+
+class AutoClassifier(GraphClassifier):
     r"""Try many graph filters on the labels at hand, and average those that are about as good as the best.
 
-    Every filter here is linear, and features do not depend on labels, so what a model says about a label
-    that it has not seen is known in closed form (:func:`gssl.selection.leave_one_out`): no label is set
-    aside for validation. One run over the graph serves all polynomial filters at once, and their average is
-    one polynomial with matrix coefficients,
+    Features are compressed once, to at most a few hundred directions. A model is a filter of a prefix of
+    these directions with a ridge, and what it says about a label that it has not seen is known in closed form
+    (:func:`gssl.selection.leave_one_out`): no label is set aside for validation. The average of the
+    near-best models is one polynomial with matrix coefficients,
 
-    .. math:: Z = \sum_k T^k X M_k ,
+    .. math:: P = \mathrm{softmax}\Big( \sum_k T^k X M_k + b \Big),
 
     for T the smoothing operator, the one without self-loops, and inverse convolution fed with the graph
-    itself, which is of use where neighbours differ. The best filters are tried with softmax regression, too,
-    judged on folds of labels; where it is among the near-best, its distributions are averaged with those of
-    the ridges. :class:`gssl.LabelSpreading` and :class:`gssl.OGC` are models of their own: one that beats the
-    average by two standard errors on hidden labels predicts in its place.
+    itself, which is of use where neighbours differ. Unlabelled nodes teach, too: what the average says
+    about them, smoothed over the graph and weighted by how sure it is, is a target beside the labels, if that
+    does no harm to labels that are hidden meanwhile. :class:`gssl.LabelSpreading` predicts instead where it
+    is clearly better on hidden labels, and has a part in the average where labels are few.
 
     Parameters
     ----------
     depth : int, default=16
-        The most hops of any filter; less where the labelled rows of all powers would not fit in memory.
+        The most hops of any filter.
     class_weight : None, "balanced" or dict, default=None
         Whether each label counts the same, or each class, or a class as much as is said.
     priors : None, "labels", "uniform", dict or array-like of shape (c,), default=None
@@ -64,18 +98,22 @@ class AutoClassifier(AveragedClassifier):
     transduction_ : ndarray of shape (n,)
         A class for every node.
     label_distributions_ : ndarray of shape (n, c)
+        Calibrated by labels that were hidden.
     leaderboard_ : Leaderboard
-        The models that were tried, with estimated score and standard error. Where both labels and features
-        are more than a few hundred, those that a part of the labels has singled out.
+        The models that were tried, with estimated score and standard error. Where labels are thousands, a
+        part of them judges.
     explain_ : str
         What the graph adds, and what predicts.
-    coef_ : ndarray of shape (t, d, c)
-        The coefficients M of the ridges, if any of them is averaged.
-    logistic_coef_, logistic_intercept_ : ndarray of shape (t, d, c), ndarray of shape (c,)
-        The same of the logistic heads, and what is added to their scores.
-    propagation_ : LabelSpreading, LabelPropagation or OGC
-        What predicts instead, where labels alone are all there is, or where they or :class:`gssl.OGC` do
-        clearly better than the average on labels that were hidden from them.
+    self_training_ : float
+        What unlabelled nodes count beside one label; 0 where they do not teach.
+    coef_, unit_coef_, standardized_coef_ : ndarray of shape (t, d, c)
+        The coefficients M for rows as given, rows of length one and standardised columns, where such a model
+        is averaged.
+    link_coef_ : ndarray of shape (t, n, c)
+        The same for links as features.
+    intercept_ : ndarray of shape (c,)
+    propagation_ : LabelSpreading or LabelPropagation
+        What predicts instead of an average, or beside it where labels are few.
     reached_ : bool ndarray of shape (n,)
         Whether a label is in the node's component.
     n_iter_ : int
@@ -92,6 +130,16 @@ class AutoClassifier(AveragedClassifier):
     >>> model.explain_[:15]
     'The graph adds '
     """
+
+    runs_by_columns = True
+    _fit_inputs: SelectionInputs
+    coef_: np.ndarray
+    unit_coef_: np.ndarray
+    standardized_coef_: np.ndarray
+    link_coef_: np.ndarray
+    intercept_: np.ndarray
+    column_scales_: np.ndarray
+    propagation_: GraphClassifier
 
     def __init__(
         self,
@@ -111,8 +159,8 @@ class AutoClassifier(AveragedClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or None
-            Used as given or with rows of length one, whichever does better on the labels. None where there
-            is a graph and nothing else: labels are then spread over it.
+            Used as given, with rows of length one, or with standardised columns, whichever does better on the
+            labels. None where there is a graph and nothing else.
         y : array-like of shape (n,)
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
@@ -122,7 +170,9 @@ class AutoClassifier(AveragedClassifier):
         -------
         self
         """
-        self._check_parameters()
+        check_number(self, "depth", low=1, whole=True)
+        if self.time_budget is not None:
+            check_number(self, "time_budget", low=0.0)
         execution = current_execution(self)
         if execution.resume is not None and self.time_budget is not None:
             raise ValueError(
@@ -133,16 +183,14 @@ class AutoClassifier(AveragedClassifier):
             self._forget()  # an earlier fit: this one may do without features
             X, A, codes = self._start(X, y, adjacency)
             execution.checkpoint(X, A, codes)  # refuses the folder of other inputs
-            self._fit_inputs = SelectionInputs(X, A, {})
+            self._fit_inputs = SelectionInputs(X, A, Views(X, A))
             return self._choose(execution)
 
     def update_labels(self, y: Any) -> Self:
-        """Choose anew by other labels of the same nodes: but for rounding, the result is that of a fit.
+        """Choose anew by other labels of the same nodes: the result is that of a fit.
 
-        Features and graph are not checked again and a graph of nearest neighbours is not built again. What
-        the filters give to a node does not depend on labels, so nothing is propagated but one column for each
-        labelled node that had no label before, those of a few models in the metric of all nodes, and the
-        scores of the classes; as long as what is kept of the old nodes fits in memory.
+        Features and graph are not checked again, a graph of nearest neighbours is not built again, and
+        features are not compressed again.
 
         Parameters
         ----------
@@ -169,82 +217,339 @@ class AutoClassifier(AveragedClassifier):
 
     def _choose(self, execution: Execution) -> Self:
         """Choose models for the inputs and labels that are kept, and predict every node."""
-        X, A, codes = self._fit_inputs.X, self._fit_inputs.A, self._fit_codes
+        inputs, codes = self._fit_inputs, self._fit_codes
         deadline = perf_counter() + (np.inf if self.time_budget is None else self.time_budget)
         self._forget()
         self._read_priors(None)  # to refuse them before the work
-        if not X.shape[1]:
-            return self._fit_labels_alone(A, codes, execution)
-        labelled = np.flatnonzero(codes != UNLABELLED)
-        labels = self._weigh(codes[labelled])
-        self.n_iter_ = self._fitting_depth(X, len(labelled))
-        known = self._fit_inputs.known
-        self._unit_rows, rows, lost = choose_scaling(
-            self._fit_inputs, labelled, labels, self.n_iter_, known, deadline, execution
-        )
-        trials = try_all(rows, candidate_filters(self.n_iter_), labels, deadline)
-        trials += try_logistic(rows, trials, labels, deadline)
-        chosen = near_best(trials, labels)
-        self._leave_one_out = nested_average(trials, labels)
-        self._take(rows, chosen, labels)
-        self._fit_inputs.keep({self._unit_rows: rows.tables, **lost})
-        self.leaderboard_ = tabulate_trials(trials, chosen, labels)
-        self.explain_ = explain(trials, chosen, self._leave_one_out, labels)
-        self._consider_rivals(rows, codes, deadline)
-        scores, informed = self._score_fit(X, A, rows)
-        return self._finish(scores, informed, self._class_weights() if self._uses_features else None)
-
-    def _check_parameters(self) -> None:
-        check_number(self, "depth", low=1, whole=True)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", low=0.0)
-
-    def _fit_labels_alone(self, A: csr_array, codes: np.ndarray, execution: Execution) -> Self:
-        """Spread labels over the graph in the way that does best on hidden labels."""
-        hop = operators(A, np.float64)["hop"]
-        models = [LabelSpreading(spread=alpha) for alpha in ALPHAS]
         self.n_iter_ = self.depth
-        entries = [
-            judge_spreading(model.spread, hop, codes, self._weigh, execution=execution) for model in models
-        ]
-        if entries[0] is None:
-            # no class has two labels: nothing can be hidden, and nothing compared
-            self._let_predict(LabelPropagation(), A, codes, None)
-            self.leaderboard_ = Leaderboard([])
+        with small_algebra():
+            search = _Search(inputs, codes, self._class_weights(), self.depth, execution, deadline)
+            if not search.views:
+                self._spread_labels(search)
+            else:
+                self._average(search)
+        P, informed = self._score_graph(inputs.X, inputs.A, search.rows)
+        return self._finish(P, informed, self._class_weights())
+
+    def _average(self, search: "_Search") -> None:
+        """Fit the average of the near-best models, or let a rival predict that is clearly better."""
+        found = search.run()
+        coefficients, b = found.coefficients
+        for kind, M in coefficients.items():
+            setattr(self, _COEF[kind], (found.sharpness * M).astype(search.dtype))
+            if kind == "standardized":
+                features = search.rows.views[kind].features
+                self.column_scales_ = np.stack([features.means, features.deviations])
+        self.intercept_ = (found.sharpness * b).astype(search.dtype)
+        self.self_training_ = found.gamma
+        self._leave_one_out = softmax(found.sharpness * found.hidden, axis=1)
+        self.leaderboard_ = tabulate_trials(found.trials, found.chosen) if search.folds else Leaderboard([])
+        self.explain_ = explain(found, search)
+        rivals = search.rivals()
+        won = clear_winner(rivals, search, self._leave_one_out)
+        entries = [replace(entry, chosen=entry.chosen and won is None) for entry in self.leaderboard_]
+        entries += [replace(rival.entry, chosen=won is not None and rival is won[0]) for rival in rivals]
+        self.leaderboard_ = in_order(entries)
+        if won is not None:
+            self._forget()
+            self._leave_one_out = won[0].P
+            self._let_predict(won[0].model)
+            self.explain_ += (
+                f" Labels alone, spread over the graph, do better by {100 * won[1].difference:.1f} points, so "
+                "LabelSpreading predicts instead."
+            )
+        elif search.few:
+            self._let_predict(LabelSpreading())
+            self.explain_ += (
+                f" With {len(search.labelled):,} labels in {search.n_classes} classes little can be compared, so "
+                "label spreading has a part of one half in the average."
+            )
+
+    def _spread_labels(self, search: "_Search") -> None:
+        """Spread labels over a graph that is too large for its links to be features."""
+        rivals = search.rivals()
+        self._leave_one_out = search.nothing_hidden()
+        self.leaderboard_ = Leaderboard([])
+        if not rivals:
+            self._let_predict(LabelPropagation())
             self.explain_ = (
                 "There are no features and no class has two labels, so nothing could be compared: "
                 "LabelPropagation spreads labels over the graph."
             )
-            return self._finish(*self._score_graph(csr_array((len(codes), 0)), A))
-        judged = [judged for judged in entries if judged is not None]
-        best = max(range(len(judged)), key=lambda k: judged[k][0].score)
-        entry = judged[best][0]
-        self._let_predict(models[best], A, codes, judged[best][1])
-        self.leaderboard_ = ordered(replace(e, chosen=e is entry) for e, _ in judged)
+            return
+        best = max(rivals, key=lambda rival: rival.entry.score)
+        self._leave_one_out = best.P
+        self._let_predict(best.model)
+        self.leaderboard_ = in_order(replace(r.entry, chosen=r is best) for r in rivals)
         self.explain_ = (
             f"There are no features: LabelSpreading spreads labels over the graph, and "
-            f"{100 * entry.score:.1f} ± {100 * entry.standard_error:.1f} % of hidden labels are right."
+            f"{100 * best.entry.score:.1f} ± {100 * best.entry.standard_error:.1f} % of hidden labels are right."
         )
-        return self._finish(*self._score_graph(csr_array((len(codes), 0)), A))
 
-    def _consider_rivals(self, rows: LabelledRows, codes: np.ndarray, deadline: float) -> None:
-        """Let a model of its own predict where it clearly beats the average, which is rare."""
-        ours = np.zeros(len(codes), dtype=bool)
-        ours[rows.nodes] = self._leave_one_out.argmax(axis=1) == codes[rows.nodes]
-        # OGC cannot weigh classes
-        X = self._fit_inputs.X if self.class_weight is None else None
-        rivals = judge_rivals(rows, X, codes, ours, self._weigh, deadline)
-        won = clear_winner(rivals, codes, ours)
-        board = [replace(entry, chosen=entry.chosen and won is None) for entry in self.leaderboard_]
-        board += [replace(r.entry, chosen=won is not None and r is won[0]) for r in rivals]
-        self.leaderboard_ = ordered(board)
-        if won is None:
-            return
-        (rival, gain), hidden = won, won[0].hidden
-        if isinstance(rival.model, OGC):
-            # one fold has judged it; what it keeps is said about all labels
-            folds = label_folds(codes, FOLDS, random_state=0)
-            hidden = hide_from_ogc(X, rows.A, codes, folds)
-        self._forget()
-        self._let_predict(rival.model, rows.A, codes, hidden)
-        self.explain_ += _BETTER[rival.entry.model].format(100 * gain.difference)
+    def _let_predict(self, model: GraphClassifier) -> None:
+        """Fit a model of its own to all labels."""
+        with warnings.catch_warnings():
+            # told once, by this fit
+            warnings.simplefilter("ignore", GraphWarning)
+            with part_of_run("predicts"):
+                self.propagation_ = model.fit(None, self._fit_codes, adjacency=self._fit_inputs.A)
+
+    def _forget(self) -> None:
+        """Drop what predicts."""
+        names = (*_COEF.values(), "intercept_", "column_scales_", "propagation_", "_leave_one_out")
+        for name in names:
+            self.__dict__.pop(name, None)
+
+    @property
+    def _uses_features(self) -> bool:
+        """Whether features are needed to predict; fit itself takes either."""
+        return any(hasattr(self, name) for kind, name in _COEF.items() if kind != "links")
+
+    @property
+    def _knows_nodes(self) -> bool:
+        """Whether links to the nodes of fit, or their labels, have a part in what predicts."""
+        return hasattr(self, "propagation_") or hasattr(self, "link_coef_") or not self._uses_features
+
+    def _class_weights(self) -> np.ndarray:
+        return class_weights(self.class_weight, self.classes_, self._fit_codes[self._fit_codes != UNLABELLED])
+
+    def _distributions_without(self, hidden: np.ndarray) -> np.ndarray:
+        """Look up what was said about labels while they were hidden."""
+        places = np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
+        return self._with_priors(self._leave_one_out[places])
+
+    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        n, d = (0, 0) if X is None else X.shape
+        if not d:
+            return n_classes
+        kinds = 3 if hasattr(X, "indptr") else 4
+        tables = kinds * len(terms(self.depth)) * (n_labelled + min(n, TEACHERS)) * min(d, WIDTHS[-1])
+        # per node; the estimate counts three of what is carried
+        return int(max(WIDTHS[0], 2 * _FOLDS * n_classes) + tables / (3 * max(1, n)))
+
+    def _score_graph(
+        self, X: Any, A: csr_array, rows: FilteredRows | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Score all nodes; what was made of this graph and these features in fit is taken from there."""
+        kinds = [kind for kind, name in _COEF.items() if hasattr(self, name)]
+        if not kinds:
+            P, informed = self.propagation_._score_graph(X, A)
+            return P, informed
+        apply = operators(A, X.dtype) if rows is None else rows.operators
+        execution = IN_MEMORY if rows is None else rows.execution
+        room = ROOM if execution.budget is None else min(ROOM, execution.budget // 4)
+        total: Any = self.intercept_
+        for kind in kinds:
+            M = getattr(self, _COEF[kind])
+            if rows is None:
+                if kind == "links":
+                    self._grown_codes(A.shape[0])  # refuses a graph without the nodes of fit
+                scales = getattr(self, "column_scales_", None)
+                features = make_features(kind, X, A, M.shape[1], scales)
+            else:
+                features = rows.views[kind].features
+            total = total + polynomial_scores(M, features, apply, self.n_iter_, room)
+        P, informed = softmax(total, axis=1), featured_nodes(A, X) if X.shape[1] else np.diff(A.indptr) > 0
+        if hasattr(self, "propagation_"):
+            spread, reached = self.propagation_._score_graph(X, A)
+            # as sure as the average is: spread labels are far from one and zero
+            sharp = spread[reached] ** _SHARP
+            P[reached] = 0.5 * P[reached] + 0.5 * sharp / sharp.sum(axis=1, keepdims=True)
+            informed = informed | reached
+        return P, informed
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The average: its parts, and what it says about labels while they are hidden."""
+
+    trials: list[Trial]
+    chosen: list[Trial]
+    coefficients: tuple[dict[str, np.ndarray], np.ndarray]
+    hidden: np.ndarray
+    sharpness: float
+    gamma: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Rival:
+    """Label spreading, not fitted yet, and what it says about labels while they are hidden."""
+
+    model: LabelSpreading
+    entry: Entry
+    P: np.ndarray
+
+
+class _Search:
+    """The labels of a fit, the folds in which they are hidden, and the models that are tried on them."""
+
+    def __init__(
+        self,
+        inputs: SelectionInputs,
+        codes: np.ndarray,
+        weights: np.ndarray,
+        depth: int,
+        execution: Execution,
+        deadline: float,
+    ) -> None:
+        self.codes, self.n_classes, self.deadline = codes, len(weights), deadline
+        self.views, self.dtype = inputs.views, inputs.X.dtype
+        self.has_features = bool(inputs.X.shape[1])
+        self.labelled = np.flatnonzero(codes != UNLABELLED)
+        self.truth = codes[self.labelled]
+        self.labels = Labels(one_hot(self.truth, self.n_classes, np.float64), weights[self.truth])
+        n = len(codes)
+        sample = sample_nodes(n, TEACHERS)
+        nodes = np.union1d(sample, self.labelled)
+        self.rows = FilteredRows(inputs.views, inputs.A, self.dtype, nodes, depth, execution)
+        self.places = np.searchsorted(nodes, self.labelled)
+        self.teachers = np.searchsorted(nodes, sample)
+        self.folds: list[np.ndarray] = []
+        if np.bincount(self.truth).max() > 1:
+            wanted = _FOLDS if n * self.n_classes <= _MANY else _FEW_FOLDS
+            self.folds = label_folds(codes, balanced_fold_count(self.truth, wanted), random_state=0)
+        self.few = len(self.labelled) < _FEW * self.n_classes
+
+    def run(self) -> _Found:
+        """Try models, average the near-best, and let unlabelled nodes teach where that does no harm."""
+        if self.folds:
+            trials = try_all(self.rows, self.places, self.labels, self.deadline)
+            chosen = near_best(trials)
+        else:
+            kind = next(iter(self.views))
+            filters = default_filters(self.rows.depth)
+            chosen = trials = [untried(self.rows, kind, f, self.places, self.labels) for f in filters]
+        execution = self.rows.execution
+        room = ROOM if execution.budget is None else min(ROOM, execution.budget // 4)
+        ensemble = Ensemble(self.rows, chosen, room)
+        gamma, hidden = self._judge_self_training(ensemble)
+        every = self._targets(self.labelled[:0])
+        solved = self_train(ensemble, [every], self.teachers, gamma)[0] if gamma else ensemble.solve(every)
+        sharpness = self.sharpness(hidden) if self.folds else 1.0
+        return _Found(trials, chosen, ensemble.coefficients([solved]), hidden, sharpness, gamma)
+
+    def _judge_self_training(self, ensemble: Ensemble) -> tuple[float, np.ndarray]:
+        """Return what unlabelled nodes count, and the logits of hidden labels in that case."""
+        hidden = self.nothing_hidden()
+        if not self.folds:
+            return 0.0, hidden
+        sets = [self._targets(fold) for fold in self.folds]
+        alone = self._hidden_logits(ensemble, [ensemble.solve(targets) for targets in sets])
+        if perf_counter() > self.deadline or not self.rows.A.nnz:
+            return 0.0, alone
+        taught = self._hidden_logits(ensemble, self_train(ensemble, sets, self.teachers))
+        loss = self.logs(alone) - self.logs(taught)
+        error = float(np.std(loss)) / np.sqrt(len(loss))
+        return (GAMMA, taught) if np.average(loss, weights=self.labels.weights) <= error else (0.0, alone)
+
+    def sharpness(self, logits: np.ndarray) -> float:
+        """Return the inverse temperature under which hidden labels are most probable."""
+        found, _ = inverse_temperatures(logits[None], self.labels.Y, self.labels.weights, usual=1.0)
+        return float(found[0])
+
+    def logs(self, logits: np.ndarray) -> np.ndarray:
+        """Return the log-likelihoods of hidden labels, calibrated."""
+        return np.asarray((log_softmax(self.sharpness(logits) * logits, axis=1) * self.labels.Y).sum(axis=1))
+
+    def _targets(self, hidden: np.ndarray) -> Targets:
+        """Return all labels but those of some nodes."""
+        shown = ~np.isin(self.labelled, hidden)
+        return Targets(self.places[shown], self.labels.Y[shown], self.labels.weights[shown])
+
+    def _hidden_logits(self, ensemble: Ensemble, solved: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
+        logits = self.nothing_hidden()
+        for fold, each in zip(self.folds, solved, strict=True):
+            places = np.searchsorted(self.labelled, fold)
+            logits[places] = ensemble.logits_at(each, self.places[places])
+        return logits
+
+    def nothing_hidden(self) -> np.ndarray:
+        """Return what is said about labels that could not be hidden: nothing."""
+        return np.full(self.labels.Y.shape, 1.0 / self.n_classes)
+
+    def hits(self, said: np.ndarray) -> np.ndarray:
+        """Return which of the labels were right while hidden."""
+        return np.asarray(said.argmax(axis=1) == self.truth)
+
+    def rivals(self) -> list[_Rival]:
+        """Judge label spreading on the folds, until time is up."""
+        found: list[_Rival] = []
+        if not self.rows.A.nnz or not self.folds:
+            return found
+        for spread in SPREADS if not self.has_features else (LabelSpreading().spread,):
+            start = perf_counter()
+            if start > self.deadline:
+                break
+            hop, execution = self.rows.operators["hop"], self.rows.execution
+            P = spread_hidden(
+                hop, self.codes, spread, folds=self.folds, dtype=self.dtype, execution=execution
+            )
+            weights, hits = self.labels.weights, self.hits(P)
+            score = float(np.average(hits, weights=weights))
+            logs = np.log(np.maximum((P * self.labels.Y).sum(axis=1), 1e-6))
+            entry = Entry(
+                model="LabelSpreading",
+                settings=f"spread={spread}",
+                score=score,
+                standard_error=score_error(score, self.labels.effective_number),
+                log_loss=-float(np.average(logs, weights=weights)),
+                seconds=perf_counter() - start,
+                chosen=False,
+            )
+            found.append(_Rival(LabelSpreading(spread=spread), entry, P))
+        return found
+
+
+def clear_winner(
+    rivals: Sequence[_Rival], search: _Search, ours: np.ndarray
+) -> tuple[_Rival, GraphGain] | None:
+    """Return the rival that is clearly better than ours on hidden labels, if any is.
+
+    Without features there is no reason to prefer ours: then a rival that is as good wins.
+    """
+    tested = (
+        np.isin(search.labelled, np.concatenate(search.folds)) if search.folds else np.zeros(0, dtype=bool)
+    )
+    best: tuple[_Rival, GraphGain] | None = None
+    for rival in rivals:
+        gain = compare_hits(search.hits(rival.P)[tested], search.hits(ours)[tested])
+        clear = tested.sum() >= _HIDDEN and gain.difference > _CLEAR * gain.standard_error
+        if (clear or (not search.has_features and gain.difference >= 0.0)) and (
+            best is None or gain.difference > best[1].difference
+        ):
+            best = rival, gain
+    return best
+
+
+def explain(found: _Found, search: _Search) -> str:
+    """Say in words what the graph is worth and what predicts."""
+    if not search.folds:
+        return "No class has two labels, so nothing could be compared: smooth filters predict, untested."
+    said = []
+    hits = search.hits(found.hidden)
+    answer = np.bincount(search.truth).max() / len(search.truth)
+    plain = [trial for trial in found.trials if not trial.filter.uses_graph and trial.kind != "links"]
+    if plain and len(plain[0].hits) == len(hits) and search.has_features:
+        without = max(plain, key=lambda trial: trial.score).hits
+        gain = compare_hits(hits, without)
+        points = f"{100 * abs(gain.difference):.1f} ± {100 * gain.standard_error:.1f} points"
+        if abs(gain.difference) < 2 * gain.standard_error:
+            said.append(f"the graph makes no clear difference over features alone ({points})")
+        else:
+            said.append(
+                f"the graph {'adds' if gain.difference > 0 else 'costs'} {points} over features alone"
+            )
+    error = score_error(float(hits.mean()), len(hits))
+    said.append(
+        f"of {len(hits):,} labels, each hidden when it was asked for, {100 * hits.mean():.1f} % are right, where "
+        f"always answering the largest class would be right for {100 * answer:.1f} %"
+    )
+    if hits.mean() <= answer + error:
+        said.append("this is no better than always answering the largest class")
+    names = dict.fromkeys(trial.name for trial in found.chosen)
+    count = len(found.chosen)
+    models = "1 model predicts" if count == 1 else f"the average of {count} near-best models predicts"
+    said.append(f"{models} ({'; '.join(names)})")
+    if found.gamma:
+        said.append("unlabelled nodes teach, too, by what the average says about them")
+    return " ".join(sentence[0].upper() + sentence[1:] + "." for sentence in said)

@@ -1,29 +1,35 @@
-"""Trials of filters with their heads: scores, the near-best, the leaderboard and its explanation."""
+"""Trials of views, filters and penalties, each judged in closed form by the labels that it has not seen."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, TypeAlias, overload
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax
 
-from gssl.evaluation.graph_gain import compare_hits
-from gssl.evaluation.holdout import fold_numbers
-from gssl.methods.labels import nearest_distribution
-from gssl.selection.candidates import Filter
-from gssl.selection.leave_one_out import Spectrum, keep_class_mass
+from gssl.methods.base import iterate, watching
+from gssl.selection.candidates import Filter, candidate_filters
+from gssl.selection.filtered_rows import FilteredRows
+from gssl.selection.leaderboard import Entry, Leaderboard, in_order
+from gssl.selection.leave_one_out import keep_class_mass, leave_one_out, spectrum_of_rows
+from gssl.selection.links import Link, fit_link, inverse_temperatures
+from gssl.selection.views import WIDTHS
 
-# ridges count a penalty in units of a row's square, logistic heads in units of the mean over all rows
-PENALTIES = 10.0 ** np.arange(-2.0, 1.1, 0.5)
-# the first of them is tried first
-LOGISTIC_PENALTIES = np.array([1e-3, 1e-4, 1e-2])
-# what is averaged: at most so many, within so many standard errors of the best
-AVERAGED = 30
-NEAR = 1.0
-# where labels, and features of the widest filter, are half as many again, so many teach what is compared
-TAUGHT = 1000
-
-Head = Literal["ridge", "logistic"]
+# in units of a row's mean square
+PENALTIES = 10.0 ** np.arange(-2.5, 1.1, 0.5)
+# where there are more labels, so many judge the candidates
+JUDGES = 1000
+# how many filters of the usual view are tried with other views, and how many of all with other widths
+_SHORTLIST = 4
+_FINALISTS = 3
+# filters that other kinds of features are tried with in any case
+_ALWAYS = ("no graph", "two-hop")
+# what is averaged: at most so many, whose loss is within so many standard errors, and a little, of the least
+AVERAGED = 6
+_NEAR, _CLOSE = 2.0, 0.01
+# what hidden labels must gain, in total, before a kind of features is preferred to rows of length one
+_SURPRISE = {"unit": 0.0, "raw": 0.5, "standardized": 0.5, "links": 5.0}
+_NAMES = {"unit": "", "raw": "raw rows", "standardized": "standardised columns", "links": "links as features"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,92 +43,150 @@ class Labels:
         """Keep some of them."""
         return Labels(self.Y[rows], self.weights[rows])
 
+    @property
+    def effective_number(self) -> float:
+        """How many labels of equal weight tell as much."""
+        return float(self.weights.sum() ** 2 / np.square(self.weights).sum())
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One filter, one head, all penalties: what it says about each label without having seen it."""
+    """One filter of one view with its best penalty: what it says about labels that it has not seen.
 
+    ``penalty`` is absolute, ``logs`` are the log-likelihoods of the labels and ``loss`` their mean with the
+    penalties of the link and of surprise.
+    """
+
+    kind: str
     filter: Filter
-    predicted: np.ndarray
-    scores: np.ndarray
-    errors: np.ndarray
+    width: int
+    penalty: float
+    link: Link
+    hits: np.ndarray
+    logs: np.ndarray
+    loss: float
+    score: float
+    settings: str
     seconds: float
-    penalties: np.ndarray
-    head: Head = "ridge"
-    gram: np.ndarray | None = None
-    spectrum: Spectrum | None = None
 
     @property
     def name(self) -> str:
-        """The model, its metric and its head, where they are not the usual ones."""
-        head = ", logistic" if self.head == "logistic" else ""
-        return self.filter.model + (", clustered" if self.gram is not None else "") + head
-
-    @property
-    def best(self) -> int:
-        """The penalty with the best score; ties go to the smaller squared error."""
-        return int(np.lexsort((self.errors, -self.scores))[0])
-
-    @property
-    def rank(self) -> tuple[float, float]:
-        """What trials are ordered by: first the smallest."""
-        return -float(self.scores[self.best]), float(self.errors[self.best])
+        """The model, and the kind of its features where that is not the usual one."""
+        return self.filter.model + (f", {_NAMES[self.kind]}" if _NAMES[self.kind] else "")
 
 
-Chosen: TypeAlias = Sequence[tuple[Trial, int]]
+def try_filter(
+    rows: FilteredRows, kind: str, filter_: Filter, width: int, places: np.ndarray, labels: Labels
+) -> Trial:
+    """Judge a filter of a view by leave-one-out."""
+    start = perf_counter()
+    roots = np.sqrt(labels.weights)[:, None]
+    gram = spectrum_of_rows(roots * rows.rows(kind, filter_, width, places))
+    predicted = keep_class_mass(leave_one_out(gram, roots * labels.Y, PENALTIES) / roots, labels.Y)
+    temperatures, losses = inverse_temperatures(predicted, labels.Y, labels.weights)
+    best = int(np.argmin(losses))
+    link, loss = fit_link(predicted[best], labels.Y, labels.weights, float(temperatures[best]))
+    logits = link.logits(predicted[best])
+    hits = logits.argmax(axis=1) == labels.Y.argmax(axis=1)
+    surprise = (filter_.surprise + _SURPRISE[kind]) / labels.effective_number
+    settings = (filter_.settings, f"directions={width}", f"penalty={PENALTIES[best]:.2g}")
+    return Trial(
+        kind=kind,
+        filter=filter_,
+        width=width,
+        penalty=float(PENALTIES[best] * gram.scale),
+        link=link,
+        hits=hits,
+        logs=(log_softmax(logits, axis=1) * labels.Y).sum(axis=1),
+        loss=loss + surprise,
+        score=float(np.average(hits, weights=labels.weights)),
+        settings=", ".join(part for part in settings if part),
+        seconds=perf_counter() - start,
+    )
 
 
-def compared(predicted: np.ndarray, head: Head, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which predictions are right, and their squared errors."""
-    Z = softmax(predicted, axis=-1) if head == "logistic" else keep_class_mass(predicted, Y)
-    return Z.argmax(axis=-1) == Y.argmax(axis=-1), np.square(Z - Y).sum(axis=-1)
+def untried(rows: FilteredRows, kind: str, filter_: Filter, places: np.ndarray, labels: Labels) -> Trial:
+    """Return a candidate with the usual settings, where no label can be hidden."""
+    width = rows.views[kind].usual_width
+    U = rows.rows(kind, filter_, width, places)
+    scale = float(np.square(U).sum() / max(1, len(U)))
+    none = np.zeros(len(U))
+    link = Link.usual(labels.Y.shape[1])
+    return Trial(kind, filter_, width, 0.1 * scale, link, none > 0, none, 0.0, 0.0, filter_.settings, 0.0)
 
 
-def average_distributions(parts: Sequence[tuple[Head, np.ndarray]]) -> np.ndarray:
-    """Average what models say: scores among ridges, logarithms among logistic heads, then distributions."""
-    total = np.zeros(parts[0][1].shape)
-    for head in ("ridge", "logistic"):
-        said = [Z for kind, Z in parts if kind == head]
-        if said:
-            Z = np.mean(said, axis=0)
-            P = nearest_distribution(Z) if head == "ridge" else softmax(Z, axis=1)
-            total += len(said) / len(parts) * P
-    return total
+def try_all(
+    rows: FilteredRows, places: np.ndarray, labels: Labels, deadline: float = np.inf
+) -> list[Trial]:
+    """Try all filters of the usual view, then the best of them with other kinds of features and other widths.
+
+    Links are tried as features where a smooth filter is not the best.
+    """
+    part = stratified_part(labels.Y, JUDGES)
+    places, labels = places[part], labels.part(part)
+
+    def run(steps: Sequence[tuple[str, Filter, int]], first: bool = False) -> None:
+        tried.extend(_run(rows, steps, places, labels, deadline, first))
+        tried.sort(key=lambda trial: trial.loss)
+
+    tried: list[Trial] = []
+    usual, *others = rows.views
+    run([(usual, f, rows.views[usual].usual_width) for f in candidate_filters(rows.depth)], first=True)
+    kinds = [kind for kind in others if kind != "links" or tried[0].filter.surprise]
+    filters = [trial.filter for trial in tried[:_SHORTLIST]]
+    filters += [trial.filter for trial in tried[_SHORTLIST:] if trial.filter.model in _ALWAYS]
+    if perf_counter() <= deadline:
+        run([(kind, f, rows.views[kind].usual_width) for kind in kinds for f in filters])
+    for width in (WIDTHS[0], WIDTHS[-1]):
+        best = tried[:_FINALISTS]
+        # wider only where narrower is not better
+        if width < best[0].width or (width > best[0].width and best[0].width == WIDTHS[1]):
+            steps = [(trial.kind, trial.filter, min(width, rows.views[trial.kind].width)) for trial in best]
+            run([step for step, trial in zip(steps, best, strict=True) if step[2] != trial.width])
+    return tried
 
 
-def best_of_models(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the best trial of each model, best first: settings of one model say much the same."""
-    best: dict[str, Trial] = {}
-    for trial in sorted(trials, key=lambda trial: trial.rank):
-        best.setdefault(trial.filter.model, trial)
-    return list(best.values())
+def _run(
+    rows: FilteredRows,
+    steps: Sequence[tuple[str, Filter, int]],
+    places: np.ndarray,
+    labels: Labels,
+    deadline: float,
+    first: bool = False,
+) -> Iterator[Trial]:
+    def step(_: Trial | None, k: int) -> Trial | None:
+        if perf_counter() > deadline and not (first and k == 0):
+            return None
+        # a bar counts models, not the hops inside of them
+        with watching(lambda done, total: None):
+            return try_filter(rows, *steps[k], places, labels)
+
+    for trial in iterate(step, None, range(len(steps))):
+        if trial is None:
+            return
+        yield trial
 
 
-def near_best(trials: Sequence[Trial], labels: Labels) -> Chosen:
-    """Choose the trials and penalties whose score is within one standard error of the best.
+def near_best(trials: Sequence[Trial]) -> list[Trial]:
+    """Choose the trials whose loss is about the least.
 
-    Betting on the one that happens to be best would be steered by a handful of labels; the average of all
+    Betting on the one that happens to be best would be steered by a handful of labels; the average of those
     that are about as good is steadier.
     """
-    scores = np.concatenate([trial.scores for trial in trials])
-    errors = np.concatenate([trial.errors for trial in trials])
-    pairs = [(trial, k) for trial in trials for k in range(len(trial.scores))]
-    return [pairs[place] for place in rank_pairs(scores, errors, labels)]
+    order = sorted(trials, key=lambda trial: trial.loss)
+    best, chosen = order[0], []
+    for trial in order:
+        error = float(np.std(best.logs - trial.logs)) / np.sqrt(len(best.logs))
+        if trial.loss - best.loss <= _NEAR * error + _CLOSE:
+            chosen.append(trial)
+    return chosen[:AVERAGED]
 
 
-def rank_pairs(scores: np.ndarray, errors: np.ndarray, labels: Labels) -> np.ndarray:
-    """Return the places of the near-best: at most ``AVERAGED``, best first, ties to the smaller error."""
-    order = np.lexsort((errors, -scores))[:AVERAGED]
-    limit = scores[order[0]] - NEAR * score_error(scores[order[0]], labels)
-    return np.asarray(order[scores[order] >= limit])
-
-
-def score_error(score: float, labels: Labels) -> float:
-    r"""Return the standard error of a score, with one success and one failure added.
+def score_error(score: float, n: float) -> float:
+    r"""Return the standard error of a score on n labels, with one success and one failure added.
 
     .. math:: \sqrt{\tilde p (1 - \tilde p) / (n + 2)}, \quad \tilde p = (n p + 1) / (n + 2)
     """
-    n = float(labels.weights.sum() ** 2 / np.square(labels.weights).sum())
     p = (n * score + 1.0) / (n + 2.0)
     return float(np.sqrt(p * (1.0 - p) / (n + 2.0)))
 
@@ -130,6 +194,8 @@ def score_error(score: float, labels: Labels) -> float:
 def stratified_part(Y: np.ndarray, size: int) -> np.ndarray:
     """Choose about ``size`` rows, evenly spaced in each class, so that every class keeps its share."""
     codes = Y.argmax(axis=1)
+    if len(codes) <= size:
+        return np.arange(len(codes))
     chosen = []
     for code in np.unique(codes):
         members = np.flatnonzero(codes == code)
@@ -138,207 +204,17 @@ def stratified_part(Y: np.ndarray, size: int) -> np.ndarray:
     return np.sort(np.concatenate(chosen))
 
 
-def teachers(Y: np.ndarray, n_features: int) -> np.ndarray | None:
-    """Choose the labels that teach what is compared, where a decomposition of all of them would be dear."""
-    return stratified_part(Y, TAUGHT) if min(len(Y), n_features) > 1.5 * TAUGHT else None
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One model: its settings, what it is estimated to score on unseen nodes, and what trying it took.
-
-    ``chosen`` tells whether it is part of the average that predicts.
-    """
-
-    model: str
-    settings: str
-    score: float
-    standard_error: float
-    squared_error: float
-    seconds: float
-    chosen: bool
-
-
-COLUMNS = tuple(field.name for field in fields(Entry))
-
-
-class Leaderboard(Sequence[Entry]):
-    """Entries in order; prints as a table and converts to any data frame.
-
-    Parameters
-    ----------
-    entries : iterable of Entry
-
-    Examples
-    --------
-    >>> board = Leaderboard([Entry("SGC", "depth=2", 0.8, 0.04, 0.3, 0.01, True)])
-    >>> board
-    model  settings       score  seconds  chosen
-    SGC    depth=2   80.0 ± 4.0     0.01  *
-    >>> board.to_pandas()["score"].tolist()
-    [0.8]
-    """
-
-    def __init__(self, entries: Iterable[Entry]) -> None:
-        self._entries = tuple(entries)
-
-    @overload
-    def __getitem__(self, index: int) -> Entry: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "Leaderboard": ...
-
-    def __getitem__(self, index: int | slice) -> "Entry | Leaderboard":
-        if isinstance(index, slice):
-            return Leaderboard(self._entries[index])
-        return self._entries[index]
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(self._entries)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Leaderboard) and self._entries == other._entries
-
-    def __hash__(self) -> int:
-        return hash(self._entries)
-
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns by name.
-
-        Returns
-        -------
-        dict of list
-        """
-        return {name: [getattr(entry, name) for entry in self] for name in COLUMNS}
-
-    def to_records(self) -> list[dict[str, Any]]:
-        """Return one dict per entry.
-
-        Returns
-        -------
-        list of dict
-        """
-        return [asdict(entry) for entry in self]
-
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """Return a data frame of a library that is installed.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
-
-        Returns
-        -------
-        data frame
-        """
-        import narwhals as nw
-
-        try:
-            return nw.from_dict(self.to_dict(), backend=backend).to_native()
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(f"{backend} is not installed: pip install {backend}.") from error
-
-    def to_pandas(self) -> Any:
-        """Return a pandas data frame: see :meth:`to_frame`."""
-        return self.to_frame("pandas")
-
-    def __repr__(self) -> str:
-        rows = [("model", "settings", "score", "seconds", "chosen")]
-        rows += [
-            (
-                entry.model,
-                entry.settings,
-                f"{100 * entry.score:.1f} ± {100 * entry.standard_error:.1f}",
-                f"{entry.seconds:.2f}",
-                "*" if entry.chosen else "",
-            )
-            for entry in self
-        ]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        numbers = (2, 3)
-        lines = [
-            "  ".join(
-                cell.rjust(width) if i in numbers else cell.ljust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join(lines)
-
-
-def ordered(entries: Iterable[Entry]) -> Leaderboard:
-    """Put entries in order: the best score first, ties by squared error."""
-    return Leaderboard(sorted(entries, key=lambda entry: (-entry.score, entry.squared_error)))
-
-
-def tabulate_trials(trials: Sequence[Trial], chosen: Chosen, labels: Labels) -> Leaderboard:
-    """List each trial with its best penalty, by estimated score."""
-    averaged = {trial for trial, _ in chosen}
-    entries = [
+def tabulate_trials(trials: Sequence[Trial], chosen: Sequence[Trial]) -> Leaderboard:
+    """List trials by estimated score."""
+    return in_order(
         Entry(
             model=trial.name,
-            settings=", ".join(
-                part for part in (trial.filter.settings, f"penalty={trial.penalties[trial.best]:.2g}") if part
-            ),
-            score=float(trial.scores[trial.best]),
-            standard_error=score_error(trial.scores[trial.best], labels),
-            squared_error=float(trial.errors[trial.best]),
+            settings=trial.settings,
+            score=trial.score,
+            standard_error=score_error(trial.score, len(trial.hits)),
+            log_loss=-float(trial.logs.mean()),
             seconds=trial.seconds,
-            chosen=trial in averaged,
+            chosen=any(trial is other for other in chosen),
         )
         for trial in trials
-    ]
-    return ordered(entries)
-
-
-def explain(trials: Sequence[Trial], chosen: Chosen, predicted: np.ndarray, labels: Labels) -> str:
-    """Say in words what the graph is worth and what predicts."""
-    truth = labels.Y.argmax(axis=1)
-    hits = predicted.argmax(axis=1) == truth
-    plain = [trial for trial in trials if not trial.filter.uses_graph]
-    said = []
-    if plain:
-        best = min(plain, key=lambda trial: trial.rank)
-        without = best.predicted[best.best].argmax(axis=1) == truth
-        gain = compare_hits(hits, without)
-        points = f"{100 * abs(gain.difference):.1f} ± {100 * gain.standard_error:.1f} points"
-        if abs(gain.difference) < 2 * gain.standard_error:
-            said.append(f"the graph makes no clear difference over features alone ({points})")
-        else:
-            does = "adds" if gain.difference > 0 else "costs"
-            said.append(f"the graph {does} {points} over features alone")
-        said.append(
-            f"of {len(hits):,} labels, each hidden when it was asked for, {100 * hits.mean():.1f} % are "
-            f"right with it and {100 * without.mean():.1f} % without"
-        )
-    names = dict.fromkeys(trial.name for trial, _ in chosen)
-    models = (
-        "1 model predicts" if len(chosen) == 1 else f"the average of {len(chosen)} near-best models predicts"
     )
-    said.append(f"{models} ({'; '.join(names)})")
-    return " ".join(sentence[0].upper() + sentence[1:] + "." for sentence in said)
-
-
-FOLDS = 5
-
-
-def nested_average(trials: Sequence[Trial], labels: Labels, n_folds: int = FOLDS) -> np.ndarray:
-    """Choose near-best models on some labels, and ask them about the others."""
-    codes = labels.Y.argmax(axis=1)
-    pairs = [(trial.head, said) for trial in trials for said in trial.predicted]
-    judged = [compared(trial.predicted, trial.head, labels.Y) for trial in trials]
-    hits, errors = (np.concatenate(parts) for parts in zip(*judged, strict=True))
-    fold = fold_numbers(codes, n_folds)
-    P = np.empty(labels.Y.shape)
-    for k in range(n_folds):
-        inside, outside = fold == k, fold != k
-        judges = labels.part(np.flatnonzero(outside)) if outside.any() else labels
-        rows = outside if outside.any() else inside
-        scores = np.average(hits[:, rows], axis=1, weights=judges.weights)
-        mean_errors = np.average(errors[:, rows], axis=1, weights=judges.weights)
-        chosen = [pairs[place] for place in rank_pairs(scores, mean_errors, judges)]
-        P[inside] = average_distributions([(head, said[inside]) for head, said in chosen])
-    return P

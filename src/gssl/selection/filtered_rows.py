@@ -1,0 +1,143 @@
+"""Rows of filtered views at the nodes that teach: one run over the graph serves all filters."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gssl.operators import Filters
+from gssl.scale.execution import IN_MEMORY, Execution, InMemory, Task
+from gssl.selection.candidates import SHORT, Block, Filter
+from gssl.selection.graph_features import Features, GraphOperator, operators
+from gssl.selection.views import View, Views
+
+# an operator and its power
+Term: TypeAlias = tuple[str, int]
+# columns that are carried over the graph at a time: more would leave the cache
+_TOGETHER = 64
+# bytes of products with X that wait to be added up
+ROOM = 1 << 29
+
+
+def terms(depth: int) -> list[Term]:
+    """List the powers that filters are made of."""
+    short = min(SHORT, depth)
+    smooth: list[Term] = [("smooth", k) for k in range(depth + 1)]
+    return smooth + [(name, k) for name in ("hop", "high") for k in range(1, short + 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Powers:
+    """Some directions of a view: the rows of powers 0, 1, … ``n_hops`` at some nodes, one table below the other."""
+
+    features: Features
+    axes: np.ndarray
+    operator: GraphOperator
+    nodes: np.ndarray
+    n_hops: int
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another task."""
+        operator = self.operator.mixture, self.operator.own
+        return ("powers", self.features.numbers, self.axes, *operator, self.nodes, self.n_hops)
+
+    def __call__(self, _: Any, filters: Any, places: slice) -> np.ndarray:
+        """Run the hops; the columns that come in only say how many there are."""
+        V, spare = self.features.times(self.axes[:, places]), None
+        operator, found = self.operator.on(filters(1)), [V[self.nodes]]
+        for _hop in range(self.n_hops):
+            # two arrays by turns: new ones cost about as much as the hop
+            V, spare = operator(V, out=spare), V
+            found.append(V[self.nodes])
+        return np.concatenate(found)
+
+
+class FilteredRows:
+    """Rows of :math:`T^k B` at some nodes for every view B, operator T and power k that is needed."""
+
+    def __init__(
+        self,
+        views: Views,
+        A: csr_array,
+        dtype: Any,
+        nodes: np.ndarray,
+        depth: int,
+        execution: Execution = IN_MEMORY,
+    ) -> None:
+        self.views, self.A, self.nodes, self.depth, self.execution = views, A, nodes, depth, execution
+        self.operators: dict[str, GraphOperator] = operators(A, dtype)
+        self._tables: dict[str, dict[Term, np.ndarray]] = {}
+
+    def rows(self, kind: str, filter_: Filter, width: int, places: Any = slice(None)) -> np.ndarray:
+        """Return filtered rows of some of the nodes, blocks side by side, in double precision."""
+        tables = self._tables.setdefault(kind, {})
+        made = tables["smooth", 0].shape[1] if tables else 0
+        if width > made:
+            more = self._make(self.views[kind], slice(made, width))
+            for term, table in more.items():
+                tables[term] = np.hstack([tables[term], table]) if made else table
+        blocks = [self._block(tables, block, width, places) for block in filter_.blocks]
+        return np.hstack(blocks) if len(blocks) > 1 else blocks[0]
+
+    def _block(self, tables: dict[Term, np.ndarray], block: Block, width: int, places: Any) -> np.ndarray:
+        total: Any = 0.0
+        for power in np.flatnonzero(block.powers).tolist():
+            table = tables[block.operator if power else "smooth", power][places, :width]
+            total = total + np.multiply(table, block.powers[power], dtype=np.float64)
+        return np.asarray(total)
+
+    def _make(self, view: View, columns: slice) -> dict[Term, np.ndarray]:
+        tables: dict[Term, np.ndarray] = {}
+        for name in ("smooth", "hop", "high"):
+            n_hops = self.depth if name == "smooth" else min(SHORT, self.depth)
+            operator = self.operators[name]
+            powers = Powers(view.features, view.axes[:, columns], operator.on(None), self.nodes, n_hops)
+            found = np.split(self._map(powers, operator.filters), n_hops + 1)
+            tables |= {(name, k): table for k, table in enumerate(found) if k or name == "smooth"}
+        return tables
+
+    def _map(self, powers: Powers, filters: Filters) -> np.ndarray:
+        width = powers.axes.shape[1]
+        if isinstance(self.execution, InMemory):
+            parts = [slice(k, min(k + _TOGETHER, width)) for k in range(0, width, _TOGETHER)]
+            return np.concatenate([powers(None, lambda _: filters, part) for part in parts], axis=1)
+        columns = csr_array((self.A.shape[0], width), dtype=powers.axes.dtype)
+        return self.execution.map_columns(Task(powers, powers.identity), columns, lambda _: filters)
+
+
+def polynomial_scores(
+    M: np.ndarray, features: Features, apply: dict[str, GraphOperator], depth: int, room: int = ROOM
+) -> np.ndarray:
+    r"""Score all nodes by Horner's rule: :math:`X M_0 + T (X M_1 + T (X M_2 + \dots))`."""
+    scores = np.zeros((features.shape[0], M.shape[2]), features.dtype)
+    places = {term: i for i, term in enumerate(terms(depth)) if M[i].any()}
+    products = _products(features, {term: M[i] for term, i in places.items()}, room)
+    for operator in ("smooth", "hop", "high"):
+        highest = max((power for name, power in places if name == operator), default=-1)
+        total: np.ndarray | None = None
+        for power in range(highest, -1, -1):
+            if total is not None:
+                total = apply[operator](total)
+            if (operator, power) in places:
+                part = next(products)
+                total = part if total is None else total + part
+        if total is not None:
+            scores += total
+    return scores
+
+
+def _products(features: Features, coefficients: dict[Term, np.ndarray], room: int) -> Iterator[np.ndarray]:
+    """Yield the products with X in the order of Horner's rule, as many at a time as there is room for."""
+    order = ("smooth", "hop", "high")
+    names = sorted(coefficients, key=lambda term: (order.index(term[0]), -term[1]))
+    width = max((M.shape[1] for M in coefficients.values()), default=1)
+    at_once = max(1, room // max(1, features.shape[0] * width * features.dtype.itemsize))
+    for first in range(0, len(names), at_once):
+        batch = names[first : first + at_once]
+        # side by side: X is read once
+        wide = features.times(np.hstack([coefficients[name] for name in batch]))
+        for part in np.hsplit(wide, len(batch)):
+            yield np.ascontiguousarray(part)

@@ -1,0 +1,136 @@
+"""The table of models that were tried."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, overload
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model: its settings, what it is estimated to score on unseen nodes, and what trying it took.
+
+    ``chosen`` tells whether it is part of the average that predicts.
+    """
+
+    model: str
+    settings: str
+    score: float
+    standard_error: float
+    log_loss: float
+    seconds: float
+    chosen: bool
+
+
+COLUMNS = tuple(field.name for field in fields(Entry))
+
+
+class Leaderboard(Sequence[Entry]):
+    """Entries in order; prints as a table and converts to any data frame.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+
+    Examples
+    --------
+    >>> board = Leaderboard([Entry("SGC", "depth=2", 0.8, 0.04, 0.3, 0.01, True)])
+    >>> board
+    model  settings       score  seconds  chosen
+    SGC    depth=2   80.0 ± 4.0     0.01  *
+    >>> board.to_pandas()["score"].tolist()
+    [0.8]
+    """
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._entries = tuple(entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Leaderboard": ...
+
+    def __getitem__(self, index: int | slice) -> "Entry | Leaderboard":
+        if isinstance(index, slice):
+            return Leaderboard(self._entries[index])
+        return self._entries[index]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Leaderboard) and self._entries == other._entries
+
+    def __hash__(self) -> int:
+        return hash(self._entries)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the columns by name.
+
+        Returns
+        -------
+        dict of list
+        """
+        return {name: [getattr(entry, name) for entry in self] for name in COLUMNS}
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return one dict per entry.
+
+        Returns
+        -------
+        list of dict
+        """
+        return [asdict(entry) for entry in self]
+
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """Return a data frame of a library that is installed.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
+
+        Returns
+        -------
+        data frame
+        """
+        import narwhals as nw
+
+        try:
+            return nw.from_dict(self.to_dict(), backend=backend).to_native()
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(f"{backend} is not installed: pip install {backend}.") from error
+
+    def to_pandas(self) -> Any:
+        """Return a pandas data frame: see :meth:`to_frame`."""
+        return self.to_frame("pandas")
+
+    def __repr__(self) -> str:
+        rows = [("model", "settings", "score", "seconds", "chosen")]
+        rows += [
+            (
+                entry.model,
+                entry.settings,
+                f"{100 * entry.score:.1f} ± {100 * entry.standard_error:.1f}",
+                f"{entry.seconds:.2f}",
+                "*" if entry.chosen else "",
+            )
+            for entry in self
+        ]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        numbers = (2, 3)
+        lines = [
+            "  ".join(
+                cell.rjust(width) if i in numbers else cell.ljust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join(lines)
+
+
+def in_order(entries: Iterable[Entry]) -> Leaderboard:
+    """Put the best score first, ties by the log loss."""
+    return Leaderboard(sorted(entries, key=lambda entry: (-entry.score, entry.log_loss)))

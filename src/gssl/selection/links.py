@@ -1,0 +1,100 @@
+"""From scores of classes to distributions: a softmax of a linear map that is learned from hidden labels."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+# pulls the map towards a multiple of the identity: so many labels outweigh it
+_RIDGE = 5.0
+_STEPS = 60
+# a temperature before any label has spoken, what that is worth in labels, and the bounds
+_USUAL, _PRIOR, _SHARPEST = 10.0, 1.0, 200.0
+_NEWTON = 9
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    r"""The distribution :math:`\mathrm{softmax}(Z A + b)` of scores Z.
+
+    Least squares masks a class that lies between two others; a linear map of its scores brings it back, as
+    linear discriminant analysis does.
+    """
+
+    A: np.ndarray
+    b: np.ndarray
+
+    def logits(self, Z: np.ndarray) -> np.ndarray:
+        """Return the logarithms of distributions, up to a constant in each row."""
+        return np.asarray(Z @ self.A + self.b)
+
+    @classmethod
+    def usual(cls, n_classes: int) -> "Link":
+        """Return the link where no label can be hidden."""
+        return cls(_USUAL * np.eye(n_classes), np.zeros(n_classes))
+
+
+def inverse_temperatures(
+    Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, usual: float = _USUAL
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Find t that makes labels most probable under softmax(tZ), for each of several scores at once.
+
+    .. math:: \min_t -\frac{1}{m} \sum_i w_i \log \mathrm{softmax}(t Z_i)_{y_i} + \frac{(t - t_0)^2}{2 m t_0^2}
+
+    Returns t and the loss, which Newton's method reaches in a few steps, both of shape (p,).
+    """
+    w = weights / weights.sum()
+    m = len(Y)
+    t, curb = np.full(len(Z), 0.5 * usual), _PRIOR / (m * usual**2)
+    # all scores relative to that of the true class, so that the loss is log Σ exp
+    Z = Z - np.einsum("pmc,mc->pm", Z, Y)[:, :, None]
+    for _ in range(_NEWTON):
+        P, _ = _softmax(t[:, None, None] * Z)
+        mean = np.einsum("pmc,pmc->pm", P, Z)
+        slope = mean @ w + curb * (t - usual)
+        curvature = (np.einsum("pmc,pmc,pmc->pm", P, Z, Z) - np.square(mean)) @ w + curb
+        # no more than a factor of three at a time: far from the minimum the curvature says little
+        t = np.clip(t - slope / curvature, t / 3.0, np.minimum(3.0 * t, _SHARPEST))
+    losses = _softmax(t[:, None, None] * Z)[1]
+    return t, losses @ w + 0.5 * curb * np.square(t - usual)
+
+
+def _softmax(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the softmax of logits and the logarithm of its denominator."""
+    most = logits.max(axis=-1, keepdims=True)
+    P = np.exp(logits - most)
+    total = P.sum(axis=-1, keepdims=True)
+    P /= total
+    return P, (most + np.log(total))[..., 0]
+
+
+def fit_link(Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, t: float) -> tuple[Link, float]:
+    r"""Fit :math:`A = tI + D` and b to scores of labels that were hidden from what gave them.
+
+    .. math:: \min_{D, b} -\sum_i w_i \log \mathrm{softmax}(Z_i A + b)_{y_i}
+              + \tfrac{\rho}{2} (\|D\|^2 s^2 + \|b\|^2), \qquad s^2 = \mathrm{var}(Z)
+
+    Returns the link and the mean loss with its penalty, by which models are compared.
+    """
+    m, c = Y.shape
+    w = (weights * m / weights.sum())[:, None]
+    scale = max(float(Z.std()), 1e-12)
+    F = np.hstack([Z / scale, np.ones((m, 1))])
+    base, wY = t * Z, w * Y
+
+    def loss_and_gradient(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        D = theta.reshape(c + 1, c)
+        logits = base + F @ D
+        P, total = _softmax(logits)
+        loss = total @ w[:, 0] - np.vdot(wY, logits) + 0.5 * _RIDGE * (theta @ theta)
+        return float(loss), (F.T @ (w * P - wY) + _RIDGE * D).ravel()
+
+    found = minimize(
+        loss_and_gradient,
+        np.zeros((c + 1) * c),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _STEPS, "ftol": 1e-6},
+    )
+    D = found.x.reshape(c + 1, c)
+    return Link(t * np.eye(c) + D[:c] / scale, D[c]), float(found.fun) / m
