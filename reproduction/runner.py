@@ -8,7 +8,7 @@ from time import perf_counter
 
 from gssl.cli.console import Talk
 from gssl.graph import GraphWarning
-from gssl.methods.base import watching
+from gssl.scale.execution import watching
 from reproduction.spec import Artefact, Cell, find_measure
 from reproduction.store import Store
 

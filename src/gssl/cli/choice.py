@@ -49,7 +49,7 @@ def choose_classifier(name: str, seed: int, has_features: bool) -> Any:
     model = make(classifier_names()[name], seed)
     if isinstance(model, Embedder):
         model = EmbeddingClassifier(model, random_state=seed)
-    if not has_features and model._uses_features:
+    if not has_features and model.uses_features:
         raise ValueError(
             f"--method {name} learns from features: give --features, or take --method labelpropagation."
         )

@@ -25,7 +25,7 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, abstain: float | No
     check_suffix(out, TABLES)
     check_outputs([out], [*inputs.sources(), str(model_path)])
     model, settings = load(model_path), read_settings(model_path)
-    if getattr(model, "_knows_nodes", False):
+    if getattr(model, "knows_nodes", False):
         raise ValueError(
             f"{model_path} is a {type(model).__name__}, whose labels belong to the nodes it was fitted to: "
             "run gssl classify on the new graph with those labels."
@@ -43,8 +43,8 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, abstain: float | No
             f"words of {inputs.text!r} are weighted by how rare they are in these texts, not in those of fit"
         )
     with talk.step("predicting"):
-        P, informed = model._predict(problem.features, problem.adjacency)
-        chosen = decide(P, informed, model._fit_codes)
+        P, informed = model.predict_informed(problem.features, problem.adjacency)
+        chosen = decide(P, informed, model.fit_codes)
     classes = [str(name) for name in model.classes_]
     predictions = tabulate(problem.node_ids, P, classes, chosen, reached=informed)
     if abstain is not None:
@@ -104,7 +104,7 @@ def run_embed(inputs: Inputs, out: Path, method: str, depth: int | None, seed: i
     if method not in embedders:
         raise ValueError(f"--method {method} gives no embeddings: take one of {', '.join(embedders)}.")
     model = make(embedders[method], seed)
-    if inputs.features is None and model._uses_features:
+    if inputs.features is None and model.uses_features:
         raise ValueError(f"embeddings of {method} are made of features: give --features.")
     if depth is not None and "depth" not in model.get_params():
         raise ValueError(f"--depth counts iterations, of which {method} has none: leave it out.")

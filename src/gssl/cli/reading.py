@@ -182,9 +182,9 @@ def refuse_if_too_large(problem: Problem, model: Any) -> None:
     columns = X.shape[1] if X is not None else 0
     if isinstance(model, GraphClassifier):
         n_classes = len({label for label in problem.y if label is not None})
-        columns = model._columns(X, problem.adjacency, int(problem.given.sum()), n_classes)
+        columns = model.propagated_columns(X, problem.adjacency, int(problem.given.sum()), n_classes)
     elif isinstance(model, Embedder):
-        columns = model._width(columns)
+        columns = model.embedding_width(columns)
     # a graph in files is not copied
     links = 0 if mapped_file(problem.adjacency.indices) is not None else 2 * problem.adjacency.nnz * 8
     needed = 3 * n * columns * (8 if X is None else X.dtype.itemsize) + links

@@ -371,7 +371,7 @@ class _Reader:
             elif not attribute.optional:
                 raise ValueError(f"{key!r} of its {name} is missing.")
         # after all others: what it has learned may tell whether it needs features
-        if getattr(model, "_uses_features", True) and not hasattr(model, "n_features_in_"):
+        if getattr(model, "uses_features", True) and not hasattr(model, "n_features_in_"):
             raise ValueError(f"'n_features_in_' of its {name} is missing.")
         _check_parts(model)
 
@@ -555,12 +555,12 @@ def _check_widths(model: Any) -> None:
     if hasattr(model, "embedder_"):
         if not isinstance(model.embedder_, Embedder):
             raise ValueError(f"its embedder is a {type(model.embedder_).__name__}.")
-        widths["head_"] = model.embedder_._width(d)
+        widths["head_"] = model.embedder_.embedding_width(d)
     found = {
         name: getattr(getattr(model, name), "n_features_in_", 0) for name in widths if hasattr(model, name)
     }
     if isinstance(model, Embedder) and "embedding_" in vars(model):
-        found["embedding_"], widths["embedding_"] = model.embedding_.shape[1], model._width(d)
+        found["embedding_"], widths["embedding_"] = model.embedding_.shape[1], model.embedding_width(d)
     for name, width in found.items():
         if width != widths[name]:
             raise ValueError(f"{name!r} has {width} features and the model {widths[name]}.")

@@ -59,7 +59,7 @@ def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bo
     if adjacency is None:
         raise ValueError("there is neither X nor adjacency: give a graph, or features to build one.")
     n = check_adjacency(adjacency, allow_empty=True).shape[0]
-    if estimator._uses_features:
+    if estimator.uses_features:
         if reset:
             warn_user("there are no features (X is None): the identity matrix takes their place.")
         return check_features(estimator, eye_array(n, format="csr"), reset=reset)

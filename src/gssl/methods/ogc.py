@@ -413,7 +413,8 @@ class OGC(GraphClassifier):
             watched=unlabelled if len(unlabelled) else labelled,
         )
 
-    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        """Return one column per class in label space, otherwise one per feature."""
         return n_classes if self._label_space_pays(X, A.nnz, n_classes) else int(X.shape[1])
 
     def _label_space_pays(self, X: Any, n_links: int, n_classes: int) -> bool:
