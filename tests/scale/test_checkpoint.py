@@ -303,7 +303,7 @@ class _StoppedError(Exception):
 
 @pytest.mark.usefixtures("direct")
 def test_a_run_that_has_finished_no_step_begins_anew(blocks, fit, tmp_path, monkeypatch):
-    monkeypatch.setattr("gssl.methods.ogc._KEPT", 1.0)  # rows are kept, however many they are
+    monkeypatch.setattr("gssl.methods.ogc._KEPT_FRACTION", 1.0)  # rows are kept, however many they are
     X, y, A = blocks
     model = gssl.OGC(max_iter=4, agreement=1.0, patience=9)  # every fit begins with another predictor
     finish = StepCheckpoint.finish
@@ -320,7 +320,7 @@ def test_a_run_that_has_finished_no_step_begins_anew(blocks, fit, tmp_path, monk
     monkeypatch.setattr(StepCheckpoint, "finish", finish)
     found = fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
     assert found.n_iter_ == 4
-    rows = found._steps.known.of(np.flatnonzero(y != -1), None)  # none is computed again
+    rows = found._steps.known.get(np.flatnonzero(y != -1), None)  # none is computed again
     np.testing.assert_allclose(rows, found.embedding_[y != -1], rtol=1e-4, atol=1e-6)
 
 

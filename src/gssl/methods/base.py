@@ -51,7 +51,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """A method with labels: features, a graph and a few labels in, a distribution for every node out.
 
     ``fit`` of a subclass calls ``_start``, computes distributions, and passes them to ``_finish``;
-    ``_score_graph`` predicts another graph.
+    ``_score_graph`` predicts another graph. A node is *informed* (``informed_``) if a feature or label
+    reaches it; all others get a uniform distribution.
     """
 
     # whether torch can run its passes over the graph

@@ -123,7 +123,7 @@ class EmbeddingClassifier(GraphClassifier):
         self.__dict__.pop("embedding_", None)  # of an earlier fit
         # once for all passes: building the filters may cost more than applying them
         filters = self.embedder_._filters(A, X.dtype)
-        self._fit_inputs = _EmbeddingInputs(X, A, filters, KnownRows.none(X))
+        self._fit_inputs = _EmbeddingInputs(X, A, filters, KnownRows.empty(X))
         return self._learn(codes, validation, execution)
 
     def update_labels(self, y: Any, *, validation: Any = None) -> Self:
@@ -251,7 +251,7 @@ class EmbeddingClassifier(GraphClassifier):
         missing = len(fit.known.missing(nodes))
         if "embedding_" in self.__dict__ or not self._label_space_pays(fit.X, fit.A, missing):
             return take_rows(self.embedding_, nodes)
-        return fit.known.of(nodes, lambda missing: self._pick_rows(missing, execution))
+        return fit.known.get(nodes, lambda missing: self._pick_rows(missing, execution))
 
     def _pick_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:
         """Embed some nodes by the transposed filter f: (fᵀE)ᵀX, where E has a unit column per node."""
