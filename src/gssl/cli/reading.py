@@ -23,7 +23,7 @@ from gssl.io import (
     read_features,
     read_labels,
 )
-from gssl.io.atomic import check_place
+from gssl.io.atomic import check_writable
 from gssl.io.feature_slabs import any_negative, map_features
 from gssl.io.table_writing import refuse_overwrite
 from gssl.methods.base import GraphClassifier
@@ -64,7 +64,7 @@ def check_outputs(targets: Sequence[Path | None], sources: Sequence[str | None])
         if target is None:
             continue
         refuse_overwrite(target, sources)
-        check_place(target)
+        check_writable(target)
         if target.resolve() in taken:
             raise ValueError(f"{target} is named for two outputs: give each a name of its own.")
         taken.add(target.resolve())
