@@ -107,15 +107,15 @@ def watching(watcher: Callable[[int, int | None], None]) -> Iterator[None]:
 
 
 class Execution(Protocol):
-    """The interface between methods and where their passes over the graph run."""
+    """What methods ask of whoever runs their passes over the graph."""
 
-    # memory in bytes; None: no limit
+    # bytes, where memory is limited
     budget: int | None
-    # the folder of finished work; None: nothing is kept
+    # the folder that finished work is kept in, if it is
     resume: Path | None
 
     def place(self, filters: Filters) -> Filters:
-        """Return the matrices on the device of this execution, for narrow arrays such as scores."""
+        """Return the same matrices where this execution computes, for narrow arrays such as scores."""
 
     def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
         """Run a task on all columns, possibly some at a time, and return the results side by side."""
