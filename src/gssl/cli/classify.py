@@ -102,15 +102,10 @@ class ExecutionOptions:
 
 
 def run_classify(
-    inputs: Inputs,
-    outputs: Outputs,
-    choice: Choice,
-    terminal: Terminal,
-    options: ExecutionOptions | None = None,
+    inputs: Inputs, outputs: Outputs, choice: Choice, terminal: Terminal, options: ExecutionOptions
 ) -> None:
     """Read the tables, fit, write the outputs, and print a summary."""
     start = perf_counter()
-    options = options or ExecutionOptions()
     model = choice.model(inputs.features is not None)
     options.check(choice.method, model)
     outputs.check(inputs)
