@@ -192,7 +192,7 @@ class AutoClassifier(AveragedClassifier):
         self.explain_ = explain(trials, chosen, self._leave_one_out, labels)
         self._consider_rivals(rows, codes, deadline)
         scores, informed = self._score_fit(X, A, rows)
-        return self._finish(scores, informed, self._class_weights() if self._uses_features else None)
+        return self._finish(scores, informed, self._class_weights() if self.uses_features else None)
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=1, whole=True)

@@ -261,10 +261,10 @@ class AveragedClassifier(GraphClassifier):
             self.logistic_coef_, self.logistic_intercept_ = found
 
     @property
-    def _uses_features(self) -> bool:
+    def uses_features(self) -> bool:
         """Whether features are needed to predict; fit itself takes either."""
         if hasattr(self, "propagation_"):
-            return self.propagation_._uses_features
+            return self.propagation_.uses_features
         return hasattr(self, "coef_") or hasattr(self, "logistic_coef_")
 
     def _class_weights(self) -> np.ndarray:
@@ -289,7 +289,7 @@ class AveragedClassifier(GraphClassifier):
         with warnings.catch_warnings():
             # told once, by this fit
             warnings.simplefilter("ignore", GraphWarning)
-            X = self._fit_inputs.X if model._uses_features else None
+            X = self._fit_inputs.X if model.uses_features else None
             with part_of_run("predicts"):
                 self.propagation_ = model.fit(X, codes, adjacency=A)
         labelled = np.flatnonzero(codes != UNLABELLED)
@@ -298,12 +298,12 @@ class AveragedClassifier(GraphClassifier):
             nodes, P = hidden
             self._leave_one_out[np.searchsorted(labelled, nodes)] = P
 
-    def _distributions_without(self, hidden: np.ndarray) -> np.ndarray:
+    def distributions_without(self, hidden: np.ndarray) -> np.ndarray:
         """Look up what was said about labels when the models were tried, each without the label itself."""
         places = np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
         return self._with_priors(nearest_distribution(self._leave_one_out[places]))
 
-    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         if X is None or not X.shape[1]:
             return n_classes
         n, d = X.shape
@@ -319,7 +319,7 @@ class AveragedClassifier(GraphClassifier):
 
     def _score_fit(self, X: Any, A: csr_array, rows: LabelledRows) -> tuple[np.ndarray, np.ndarray]:
         """Score the nodes of fit, where labels may have guided what predicts."""
-        if hasattr(self, "propagation_") and self._uses_features:
+        if hasattr(self, "propagation_") and self.uses_features:
             return self.propagation_.label_distributions_, self.propagation_.informed_
         return self._score_graph(X, A, rows)
 
