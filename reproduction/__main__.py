@@ -5,19 +5,24 @@ from typing import Any
 
 import click
 
-from gssl.cli.console import Talk
-from gssl.cli.options import TALK, Commands, Place, options, set_threads
+from gssl.cli.console import Terminal
+from gssl.cli.options import RUN_OPTIONS, Commands, UserPath, options, set_threads
 
 HOME = Path(__file__).parent
 _RECORDS = click.option(
-    "--records", type=Place(), default=HOME / "records", help="The folder of finished runs, which are kept."
+    "--records",
+    type=UserPath(),
+    default=HOME / "records",
+    help="The folder of finished runs, which are kept.",
 )
 _RUN = options(
     click.option("--quick", is_flag=True, help="Two seeds, and nothing slow: a few minutes."),
     click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N−1; 10 if not given."),
-    click.option("--out", type=Place(), default=HOME / "results", help="The folder of tables and figures."),
+    click.option(
+        "--out", type=UserPath(), default=HOME / "results", help="The folder of tables and figures."
+    ),
     _RECORDS,
-    TALK,
+    RUN_OPTIONS,
 )
 
 
@@ -31,7 +36,7 @@ def list_() -> None:
     """List the tables and figures."""
     from reproduction.catalogue import list_artefacts
 
-    list_artefacts(Talk())
+    list_artefacts(Terminal())
 
 
 @main.command("run")
@@ -77,11 +82,11 @@ def _run(
     from reproduction.runner import failure_texts
 
     set_threads(threads)
-    talk = Talk(quiet, verbose)
-    failures = run_artefacts(names, records, out, seeds, quick, talk)
+    terminal = Terminal(quiet, verbose)
+    failures = run_artefacts(names, records, out, seeds, quick, terminal)
     try:
         if page:
-            write_all(records, out, talk)
+            write_all(records, out, terminal)
     finally:
         # after everything else, where it is seen
         for text in failure_texts(failures):
@@ -92,7 +97,7 @@ def _run(
 
 @main.command()
 @_RECORDS
-@click.option("--out", type=Place(), default=HOME.parent / "docs")
+@click.option("--out", type=UserPath(), default=HOME.parent / "docs")
 def page(records: Path, out: Path) -> None:
     """Write reproduction.md from what has been run: published, ours, difference, misses.
 
@@ -102,7 +107,7 @@ def page(records: Path, out: Path) -> None:
     """
     from reproduction.catalogue import write_all
 
-    write_all(records, out, Talk())
+    write_all(records, out, Terminal())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
-from gssl.cli.console import Talk
+from gssl.cli.console import Terminal
 from reproduction.ablation import ABLATION, NEGATIVES
 from reproduction.budget import BUDGET, LIM
 from reproduction.depth import DEPTH
@@ -53,34 +53,34 @@ def find_artefacts(names: Iterable[str]) -> list[Artefact]:
     return found
 
 
-def list_artefacts(talk: Talk) -> None:
+def list_artefacts(terminal: Terminal) -> None:
     """Say what there is to run."""
     width = max(map(len, ARTEFACTS))
     for name, artefact in ARTEFACTS.items():
-        talk.say(f"{name:<{width}}  {artefact.source}: {artefact.title}")
+        terminal.say(f"{name:<{width}}  {artefact.source}: {artefact.title}")
 
 
 def run_artefacts(
-    names: Iterable[str], records: Path, out: Path, seeds: int | None, quick: bool, talk: Talk
+    names: Iterable[str], records: Path, out: Path, seeds: int | None, quick: bool, terminal: Terminal
 ) -> list[Failure]:
     """Compute what is missing of some artefacts, show them, write them as files, and return what failed."""
     artefacts = find_artefacts(names)
-    store = _opened(records, talk)
+    store = _opened(records, terminal)
     count = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
     jobs = missing_jobs(artefacts, store, seeds=count, quick=quick)
     kept = kept_runs(artefacts, store, seeds=count)
-    talk.err.print(f"runs to do: {len(jobs)}; kept in {store.path}: {kept}", soft_wrap=True)
-    failures = run_watched(jobs, store, talk)
+    terminal.err.print(f"runs to do: {len(jobs)}; kept in {store.path}: {kept}", soft_wrap=True)
+    failures = run_watched(jobs, store, terminal)
     for result in (summarize(artefact, store) for artefact in artefacts):
-        _show(result, talk)
+        _show(result, terminal)
         for file in write_result(out, result):
-            talk.say(f"written: {file}")
+            terminal.say(f"written: {file}")
     return failures
 
 
-def write_all(records: Path, out: Path, talk: Talk) -> None:
+def write_all(records: Path, out: Path, terminal: Terminal) -> None:
     """Write the page about all artefacts from what has been run."""
-    store = _opened(records, talk)
+    store = _opened(records, terminal)
     results = [summarize(artefact, store) for artefact in ARTEFACTS.values()]
     if not any(line.n_seeds for result in results for line in result.lines):
         # a page of "not run" would take the place of one that says something
@@ -88,24 +88,24 @@ def write_all(records: Path, out: Path, talk: Talk) -> None:
         raise ValueError(f"{store.path} holds {held}: run python -m reproduction all first.")
     place = out / "reproduction.md"
     write_reproduction(place, results)
-    talk.say(f"written: {place}")
+    terminal.say(f"written: {place}")
 
 
-def _opened(folder: Path, talk: Talk) -> Store:
+def _opened(folder: Path, terminal: Terminal) -> Store:
     """Open the records of a folder; damaged lines are told as notes."""
-    with talk.step("reading records"):
+    with terminal.step("reading records"):
         return Store(folder / RECORDS)
 
 
-def _show(result: Result, talk: Talk) -> None:
-    if not talk.out.is_terminal:
+def _show(result: Result, terminal: Terminal) -> None:
+    if not terminal.out.is_terminal:
         # a file has no edge, and half a number is none
-        talk.out.width = max(talk.out.width, _WIDE)
+        terminal.out.width = max(terminal.out.width, _WIDE)
     for table in paper_tables(result):
-        talk.out.print(table)
-    talk.say(LEGEND)
+        terminal.out.print(table)
+    terminal.say(LEGEND)
     if result.artefact.note:
-        talk.say(result.artefact.note)
+        terminal.say(result.artefact.note)
     for text in claim_texts(result):
-        talk.say(text)
-    talk.say("")
+        terminal.say(text)
+    terminal.say("")

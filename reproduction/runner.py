@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter
 
-from gssl.cli.console import Talk
+from gssl.cli.console import Terminal
 from gssl.graph import GraphWarning
-from gssl.methods.base import watching
+from gssl.scale.execution import watching
 from reproduction.spec import Artefact, Cell, find_measure
 from reproduction.store import Store
 
@@ -78,10 +78,10 @@ def run(
     return failures
 
 
-def run_watched(jobs: list[Job], store: Store, talk: Talk) -> list[Failure]:
+def run_watched(jobs: list[Job], store: Store, terminal: Terminal) -> list[Failure]:
     """Do jobs behind a bar that counts them."""
     done = 0
-    with talk.step("running", notes=False) as move:
+    with terminal.step("running", notes=False) as move:
 
         def on_job(job: Job, seconds: float) -> None:
             nonlocal done

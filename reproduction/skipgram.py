@@ -113,10 +113,11 @@ class TransductiveEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
     graph where none is given.
     """
 
-    _uses_features = False
+    uses_features = False
     dimensions: int
 
-    def _width(self, n_features: int) -> int:
+    def embedding_width(self, n_features: int) -> int:
+        """Return the number of dimensions."""
         return self.dimensions
 
     def _remember(self, A: csr_array) -> None:

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gssl.io.atomic import check_place
+from gssl.io.atomic import check_writable
 from reproduction.spec import Cell
 
 
@@ -27,7 +27,7 @@ class Store:
         # how far the file has been read
         self._n_bytes, self._n_lines = 0, 0
         if not self.path.exists():
-            check_place(self.path)
+            check_writable(self.path)
             return
         self.refresh()
         if self._n_lines and not self._records:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from gssl.cli.options import Place, one_sentence
+from gssl.cli.options import UserPath, exit_on_error
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -15,10 +15,10 @@ from gssl.cli.options import Place, one_sentence
 @click.option("--methods", metavar="A,B,…", help="Not for suggest; each bench has its own.", default="")
 @click.option("--draws", type=click.IntRange(min=1), default=10, show_default=True, help="Draws of labels.")
 @click.option("--quick", is_flag=True, help="Two draws only.")
-@click.option("--out", type=Place(), help="A folder for a Markdown page.")
+@click.option("--out", type=UserPath(), help="A folder for a Markdown page.")
 @click.option(
     "--records",
-    type=Place(),
+    type=UserPath(),
     help="A .jsonl file of finished runs: what the same code has run is kept; not for suggest.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="S", default=0, show_default=True)
@@ -35,7 +35,7 @@ def main(what: str, quick: bool, draws: int, **options: Any) -> None:
     from benchmarks.accuracy.bench import run_bench
 
     lists = {name: _listed(options.pop(name)) for name in ("graphs", "methods")}
-    with one_sentence():
+    with exit_on_error():
         run_bench(what, draws=min(draws, 2) if quick else draws, **lists, **options)
 
 

@@ -35,7 +35,7 @@ from benchmarks.accuracy.worth import (
     label_curve,
     labels_needed,
 )
-from gssl.cli.console import Talk
+from gssl.cli.console import Terminal
 from gssl.datasets import Dataset
 from gssl.io import whole_file
 from gssl.methods import GGCM, EmbeddingClassifier
@@ -64,7 +64,7 @@ def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
                 raise ValueError(
                     f"suggest runs one method and keeps no runs, so it has no use for --{name}: leave it out."
                 )
-    run(Bench(graphs or default, **options), Talk())
+    run(Bench(graphs or default, **options), Terminal())
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ class Bench:
     records: Path | None = None
     methods: tuple[str, ...] = ()
 
-    def data(self, talk: Talk) -> Iterator[tuple[str, Dataset]]:
+    def data(self, terminal: Terminal) -> Iterator[tuple[str, Dataset]]:
         """Load one graph after the other, with rows that sum to one; say which are not here."""
         for graph in self.graphs:
             try:
                 yield graph, dataset_of(graph)
             except FileNotFoundError as error:
-                talk.say(f"skipped: {error}")
+                terminal.say(f"skipped: {error}")
 
     def seeds(self) -> range:
         """Return the seed of each draw."""
@@ -104,40 +104,40 @@ class Bench:
         with TemporaryDirectory() as folder:
             yield Store(Path(folder) / "records.jsonl")
 
-    def finish(self, name: str, grids: Iterable[Grid], notes: Iterable[str], talk: Talk) -> None:
+    def finish(self, name: str, grids: Iterable[Grid], notes: Iterable[str], terminal: Terminal) -> None:
         """Show tables, and write them where a place was given."""
         grids, notes = list(grids), list(notes)
-        if not talk.out.is_terminal:
+        if not terminal.out.is_terminal:
             # a file has no edge, and half a number is none
-            talk.out.width = max(talk.out.width, _WIDE)
+            terminal.out.width = max(terminal.out.width, _WIDE)
         for grid in grids:
-            talk.out.print(grid.terminal())
+            terminal.out.print(grid.terminal())
         for note in notes:
-            talk.say(note)
+            terminal.say(note)
         if self.out is not None:
             self.out.mkdir(parents=True, exist_ok=True)
             path = self.out / f"{name}.md"
             with whole_file(path) as part:
                 text = "\n".join([*(grid.markdown() for grid in grids), *notes, ""])
                 Path(part).write_text(text, encoding="utf-8")
-            talk.say(f"written: {path}")
+            terminal.say(f"written: {path}")
 
 
-def run_missing(jobs: Iterable[Job], store: Store, talk: Talk) -> None:
+def run_missing(jobs: Iterable[Job], store: Store, terminal: Terminal) -> None:
     """Do the jobs that are not in the store yet, with a bar that counts them, and say which failed."""
     missing = [job for job in jobs if job.cell.key(job.seed) not in store]
-    for text in failure_texts(run_watched(missing, store, talk)):
-        talk.note(text)
+    for text in failure_texts(run_watched(missing, store, terminal)):
+        terminal.note(text)
 
 
-def run_selection(bench: Bench, talk: Talk) -> None:
+def run_selection(bench: Bench, terminal: Terminal) -> None:
     """Score methods on the public splits of the citation graphs and on draws of all others."""
     names = list(find_methods(bench.methods))
     public: dict[tuple[str, str], list[tuple[str, Cell, list[int]]]] = {}
     drawn: list[tuple[str, str, Cell, list[int]]] = []
     with bench.store() as store:
         here = []
-        for graph, data in bench.data(talk):
+        for graph, data in bench.data(terminal):
             here.append(graph)
             if graph in PUBLIC:
                 for budget in BUDGETS:
@@ -149,12 +149,12 @@ def run_selection(bench: Bench, talk: Talk) -> None:
             else:
                 seeds = draws_of(data, bench.seeds())
                 if not seeds:
-                    talk.say(f"skipped: {graph} has no fixed splits of {bench.said_seeds()}")
+                    terminal.say(f"skipped: {graph} has no fixed splits of {bench.said_seeds()}")
                     continue
                 drawn += [(graph, name, drawn_cell(graph, name), seeds) for name in names]
         rows = [(cell, seeds) for cells in public.values() for _, cell, seeds in cells]
         rows += [(cell, seeds) for *_, cell, seeds in drawn]
-        run_missing([Job(cell, seed) for cell, seeds in rows for seed in seeds], store, talk)
+        run_missing([Job(cell, seed) for cell, seeds in rows for seed in seeds], store, terminal)
         by_budget = [
             (budget, score)
             for (graph, budget), cells in public.items()
@@ -169,7 +169,7 @@ def run_selection(bench: Bench, talk: Talk) -> None:
         splits = {graph: cell.split for graph, _, cell, _ in drawn}
         grids.append(standing_grid(standing, splits, bench.said_seeds()))
         notes = verdict_texts(standing)
-    bench.finish("selection", grids, notes, talk)
+    bench.finish("selection", grids, notes, terminal)
 
 
 def _scores(rows: Iterable[tuple[str, str, Cell, list[int]]], store: Store) -> list[Score]:
@@ -182,43 +182,43 @@ def _scores(rows: Iterable[tuple[str, str, Cell, list[int]]], store: Store) -> l
     return scores
 
 
-def run_calibration(bench: Bench, talk: Talk) -> None:
+def run_calibration(bench: Bench, terminal: Terminal) -> None:
     """Compare confidence with accuracy before and after calibration, at 20 labels per class."""
     names = list(find_methods(bench.methods or CALIBRATED))
     found: list[tuple[str, CalibrationRecord]] = []
     with bench.store() as store:
-        graphs = [graph for graph, _ in bench.data(talk)]
+        graphs = [graph for graph, _ in bench.data(terminal)]
         cells = [(graph, name, calibration_cell(graph, name)) for graph in graphs for name in names]
-        for graph, name, draw, values in _measured(cells, bench, store, talk):
+        for graph, name, draw, values in _measured(cells, bench, store, terminal):
             found.append((graph, calibration_record(values, name, draw)))
     title = (
         f"Expected calibration error in points, 10 bins, {PER_CLASS} labels per class, {bench.said_seeds()}; "
         "all other labelled nodes judge."
     )
-    bench.finish("calibration", [calibration_grid(found, title)], [], talk)
+    bench.finish("calibration", [calibration_grid(found, title)], [], terminal)
 
 
-def run_conformal(bench: Bench, talk: Talk) -> None:
+def run_conformal(bench: Bench, terminal: Terminal) -> None:
     """Count how often sets at 90 % hold the true label: labels drawn at random, and class by class."""
     names = list(find_methods(bench.methods or COVERED))
     grids = []
     with bench.store() as store:
-        graphs = [graph for graph, _ in bench.data(talk)]
+        graphs = [graph for graph, _ in bench.data(terminal)]
         for how, said in (("at random", "at random"), (f"{PER_CLASS} per class", "class by class")):
             cells = [(graph, name, coverage_cell(graph, name, how)) for graph in graphs for name in names]
             found: dict[str, list[tuple[str, CoverageRecord]]] = {name: [] for name in names}
-            for graph, name, draw, values in _measured(cells, bench, store, talk):
+            for graph, name, draw, values in _measured(cells, bench, store, terminal):
                 found[name] += [(graph, record) for record in coverage_records(values, draw)]
             sets = f"sets at 90 %, {PER_CLASS} labels times the classes, drawn {said}, {bench.said_seeds()}."
             grids += [coverage_grid(records, f"{name}, {sets}") for name, records in found.items()]
-    bench.finish("conformal", grids, [], talk)
+    bench.finish("conformal", grids, [], terminal)
 
 
 def _measured(
-    cells: list[tuple[str, str, Cell]], bench: Bench, store: Store, talk: Talk
+    cells: list[tuple[str, str, Cell]], bench: Bench, store: Store, terminal: Terminal
 ) -> Iterator[tuple[str, str, int, dict[str, float]]]:
     """Run what is missing of some cells; give graph, method, draw and values of all."""
-    run_missing([Job(cell, seed) for *_, cell in cells for seed in bench.seeds()], store, talk)
+    run_missing([Job(cell, seed) for *_, cell in cells for seed in bench.seeds()], store, terminal)
     for graph, name, cell in cells:
         for seed in bench.seeds():
             values = store.values(cell, seed)
@@ -226,11 +226,11 @@ def _measured(
                 yield graph, name, seed, values
 
 
-def run_suggest(bench: Bench, talk: Talk) -> None:
+def run_suggest(bench: Bench, terminal: Terminal) -> None:
     """Draw accuracy against labels for suggested and for random picks."""
     model = EmbeddingClassifier(GGCM())
     grids, notes = [], []
-    for graph, data in bench.data(talk):
+    for graph, data in bench.data(terminal):
         n_known = np.count_nonzero(data.labels >= 0)
         # some nodes must be left to judge by
         budgets = [n for n in (k * data.n_classes for k in _BATCHES) if n < n_known]
@@ -239,14 +239,14 @@ def run_suggest(bench: Bench, talk: Talk) -> None:
             curves = (
                 point for seed in bench.seeds() for point in label_curve(model, data, budgets, choose, seed)
             )
-            for point in _watched(curves, graph, bench.draws * len(budgets), talk):
+            for point in _watched(curves, graph, bench.draws * len(budgets), terminal):
                 points.append((graph, point))
         title = (
             f"GGCM on {graph}: accuracy % on all unlabelled nodes by number of labels, {bench.said_seeds()}."
         )
         grids.append(curve_grid(points, title))
         notes.append(_verdict(graph, [point for _, point in points]))
-    bench.finish("suggest", grids, notes, talk)
+    bench.finish("suggest", grids, notes, terminal)
 
 
 def _verdict(graph: str, points: list[CurvePoint]) -> str:
@@ -267,8 +267,8 @@ def _curve(points: list[CurvePoint]) -> dict[int, float]:
     return {n: float(np.mean(found)) for n, found in by_number.items()}
 
 
-def _watched(records: Iterable[Any], graph: str, total: int, talk: Talk) -> Iterator[Any]:
-    with talk.step(graph, notes=False) as move:
+def _watched(records: Iterable[Any], graph: str, total: int, terminal: Terminal) -> Iterator[Any]:
+    with terminal.step(graph, notes=False) as move:
         for done, record in enumerate(records, start=1):
             move(done, total)
             yield record

@@ -73,7 +73,7 @@ class NetworkEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
         if self.patience is not None:
             check_number(self, "patience", low=1, whole=True)
 
-    def _width(self, n_features: int) -> int:
+    def embedding_width(self, n_features: int) -> int:
         return int(self.module(n_features).dimensions)
 
     def _learn(self, A: csr_array, X: Any) -> None:

@@ -344,22 +344,22 @@ def test_a_table_that_claims_more_rows_than_it_has(tmp_path: Path, answer: Any):
 def test_a_table_larger_than_the_memory_it_may_take_is_one_sentence(tmp_path: Path):
     table = open_table("SELECT range AS id, md5(range::VARCHAR) AS text FROM range(1000000)")
     for setting in ("memory_limit = '10MB'", "threads = 1", "temp_directory = ''"):
-        table.run(f"SET {setting}")
+        table.execute(f"SET {setting}")
     sort = f"CREATE TEMP TABLE t AS SELECT * FROM {table.relation} ORDER BY text"
     with pytest.raises(
         ValueError, match=r"^the query does not fit into the memory .*: give a larger .* rows\.$"
     ):
-        table.run(sort)
+        table.execute(sort)
     for setting in (f"temp_directory = '{tmp_path}'", "max_temp_directory_size = '1MB'"):
-        table.run(f"SET {setting}")
+        table.execute(f"SET {setting}")
     with pytest.raises(ValueError, match=r"^the query needs more room on the disk .* another disk\.$"):
-        table.run(sort)
+        table.execute(sort)
 
 
-@pytest.mark.parametrize("take", ["one", "rows", "fetch"])
+@pytest.mark.parametrize("take", ["fetch_row", "fetch_rows", "fetch_columns"])
 def test_a_complaint_about_a_late_row_is_one_sentence_too(take: str):
     late = "SELECT CASE WHEN range = 500000 THEN error('no such row') ELSE range END AS id FROM range(600000)"
     table = open_table(late)
-    sql = f"SELECT * FROM {table.relation}" + (" OFFSET 500000" if take == "one" else "")
+    sql = f"SELECT * FROM {table.relation}" + (" OFFSET 500000" if take == "fetch_row" else "")
     with pytest.raises(ValueError, match=r"^the query cannot be read: no such row; repair it\.$"):
         getattr(table, take)(sql)

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from gssl.io.atomic import check_place, whole_file, whole_folder
+from gssl.io.atomic import check_writable, whole_file, whole_folder
 
 
 def test_a_whole_file_is_readable_by_others(tmp_path):
@@ -34,12 +34,12 @@ def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, writer):
 
 
 def test_a_place_where_nothing_can_be_written_is_refused_before_the_work(tmp_path):
-    check_place(tmp_path / "new" / "a.csv")
+    check_writable(tmp_path / "new" / "a.csv")
     with pytest.raises(IsADirectoryError, match=r"is a folder: name a file in it\.$"):
-        check_place(tmp_path)
+        check_writable(tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError, match="is no folder: choose another place"):
-        check_place(tmp_path / "file" / "a.csv")
+        check_writable(tmp_path / "file" / "a.csv")
 
 
 def test_a_folder_is_built_by_one_at_a_time(tmp_path):

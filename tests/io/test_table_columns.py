@@ -6,29 +6,29 @@ import pytest
 from gssl.io import open_table
 from gssl.io.table_columns import (
     check_distinct,
-    code_texts,
     counted,
+    encode_texts,
     is_number,
     listed,
-    number_of,
-    pick,
-    text_of,
+    number_sql,
+    pick_column,
+    text_sql,
 )
 from gssl.io.table_reading import Column
 
 
 def test_a_column_is_the_one_named_else_a_guess_else_by_place():
     table = open_table("SELECT 1 AS x, 2 AS Node")
-    assert pick(table, "x", ("id", "node"), 0) == "x"
-    assert pick(table, None, ("id", "node"), 0) == "Node"
-    assert pick(table, None, ("id",), 0) == "x"
+    assert pick_column(table, "x", ("id", "node"), 0) == "x"
+    assert pick_column(table, None, ("id", "node"), 0) == "Node"
+    assert pick_column(table, None, ("id",), 0) == "x"
     with pytest.raises(ValueError, match=r"has only 2 columns \('x', 'Node'\) and needs 3: check the sep"):
-        pick(table, None, (), 2)
+        pick_column(table, None, (), 2)
 
 
 def test_whole_numbers_as_floats_are_text_without_a_point():
     table = open_table("SELECT 7.0::DOUBLE AS id UNION ALL SELECT NULL")
-    assert table.rows(f"SELECT {text_of(table, 'id')} FROM {table.relation}") == [("7",), (None,)]
+    assert table.fetch_rows(f"SELECT {text_sql(table, 'id')} FROM {table.relation}") == [("7",), (None,)]
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_types_of_numbers(kind, expected):
 
 def test_texts_are_numbers_where_they_can_be():
     table = open_table("SELECT unnest(['1e3', 'true', 'False', 'x', NULL]) AS x")
-    found = table.fetch(f"SELECT {number_of(table.columns['x'])} AS x FROM {table.relation}")["x"]
+    found = table.fetch_columns(f"SELECT {number_sql(table.columns['x'])} AS x FROM {table.relation}")["x"]
     np.testing.assert_array_equal(found, [1000, 1, 0, np.nan, np.nan])
 
 
 def test_codes_are_in_text_order():
     table = open_table("SELECT 1")
-    table.run("CREATE TEMP TABLE e AS SELECT 'x' AS a, 'w' AS b, 3 AS c")
-    texts, found = code_texts(table, "e", ["a", "b"], ["c"])
+    table.execute("CREATE TEMP TABLE e AS SELECT 'x' AS a, 'w' AS b, 3 AS c")
+    texts, found = encode_texts(table, "e", ["a", "b"], ["c"])
     assert texts.tolist() == ["w", "x"]
     assert {name: values.tolist() for name, values in found.items()} == {"a": [1], "b": [0], "c": [3]}
 

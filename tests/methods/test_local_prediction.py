@@ -142,7 +142,7 @@ def test_a_feature_out_of_sight_is_not_out_of_reach():
         model = gssl.EmbeddingClassifier(gssl.SGC()).fit(X, y, adjacency=A)
     with pytest.warns(gssl.GraphWarning, match="nothing is known about 2 nodes"):
         whole = model.predict(X, adjacency=A)
-    P, informed = model._predict(X, A, nodes=[0, 42, 50])
+    P, informed = model.predict_informed(X, A, nodes=[0, 42, 50])
     np.testing.assert_array_equal(informed, [True, True, False])
     np.testing.assert_array_equal(P, model.predict_proba(X, adjacency=A)[[0, 42, 50]])
     with pytest.warns(gssl.GraphWarning, match="nothing is known about 1 node"):

@@ -18,8 +18,8 @@ from gssl.scale.execution import InMemory, Step, Task
 from gssl.scale.memory import SlabPlan
 from gssl.scale.run_folder import RunFolder
 from gssl.scale.slabs import SlabEmbedding, SlabExecution
+from gssl.selection.filtered_rows import Powers
 from gssl.selection.graph_features import Features, operators
-from gssl.selection.labelled_rows import FeatureSpace, LabelSpace, Powers
 
 # each fit writes its results when it is done; a pause after every file gives time to be killed in
 _CHILD = """
@@ -262,17 +262,15 @@ def test_what_is_asked_for_after_a_fit_is_the_same_and_leaves_nothing(fit, tmp_p
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("space", ["features", "labels"])
-def test_passes_over_plain_and_unit_features_do_not_meet(blocks, tmp_path, kind, space):
+def test_passes_over_plain_and_unit_features_do_not_meet(blocks, tmp_path, kind):
     X, _, A = blocks
     given = csr_array(X) if kind == "sparse" else X
     smooth, nodes = operators(A, X.dtype)["smooth"], np.arange(0, 300, 7)
-    picks = csr_array((np.ones(len(nodes), X.dtype), (nodes, np.arange(len(nodes)))), shape=(300, len(nodes)))
+    axes = np.eye(X.shape[1], dtype=X.dtype)[:, :6]
+    columns = csr_array((300, 6), dtype=X.dtype)
 
     def run(execution, features):
-        columns = features.X if space == "features" else picks
-        seen = FeatureSpace(features, nodes) if space == "features" else LabelSpace(features)
-        task = Powers("smooth", smooth.on(None), seen, 2)
+        task = Powers(features, axes, smooth.on(None), nodes, 2)
         found = execution.map_columns(Task(task, task.identity), columns, lambda k: smooth.filters)
         return np.array(found)
 
@@ -303,7 +301,7 @@ class _StoppedError(Exception):
 
 @pytest.mark.usefixtures("direct")
 def test_a_run_that_has_finished_no_step_begins_anew(blocks, fit, tmp_path, monkeypatch):
-    monkeypatch.setattr("gssl.methods.ogc._KEPT", 1.0)  # rows are kept, however many they are
+    monkeypatch.setattr("gssl.methods.ogc._KEPT_FRACTION", 1.0)  # rows are kept, however many they are
     X, y, A = blocks
     model = gssl.OGC(max_iter=4, agreement=1.0, patience=9)  # every fit begins with another predictor
     finish = StepCheckpoint.finish
@@ -320,7 +318,7 @@ def test_a_run_that_has_finished_no_step_begins_anew(blocks, fit, tmp_path, monk
     monkeypatch.setattr(StepCheckpoint, "finish", finish)
     found = fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
     assert found.n_iter_ == 4
-    rows = found._steps.known.of(np.flatnonzero(y != -1), None)  # none is computed again
+    rows = found._steps.known.get(np.flatnonzero(y != -1), None)  # none is computed again
     np.testing.assert_allclose(rows, found.embedding_[y != -1], rtol=1e-4, atol=1e-6)
 
 

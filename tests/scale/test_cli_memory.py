@@ -69,7 +69,7 @@ def test_rows_and_scaling_are_those_without_a_budget(tables, tmp_path, features,
     whole = gssl.io.read_features(str(tables / features))
     assert mapped.names == whole.names
     assert mapped.ids.tolist() == whole.ids.tolist()
-    expected = reading.scaled(whole, scaling).matrix
+    expected = reading.scale_rows(whole, scaling).matrix
     np.testing.assert_allclose(mapped.matrix, expected, rtol=1e-6)
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import gssl
-from gssl.methods.base import watching
+from gssl.scale.execution import watching
 from gssl.selection.candidates import candidate_filters
 
 
@@ -38,7 +39,8 @@ def test_a_graph_that_helps_is_used_and_said_to_help(friendly, fitted):
     X, A, y, truth = friendly
     plain = gssl.EmbeddingClassifier(gssl.SGC(depth=0), head="ridge").fit(X, y, adjacency=A)
     assert score(fitted, truth) > score(plain, truth) + 0.15
-    assert fitted.explain_.startswith("The graph adds ")
+    more = np.where(np.arange(120) < 60, truth, -1)
+    assert gssl.AutoClassifier(depth=4).fit(X, more, adjacency=A).explain_.startswith("The graph adds ")
     assert not any(entry.chosen for entry in fitted.leaderboard_ if entry.model == "no graph")
 
 
@@ -54,7 +56,7 @@ def test_a_graph_of_noise_is_left_alone():
     X, A, y, truth = blocks(seed=2, p_in=0.05, p_out=0.05, signal=2.0)
     auto = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
     plain = gssl.EmbeddingClassifier(gssl.SGC(depth=0), head="ridge").fit(X, y, adjacency=A)
-    assert score(auto, truth) >= score(plain, truth) - 0.02
+    assert score(auto, truth) >= score(plain, truth) - 0.04
     assert "no clear difference" in auto.explain_
 
 
@@ -62,7 +64,7 @@ def test_the_leaderboard_is_in_order_and_converts(fitted):
     board = fitted.leaderboard_
     scores = [entry.score for entry in board]
     assert scores == sorted(scores, reverse=True)
-    assert {"no graph", "SGC", "SSGC", "PPR", "lazy", "GGC", "high-pass", "two-hop", "LabelSpreading"} <= {
+    assert {"no graph", "SGC", "SSGC", "PPR", "heat", "high-pass", "two-hop", "LabelSpreading"} <= {
         entry.model for entry in board
     }
     assert board.to_pandas()["score"].tolist() == scores
@@ -89,15 +91,16 @@ def test_predicting_the_graph_of_fit_gives_its_transduction(friendly, fitted):
     np.testing.assert_allclose(P[:120], fitted.label_distributions_, atol=5e-3)
 
 
-def test_sparse_features_and_single_precision_agree(friendly, fitted):
-    from scipy.sparse import csr_array
-
+def test_the_layout_and_precision_of_features_make_no_difference(friendly, fitted):
     X, A, y, _ = friendly
-    sparse = gssl.AutoClassifier(depth=4).fit(csr_array(X), y, adjacency=csr_array(A))
-    np.testing.assert_allclose(sparse.label_distributions_, fitted.label_distributions_, atol=1e-9)
-    single = gssl.AutoClassifier(depth=4).fit(X.astype(np.float32), y, adjacency=A)
+    by_columns = gssl.AutoClassifier(depth=4).fit(np.asfortranarray(X), y, adjacency=csr_array(A))
+    np.testing.assert_allclose(by_columns.label_distributions_, fitted.label_distributions_, atol=1e-9)
+    sparse, single = (
+        gssl.AutoClassifier(depth=4).fit(csr_array(X, dtype=dtype), y, adjacency=A)
+        for dtype in (np.float64, np.float32)
+    )
     assert single.label_distributions_.dtype == np.float32
-    assert (single.transduction_ == fitted.transduction_).mean() > 0.97
+    np.testing.assert_allclose(single.label_distributions_, sparse.label_distributions_, atol=1e-3)
 
 
 @pytest.mark.parametrize("features", [True, False])
@@ -113,14 +116,26 @@ def test_saved_and_loaded(tmp_path, friendly, features):
     np.testing.assert_array_equal(loaded.predict_proba(X, adjacency=A), model.predict_proba(X, adjacency=A))
 
 
-def test_without_features_labels_are_spread(friendly):
+def test_without_features_links_and_spread_labels_compete(friendly):
     _, A, y, truth = friendly
     model = gssl.AutoClassifier().fit(None, y, adjacency=A)
     assert "no features" in model.explain_
-    assert {entry.settings for entry in model.leaderboard_} == {"alpha=0.5", "alpha=0.9", "alpha=0.99"}
-    assert sum(entry.chosen for entry in model.leaderboard_) == 1
+    spread = [entry.settings for entry in model.leaderboard_ if entry.model == "LabelSpreading"]
+    assert sorted(spread) == ["spread=0.5", "spread=0.9", "spread=0.99"]
+    assert any("links as features" in entry.model for entry in model.leaderboard_)
     assert score(model, truth) > 0.8
     np.testing.assert_array_equal(model.predict(None, adjacency=A), model.transduction_)
+
+
+def test_links_of_a_large_graph_are_no_features(friendly, monkeypatch):
+    monkeypatch.setattr("gssl.selection.views._MOST_LINKED", 100)
+    _, A, y, truth = friendly
+    model = gssl.AutoClassifier().fit(None, y, adjacency=A)
+    assert {entry.model for entry in model.leaderboard_} == {"LabelSpreading"}
+    assert sum(entry.chosen for entry in model.leaderboard_) == 1
+    assert score(model, truth) > 0.8
+    one = np.where(np.arange(120) < 3, truth, -1)
+    assert "LabelPropagation" in gssl.AutoClassifier().fit(None, one, adjacency=A).explain_
 
 
 def test_one_label_per_class_is_enough_to_run(friendly):
@@ -132,14 +147,63 @@ def test_one_label_per_class_is_enough_to_run(friendly):
         assert set(model.transduction_) == {0, 1, 2}
 
 
-def test_labels_alone_predict_where_features_are_noise():
-    X, A, y, truth = blocks(seed=3, n=360, p_in=0.06, p_out=0.001, signal=0.0)
-    y = np.where(np.arange(360) < 120, truth, -1)
-    X = np.random.default_rng(0).normal(size=(360, 2))
+def test_few_labels_are_spread_beside_the_average(friendly, fitted):
+    X, A, _, truth = friendly
+    one, two = (np.where(np.arange(120) < k, truth, -1) for k in (3, 6))
+    assert "No class has two labels" in gssl.AutoClassifier(depth=4).fit(X, one, adjacency=A).explain_
+    model = gssl.AutoClassifier(depth=4).fit(X, two, adjacency=A)
+    assert "label spreading has a part of one half" in model.explain_
+    assert model.knows_nodes
+    P = model.label_distributions_.copy()
+    spread = model.propagation_.label_distributions_**3
+    del model.propagation_
+    alone = model.predict_proba(X, adjacency=A)
+    np.testing.assert_allclose(P, 0.5 * alone + 0.5 * spread / spread.sum(axis=1, keepdims=True), atol=1e-6)
+    assert not hasattr(fitted, "propagation_")
+
+
+@pytest.mark.parametrize("n_labels", [24, 60])
+def test_a_rival_needs_thirty_hidden_labels_and_a_clear_difference(friendly, monkeypatch, n_labels):
+    X, A, _, truth = friendly
+    y = np.where(np.arange(120) < n_labels, truth, -1)
+    monkeypatch.setattr("gssl.selection.auto._CLEAR", -100.0)
     model = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
-    assert "LabelSpreading predicts instead" in model.explain_
-    assert [entry.model for entry in model.leaderboard_ if entry.chosen] == ["LabelSpreading"]
-    assert float((model.transduction_ == truth)[120:].mean()) > 0.9
+    won = n_labels >= 30
+    assert ("LabelSpreading predicts instead" in model.explain_) == won
+    assert [entry.model for entry in model.leaderboard_ if entry.chosen][:1] == ["LabelSpreading"] or not won
+    expected = gssl.LabelSpreading().fit(None, y, adjacency=A).label_distributions_
+    assert np.allclose(model.label_distributions_, expected) == won
+
+
+def test_unlabelled_nodes_teach_unless_hidden_labels_suffer(monkeypatch):
+    X, A, y, truth = blocks(seed=5, n=600, p_in=0.03, p_out=0.003)
+    taught = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
+    assert taught.self_training_
+    monkeypatch.setattr(
+        "gssl.selection.auto.self_train", lambda ensemble, sets, _: [_wrong(ensemble, s) for s in sets]
+    )
+    alone = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
+    assert not alone.self_training_
+    assert score(taught, truth) > score(alone, truth)
+
+
+def _wrong(ensemble, targets):
+    return [-W for W in ensemble.solve(targets)]
+
+
+def test_confidence_is_calibrated_by_hidden_labels():
+    X, A, y, truth = blocks(seed=6, n=900, p_in=0.01, p_out=0.004, signal=0.4)
+    y = np.where(np.arange(900) < 150, truth, -1)
+    model = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
+    said = model.label_distributions_.max(axis=1)[150:].mean()
+    assert abs(said - (model.transduction_ == truth)[150:].mean()) < 0.1
+
+
+def test_what_is_no_better_than_the_largest_class_is_said():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(300) < 100, (rng.random(300) < 0.2).astype(int), -1)
+    model = gssl.AutoClassifier(depth=2).fit(rng.normal(size=(300, 3)), y, adjacency=_ring(300))
+    assert "no better than always answering the largest class" in model.explain_
 
 
 def test_priors_move_predictions_towards_frequent_classes(friendly, fitted):
@@ -209,7 +273,7 @@ def test_settings_that_make_no_sense_are_refused(friendly, settings, message):
 
 def test_a_model_of_features_needs_them_to_predict(friendly, fitted):
     _, A, y, _ = friendly
-    with pytest.raises(ValueError, match="2D array"):
+    with pytest.raises(ValueError, match="was fitted to 12 features: give X"):
         fitted.predict(None, adjacency=A)
     with pytest.raises(ValueError, match="neither X nor adjacency"):
         gssl.AutoClassifier().fit(None, y)
@@ -256,3 +320,7 @@ def test_without_a_graph_updated_labels_still_serve_new_rows(friendly):
     np.testing.assert_allclose(model.predict_proba(X[:9]), fresh.predict_proba(X[:9]), atol=1e-5)
     with pytest.raises(AttributeError, match="no graph before fit"):
         gssl.AutoClassifier().update_labels(y)
+
+
+def _ring(n):
+    return np.roll(np.eye(n), 1, axis=1) + np.roll(np.eye(n), -1, axis=1)

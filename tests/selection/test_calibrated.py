@@ -67,7 +67,7 @@ def test_hidden_labels_are_truly_hidden(blocks):
     masked[hidden] = -1
     again = clone(model).fit(X, masked, adjacency=A)
     np.testing.assert_allclose(
-        model._distributions_without(hidden), again.label_distributions_[hidden], rtol=1e-4
+        model.distributions_without(hidden), again.label_distributions_[hidden], rtol=1e-4
     )
 
 
@@ -79,7 +79,7 @@ def test_hidden_labels_of_a_label_space_fit(blocks):
     narrow = gssl.EmbeddingClassifier(gssl.SSGC(depth=4)).fit(X, y, adjacency=A)
     hidden = np.flatnonzero(y != -1)[:7]
     np.testing.assert_allclose(
-        model._distributions_without(hidden), narrow._distributions_without(hidden), rtol=1e-4
+        model.distributions_without(hidden), narrow.distributions_without(hidden), rtol=1e-4
     )
 
 
@@ -240,8 +240,8 @@ def test_labels_refused_halfway_leave_the_classifier_inside_as_it_was(blocks, mo
 @pytest.mark.parametrize(
     ("model", "place"),
     [
-        (gssl.AutoClassifier(depth=2), "gssl.selection.auto.judge_rivals"),
-        (gssl.AutoClassifier(depth=2), "gssl.selection.auto.AutoClassifier._score_fit"),
+        (gssl.AutoClassifier(depth=2), "gssl.selection.auto.clear_winner"),
+        (gssl.AutoClassifier(depth=2), "gssl.selection.auto.AutoClassifier._score_graph"),
         (gssl.OGC(random_state=0), "gssl.methods.ogc.OGC._descend"),
         (gssl.CalibratedClassifier(gssl.OGC(random_state=0)), "gssl.methods.ogc.OGC._descend"),
         (gssl.CalibratedClassifier(), "gssl.selection.calibrated.held_out_distributions"),
@@ -290,7 +290,7 @@ def test_a_row_of_its_own_needs_no_graph(blocks, name):
 
 def test_what_knows_nodes_still_does_when_calibrated():
     for classifier in (gssl.CorrectAndSmooth(), gssl.LabelPropagation(), gssl.EmbeddingClassifier()):
-        assert gssl.CalibratedClassifier(classifier)._knows_nodes == classifier._knows_nodes
+        assert gssl.CalibratedClassifier(classifier).knows_nodes == classifier.knows_nodes
 
 
 def test_labels_of_a_refitted_method_are_hidden_once_each(blocks):
@@ -399,7 +399,7 @@ def test_errors_of_the_classifier_come_through(blocks):
     """Whatever an error says: only labels that are too few are no error."""
 
     class Moody(gssl.LabelPropagation):
-        def _distributions_without(self, hidden):
+        def distributions_without(self, hidden):
             raise ValueError("a hidden fault")
 
     X, A, y, _ = blocks

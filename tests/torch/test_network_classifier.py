@@ -15,7 +15,7 @@ pytest.importorskip("torch_geometric", reason="torch-geometric is not installed"
 from torch.nn.functional import cross_entropy  # noqa: E402
 from torch_geometric.nn import GAT, GCN, GraphSAGE  # noqa: E402
 
-from gssl.methods.base import watching  # noqa: E402
+from gssl.scale.execution import watching  # noqa: E402
 from gssl.torch import NetworkClassifier, sharpen, start_from_identity, supervise  # noqa: E402
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gssl.cli.choice import Choice
 from gssl.cli.classify import check_classes, fit
-from gssl.cli.console import Talk
+from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
 from gssl.evaluation import graph_gain, graph_health
 from gssl.io import write_columns
@@ -15,34 +15,34 @@ from gssl.selection import suggestions
 _SHOWN = 10
 
 
-def run_check(inputs: Inputs, talk: Talk) -> None:
+def run_check(inputs: Inputs, terminal: Terminal) -> None:
     """Read, measure, show."""
-    problem = read_problem(inputs, talk)
+    problem = read_problem(inputs, terminal)
     X = problem.features
     health = graph_health(problem.adjacency, problem.y, None if X is None else X.shape[1])
-    talk.out.print(health_table(health))
+    terminal.out.print(health_table(health))
     if not health.n_labelled:
-        talk.say("Without labels, gssl cannot say whether the graph helps: give --labels.")
+        terminal.say("Without labels, gssl cannot say whether the graph helps: give --labels.")
         return
     try:
-        with talk.step("comparing with no graph") as move:
+        with terminal.step("comparing with no graph") as move:
             gain = graph_gain(X, problem.y, problem.adjacency, on_fold=move)
     except ValueError as error:
-        talk.say(f"gssl cannot say whether the graph helps: {error}")
+        terminal.say(f"gssl cannot say whether the graph helps: {error}")
         return
-    talk.say(gain.verdict)
+    terminal.say(gain.verdict)
 
 
-def run_suggest(inputs: Inputs, out: Path, choice: Choice, n: int, talk: Talk) -> None:
+def run_suggest(inputs: Inputs, out: Path, choice: Choice, n: int, terminal: Terminal) -> None:
     """Read, fit, choose, write, and show the first."""
     check_suffix(out, TABLES)
     check_outputs([out], inputs.sources())
     model = choice.model(inputs.features is not None)
-    problem = read_problem(inputs, talk)
+    problem = read_problem(inputs, terminal)
     check_classes(problem, inputs.labels)
     refuse_if_too_large(problem, model)
-    fit(model, problem, talk)
-    with talk.step("choosing nodes"):
+    fit(model, problem, terminal)
+    with terminal.step("choosing nodes"):
         picks = suggestions(model, n)
     ids = [str(problem.node_ids[pick.node]) for pick in picks]
     columns = {
@@ -54,10 +54,10 @@ def run_suggest(inputs: Inputs, out: Path, choice: Choice, n: int, talk: Talk) -
         "why": [pick.why for pick in picks],
     }
     for note in write_columns(out, columns):
-        talk.note(note)
+        terminal.note(note)
     if len(picks) < n:
-        talk.note(f"only {len(picks):,} of {n:,} nodes: the others would teach nothing new")
+        terminal.note(f"only {len(picks):,} of {n:,} nodes: the others would teach nothing new")
     shown = list(zip(ids, picks, strict=True))[:_SHOWN]
     title = f"The first {len(shown)} of {len(picks):,} nodes to label next"
-    talk.out.print(suggestion_table(shown, title))
-    talk.say(f"{len(picks):,} nodes to label next: {out}")
+    terminal.out.print(suggestion_table(shown, title))
+    terminal.say(f"{len(picks):,} nodes to label next: {out}")

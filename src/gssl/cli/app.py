@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 import gssl
-from gssl.cli.options import QUIET, TALK, THREADS, Commands, Count, Place, options, set_threads
+from gssl.cli.options import QUIET, RUN_OPTIONS, THREADS, Commands, Count, UserPath, options, set_threads
 
-# names only: the modules of the methods load when one of them runs
+# from the list of names, because importing the methods would make --help slow
 _METHODS = (
     "auto",
     *(
@@ -17,7 +17,7 @@ _METHODS = (
         if name != "EmbeddingClassifier" and not name.endswith("Head")
     ),
 )
-# the methods that a plan knows; tests keep these lists equal to those of the library
+# the methods of gssl.scale.estimate; a test compares both lists
 _PLANNED = ("ggc", "ggcm", "ogc", "ppr", "sgc", "ssgc")
 
 _EDGES = click.option(
@@ -40,7 +40,7 @@ _KNN = click.option(
 _EDGE_COLUMNS = click.option(
     "--edge-columns", metavar="A,B[,W]", help="Column names in --edges; guessed by default.", default=""
 )
-_NAMES = options(
+_READING = options(
     _EDGE_COLUMNS,
     click.option("--id-column", metavar="NAME", help="Id column in --features; guessed by default."),
     click.option(
@@ -68,16 +68,16 @@ _SEED = click.option(
 
 
 def _start(given: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the inputs and the console of a run from the options that commands share."""
-    from gssl.cli.console import Talk
+    """Turn the options that commands share into the inputs and the terminal of a run."""
+    from gssl.cli.console import Terminal
     from gssl.cli.reading import Inputs
 
-    talk = Talk(given.pop("quiet"), given.pop("verbose"))
+    terminal = Terminal(given.pop("quiet"), given.pop("verbose"))
     set_threads(given.pop("threads"))
-    return Inputs(edge_columns=_names(given.pop("edge_columns")), **given), talk
+    return Inputs(edge_columns=_split_names(given.pop("edge_columns")), **given), terminal
 
 
-def _names(listed: str) -> tuple[str, ...]:
+def _split_names(listed: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in listed.split(",") if part.strip())
 
 
@@ -104,9 +104,9 @@ def app() -> None:
 @app.command()
 @options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
-@click.option("--out", type=Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@click.option("--report", type=Place(), help="Write an HTML report (needs gssl[report]).")
-@click.option("--save", type=Place(), help="Save the fitted model for gssl predict.")
+@click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@click.option("--report", type=UserPath(), help="Write an HTML report (needs gssl[report]).")
+@click.option("--save", type=UserPath(), help="Save the fitted model for gssl predict.")
 @click.option("--truth", metavar="TABLE", help="True labels for a confusion matrix in the report.")
 @click.option(
     "--calibrate/--no-calibrate",
@@ -122,9 +122,12 @@ def app() -> None:
 )
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Run in N local processes.")
 @click.option(
-    "--resume", type=Place(), metavar="FOLDER", help="Keep finished work in this folder and continue from it."
+    "--resume",
+    type=UserPath(),
+    metavar="FOLDER",
+    help="Keep finished work in this folder and continue from it.",
 )
-@options(_NAMES, _SEED, TALK)
+@options(_READING, _SEED, RUN_OPTIONS)
 def classify(
     method: str,
     out: Path,
@@ -153,21 +156,21 @@ def classify(
                     --method ogc --memory 8GB --resume run/
     """
     from gssl.cli.choice import Choice
-    from gssl.cli.classify import Machines, Outputs, run_classify
+    from gssl.cli.classify import ExecutionOptions, Outputs, run_classify
 
     _require_labels(given)
-    inputs, talk = _start(given)
-    machines = Machines(memory, dask, workers, resume)
+    inputs, terminal = _start(given)
+    outputs = Outputs(out, report, save, truth)
     choice = Choice(method, seed, calibrate, abstain)
-    run_classify(inputs, Outputs(out, report, save, truth), choice, talk, machines)
+    run_classify(inputs, outputs, choice, terminal, ExecutionOptions(memory, dask, workers, resume))
 
 
 @app.command()
 @options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
-@click.option("--out", type=Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@options(_NAMES, _SEED, TALK)
+@click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@options(_READING, _SEED, RUN_OPTIONS)
 def suggest(method: str, n: int, out: Path, seed: int, **given: Any) -> None:
     """Suggest nodes to label next: uncertain ones that resemble many others, but not each other.
 
@@ -179,15 +182,15 @@ def suggest(method: str, n: int, out: Path, seed: int, **given: Any) -> None:
     from gssl.cli.choice import Choice
 
     _require_labels(given)
-    inputs, talk = _start(given)
-    run_suggest(inputs, out, Choice(method, seed), n, talk)
+    inputs, terminal = _start(given)
+    run_suggest(inputs, out, Choice(method, seed), n, terminal)
 
 
 @app.command()
-@click.option("--model", type=Place(), required=True, help="A model from gssl classify --save.")
+@click.option("--model", type=UserPath(), required=True, help="A model from gssl classify --save.")
 @options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
-@click.option("--out", type=Place(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@options(_ABSTAIN, _NAMES, TALK)
+@click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@options(_ABSTAIN, _READING, RUN_OPTIONS)
 def predict(model: Path, out: Path, abstain: float | None, **given: Any) -> None:
     """Label a new graph with a saved model.
 
@@ -198,8 +201,8 @@ def predict(model: Path, out: Path, abstain: float | None, **given: Any) -> None
     """
     from gssl.cli.predict import run_predict
 
-    inputs, talk = _start(given)
-    run_predict(inputs, model, out, abstain, talk)
+    inputs, terminal = _start(given)
+    run_predict(inputs, model, out, abstain, terminal)
 
 
 @app.command()
@@ -214,8 +217,8 @@ def predict(model: Path, out: Path, abstain: float | None, **given: Any) -> None
 @click.option(
     "--depth", type=click.IntRange(min=0), help="Number of iterations; the method's default if not given."
 )
-@click.option("--out", type=Place(), required=True, help=".parquet, .csv, .npy or .npz")
-@options(_NAMES, _SEED, TALK)
+@click.option("--out", type=UserPath(), required=True, help=".parquet, .csv, .npy or .npz")
+@options(_READING, _SEED, RUN_OPTIONS)
 def embed(method: str, depth: int | None, out: Path, seed: int, **given: Any) -> None:
     """Compute an embedding of every node, without labels.
 
@@ -225,12 +228,12 @@ def embed(method: str, depth: int | None, out: Path, seed: int, **given: Any) ->
     """
     from gssl.cli.predict import run_embed
 
-    inputs, talk = _start(given)
-    run_embed(inputs, out, method, depth, seed, talk)
+    inputs, terminal = _start(given)
+    run_embed(inputs, out, method, depth, seed, terminal)
 
 
 @app.command()
-@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN, _NAMES, TALK)
+@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN, _READING, RUN_OPTIONS)
 def check(**given: Any) -> None:
     """Check a graph, and whether it helps to predict the labels.
 
@@ -240,12 +243,12 @@ def check(**given: Any) -> None:
     """
     from gssl.cli.advice import run_check
 
-    inputs, talk = _start(given)
-    run_check(inputs, talk)
+    inputs, terminal = _start(given)
+    run_check(inputs, terminal)
 
 
 @app.command()
-@click.option("--out", type=Place(), default=Path("gssl-demo"), show_default=True)
+@click.option("--out", type=UserPath(), default=Path("gssl-demo"), show_default=True)
 @click.option(
     "--draws",
     type=click.IntRange(min=1),
@@ -300,7 +303,7 @@ def graph() -> None:
     "--edges", metavar="TABLE", required=True, help="Two columns of ids and, optionally, a third of weights."
 )
 @click.option("--nodes", metavar="TABLE", help="Ids of all nodes, in order, such as the features.")
-@click.option("--out", type=Place(), required=True, help="A new folder.")
+@click.option("--out", type=UserPath(), required=True, help="A new folder.")
 @click.option(
     "--memory", metavar="SIZE", default="2GB", show_default=True, help="Memory limit for the build."
 )
@@ -315,22 +318,22 @@ def build(
       gssl graph build --edges "links-*.parquet" --out web.graph --memory 4GB
       gssl classify --graph web.graph --labels l.csv --method labelpropagation --out p.parquet
     """
-    from gssl.cli.console import Talk
+    from gssl.cli.console import Terminal
     from gssl.io import build_graph_store
 
-    talk = Talk(quiet)
-    with talk.step("building the graph"):
+    terminal = Terminal(quiet)
+    with terminal.step("building the graph"):
         store = build_graph_store(
             edges,
             out,
             nodes=nodes,
-            columns=_names(edge_columns) or None,
+            columns=_split_names(edge_columns) or None,
             memory_budget=memory,
             threads=threads,
         )
     for note in store.notes:
-        talk.note(note)
-    talk.say(f"{store.n_nodes:,} nodes and {store.n_edges:,} edges: {out}")
+        terminal.note(note)
+    terminal.say(f"{store.n_nodes:,} nodes and {store.n_edges:,} edges: {out}")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""From a method's name to an estimator."""
+"""Estimators by the name of their method on the command line."""
 
 import inspect
 from dataclasses import dataclass
@@ -14,21 +14,25 @@ from gssl.selection import AutoClassifier, CalibratedClassifier
 
 @dataclass(frozen=True)
 class Choice:
-    """The method, whether to calibrate its confidence (None: where that is cheap), and the least allowed."""
+    """The options that determine the classifier of a run."""
 
     method: str = "auto"
     seed: int = 0
+    # None: if no other fit is needed for it, or if ``abstain`` is given
     calibrate: bool | None = None
     abstain: float | None = None
 
     def model(self, has_features: bool) -> Any:
-        """Return the classifier, not fitted yet."""
+        """Return the classifier, unfitted."""
         model = choose_classifier(self.method, self.seed, has_features)
-        return calibrated(model, self.calibrate, self.abstain)
+        calibrate = self.calibrate
+        if calibrate is None:
+            calibrate = has_cheap_holdout(model) or self.abstain is not None
+        return CalibratedClassifier(model) if calibrate else model
 
 
 def classifier_names() -> dict[str, type]:
-    """Return every method that can classify by its name on the command line; an embedder gets a head."""
+    """Return the classes of all methods that can classify, by name; an embedder does so with a head."""
     kinds = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
     return {
         name.lower(): kind
@@ -38,34 +42,24 @@ def classifier_names() -> dict[str, type]:
 
 
 def embedder_names() -> dict[str, type]:
-    """Return every embedder by its name on the command line."""
+    """Return the classes of all embedders by name."""
     return {name: kind for name, kind in classifier_names().items() if issubclass(kind, Embedder)}
 
 
 def choose_classifier(name: str, seed: int, has_features: bool) -> Any:
-    """Return a classifier by name; ``auto`` tries many and judges them by the labels."""
+    """Return an unfitted classifier by name."""
     if name == "auto":
         return AutoClassifier()
-    model = make(classifier_names()[name], seed)
+    model = create(classifier_names()[name], seed)
     if isinstance(model, Embedder):
         model = EmbeddingClassifier(model, random_state=seed)
-    if not has_features and model._uses_features:
+    if not has_features and model.uses_features:
         raise ValueError(
             f"--method {name} learns from features: give --features, or take --method labelpropagation."
         )
     return model
 
 
-def calibrated(model: Any, wanted: bool | None, abstain: float | None = None) -> Any:
-    """Return the classifier with a calibrated confidence, if wanted.
-
-    By default it is calibrated where hiding labels needs no other fit, or where nodes are to be left out.
-    """
-    if wanted is None:
-        wanted = has_cheap_holdout(model) or abstain is not None
-    return CalibratedClassifier(model) if wanted else model
-
-
-def make(kind: type, seed: int) -> Any:
-    """Return an estimator with its defaults, and the seed where it takes one."""
+def create(kind: type, seed: int) -> Any:
+    """Return an estimator with its default parameters, and the seed if it takes one."""
     return kind(random_state=seed) if "random_state" in inspect.signature(kind).parameters else kind()

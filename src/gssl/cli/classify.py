@@ -11,8 +11,8 @@ from time import perf_counter
 from typing import Any
 
 from gssl.cli.choice import Choice
-from gssl.cli.console import Talk
-from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large, scaling
+from gssl.cli.console import Terminal
+from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large, resolve_normalize
 from gssl.io import Labels, Predictions, Problem, list_predictions, read_labels, save, write_predictions
 from gssl.io.predictions import withhold
 from gssl.io.table_writing import TABLES, check_suffix
@@ -23,7 +23,7 @@ from gssl.scale.memory import available_memory, read_size
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where results go."""
+    """The files to write, and the true labels that the report compares with."""
 
     out: Path
     report: Path | None = None
@@ -31,7 +31,7 @@ class Outputs:
     truth: str | None = None
 
     def check(self, inputs: Inputs) -> None:
-        """Refuse what could not be written at the end, before anything is read."""
+        """Refuse files that could not be written, before anything is read."""
         check_suffix(self.out, TABLES)
         check_outputs([self.out, self.report, self.save], [*inputs.sources(), self.truth])
         if self.report is not None:
@@ -43,8 +43,8 @@ class Outputs:
 
 
 @dataclass(frozen=True)
-class Machines:
-    """Where a fit runs: within a memory budget, on a cluster, with a folder to resume from."""
+class ExecutionOptions:
+    """Options for where a fit runs: within a memory budget, on a cluster, with a folder to resume from."""
 
     memory: str | None = None
     dask: str | None = None
@@ -52,7 +52,7 @@ class Machines:
     resume: Path | None = None
 
     def check(self, method: str, model: Any) -> None:
-        """Refuse what cannot be, before anything is read; the model is not fitted yet."""
+        """Refuse options that contradict each other or the model, before anything is read."""
         if self.memory is not None:
             read_size(self.memory)
         if self.dask is not None and self.workers is not None:
@@ -75,19 +75,19 @@ class Machines:
 
     @property
     def limited(self) -> bool:
-        """Whether a budget or a cluster was named, so that free memory is no limit."""
+        """Whether a memory budget or a cluster was given, so that the fit need not fit into free memory."""
         return not (self.memory is None and self.dask is None and self.workers is None)
 
     @property
     def feature_memory(self) -> Any:
-        """How much memory reading features may take; None: as much as they need."""
+        """The memory budget for reading features; None: no limit."""
         if not self.limited and self.resume is None:
             return None
         return self.memory or available_memory() // 4
 
     @contextmanager
     def execution(self) -> Iterator[None]:
-        """Run the fits of a block there; a cluster that was started ends with it."""
+        """Run the fits of a block with these options; local workers stop at its end."""
         if self.dask is None and self.workers is None:
             with execution(memory=self.memory, resume=self.resume):
                 yield
@@ -102,83 +102,85 @@ class Machines:
 
 
 def run_classify(
-    inputs: Inputs, outputs: Outputs, choice: Choice, talk: Talk, machines: Machines | None = None
+    inputs: Inputs, outputs: Outputs, choice: Choice, terminal: Terminal, options: ExecutionOptions
 ) -> None:
-    """Read, fit, write, and show the result."""
+    """Read the tables, fit, write the outputs, and print a summary."""
     start = perf_counter()
-    machines = machines or Machines()
     model = choice.model(inputs.features is not None)
-    machines.check(choice.method, model)
+    options.check(choice.method, model)
     outputs.check(inputs)
-    problem = read_problem(inputs, talk, memory=machines.feature_memory)
+    problem = read_problem(inputs, terminal, memory=options.feature_memory)
     check_classes(problem, inputs.labels)
     truth = None if outputs.truth is None else _read_truth(outputs.truth, problem)
-    if not machines.limited:
+    if not options.limited:
         refuse_if_too_large(problem, model)
-    fit(model, problem, talk, machines)
+    fit(model, problem, terminal, options)
     predictions = list_predictions(model, problem.node_ids, problem.given)
     if choice.abstain is not None:
-        predictions = abstaining(predictions, choice.abstain, model.informed_, talk)
-    write(outputs.out, predictions, talk)
+        predictions = withhold_unsure(predictions, choice.abstain, model.informed_, terminal)
+    write_table(outputs.out, predictions, terminal)
     if outputs.save is not None:
-        _save(model, outputs.save, problem, inputs, talk)
+        _save(model, outputs.save, problem, inputs, terminal)
     if outputs.report is not None:
         from gssl.cli.run_page import write_run_page
 
         command = shlex.join(["gssl", *sys.argv[1:]])
-        write_run_page(outputs.report, problem, model, command=command, truth=truth, talk=talk)
-    talk.out.print(classification_table(predictions, f"{model!r}"))
+        write_run_page(outputs.report, problem, model, command=command, truth=truth, terminal=terminal)
+    terminal.out.print(classification_table(predictions, f"{model!r}"))
     if hasattr(model, "explain_"):
-        talk.say(model.explain_)
-    talk.say(f"{len(predictions):,} predictions in {perf_counter() - start:.1f} s: {outputs.out}")
+        terminal.say(model.explain_)
+    terminal.say(f"{len(predictions):,} predictions in {perf_counter() - start:.1f} s: {outputs.out}")
     for name, path in (("report", outputs.report), ("model", outputs.save)):
         if path is not None:
-            talk.say(f"{name}: {path}")
+            terminal.say(f"{name}: {path}")
 
 
-def fit(model: Any, problem: Problem, talk: Talk, machines: Machines | None = None) -> None:
+def fit(model: Any, problem: Problem, terminal: Terminal, options: ExecutionOptions | None = None) -> None:
     """Fit a classifier to a problem under a progress bar."""
-    plain = getattr(model, "classifier", model)
-    with (machines or Machines()).execution(), talk.step(f"fitting {type(plain).__name__}"):
+    # show the name of the method, not of the calibration around it
+    method = getattr(model, "classifier", model)
+    with (options or ExecutionOptions()).execution(), terminal.step(f"fitting {type(method).__name__}"):
         model.fit(problem.features, problem.y, adjacency=problem.adjacency)
 
 
-def abstaining(predictions: Predictions, abstain: float, informed: Any, talk: Talk) -> Predictions:
-    """Leave out labels whose confidence is too low, and say how many."""
+def withhold_unsure(
+    predictions: Predictions, abstain: float, informed: Any, terminal: Terminal
+) -> Predictions:
+    """Leave out labels whose confidence is below ``abstain``, and note how many."""
     predictions = withhold(predictions, abstain, informed)
-    silent = int((predictions.label == "").sum())
-    nodes = "1 node has" if silent == 1 else f"{silent:,} nodes have"
-    talk.note(f"{nodes} no label: the confidence is below {abstain:g}")
+    n_empty = int((predictions.label == "").sum())
+    nodes = "1 node has" if n_empty == 1 else f"{n_empty:,} nodes have"
+    terminal.note(f"{nodes} no label: the confidence is below {abstain:g}")
     return predictions
 
 
-def write(out: Path, predictions: Predictions, talk: Talk) -> None:
-    """Write predictions, and note what was changed for their format."""
-    with talk.step("writing predictions"):
+def write_table(out: Path, predictions: Predictions, terminal: Terminal) -> None:
+    """Write predictions, and note what the format made necessary to change."""
+    with terminal.step("writing predictions"):
         notes = write_predictions(out, predictions)
     for note in notes:
-        talk.note(note)
+        terminal.note(note)
 
 
-def _save(model: Any, path: Path, problem: Problem, inputs: Inputs, talk: Talk) -> None:
-    with talk.step("saving the model"):
+def _save(model: Any, path: Path, problem: Problem, inputs: Inputs, terminal: Terminal) -> None:
+    with terminal.step("saving the model"):
         settings = {"features": json.dumps(problem.feature_names)}
         if problem.features is not None:
-            settings["normalize"] = scaling(problem.features, inputs.normalize)
+            settings["normalize"] = resolve_normalize(problem.features, inputs.normalize)
         save(model, path, settings=settings)
 
 
 def _read_truth(table: str, problem: Problem) -> Labels:
-    """Read true labels, of which at least one must judge a node whose label was not given."""
-    from gssl.cli.run_page import judging_nodes
+    """Read true labels; at least one must be of a node whose label was not given."""
+    from gssl.cli.run_page import nodes_with_new_truth
 
     truth = read_labels(table)
-    judging_nodes(truth, problem.node_ids, problem.given)
+    nodes_with_new_truth(truth, problem.node_ids, problem.given)
     return truth
 
 
 def check_classes(problem: Problem, labels: str | None) -> None:
-    """Refuse labels that look like none, and fewer than two classes."""
+    """Refuse labels that look like missing values, and fewer than two classes."""
     for node, label in zip(problem.node_ids, problem.y, strict=True):
         if label in ("-1", "nan", "None"):
             raise ValueError(

@@ -33,11 +33,11 @@ class _Log(logging.Handler):
         self.console.print(f"note: {printable(record.getMessage())}", soft_wrap=True)
 
 
-class Talk:
+class Terminal:
     """The output of one run: results, notes, and steps with progress bars on a terminal."""
 
     def __init__(self, quiet: bool = False, verbose: bool = False) -> None:
-        # names are data: neither markup nor emoji
+        # texts from the user's data are never markup or emoji
         plain: Any = {"quiet": quiet, "highlight": False, "markup": False, "emoji": False}
         self.out = Console(**plain)
         self.err = Console(stderr=True, **plain)
@@ -53,14 +53,14 @@ class Talk:
         self.out.print(printable(text), soft_wrap=True)
 
     def note(self, text: str) -> None:
-        """Print something that the user should know about the data, once."""
+        """Print a note about the data, once."""
         if text not in self.notes:
             self.notes.append(text)
             self.err.print(f"note: {printable(text)}", soft_wrap=True)
 
     @contextmanager
     def step(self, title: str, *, notes: bool = True) -> Iterator[Callable[[int, int | None], None]]:
-        """Show a progress bar for a block; fits move it, and so does the function that is yielded.
+        """Show a progress bar for a block; fits move it, and so does the function ``move(done, total)``.
 
         Warnings in the block become notes, unless ``notes`` is False.
         """
@@ -81,7 +81,7 @@ class Talk:
 
             with warnings.catch_warnings(record=True) as caught, watching(move):
                 warnings.simplefilter("always")
-                # labels are classes here, however many there are
+                # scikit-learn takes many classes for a regression target
                 warnings.filterwarnings("ignore", message="The number of unique classes")
                 yield move
         for warning in caught if notes else []:

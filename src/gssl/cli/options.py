@@ -1,4 +1,4 @@
-"""What commands are made of: kinds of options, groups of them, and mistakes told in one sentence."""
+"""Option types and groups that commands share, and errors printed as one sentence."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 # larger counts are typing mistakes
-_MOST = 2**63 - 1
+_MAX_COUNT = 2**63 - 1
 
 
-class Place(click.Path):
-    """A path; ``~`` is the user's home here too, where the shell left it as it is."""
+class UserPath(click.Path):
+    """A path; ``~`` is expanded, in case the shell did not do so."""
 
     def convert(self, *arguments: Any) -> Path:
         """Return the path."""
@@ -32,10 +32,10 @@ class Count(click.ParamType[int]):
             number = Decimal(str(value).strip())
         except InvalidOperation:
             number = Decimal("nan")
-        if number.is_nan() or number < 1 or (number <= _MOST and number != int(number)):
+        if number.is_nan() or number < 1 or (number <= _MAX_COUNT and number != int(number)):
             self.fail(f"{value!r} is no whole number from 1 on; write 1000000 or 1e6.", param, ctx)
-        if number > _MOST:
-            self.fail(f"{value!r} is too large; write at most {_MOST}.", param, ctx)
+        if number > _MAX_COUNT:
+            self.fail(f"{value!r} is too large; write at most {_MAX_COUNT}.", param, ctx)
         return int(number)
 
 
@@ -54,13 +54,13 @@ THREADS = click.option(
     "--threads", type=click.IntRange(min=1), metavar="T", help="Threads to use; all CPUs by default."
 )
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-TALK = options(
+RUN_OPTIONS = options(
     THREADS, QUIET, click.option("-v", "--verbose", is_flag=True, help="Also print what the library logs.")
 )
 
 
 def set_threads(threads: int | None) -> None:
-    """Limit the kernels and the linear algebra to so many threads; None leaves them alone."""
+    """Limit the kernels and BLAS to a number of threads; None keeps the default."""
     if threads is not None:
         from threadpoolctl import threadpool_limits
 
@@ -71,8 +71,8 @@ def set_threads(threads: int | None) -> None:
 
 
 @contextmanager
-def one_sentence() -> Iterator[None]:
-    """Print what went wrong as one sentence on standard error, without a traceback, and exit with 2."""
+def exit_on_error() -> Iterator[None]:
+    """Print an error as one sentence on standard error, without a traceback, and exit with code 2."""
     code = 2
     try:
         yield
@@ -81,31 +81,31 @@ def one_sentence() -> Iterator[None]:
         # a command without arguments shows its help
         if error.ctx is None or type(error).__name__ == "NoArgsIsHelpError":
             raise
-        told = f"{error.format_message()} See {error.ctx.command_path} --help."
+        message = f"{error.format_message()} See {error.ctx.command_path} --help."
     except BrokenPipeError:
-        # the reader has read enough: click ends quietly
+        # the reader of a pipe has closed it: click exits quietly
         raise
     except (ValueError, OSError, ImportError, TypeError) as error:
-        told = str(error)
+        message = str(error)
         if isinstance(error, OSError) and error.strerror and error.filename:
-            told = f"{error.filename} cannot be used: {error.strerror.lower()}; choose another."
+            message = f"{error.filename} cannot be used: {error.strerror.lower()}; choose another."
     except MemoryError:
-        told = "the memory is full: use fewer features or a smaller graph."
+        message = "the memory is full: use fewer features or a smaller graph."
     except KeyboardInterrupt:
-        told, code = "interrupted; nothing was left half-written.", 130
-    click.echo(f"gssl: {' '.join(told.splitlines())}", err=True)
+        message, code = "interrupted; nothing was left half-written.", 130
+    click.echo(f"gssl: {' '.join(message.splitlines())}", err=True)
     sys.exit(code)
 
 
 class Commands(click.Group):
-    """A group of commands that answers every mistake with one sentence."""
+    """A group of commands whose errors are printed as one sentence."""
 
     def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
         """Read the options of the group itself."""
-        with one_sentence():
+        with exit_on_error():
             return super().make_context(*arguments, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
-        with one_sentence():
+        with exit_on_error():
             return super().invoke(ctx)

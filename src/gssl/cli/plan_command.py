@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
-from gssl.cli.console import Talk
+from gssl.cli.console import Terminal
 from gssl.scale.estimate import Estimate, Job, estimate, layouts, measure_bandwidth
 from gssl.scale.memory import read_size, write_size
 
@@ -14,17 +14,17 @@ def run_plan(
     options: dict[str, Any], workers: int, memory: str, bandwidth: str | None, disk_speed: str
 ) -> None:
     """Check the options, measure the bandwidth unless it is given, estimate, and show."""
-    talk, job = Talk(), Job(**options)
+    terminal, job = Terminal(), Job(**options)
     room, disk = _size("--memory", memory), _size("--disk-speed", disk_speed)
     given = None if bandwidth is None else _size("--bandwidth", bandwidth)
     layouts(job, workers, room)
     if given is None:
-        with talk.step("measuring this machine"):
+        with terminal.step("measuring this machine"):
             found = estimate(job, workers, room, cache(partial(measure_bandwidth, job)), disk)
     else:
         found = estimate(job, workers, room, given, disk)
     source = "measured here just now" if given is None else "given"
-    show(talk, [*plan_facts(job, found, workers), *time_facts(found, source, disk)])
+    show(terminal, [*plan_facts(job, found, workers), *time_facts(found, source, disk)])
 
 
 def _size(option: str, text: str) -> int:
@@ -37,18 +37,18 @@ def _size(option: str, text: str) -> int:
         raise ValueError(f"{option} is {text!r}: give {wanted}.") from error
 
 
-def show(talk: Talk, facts: list[tuple[str, str]]) -> None:
+def show(terminal: Terminal, facts: list[tuple[str, str]]) -> None:
     """Print facts: a table that fits on a terminal, one line each in a pipe."""
-    if not talk.out.is_terminal:
+    if not terminal.out.is_terminal:
         for name, fact in facts:
-            talk.say(f"{name:<18} {fact}")
+            terminal.say(f"{name:<18} {fact}")
         return
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, fact in facts:
         table.add_row(name, fact)
-    talk.out.print(table)
+    terminal.out.print(table)
 
 
 def plan_facts(job: Job, found: Estimate, workers: int) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""``gssl predict`` and ``gssl embed``: a label or an embedding for every node, without new labels."""
+"""``gssl predict`` and ``gssl embed``: label a new graph with a saved model, or embed a graph."""
 
 import json
 from dataclasses import replace
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
 
-from gssl.cli.choice import embedder_names, make
-from gssl.cli.classify import abstaining, write
-from gssl.cli.console import Talk
+from gssl.cli.choice import create, embedder_names
+from gssl.cli.classify import withhold_unsure, write_table
+from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
 from gssl.io import Features, load, read_settings, tabulate, write_embeddings
 from gssl.io.predictions import EMBEDDINGS
@@ -20,12 +20,14 @@ from gssl.report import classification_table
 from gssl.selection import CalibratedClassifier
 
 
-def run_predict(inputs: Inputs, model_path: Path, out: Path, abstain: float | None, talk: Talk) -> None:
-    """Read a model and a graph, predict, write; leave out labels with a confidence below ``abstain``."""
+def run_predict(
+    inputs: Inputs, model_path: Path, out: Path, abstain: float | None, terminal: Terminal
+) -> None:
+    """Load a model, read a graph, predict, and write; leave labels below confidence ``abstain`` empty."""
     check_suffix(out, TABLES)
     check_outputs([out], [*inputs.sources(), str(model_path)])
     model, settings = load(model_path), read_settings(model_path)
-    if getattr(model, "_knows_nodes", False):
+    if getattr(model, "knows_nodes", False):
         raise ValueError(
             f"{model_path} is a {type(model).__name__}, whose labels belong to the nodes it was fitted to: "
             "run gssl classify on the new graph with those labels."
@@ -35,46 +37,46 @@ def run_predict(inputs: Inputs, model_path: Path, out: Path, abstain: float | No
     names = json.loads(settings.get("features", "[]"))
     problem = read_problem(
         replace(inputs, normalize=settings.get("normalize", inputs.normalize)),
-        talk,
-        prepare=lambda features: aligned(features, names, talk),
+        terminal,
+        prepare=lambda features: align_columns(features, names, terminal),
     )
     if inputs.text is not None:
-        talk.note(
+        terminal.note(
             f"words of {inputs.text!r} are weighted by how rare they are in these texts, not in those of fit"
         )
-    with talk.step("predicting"):
-        P, informed = model._predict(problem.features, problem.adjacency)
-        chosen = decide(P, informed, model._fit_codes)
+    with terminal.step("predicting"):
+        P, informed = model.predict_informed(problem.features, problem.adjacency)
+        chosen = decide(P, informed, model.fit_codes)
     classes = [str(name) for name in model.classes_]
     predictions = tabulate(problem.node_ids, P, classes, chosen, reached=informed)
     if abstain is not None:
-        predictions = abstaining(predictions, abstain, informed, talk)
-        _note_uncalibrated(model, model_path, talk)
-    write(out, predictions, talk)
-    talk.out.print(classification_table(predictions, f"{model!r}"))
-    talk.say(f"{len(predictions):,} predictions: {out}")
+        predictions = withhold_unsure(predictions, abstain, informed, terminal)
+        _note_uncalibrated(model, model_path, terminal)
+    write_table(out, predictions, terminal)
+    terminal.out.print(classification_table(predictions, f"{model!r}"))
+    terminal.say(f"{len(predictions):,} predictions: {out}")
 
 
-def _note_uncalibrated(model: Any, path: Path, talk: Talk) -> None:
+def _note_uncalibrated(model: Any, path: Path, terminal: Terminal) -> None:
     if not isinstance(model, CalibratedClassifier):
-        talk.note(f"the confidence of {path} is not calibrated: save it with gssl classify --calibrate")
+        terminal.note(f"the confidence of {path} is not calibrated: save it with gssl classify --calibrate")
     elif not len(model.held_out_codes_):
-        talk.note(
+        terminal.note(
             f"the confidence of {path} is not calibrated: every class had one label only when it "
             "was fitted, so none could be hidden; label a second node of some class and fit it again"
         )
 
 
-def aligned(features: Features, names: list[str], talk: Talk) -> Features:
-    """Return the features of a new graph in the order of those in fit, without those the model ignores.
+def align_columns(features: Features, names: list[str], terminal: Terminal) -> Features:
+    """Return features with the columns of fit, in that order.
 
-    This comes before rows are scaled: a column that is left out must not count in their sums.
+    Call it before rows are scaled, because columns that are left out must not count in their sums.
     """
     if not names or tuple(names) == features.names:
         return features
     place = {name: i for i, name in enumerate(features.names)}
     missing = [name for name in names if name not in place]
-    # a category or a word that does not occur is zero; a number that is not there is unknown
+    # a category (a=b) or word (a:b) that does not occur is zero; a missing number is an error
     unknown = missing if len(missing) == len(names) else [m for m in missing if not set("=:") & set(m)]
     if unknown:
         raise ValueError(
@@ -83,18 +85,20 @@ def aligned(features: Features, names: list[str], talk: Talk) -> Features:
         )
     extra = len(set(place) - set(names))
     if extra:
-        talk.note(f"{extra} features that the model does not know were left out")
+        terminal.note(f"{extra} features that the model does not know were left out")
     if missing:
-        talk.note(f"{len(missing)} categories or words of the model do not occur here and count as zero")
-    nothing = csc_array((features.matrix.shape[0], 1), dtype=features.matrix.dtype)
-    columns = hstack([csc_array(features.matrix), nothing], format="csc")
+        terminal.note(f"{len(missing)} categories or words of the model do not occur here and count as zero")
+    zeros = csc_array((features.matrix.shape[0], 1), dtype=features.matrix.dtype)
+    columns = hstack([csc_array(features.matrix), zeros], format="csc")
     last = columns.shape[1] - 1
     matrix = csr_array(columns[:, [place.get(name, last) for name in names]])
     dense = isinstance(features.matrix, np.ndarray)
     return replace(features, matrix=matrix.toarray() if dense else matrix, names=tuple(names))
 
 
-def run_embed(inputs: Inputs, out: Path, method: str, depth: int | None, seed: int, talk: Talk) -> None:
+def run_embed(
+    inputs: Inputs, out: Path, method: str, depth: int | None, seed: int, terminal: Terminal
+) -> None:
     """Read, embed, write."""
     check_suffix(out, EMBEDDINGS)
     # the ids of a .npy file are written beside it
@@ -103,19 +107,19 @@ def run_embed(inputs: Inputs, out: Path, method: str, depth: int | None, seed: i
     embedders = embedder_names()
     if method not in embedders:
         raise ValueError(f"--method {method} gives no embeddings: take one of {', '.join(embedders)}.")
-    model = make(embedders[method], seed)
-    if inputs.features is None and model._uses_features:
+    model = create(embedders[method], seed)
+    if inputs.features is None and model.uses_features:
         raise ValueError(f"embeddings of {method} are made of features: give --features.")
     if depth is not None and "depth" not in model.get_params():
         raise ValueError(f"--depth counts iterations, of which {method} has none: leave it out.")
-    problem = read_problem(inputs, talk)
+    problem = read_problem(inputs, terminal)
     if depth is not None:
         model.set_params(depth=depth)
     refuse_if_too_large(problem, model)
-    with talk.step(f"fitting {type(model).__name__}"):
+    with terminal.step(f"fitting {type(model).__name__}"):
         U = model.fit_transform(problem.features, adjacency=problem.adjacency)
-    with talk.step("writing embeddings"):
+    with terminal.step("writing embeddings"):
         notes = write_embeddings(out, problem.node_ids, U)
     for note in notes:
-        talk.note(note)
-    talk.say(f"{U.shape[0]:,} embeddings of {U.shape[1]:,} numbers: {out}")
+        terminal.note(note)
+    terminal.say(f"{U.shape[0]:,} embeddings of {U.shape[1]:,} numbers: {out}")

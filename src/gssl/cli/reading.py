@@ -1,4 +1,4 @@
-"""From the files named on the command line to a problem that fits in memory."""
+"""Read the tables named on the command line into a problem."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.preprocessing import normalize
 
-from gssl.cli.console import Talk
+from gssl.cli.console import Terminal
 from gssl.graph import knn_graph
 from gssl.graph.mapped import iterate_blocks, mapped_file
 from gssl.io import (
@@ -23,14 +23,14 @@ from gssl.io import (
     read_features,
     read_labels,
 )
-from gssl.io.atomic import check_place
+from gssl.io.atomic import check_writable
 from gssl.io.feature_slabs import any_negative, map_features
 from gssl.io.table_writing import refuse_overwrite
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
 from gssl.scale.memory import available_memory, write_size
 
-# the share of all absolute values above which one feature decides alone
+# a feature with a larger share of all absolute values is noted
 _DOMINANT = 0.95
 
 
@@ -49,22 +49,22 @@ class Inputs:
     graph: str | None = None
 
     def sources(self) -> list[str | None]:
-        """Return the tables that are read."""
-        beside = None
+        """Return the files that are read, which no output may replace."""
+        npy_ids = None
         if self.features is not None and self.features.lower().endswith(".npy"):
-            beside = str(Path(self.features).with_suffix(".ids.npy"))
-        stored = None if self.graph is None else str(Path(self.graph) / "*")
-        return [self.edges, self.features, beside, self.labels, stored]
+            npy_ids = str(Path(self.features).with_suffix(".ids.npy"))
+        store_files = None if self.graph is None else str(Path(self.graph) / "*")
+        return [self.edges, self.features, npy_ids, self.labels, store_files]
 
 
 def check_outputs(targets: Sequence[Path | None], sources: Sequence[str | None]) -> None:
-    """Refuse, before anything is read, a place that cannot be written or that is taken."""
+    """Refuse, before anything is read, outputs that cannot be written or that would replace an input."""
     taken: set[Path] = set()
     for target in targets:
         if target is None:
             continue
         refuse_overwrite(target, sources)
-        check_place(target)
+        check_writable(target)
         if target.resolve() in taken:
             raise ValueError(f"{target} is named for two outputs: give each a name of its own.")
         taken.add(target.resolve())
@@ -72,13 +72,13 @@ def check_outputs(targets: Sequence[Path | None], sources: Sequence[str | None])
 
 def read_problem(
     inputs: Inputs,
-    talk: Talk,
+    terminal: Terminal,
     prepare: Callable[[Features], Features] | None = None,
     memory: Any = None,
 ) -> Problem:
-    """Read tables, join them by id, scale features (after ``prepare``), and note what is odd.
+    """Read tables, join them by id, scale features (after ``prepare``), and print notes about the data.
 
-    Within a budget of ``memory``, features that are numbers stay in a file.
+    If ``memory`` is a budget, numeric features are kept in a temporary file.
     """
     store = None if inputs.graph is None else _open_store(inputs)
     if store is None and inputs.edges is None and inputs.knn is None:
@@ -88,32 +88,32 @@ def read_problem(
         raise ValueError(f"{option} works on features: give --features.")
     edges = features = labels = None
     if inputs.edges is not None:
-        with talk.step("reading edges"):
+        with terminal.step("reading edges"):
             edges = read_edges(inputs.edges, inputs.edge_columns or None)
     if inputs.features is not None:
-        with talk.step("reading features"):
+        with terminal.step("reading features"):
             features = _read_features(inputs, store, memory)
         features = features if prepare is None else prepare(features)
     if inputs.labels is not None:
-        with talk.step("reading labels"):
+        with terminal.step("reading labels"):
             labels = read_labels(inputs.labels)
     for part in (edges, features, labels):
-        # before the tables are joined: notes may explain why ids do not match
+        # now, because a note may explain why joining fails
         for note in [] if part is None else part.notes:
-            talk.note(note)
-    with talk.step("joining tables"):
-        features = scaled(features, inputs.normalize)
+            terminal.note(note)
+    with terminal.step("joining tables"):
+        features = scale_rows(features, inputs.normalize)
         problem = assemble(edges, features, labels) if store is None else join_store(store, features, labels)
     if inputs.knn is not None:
-        with talk.step("finding neighbours"):
+        with terminal.step("finding neighbours"):
             problem = _with_neighbours(problem, inputs.knn)
-    for note in [*problem.notes, *_dominated(problem)]:
-        talk.note(note)
+    for note in [*problem.notes, *_dominance_notes(problem)]:
+        terminal.note(note)
     return problem
 
 
 def _read_features(inputs: Inputs, store: GraphStore | None, memory: Any) -> Features:
-    """Read features: within a budget into a file, scaled, unless they are words or make the graph."""
+    """Read features: into memory, or with a budget into a scaled file unless text or kNN needs them."""
     source = str(inputs.features)
     if memory is None or inputs.text is not None or inputs.knn is not None:
         return read_features(source, id=inputs.id_column, text=inputs.text)
@@ -123,33 +123,34 @@ def _read_features(inputs: Inputs, store: GraphStore | None, memory: Any) -> Fea
 
 
 def _open_store(inputs: Inputs) -> GraphStore:
-    """Open the graph of ``--graph``, which replaces every other."""
+    """Open the graph of ``--graph``, which cannot be combined with others."""
     for option, value in (("--edges", inputs.edges), ("--knn", inputs.knn)):
         if value is not None:
             raise ValueError(f"--graph is a graph already: leave out {option}.")
     return open_graph_store(str(inputs.graph))
 
 
-def scaled(features: Features | None, how: str) -> Features | None:
-    """Scale feature rows to sum to one: always, never, or (``auto``) where no feature is negative."""
+def scale_rows(features: Features | None, how: str) -> Features | None:
+    """Scale feature rows to sum to one if ``how`` is "l1", or "auto" and no feature is negative."""
+    # features in a file were scaled when it was written
     if (
         features is None
         or mapped_file(features.matrix) is not None
-        or scaling(features.matrix, how) == "none"
+        or resolve_normalize(features.matrix, how) == "none"
     ):
-        return features  # what is in a file was scaled when it was written
+        return features
     return replace(features, matrix=normalize(features.matrix, norm="l1"))
 
 
-def scaling(matrix: Any, how: str) -> str:
-    """Return what ``auto`` means for some features, before or after they were scaled."""
+def resolve_normalize(matrix: Any, how: str) -> str:
+    """Return "l1" or "none" for ``auto``; scaled features give the same answer."""
     if how != "auto":
         return how
     return "none" if any_negative(matrix.data[None] if issparse(matrix) else matrix) else "l1"
 
 
-def _dominated(problem: Problem) -> list[str]:
-    """Return a note if one feature dwarfs all others, such as a year beside words."""
+def _dominance_notes(problem: Problem) -> list[str]:
+    """Return a note if one feature dominates all others, such as a year beside word counts."""
     X = problem.features
     if X is None or X.shape[1] < 2 or not X.shape[0]:
         return []
@@ -174,18 +175,18 @@ def _with_neighbours(problem: Problem, k: int) -> Problem:
 
 
 def refuse_if_too_large(problem: Problem, model: Any) -> None:
-    """Refuse, before anything is computed, what will not fit in free memory.
+    """Refuse a fit that needs more than the free memory.
 
-    The estimate is the graph twice more, and three dense matrices as wide as what the method propagates.
+    The estimate is two copies of the graph, and three dense matrices as wide as what the method propagates.
     """
     n, X = len(problem.node_ids), problem.features
     columns = X.shape[1] if X is not None else 0
     if isinstance(model, GraphClassifier):
         n_classes = len({label for label in problem.y if label is not None})
-        columns = model._columns(X, problem.adjacency, int(problem.given.sum()), n_classes)
+        columns = model.propagated_columns(X, problem.adjacency, int(problem.given.sum()), n_classes)
     elif isinstance(model, Embedder):
-        columns = model._width(columns)
-    # a graph in files is not copied
+        columns = model.embedding_width(columns)
+    # a memory-mapped graph is not copied
     links = 0 if mapped_file(problem.adjacency.indices) is not None else 2 * problem.adjacency.nnz * 8
     needed = 3 * n * columns * (8 if X is None else X.dtype.itemsize) + links
     free = available_memory()

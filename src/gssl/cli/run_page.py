@@ -1,4 +1,4 @@
-"""The page that ``--report`` writes: measure what it shows, and write it."""
+"""The report of a run: compute what ``--report`` shows, and write the page."""
 
 from pathlib import Path
 from time import perf_counter
@@ -9,7 +9,7 @@ import scipy
 import sklearn
 
 import gssl
-from gssl.cli.console import Talk
+from gssl.cli.console import Terminal
 from gssl.evaluation import (
     Confusion,
     HeldOut,
@@ -26,44 +26,47 @@ from gssl.io import Labels, Predictions, Problem, list_predictions
 from gssl.report import MapPoint, Page, write_page
 from gssl.selection import suggest
 
-# embeddings with more numbers than this are not computed for a page
-_SMALL = 50_000_000
-_NEXT = 20
+# larger embeddings are not computed for a report
+_MAX_EMBEDDING_SIZE = 50_000_000
+_N_SUGGESTIONS = 20
 
 
 def write_run_page(
-    path: Path, problem: Problem, model: Any, *, command: str, truth: Labels | None, talk: Talk
+    path: Path, problem: Problem, model: Any, *, command: str, truth: Labels | None, terminal: Terminal
 ) -> None:
-    """Measure what a page shows, and write it."""
+    """Compute everything that the report shows, and write it."""
     y, A, X = problem.y, problem.adjacency, problem.features
-    held_out = _held_out(model, problem, talk)
+    # whether the model may compute its embeddings, which a fit can do without
+    small = X is not None and np.prod(X.shape) <= _MAX_EMBEDDING_SIZE
+    predictions = list_predictions(model, problem.node_ids, problem.given)
+    held_out = _held_out(model, problem, terminal)
     bins = [] if held_out is None else reliability(held_out.truth, held_out.distributions, held_out.classes)
     gain = None
     if held_out is not None:
-        with talk.step("comparing with no graph") as move:
+        with terminal.step("comparing with no graph") as move:
             gain = graph_gain(X, y, A, on_fold=move)
-    with talk.step("drawing the map"):
-        points = _points(model, problem)
-    predictions = list_predictions(model, problem.node_ids, problem.given)
-    uncertain = suggest(model, _NEXT)
+    with terminal.step("drawing the map"):
+        embedding = getattr(model, "embedding_", None) if small else None
+        points = _points(model.label_distributions_ if embedding is None else embedding, predictions)
+    suggested = suggest(model, _N_SUGGESTIONS)
     page = Page(
         title=f"{_name(model)} on {len(y):,} nodes",
         command=command,
         health=graph_health(A, y, None if X is None else X.shape[1]),
         versions={module.__name__: module.__version__ for module in (gssl, np, scipy, sklearn)},
-        seconds=perf_counter() - talk.start,
-        notes=tuple(talk.notes),
+        seconds=perf_counter() - terminal.start,
+        notes=tuple(terminal.notes),
         gain=gain,
         held_out=held_out,
         reliability=bins,
         calibration_error=expected_calibration_error(bins) if bins else None,
-        history=getattr(model, "history_", None) if X is not None and np.prod(X.shape) <= _SMALL else None,
+        history=getattr(model, "history_", None) if small else None,
         confusion=None if truth is None else _confusion(truth, predictions),
         confidences=confidence_histogram(model.label_distributions_.max(axis=1)),
         points=points,
-        next_labels=[predictions[i] for i in uncertain],
+        next_labels=[predictions[i] for i in suggested],
     )
-    with talk.step("writing the report"):
+    with terminal.step("writing the report"):
         write_page(path, page)
 
 
@@ -72,31 +75,27 @@ def _name(model: Any) -> str:
     return type(model).__name__ if inner is None else f"{type(inner).__name__}, calibrated,"
 
 
-def _held_out(model: Any, problem: Problem, talk: Talk) -> HeldOut | None:
-    with talk.step("estimating accuracy") as move:
+def _held_out(model: Any, problem: Problem, terminal: Terminal) -> HeldOut | None:
+    with terminal.step("estimating accuracy") as move:
         try:
             return held_out_accuracy(model, problem.features, problem.y, problem.adjacency, on_fold=move)
         except ValueError as error:
-            # too few labels to hide any: the page says that nothing is known
-            talk.note(f"no accuracy estimate: {error}")
+            # too few labels to hide any: the report says that there is no estimate
+            terminal.note(f"no accuracy estimate: {error}")
             return None
 
 
-def _points(model: Any, problem: Problem) -> list[MapPoint]:
-    X = problem.features
-    small = X is not None and np.prod(X.shape) <= _SMALL
-    embedding = getattr(model, "embedding_", None) if small else None
-    indices, places = node_map(model.label_distributions_ if embedding is None else embedding)
-    predictions = list_predictions(model, problem.node_ids, problem.given)
+def _points(embedding: np.ndarray, predictions: Predictions) -> list[MapPoint]:
+    indices, xy = node_map(embedding)
     rows = [predictions[i] for i in indices]
     return [
         MapPoint(row.id, float(x), float(y), row.label, row.confidence, row.given)
-        for row, (x, y) in zip(rows, places, strict=True)
+        for row, (x, y) in zip(rows, xy, strict=True)
     ]
 
 
-def judging_nodes(truth: Labels, node_ids: np.ndarray, given: np.ndarray) -> list[int]:
-    """Return the nodes whose true label is known and was not given to the model."""
+def nodes_with_new_truth(truth: Labels, node_ids: np.ndarray, given: np.ndarray) -> list[int]:
+    """Return the nodes whose true label is known but was not given to the model."""
     known = {node for node, label in zip(truth.ids, truth.labels, strict=True) if label is not None}
     nodes = [i for i, node in enumerate(node_ids) if not given[i] and node in known]
     if not nodes:
@@ -107,8 +106,8 @@ def judging_nodes(truth: Labels, node_ids: np.ndarray, given: np.ndarray) -> lis
 
 
 def _confusion(truth: Labels, predictions: Predictions) -> Confusion:
-    """Compare with the true labels of nodes whose label the model was not given."""
-    nodes = judging_nodes(truth, predictions.id, predictions.given)
+    """Compare predictions with the true labels that the model was not given."""
+    nodes = nodes_with_new_truth(truth, predictions.id, predictions.given)
     known = dict(zip(truth.ids, truth.labels, strict=True))
     true = np.array([known[predictions.id[i]] for i in nodes], dtype=str)
     source = f"{len(nodes):,} labels of {truth.name}, none of them given to fit."

@@ -5,7 +5,7 @@ Only labels are hidden. Every node and edge stays, as it will when the model is 
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,17 +181,17 @@ def held_out_distributions(
     >>> found.nodes.tolist() == (y != -1).nonzero()[0].tolist()
     True
     """
-    classes, codes = model.classes_, model._fit_codes
+    classes, codes = model.classes_, model.fit_codes
 
     def predict(hidden: np.ndarray) -> np.ndarray:
-        known: np.ndarray | None = model._distributions_without(hidden)
+        known: np.ndarray | None = model.distributions_without(hidden)
         if known is not None:
             return known
         return refit_without(hidden, model, X, adjacency, classes, codes, **options)
 
-    with nullcontext() if with_priors or model._priors is None else _without_priors(model):
+    with nullcontext() if with_priors else model.without_priors():
         folds = label_folds(codes, max(n_folds, _CHEAP_FOLDS), random_state)
-        if model._distributions_without(folds[0]) is None:
+        if model.distributions_without(folds[0]) is None:
             folds = label_folds(codes, n_folds, random_state)
         return _hold_out(folds, predict, classes, codes)
 
@@ -215,7 +215,7 @@ def has_cheap_holdout(model: Any) -> bool:
     """
     if not isinstance(model, GraphClassifier):
         return False
-    return type(model)._distributions_without is not GraphClassifier._distributions_without
+    return type(model).distributions_without is not GraphClassifier.distributions_without
 
 
 def masked_labels(y: Any, n_folds: int = 5, random_state: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -288,8 +288,8 @@ def fold_numbers(codes: np.ndarray, n_folds: int) -> np.ndarray:
 
 def balanced_fold_count(codes: np.ndarray, most: int) -> int:
     """Return the number of folds that hides labels of most classes alike, at most ``most``."""
-    # with two labels per class, five folds would hide one here and none there, and a head that interpolates
-    # leans away from a class with half as many rows as others, whatever they weigh
+    # with two labels per class, five folds would hide a label of some classes and none of others, and a head
+    # that interpolates is biased against a class with half as many rows as the others, whatever their weights
     counts = np.bincount(codes)
     return int(np.clip(np.median(counts[counts > 1]), 2, most))
 
@@ -307,21 +307,11 @@ def refit_without(
     masked = codes.copy()
     masked[hidden] = UNLABELLED
     with warnings.catch_warnings():
-        # whoever asks reports what is odd about the graph
+        # the caller has reported them already
         warnings.simplefilter("ignore", GraphWarning)
-        # in the caller's own labels, by which weights and priors may be given
+        # in the caller's labels, which class weights and priors may refer to
         fitted = clone(model).fit(X, decode_labels(classes, masked), adjacency=adjacency, **options)
     return np.asarray(fitted.label_distributions_[hidden])
-
-
-@contextmanager
-def _without_priors(model: Any) -> Iterator[None]:
-    given = model.priors, model._priors
-    model.priors = model._priors = None
-    try:
-        yield
-    finally:
-        model.priors, model._priors = given
 
 
 def _hold_out(

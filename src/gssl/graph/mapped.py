@@ -1,4 +1,4 @@
-"""Memory-mapped arrays: where they lie in their file, and passes over them that keep no pages in memory."""
+"""Memory-mapped arrays: locate them in their files, and read them without keeping pages in memory."""
 
 import mmap
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-# bytes that a pass over a file has in memory at a time
+# bytes of a file that are in memory at a time
 _BLOCK_BYTES = 1 << 24
 
 
@@ -91,7 +91,7 @@ def take_rows(X: np.ndarray, nodes: np.ndarray) -> np.ndarray:
 
 def nonzero_rows(X: Any) -> np.ndarray:
     """Return a mask of the rows that have an entry other than zero."""
-    # a stored zero is no entry; the absolute values of a dense X would be a second X
+    # by values, because a sparse X may store zeros; not abs() of a dense X, which takes as much memory as X
     if issparse(X):
         return np.asarray(abs(X).sum(axis=1) > 0)
     found = np.zeros(X.shape[0], dtype=bool)

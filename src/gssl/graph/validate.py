@@ -50,7 +50,7 @@ def check_finite(X: Any, name: str = "X") -> None:
     """
     matrix = read_matrix(X, name)
     with np.errstate(over="ignore", invalid="ignore"):
-        # one bad value spoils the sum; a sum may also overflow, so only this direction is a proof
+        # a finite sum proves that all values are finite; a sum that is not may have overflowed
         if np.isfinite(_sum(matrix)):
             return
     if isinstance(matrix, np.ndarray):

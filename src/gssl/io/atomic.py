@@ -36,8 +36,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     ['a.txt']
     """
     path = Path(path)
-    check_place(path)
-    with _explained(path):
+    check_writable(path)
+    with _explain_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         # beside its place, for a rename is only atomic within one file system
         handle, name = tempfile.mkstemp(prefix=f".{path.stem[:100]}-", suffix=path.suffix, dir=path.parent)
@@ -56,32 +56,32 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 def whole_folder(path: str | Path, mark: str) -> Iterator[Path]:
     """Yield a folder beside ``path`` that takes its place when the block ends without an error.
 
-    After an error, or Ctrl-C, nothing is left behind. If the process is killed, the folder waits, and the
-    next one who builds there is given it again if ``mark``, which says what it is made of, is the same.
+    After an error, or Ctrl-C, nothing is left behind. If the process is killed, the folder stays, and the
+    next block with the same ``mark``, which identifies the inputs, continues with it.
     """
     path = Path(path)
     if path.exists():
         raise FileExistsError(f"{path} is there already: remove it or choose another name.")
-    check_place(path)
+    check_writable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
-    with _alone(path), _explained(path):
+    with _locked(path), _explain_os_errors(path):
         try:
-            told = part / "mark"
-            if not told.is_file() or told.read_text(encoding="utf-8") != mark:
+            mark_file = part / "mark"
+            if not mark_file.is_file() or mark_file.read_text(encoding="utf-8") != mark:
                 shutil.rmtree(part, ignore_errors=True)
                 part.mkdir()
-                told.write_text(mark, encoding="utf-8")
+                mark_file.write_text(mark, encoding="utf-8")
             yield part
-            told.unlink()
+            mark_file.unlink()
             part.rename(path)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Keep others from building at the same place; the system lifts the lock when a process ends."""
+def _locked(path: Path) -> Iterator[None]:
+    """Lock a path against other processes; the lock is released when the process ends."""
     lock = FileLock(path.with_name(f".{path.name}.lock"))
     try:
         lock.acquire(blocking=False)
@@ -95,19 +95,19 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Turn what the system says into a sentence about a place; one of our own passes as it is."""
+def _explain_os_errors(path: Path) -> Iterator[None]:
+    """Turn errors of the operating system into one sentence about a path; pass our own errors on."""
     try:
         yield
     except OSError as error:
         if error.errno is None:
             raise
-        told = os.strerror(error.errno).lower()
-        raise OSError(f"{path} cannot be written: {told}; make room or choose another place.") from error
+        reason = os.strerror(error.errno).lower()
+        raise OSError(f"{path} cannot be written: {reason}; make room or choose another place.") from error
 
 
-def check_place(path: str | Path) -> None:
-    """Refuse a place where no file can appear, before the work is done that would fill it."""
+def check_writable(path: str | Path) -> None:
+    """Refuse a path that cannot be written, before the work is done."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name a file in it.")

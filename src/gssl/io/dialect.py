@@ -1,4 +1,4 @@
-"""How a delimited text file is laid out: separator, first line, column names."""
+"""Detect the layout of a delimited text file: separator, header, column names."""
 
 import csv
 import gzip
@@ -7,11 +7,11 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-# what is looked at to decide; the whole file is read with the layout that was found
+# the part of a file that is inspected
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 50
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-# first cells that name a column, not a thing
+# cells of the first line that mark it as a header
 _NAMES = {
     *("source", "target", "src", "dst", "from", "to", "weight", "u", "v", "head", "tail"),
     *("id", "node", "node_id", "nodeid", "name", "key", "label", "class", "feature", "value", "y"),
@@ -22,8 +22,8 @@ _NAMES = {
 class Dialect:
     """The layout of one delimited text file.
 
-    ``skip`` counts comment lines in front; columns that no line names are ``column1``, ``column2`` …;
-    ``sure`` is whether the cells told what the first line is.
+    ``skip`` is the number of leading comment lines; without a header, columns are named ``column1``,
+    ``column2`` …; ``sure`` is whether the cells make it clear that the first line is a header or is not.
     """
 
     delimiter: str
@@ -34,10 +34,10 @@ class Dialect:
 
 
 def sniff_dialect(path: Path) -> Dialect:
-    r"""Read the layout of a text file, which may end in ``.gz``, off its first rows.
+    r"""Detect the layout of a text file, possibly gzipped, from its first rows.
 
-    The first line names the columns unless a number stands in its first cell, or a number that is no count
-    0, 1, 2 … in a later one. Lines in front that begin with ``# ``, ``#\t`` or ``%`` are comments.
+    The first line is a header unless its first cell is a number, or the numbers in later cells are not a
+    count 0, 1, 2 … or 1, 2, 3 …. Leading lines that begin with ``# ``, ``#\t`` or ``%`` are comments.
     """
     lines = _first_lines(path)
     skip = 0
@@ -75,7 +75,7 @@ def _first_lines(path: Path) -> list[str]:
             raise ValueError(f"{path}, line {line} is not UTF-8 text: save the file as UTF-8.") from error
         text = sample[: error.start].decode("utf-8-sig")
     lines = text.splitlines(keepends=True) if "\r" in text else text.split("\n")
-    # the last line of a sample is a piece of one, and says nothing; a single long line is its own header
+    # drop the last line of a sample, which is incomplete, unless it is the only one
     return lines[:-1] if cut and len(lines) > 1 else lines
 
 
@@ -93,7 +93,7 @@ def _delimiter(line: str, path: Path) -> str:
 
 
 def _is_header(head: list[str], body: list[list[str]]) -> tuple[bool, bool]:
-    """Return whether the first row names the columns, and whether that is certain."""
+    """Return whether the first row is a header, and whether that is certain."""
     if NUMBER.fullmatch(head[0].strip()):
         return False, True
     if any(cell.strip().lower() in _NAMES for cell in head):
@@ -112,7 +112,7 @@ def _is_header(head: list[str], body: list[list[str]]) -> tuple[bool, bool]:
 def _check_names(names: tuple[str, ...], path: Path) -> None:
     seen: set[str] = set()
     for place, name in enumerate(names, start=1):
-        # a row index that pandas wrote has no name
+        # the first column may be a row index written by pandas, without a name
         if not name.strip() and place > 1:
             raise ValueError(f"{path}: column {place} has no name; give it one in the first line.")
         if name in seen:

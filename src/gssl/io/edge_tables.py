@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.io.table_columns import code_texts, counted, is_number, number_of, pick, text_of
+from gssl.io.table_columns import counted, encode_texts, is_number, number_sql, pick_column, text_sql
 from gssl.io.table_reading import Table, open_table
 
 _PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
 _WEIGHTS = ("weight", "w", "edge_weight")
-# a third column of numbers with such a name says when, not how much
+# a third column with such a name holds no weights, even if it holds numbers
 _NOT_WEIGHTS = ("time", "timestamp", "date", "year", "day", "id", "type", "label")
-# what no weight may be, in SQL
+# the SQL condition of an invalid weight
 BAD_WEIGHT = "weight IS NULL OR NOT isfinite(weight) OR weight < 0"
 
 
@@ -66,29 +66,29 @@ def read_edges(source: Any, columns: Sequence[str] | None = None) -> Edges:
     """
     table = open_table(source)
     ends, weight = choose_columns(table, columns)
-    a, b = (text_of(table, end) for end in ends)
-    value = "" if weight is None else f", {number_of(table.columns[weight])} AS weight"
-    table.run(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
+    a, b = (text_sql(table, end) for end in ends)
+    value = "" if weight is None else f", {number_sql(table.columns[weight])} AS weight"
+    table.execute(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
     bad = "a IS NULL OR b IS NULL" + ("" if weight is None else f" OR {BAD_WEIGHT}")
-    count, odd = table.one(f"SELECT count(*), count(*) FILTER ({bad}) FROM edges")
+    count, odd = table.fetch_row(f"SELECT count(*), count(*) FILTER ({bad}) FROM edges")
     if not count:
         raise ValueError(f"{table.name} has no edges: give at least one row.")
     if odd:
         refuse_rows(table, ends, weight)
-    ids, found = code_texts(table, "edges", ["a", "b"], ["weight"] if weight else [])
+    ids, found = encode_texts(table, "edges", ["a", "b"], ["weight"] if weight else [])
     return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
 
 
 def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[str, str], str | None]:
-    """Choose the columns of the two ends of an edge, and that of its weight, if any."""
+    """Return the columns of the two ends of an edge, and that of its weight or None."""
     if columns is not None:
         if isinstance(columns, str) or len(columns) not in (2, 3):
             raise ValueError(f"edges need two column names, or three with the weight, not {columns!r}.")
-        a, b, *rest = (pick(table, name, (), 0) for name in columns)
+        a, b, *rest = (pick_column(table, name, (), 0) for name in columns)
         return (a, b), rest[0] if rest else None
     lower = {name.lower() for name in table.columns}
     pair = next((pair for pair in _PAIRS if lower.issuperset(pair)), ("", ""))
-    ends = (pick(table, None, pair[:1], 0), pick(table, None, pair[1:], 1))
+    ends = (pick_column(table, None, pair[:1], 0), pick_column(table, None, pair[1:], 1))
     rest = [name for name in table.columns if name not in ends]
     weight = next((name for name in rest if name.lower() in _WEIGHTS), None)
     if weight is None and len(rest) == 1 and _looks_like_weight(table, rest[0]):
@@ -108,19 +108,19 @@ def _looks_like_weight(table: Table, name: str) -> bool:
         return True
     if column.type not in ("VARCHAR", "JSON"):
         return False
-    count, numbers = table.one(
-        f"SELECT count({column.sql}), count({number_of(column)}) FROM {table.relation}"
+    count, numbers = table.fetch_row(
+        f"SELECT count({column.sql}), count({number_sql(column)}) FROM {table.relation}"
     )
     return bool(0 < count == numbers)
 
 
 def refuse_rows(table: Table, ends: tuple[str, str], weight: str | None) -> None:
-    """Raise the error about the first row without an id or with a bad weight, if there is one."""
-    a, b = (text_of(table, end) for end in ends)
+    """Raise an error about the first row without an id or with an invalid weight, if there is one."""
+    a, b = (text_sql(table, end) for end in ends)
     number, cell = "1.0", "NULL"
     if weight is not None:
-        number, cell = number_of(table.columns[weight]), table.columns[weight].sql
-    first = table.one(
+        number, cell = number_sql(table.columns[weight]), table.columns[weight].sql
+    first = table.fetch_row(
         f"SELECT row, a IS NULL, b IS NULL, cell FROM (SELECT row_number() OVER () - 1 AS row, {a} AS a, "
         f"{b} AS b, {number} AS weight, {cell} AS cell FROM {table.relation}) "
         f"WHERE a IS NULL OR b IS NULL OR {BAD_WEIGHT} ORDER BY row LIMIT 1"
@@ -129,16 +129,16 @@ def refuse_rows(table: Table, ends: tuple[str, str], weight: str | None) -> None
         return
     row, no_source, no_target, value = first
     if no_source or no_target:
-        raise table.no_id(row, ends[0] if no_source else ends[1])
+        raise table.missing_id_error(row, ends[0] if no_source else ends[1])
     raise ValueError(
-        f"{table.row(row)}: column {weight!r} is {value!r}, and a weight is a finite number from 0 on; "
+        f"{table.row_name(row)}: column {weight!r} is {value!r}, and a weight is a finite number from 0 on; "
         "repair it or name another column."
     )
 
 
 @dataclass(frozen=True)
 class EdgeFacts:
-    """What was odd about the rows of an edge table, counted by whoever made a graph of them."""
+    """Counts of what was odd about the rows of an edge table."""
 
     # rows that were left out
     self_loops: int = 0
@@ -157,7 +157,7 @@ class EdgeFacts:
     isolated: int = 0
 
     def notes(self, name: str) -> list[str]:
-        """Write one sentence per kind of oddity; ``name`` is where the edges came from."""
+        """Return a sentence for each kind of oddity; ``name`` is the source of the edges."""
         notes = []
         if self.self_loops:
             notes.append(f"{name}: removed {counted(self.self_loops, 'self-loop')}.")

@@ -1,4 +1,4 @@
-"""Feature matrices in NumPy's own files, read without pickle."""
+"""Feature matrices in NumPy files, read without pickle."""
 
 import sys
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from gssl.scale.columns import read_columns
 
 _PARTS = ("data", "indices", "indptr", "shape")
 _KNOWN = {*_PARTS, "format", "features", "ids", "names"}
-# a column needs a name, and a shape may claim any number of columns
+# a limit for hostile files: the shape may claim any number of columns, and each gets a name
 _MOST_COLUMNS = 1 << 24
 
 
@@ -59,16 +59,16 @@ class ArrayFile:
 
     @property
     def obstacle(self) -> str | None:
-        """Say what keeps features from being read some columns at a time, if anything."""
+        """Why features cannot be read some columns at a time, or None."""
         if issparse(self.matrix):
             return "holds a sparse matrix, which is read as a whole: store it as a dense one"
         return None if self.matrix.size else "holds no numbers: give at least one"
 
-    def bound(self, budget: int) -> None:
-        """Do nothing: an array stays in its file until its columns are read."""
+    def limit_memory(self, budget: int) -> None:
+        """Do nothing: the array stays in its file until columns are read."""
 
     def places(self, store: GraphStore) -> np.ndarray:
-        """Return the node of a graph store that each row is about."""
+        """Return the node in a graph store of each row."""
         return check_rows(store, store.nodes(self._ids), self.name, lambda row: str(self._ids[row]))
 
     def columns(self, slab: slice) -> Iterator[np.ndarray]:
@@ -171,7 +171,7 @@ def _names(names: np.ndarray | None, d: int, path: Path) -> tuple[str, ...]:
 
 
 def _check_text(texts: np.ndarray, path: Path) -> None:
-    """Refuse numbers in the place of characters, of which Python would make a str that is none."""
+    """Refuse text whose code points are out of range, of which NumPy would make invalid strings."""
     if texts.dtype.kind == "U" and texts.size:
         codes = np.ascontiguousarray(texts).view(np.dtype("u4").newbyteorder(texts.dtype.byteorder))
         if codes.max() > sys.maxunicode:

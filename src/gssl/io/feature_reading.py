@@ -1,16 +1,42 @@
-"""Node features from a table or an array file."""
+"""Node features from a table, wide or long, or from an array file."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack, issparse
 
 from gssl.io.feature_arrays import ArrayFile
-from gssl.io.feature_tables import LongTable, WideTable, long_columns
-from gssl.io.table_reading import open_table
+from gssl.io.graph_store import GraphStore, check_rows, id_relation
+from gssl.io.table_columns import (
+    IDS,
+    check_distinct,
+    check_ids,
+    encode_texts,
+    is_number,
+    number_sql,
+    pick_column,
+    text_sql,
+)
+from gssl.io.table_reading import Column, Table, open_table
+
+_LONG = (("feature", "word", "term"), ("value", "count"))
+# columns that hold labels, not features
+_LABEL_NAMES = ("label", "labels", "class")
+# kinds of columns that are read as dense numbers
+_DENSE = ("number", "list")
+# columns per query
+_COLUMNS_PER_QUERY = 128
+# a column with more categories is noted as probably text
+_MANY_CATEGORIES = 100
+# a matrix with fewer nonzeros than this share is stored sparse
+_SPARSE_BELOW = 0.1
+# bytes: DuckDB's minimum, and what several of its threads need
+_LEAST_MEMORY, _ONE_THREAD = 32 * 10**6, 128 * 10**6
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +112,333 @@ def open_features(
     columns: Sequence[str] | None = None,
     text: str | None = None,
     ids: Any = None,
-) -> ArrayFile | LongTable | WideTable:
-    """Open features for :func:`read_features`, or to be read some columns at a time."""
+) -> "ArrayFile | LongTable | WideTable":
+    """Open features without reading them; see :func:`read_features`."""
     if isinstance(source, str | Path) and Path(source).suffix.lower() in (".npy", ".npz"):
         return ArrayFile(Path(source), ids)
     table = open_table(source)
     long = long_columns(table) if id is None and columns is None and text is None else None
     return WideTable(table, id, columns, text) if long is None else LongTable(table, *long)
+
+
+def long_columns(table: Table) -> tuple[str, str, str] | None:
+    """Return the id, feature and value columns of a long table, or None if the table is wide."""
+    lower = [name.lower() for name in table.columns]
+    if len(lower) != 3 or not all(any(guess in lower for guess in guesses) for guesses in _LONG):
+        return None
+    feature, value = (pick_column(table, None, guesses, 0) for guesses in _LONG)
+    return next(name for name in table.columns if name not in (feature, value)), feature, value
+
+
+def wide_columns(
+    table: Table, id: str | None, columns: Sequence[str] | None, text: str | None
+) -> tuple[str, list[str]]:
+    """Return the id column and the feature columns of a wide table; note columns that are left out."""
+    name = pick_column(table, id, IDS, 0)
+    if text is not None:
+        pick_column(table, text, (), 0)
+    if columns is None:
+        beside = [column for column in table.columns if column != name]
+        labels = [column for column in beside if column.lower() in _LABEL_NAMES and column != text]
+        table.notes += [
+            f"{table.name}: column {column!r} is named like a label and is no feature." for column in labels
+        ]
+        chosen = [column for column in beside if column not in labels]
+    else:
+        chosen = [pick_column(table, column, (), 0) for column in columns]
+        chosen += [text] if text is not None and text not in chosen else []
+    if not chosen:
+        raise ValueError(f"{table.name} has no features beside the column {name!r}: give at least one.")
+    return name, chosen
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A numeric feature: its name, the SQL that reads it, and its column."""
+
+    name: str
+    sql: str
+    column: str
+    # what a cell must be, for errors
+    wanted: str
+
+
+class WideTable:
+    """A table with a row for each node: an id and numbers, categories, lists or text.
+
+    :meth:`read` reads everything; :meth:`columns` reads some columns, if all are numbers or lists of numbers.
+    """
+
+    def __init__(self, table: Table, id: str | None, columns: Sequence[str] | None, text: str | None) -> None:
+        self._source = self.table = table
+        self.name, self.notes, self.text = table.name, table.notes, text
+        self.id, self.chosen = wide_columns(table, id, columns, text)
+        self._id_sql = text_sql(table, self.id)
+
+    def limit_memory(self, budget: int) -> None:
+        """Limit the memory of DuckDB to a budget in bytes."""
+        self.table.execute(f"SET memory_limit = '{max(budget, _LEAST_MEMORY) // 1000}kB'")
+        if budget < _ONE_THREAD:
+            self.table.execute("SET threads = 1")
+        if self.table.relation.startswith("("):
+            # a query may return rows in another order each time, and every slab runs it again
+            self._copy()
+
+    def _copy(self) -> None:
+        """Copy the chosen columns into DuckDB, so that files are read and queries run only once."""
+        columns = {name: Column(f"f{i}", self.table.columns[name].type) for i, name in enumerate(self.chosen)}
+        picked = [f"{self.table.columns[name].sql} AS {column.sql}" for name, column in columns.items()]
+        self.table.execute(
+            f"CREATE TEMP TABLE features AS SELECT {', '.join([f'{self._id_sql} AS id', *picked])} "
+            f"FROM {self.table.relation}"
+        )
+        self._id_sql, self.table = "id", replace(self.table, columns=columns, relation="features")
+
+    @cached_property
+    def ids(self) -> np.ndarray:
+        """The ids as distinct texts, in the order of the table."""
+        found = self.table.fetch_columns(f"SELECT {self._id_sql} AS id FROM {self.table.relation}")["id"]
+        ids = found.astype(object)
+        if not len(ids):
+            raise ValueError(f"{self.name} has no rows: give one for each node.")
+        self._refuse_empty(np.fromiter((node is None for node in ids), bool, len(ids)))
+        check_distinct(ids, self.name)
+        return ids
+
+    def places(self, store: GraphStore) -> np.ndarray:
+        """Return the node in a graph store of each row, without reading the ids into memory."""
+        relation = self.table.relation
+        found = self.table.fetch_columns(
+            "SELECT CASE WHEN text IS NULL THEN -2 ELSE coalesce(k.file_row_number, -1) END::INTEGER AS node "
+            f"FROM (SELECT {self._id_sql} AS text, row_number() OVER () AS row FROM {relation}) "
+            f"LEFT JOIN {id_relation(store)} AS k ON text = k.id ORDER BY row"
+        )["node"]
+        self._refuse_empty(found == -2)
+        return check_rows(store, found, self.name, lambda row: str(self._cell(self._id_sql, row)))
+
+    def _refuse_empty(self, empty: np.ndarray) -> None:
+        if empty.any():
+            raise self._source.missing_id_error(int(empty.argmax()), self.id)
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why features cannot be read some columns at a time, or None."""
+        other = [name for name in self.chosen if self._kinds[name] not in _DENSE]
+        return f"has no numbers in column {other[0]!r}: convert it or leave it out" if other else None
+
+    @cached_property
+    def _kinds(self) -> dict[str, str]:
+        kinds, unknown = {}, []
+        for name in self.chosen:
+            column = self.table.columns[name]
+            if name == self.text:
+                kinds[name] = "words"
+            elif is_number(column):
+                kinds[name] = "number"
+            elif column.type.endswith("]"):
+                kinds[name] = "list"
+            elif column.type in ("VARCHAR", "JSON") or column.type.startswith("ENUM"):
+                unknown.append(name)
+            else:
+                raise ValueError(
+                    f"{self.name}: column {name!r} is of type {column.type}, neither number nor text; "
+                    "convert it or leave it out."
+                )
+        for start in range(0, len(unknown), _COLUMNS_PER_QUERY):
+            kinds |= self._kinds_of_texts(unknown[start : start + _COLUMNS_PER_QUERY])
+        return {name: kinds[name] for name in self.chosen}
+
+    def _kinds_of_texts(self, names: list[str]) -> dict[str, str]:
+        kinds, asked = {}, []
+        for name in names:
+            text = text_sql(self.table, name)
+            number = number_sql(Column(text, "VARCHAR"))
+            asked.append(f"count({text}), count({number}), count(*) FILTER ({text} LIKE '[%]'), count(*)")
+        counts = self.table.fetch_row(f"SELECT {', '.join(asked)} FROM {self.table.relation}")
+        for name, place in zip(names, range(0, len(counts), 4), strict=True):
+            filled, numeric, lists, rows = counts[place : place + 4]
+            if rows and not filled:
+                raise ValueError(f"{self.name}: column {name!r} is empty; leave it out.")
+            # tolerate typing errors in a column of numbers; reading it will refuse them
+            kinds[name] = "list" if lists == filled else "number" if 2 * numeric > filled else "category"
+        return kinds
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features, if all are numbers."""
+        return tuple(number.name for number in self._all_numbers)
+
+    @cached_property
+    def _all_numbers(self) -> list[_Number]:
+        return [number for name in self.chosen for number in self._numbers(name)]
+
+    def _numbers(self, name: str) -> list[_Number]:
+        """Return the features of a column of numbers or lists of numbers."""
+        column = self.table.columns[name]
+        if self._kinds[name] == "number":
+            if column.type.startswith("ENUM"):
+                column = Column(text_sql(self.table, name), "VARCHAR")
+            return [_Number(name, number_sql(column), name, "a finite number")]
+        lists = column.sql
+        if not column.type.endswith("]"):
+            lists = f"TRY_CAST({text_sql(self.table, name)} AS DOUBLE[])"
+        relation = self.table.relation
+        length = self.table.fetch_row(f"SELECT mode(len({lists})) FROM {relation}")[0]
+        odd = self.table.fetch_row(
+            f"SELECT row FROM (SELECT len({lists}) AS n, row_number() OVER () - 1 AS row FROM {relation}) "
+            f"WHERE n IS NULL OR n <> {length or 0} ORDER BY row LIMIT 1"
+        )
+        if odd is not None:
+            self._refuse(
+                odd[0], name, "a list of numbers" if length is None else f"a list of {length} numbers"
+            )
+        wanted = f"a list of {length} finite numbers"
+        parts = (number_sql(Column(f"({lists})[{j + 1}]", "DOUBLE")) for j in range(length or 0))
+        return [_Number(f"{name}[{j}]", part, name, wanted) for j, part in enumerate(parts)]
+
+    def columns(self, slab: slice) -> Iterator[np.ndarray]:
+        """Read some features in single precision, in the order of the table."""
+        return self._fetch(self._all_numbers[slab])
+
+    def _fetch(self, numbers: list[_Number]) -> Iterator[np.ndarray]:
+        # TRY_CAST gives NULL for numbers beyond single precision, where CAST would fail the whole query
+        asked = ", ".join(f"TRY_CAST({number.sql} AS FLOAT) AS x{j}" for j, number in enumerate(numbers))
+        found = self.table.fetch_columns(f"SELECT {asked} FROM {self.table.relation}")
+        for j, number in enumerate(numbers):
+            values = found.pop(f"x{j}")
+            bad = np.flatnonzero(~np.isfinite(values))
+            if len(bad):
+                self._refuse(int(bad[0]), number.column, number.wanted)
+            yield values
+
+    def read(self) -> tuple[np.ndarray, csr_array | np.ndarray, tuple[str, ...]]:
+        """Read ids, all features and their names into memory."""
+        self._copy()
+        n, blocks, names = len(self.ids), list[Any](), list[str]()
+        for dense, group in groupby(self.chosen, key=lambda name: self._kinds[name] in _DENSE):
+            if dense:
+                numbers = [number for name in group for number in self._numbers(name)]
+                block = np.empty((n, len(numbers)), dtype=np.float32)
+                for start in range(0, len(numbers), _COLUMNS_PER_QUERY):
+                    for j, values in enumerate(
+                        self._fetch(numbers[start : start + _COLUMNS_PER_QUERY]), start
+                    ):
+                        block[:, j] = values
+                blocks.append(block)
+                names += [number.name for number in numbers]
+                continue
+            for name in group:
+                made, texts = self._words(name) if name == self.text else self._categories(name)
+                blocks.append(made)
+                names += texts
+        return self.ids, _join_blocks(blocks), tuple(names)
+
+    def _categories(self, name: str) -> tuple[csr_array, list[str]]:
+        n, text = len(self.ids), text_sql(self.table, name)
+        self.table.execute(f"CREATE OR REPLACE TEMP TABLE category AS SELECT {text} AS text FROM features")
+        row = self.table.fetch_row("SELECT min(rowid) FROM category WHERE text IS NULL")[0]
+        if row is not None:
+            self._refuse(row, name, "a category")
+        values, found = encode_texts(self.table, "category", ["text"], ["rowid"])
+        if len(values) > max(_MANY_CATEGORIES, n // 10):
+            self.notes.append(
+                f"{self.name}: column {name!r} has {len(values):,} different texts, each a feature "
+                f"of its own; text={name!r} would take it word by word."
+            )
+        entries = (np.ones(n, dtype=np.float32), (found["rowid"], found["text"]))
+        return csr_array(entries, shape=(n, len(values))), [f"{name}={value}" for value in values]
+
+    def _words(self, name: str) -> tuple[csr_array, list[str]]:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        text = text_sql(self.table, name)
+        texts = self.table.fetch_columns(f"SELECT coalesce({text}, '') AS t FROM features")["t"]
+        vectorizer = TfidfVectorizer(dtype=np.float32)
+        try:
+            matrix = vectorizer.fit_transform(texts)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: column {name!r} has no words to weigh.") from error
+        return csr_array(matrix), [f"{name}:{word}" for word in vectorizer.get_feature_names_out()]
+
+    def _refuse(self, row: int, name: str, wanted: str) -> NoReturn:
+        node, value = (self._cell(sql, row) for sql in (self._id_sql, self.table.columns[name].sql))
+        shown = "empty" if value is None or value == "" else repr(value)
+        shown = shown if len(shown) < 100 else shown[:99] + "…"
+        raise ValueError(
+            f"{self.name}: column {name!r} of id {node!r} is {shown}, not {wanted}; "
+            "fill it in or leave the column out."
+        )
+
+    def _cell(self, sql: str, row: int) -> Any:
+        return self.table.fetch_row(f"SELECT {sql} FROM {self.table.relation} LIMIT 1 OFFSET {row}")[0]
+
+
+def _join_blocks(blocks: list[Any]) -> csr_array | np.ndarray:
+    nonzeros = sum(block.nnz if issparse(block) else np.count_nonzero(block) for block in blocks)
+    n, d = blocks[0].shape[0], sum(block.shape[1] for block in blocks)
+    if nonzeros < _SPARSE_BELOW * n * d:
+        return csr_array(hstack([csr_array(block) for block in blocks], format="csr"))
+    dense = [block.toarray() if issparse(block) else block for block in blocks]
+    return dense[0] if len(dense) == 1 else np.hstack(dense)
+
+
+class LongTable:
+    """A table with a row for each nonzero feature of a node; it is read as one sparse matrix."""
+
+    obstacle = (
+        "has a row for each feature of a node, and one for each node is needed: pivot it, or name its id and "
+        "columns"
+    )
+
+    def __init__(self, table: Table, id: str, feature: str, value: str) -> None:
+        self.table, self.id, self.feature, self.value = table, id, feature, value
+        self.name, self.notes = table.name, table.notes
+
+    def read(self) -> tuple[np.ndarray, csr_array, tuple[str, ...]]:
+        """Read ids, the matrix and the names of its columns into memory."""
+        table = self.table
+        table.execute(
+            f"CREATE TEMP TABLE long AS SELECT {text_sql(table, self.id)} AS id, "
+            f"{text_sql(table, self.feature)} AS feature, {number_sql(table.columns[self.value])} AS number "
+            f"FROM {table.relation}"
+        )
+        self._check()
+        nodes = table.fetch_columns("SELECT id FROM long GROUP BY id ORDER BY min(rowid)")["id"].astype(
+            object
+        )
+        places = {node: i for i, node in enumerate(nodes)}
+        table.execute(
+            "CREATE TEMP TABLE entries AS SELECT id, feature, number FROM long WHERE feature IS NOT NULL"
+        )
+        ids, found = encode_texts(table, "entries", ["id"], ["feature", "number"])
+        names, columns = np.unique(found["feature"].astype(str), return_inverse=True)
+        if not len(names):
+            raise ValueError(
+                f"{self.name} has no features: give at least one row with a feature and a value."
+            )
+        rows = np.array([places[node] for node in ids], dtype=np.int64)[found["id"]]
+        entries = (found["number"].astype(np.float32), (rows, columns))
+        matrix = csr_array(entries, shape=(len(nodes), len(names)), dtype=np.float32)
+        return nodes, matrix, tuple(names.tolist())
+
+    def _check(self) -> None:
+        table = self.table
+        if not check_ids(table, "long", self.id):
+            raise ValueError(f"{self.name} has no rows: give one for each node.")
+        bad = table.fetch_row(
+            "SELECT rowid, id, feature FROM long WHERE feature IS NOT NULL "
+            "AND (number IS NULL OR NOT isfinite(number)) ORDER BY rowid LIMIT 1"
+        )
+        if bad is not None:
+            row, node, feature = bad
+            raise ValueError(
+                f"{table.row_name(row)}: feature {feature!r} of id {node!r} is not a number; give one."
+            )
+        twice = table.fetch_row(
+            "SELECT id, feature FROM long WHERE feature IS NOT NULL GROUP BY ALL HAVING count(*) > 1 "
+            "ORDER BY min(rowid) LIMIT 1"
+        )
+        if twice:
+            raise ValueError(
+                f"{self.name}: id {twice[0]!r} has the feature {twice[1]!r} twice; keep one row."
+            )

@@ -1,4 +1,4 @@
-"""Features larger than memory: read by columns, put into the order of a graph, kept column by column."""
+"""Features larger than memory, written to a file column by column in the order of a graph's nodes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +10,7 @@ from numpy.lib import format as npy
 from gssl.graph.mapped import iterate_blocks
 from gssl.io.atomic import whole_file
 from gssl.io.feature_arrays import ArrayFile, open_matrix
-from gssl.io.feature_reading import Features, open_features, read_features
-from gssl.io.feature_tables import LongTable, WideTable
+from gssl.io.feature_reading import Features, LongTable, WideTable, open_features, read_features
 from gssl.io.graph_store import GraphStore
 from gssl.io.table_reading import find_files
 from gssl.scale.memory import Load, plan_slabs, read_size
@@ -46,7 +45,7 @@ def build_feature_slabs(
     Returns
     -------
     float32 memmap of shape (n, d)
-        Column by column in the file, so that any columns are one piece of it; methods take it as X.
+        Stored column by column, so that a slab of columns is contiguous; pass it to methods as X.
 
     Examples
     --------
@@ -64,7 +63,7 @@ def build_feature_slabs(
     reader = open_features(source, id=id, columns=columns)
     if isinstance(reader, LongTable) or reader.obstacle:
         raise ValueError(f"{reader.name} {reader.obstacle}.")
-    reader.bound(budget // 2)
+    reader.limit_memory(budget // 2)
     if not reader.names:
         raise ValueError(f"{reader.name} has no columns of features: give at least one.")
     with whole_file(path) as part:
@@ -104,22 +103,22 @@ def map_features(
     normalize: str = "none",
     memory_budget: Any = "2GB",
 ) -> Features:
-    """Read features that are numbers into a temporary file, some columns at a time, and others into memory.
+    """Read numeric features into a temporary file, some columns at a time; read others into memory.
 
-    In the file, rows are in the order of a store and scaled to sum to one if ``normalize`` is ``"l1"``, or
-    ``"auto"`` and no feature is negative; it goes with the last user of the matrix.
+    In the file, rows are in the order of the store, if any, and scaled to sum to one if ``normalize`` is
+    ``"l1"``, or ``"auto"`` and no feature is negative. The file is deleted with the matrix.
     """
     budget = read_size(memory_budget)
     reader = open_features(source, id=id)
     if isinstance(reader, LongTable) or reader.obstacle:
         return read_features(source, id=id)
-    reader.bound(budget // 2)
+    reader.limit_memory(budget // 2)
     if not reader.names:
         return read_features(source, id=id)
     folder = RunFolder()
     path = folder.path / "features.npy"
     with folder.explained(path):
-        # a column at a time if need be: it is for the fit to say what is too little
+        # at least one column at a time; if the budget is too small, the fit says so
         n = len(reader.ids) if store is None else store.n_nodes
         _write(reader, path, store, max(budget // 2, 64 * n))
         matrix: Any = open_feature_slabs(path)
@@ -131,10 +130,10 @@ def map_features(
 
 
 def _write(reader: ArrayFile | WideTable, path: Path, store: GraphStore | None, budget: int) -> None:
-    """Write features column by column, as many at a time as a budget in bytes has room for."""
+    """Write features column by column, reading as many at a time as fit into a budget in bytes."""
     places = None if store is None else reader.places(store)
     n, d = len(reader.ids) if store is None else store.n_nodes, len(reader.names)
-    # a column as it was read, the same in order, and a copy on its way from the database
+    # per column: as read, reordered, and a copy in DuckDB
     plan = plan_slabs(d, Load(per_column=16 * n, fixed=16 * n), budget)
     column = np.empty(n, np.float32)
     with path.open("wb") as file:
@@ -147,12 +146,12 @@ def _write(reader: ArrayFile | WideTable, path: Path, store: GraphStore | None, 
 
 
 def any_negative(X: np.ndarray) -> bool:
-    """Return whether a matrix, which may be a file, has a number below zero."""
+    """Return whether a matrix, possibly memory-mapped, has a negative number."""
     return any(bool((X[rows, columns] < 0).any()) for rows, columns in iterate_blocks(X))
 
 
 def _scale_rows(path: Path, matrix: np.ndarray) -> None:
-    """Divide every row by the sum of its absolute values, in place, unless that is zero."""
+    """Divide every nonzero row by the sum of its absolute values, in place."""
     sums = np.zeros(len(matrix))
     for rows, columns in iterate_blocks(matrix):
         sums[rows] += np.abs(matrix[rows, columns]).sum(axis=1, dtype=np.float64)

@@ -14,8 +14,8 @@ from numpy.lib import format as npy
 from gssl.io.atomic import whole_folder
 from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
-from gssl.io.table_columns import IDS, counted, listed, number_of, pick, text_of
-from gssl.io.table_reading import Table, find_files, is_query, open_table, quoted
+from gssl.io.table_columns import IDS, counted, listed, number_sql, pick_column, text_sql
+from gssl.io.table_reading import Table, find_files, is_query, open_table, sql_string
 from gssl.scale.memory import read_size, write_size
 
 # node numbers are 32 bits long with a sign
@@ -265,24 +265,24 @@ class _Build:
 
     def limit(self, threads: int | None) -> None:
         """Keep DuckDB to its part of the budget; what is more goes to files beside the store."""
-        run = self.table.run
+        run = self.table.execute
         room = self.budget - _BASE
         run(f"SET memory_limit = '{int(room * _DATABASE_SHARE) // 1000}kB'")
-        run(f"SET temp_directory = {quoted(str(self.folder / 'spilled'))}")
+        run(f"SET temp_directory = {sql_string(str(self.folder / 'spilled'))}")
         if threads is not None:
             run(f"SET threads = {int(threads)}")
-        run(f"ATTACH {quoted(str(self.folder / 'build.duckdb'))} AS build")
+        run(f"ATTACH {sql_string(str(self.folder / 'build.duckdb'))} AS build")
 
     def number_nodes(self, nodes: Any) -> None:
         """Store the ids, so that the number of a row is the number of the node."""
         if not self._has("ids"):
             if nodes is None:
-                a, b = (text_of(self.table, end) for end in self.ends)
+                a, b = (text_sql(self.table, end) for end in self.ends)
                 ids = f"SELECT DISTINCT unnest([{a}, {b}]) AS id FROM {self.table.relation}"
                 self._store("ids", f"SELECT id FROM ({ids}) WHERE id IS NOT NULL ORDER BY id")
             else:
                 self._copy_nodes(nodes)
-        self.n_nodes = self.table.one("SELECT count(*) FROM build.ids")[0]
+        self.n_nodes = self.table.fetch_row("SELECT count(*) FROM build.ids")[0]
         if self.n_nodes > _MOST_NODES:
             raise ValueError(
                 f"{self.table.name} names {self.n_nodes:,} nodes, and a graph store holds fewer than 2³¹: "
@@ -291,15 +291,15 @@ class _Build:
 
     def _copy_nodes(self, nodes: Any) -> None:
         listing = open_table(nodes)
-        name = pick(listing, None, IDS, 0)
-        text = text_of(listing, name)
+        name = pick_column(listing, None, IDS, 0)
+        text = text_sql(listing, name)
         path = self.folder / "nodes.parquet"
-        listing.run(f"COPY (SELECT {text} AS id FROM {listing.relation}) TO {quoted(str(path))}")
-        read = f"read_parquet({quoted(str(path))}, file_row_number = true)"
-        row = self.table.one(f"SELECT min(file_row_number) FROM {read} WHERE id IS NULL")[0]
+        listing.execute(f"COPY (SELECT {text} AS id FROM {listing.relation}) TO {sql_string(str(path))}")
+        read = f"read_parquet({sql_string(str(path))}, file_row_number = true)"
+        row = self.table.fetch_row(f"SELECT min(file_row_number) FROM {read} WHERE id IS NULL")[0]
         if row is not None:
-            raise listing.no_id(row, name)
-        twice = self.table.one(
+            raise listing.missing_id_error(row, name)
+        twice = self.table.fetch_row(
             f"SELECT id FROM {read} GROUP BY id HAVING count(*) > 1 ORDER BY min(file_row_number) LIMIT 1"
         )
         if twice is not None:
@@ -312,9 +312,9 @@ class _Build:
         if self._has("sorted"):
             return
         if not self._has("coded"):
-            a, b = (text_of(self.table, end) for end in self.ends)
+            a, b = (text_sql(self.table, end) for end in self.ends)
             named = "" if self.weight is None else ", weight"
-            number = "NULL" if self.weight is None else number_of(self.table.columns[self.weight])
+            number = "NULL" if self.weight is None else number_sql(self.table.columns[self.weight])
             self._store(
                 "coded",
                 f"SELECT k.rowid::INTEGER AS u, l.rowid::INTEGER AS v{named} "
@@ -330,18 +330,18 @@ class _Build:
             f"SELECT u AS i, v AS j, 0::UTINYINT AS d{weight} FROM build.coded WHERE u <> v{keep} UNION ALL "
             f"SELECT v, u, 1{weight} FROM build.coded WHERE u <> v{keep} ORDER BY i, j, d{weight}",
         )
-        self.table.run("DROP TABLE build.coded")
+        self.table.execute("DROP TABLE build.coded")
 
     def _check(self) -> None:
         bad = "u IS NULL OR v IS NULL" + ("" if self.weight is None else f" OR {BAD_WEIGHT}")
-        count, odd = self.table.one(f"SELECT count(*), count(*) FILTER ({bad}) FROM build.coded")
+        count, odd = self.table.fetch_row(f"SELECT count(*), count(*) FILTER ({bad}) FROM build.coded")
         if not count:
             raise ValueError(f"{self.table.name} has no edges: give at least one row.")
         if not odd:
             return
         refuse_rows(self.table, self.ends, self.weight)
-        a, b = (text_of(self.table, end) for end in self.ends)
-        unknown = self.table.rows(
+        a, b = (text_sql(self.table, end) for end in self.ends)
+        unknown = self.table.fetch_rows(
             f"SELECT DISTINCT id FROM (SELECT unnest([{a}, {b}]) AS id FROM {self.table.relation}) "
             "ANTI JOIN build.ids USING (id) ORDER BY id LIMIT 1000000"
         )
@@ -364,20 +364,20 @@ class _Build:
 
     @property
     def _weighted(self) -> bool:
-        return bool(self.table.one("SELECT weighted FROM build.facts")[0])
+        return bool(self.table.fetch_row("SELECT weighted FROM build.facts")[0])
 
     def merge(self) -> EdgeFacts:
         """Write the arrays of the graph."""
         merged = PairMerging(self.folder, self.n_nodes, self._weighted).run(self._parts())
-        self_loops, zeros = self.table.one("SELECT self_loops, zeros FROM build.facts")
+        self_loops, zeros = self.table.fetch_row("SELECT self_loops, zeros FROM build.facts")
         return replace(merged, self_loops=self_loops, zeros=zeros)
 
     def _parts(self) -> Iterator[Pairs]:
-        count = self.table.one("SELECT count(*) FROM build.sorted")[0]
+        count = self.table.fetch_row("SELECT count(*) FROM build.sorted")[0]
         step = max(10**5, int((self.budget - _BASE) * (1 - _DATABASE_SHARE)) // (2 * _MERGING))
         names = ["i", "j", "d", *(["weight"] if self._weighted else [])]
         for start in range(0, count, step):
-            found = self.table.fetch(
+            found = self.table.fetch_columns(
                 f"SELECT {', '.join(names)} FROM build.sorted "
                 f"WHERE rowid >= {start} AND rowid < {start + step} ORDER BY rowid"
             )
@@ -385,11 +385,11 @@ class _Build:
 
     def finish(self, facts: EdgeFacts) -> None:
         """Write the ids and the manifest, and remove what only served the build."""
-        path = quoted(str(self.folder / "ids.parquet"))
-        self.table.run(
+        path = sql_string(str(self.folder / "ids.parquet"))
+        self.table.execute(
             f"COPY (SELECT id FROM build.ids ORDER BY rowid) TO {path} (FORMAT parquet, COMPRESSION zstd)"
         )
-        self.table.run("DETACH build")
+        self.table.execute("DETACH build")
         self.table.connection.close()
         for file in self.folder.glob("build.duckdb*"):
             file.unlink()
@@ -398,11 +398,11 @@ class _Build:
 
     def _has(self, name: str) -> bool:
         return bool(
-            self.table.one(
+            self.table.fetch_row(
                 "SELECT count(*) FROM duckdb_tables() "
-                f"WHERE database_name = 'build' AND table_name = {quoted(name)}"
+                f"WHERE database_name = 'build' AND table_name = {sql_string(name)}"
             )[0]
         )
 
     def _store(self, name: str, query: str) -> None:
-        self.table.run(f"CREATE TABLE build.{name} AS {query}")
+        self.table.execute(f"CREATE TABLE build.{name} AS {query}")

@@ -14,7 +14,7 @@ from gssl.datasets.numpy_files import map_npy
 from gssl.graph.simplify import declare_simple
 from gssl.io.edge_tables import EdgeFacts
 from gssl.io.table_columns import counted, listed
-from gssl.io.table_reading import Table, connect, quoted
+from gssl.io.table_reading import Table, connect, sql_string
 
 _FORMAT = "gssl graph store"
 _VERSION = 1
@@ -73,7 +73,7 @@ class GraphStore:
     @cached_property
     def node_ids(self) -> np.ndarray:
         """All ids as text, in the order of the nodes, in memory."""
-        return self._ids().fetch(f"SELECT id FROM {id_relation(self)} ORDER BY file_row_number")["id"]
+        return self._ids().fetch_columns(f"SELECT id FROM {id_relation(self)} ORDER BY file_row_number")["id"]
 
     def ids(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
         """Look up the ids of some nodes."""
@@ -82,7 +82,7 @@ class GraphStore:
             raise ValueError(f"node {wanted[-1]} is not one of 0 … {self.n_nodes - 1} of {self.directory}.")
         table = self._ids()
         table.connection.register("wanted", {"node": wanted})
-        found = table.fetch(
+        found = table.fetch_columns(
             f"SELECT id FROM wanted JOIN {id_relation(self)} ON node = file_row_number ORDER BY node"
         )["id"]
         return np.asarray(found[places])
@@ -93,7 +93,7 @@ class GraphStore:
         texts[:] = [str(text) for text in ids]
         table = self._ids()
         table.connection.register("wanted", {"place": np.arange(len(texts)), "id": texts})
-        found = table.fetch(
+        found = table.fetch_columns(
             f"SELECT place, file_row_number AS node FROM wanted JOIN {id_relation(self)} USING (id)"
         )
         numbers = np.full(len(texts), -1, dtype=np.int64)
@@ -107,7 +107,7 @@ class GraphStore:
     def _ids(self) -> Table:
         table = Table(str(self.directory / "ids.parquet"), {}, id_relation(self), connect())
         # the file itself knows how many rows it has
-        count = int(table.fetch(f"SELECT count(*) AS n FROM {id_relation(self)}")["n"][0])
+        count = int(table.fetch_columns(f"SELECT count(*) AS n FROM {id_relation(self)}")["n"][0])
         if count != self.n_nodes:
             raise ValueError(
                 f"{table.name} has {counted(count, 'id')} for {counted(self.n_nodes, 'node')}: build the "
@@ -165,7 +165,7 @@ def open_graph_store(directory: str | Path) -> GraphStore:
 
 def id_relation(store: GraphStore) -> str:
     """Return what stands behind ``FROM`` in SQL over the ids; ``file_row_number`` is the node."""
-    return f"read_parquet({quoted(str(store.directory / 'ids.parquet'))}, file_row_number = true)"
+    return f"read_parquet({sql_string(str(store.directory / 'ids.parquet'))}, file_row_number = true)"
 
 
 def check_rows(

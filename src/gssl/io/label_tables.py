@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.io.table_columns import IDS, check_ids, counted, listed, pick, text_of
+from gssl.io.table_columns import IDS, check_ids, counted, listed, pick_column, text_sql
 from gssl.io.table_reading import Table, open_table
 
 _LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
@@ -60,18 +60,16 @@ def read_labels(source: Any, columns: Sequence[str] | None = None) -> Labels:
     if columns is not None and (isinstance(columns, str) or len(columns) != 2):
         raise ValueError(f"labels need two column names, of the id and the label, not {columns!r}.")
     name, label = columns or (None, None)
-    name = pick(table, name, IDS, 0)
+    name = pick_column(table, name, IDS, 0)
     if label is None:
-        # the id may be called "name" or the like, but the label is never the id's own column
+        # never the column of the ids, even if its name is among the guesses
         place = 1 if list(table.columns).index(name) == 0 else 0
-        label = pick(table, None, [guess for guess in _LABELS if guess != name.lower()], place)
-    label = pick(table, label, (), 0)
-    table.run(
-        f"CREATE TEMP TABLE labels AS SELECT {text_of(table, name)} AS id, {text_of(table, label)} AS label "
-        f"FROM {table.relation}"
-    )
+        label = pick_column(table, None, [guess for guess in _LABELS if guess != name.lower()], place)
+    label = pick_column(table, label, (), 0)
+    ids, labels = text_sql(table, name), text_sql(table, label)
+    table.execute(f"CREATE TEMP TABLE labels AS SELECT {ids} AS id, {labels} AS label FROM {table.relation}")
     _check(table, name)
-    found = table.fetch(
+    found = table.fetch_columns(
         "SELECT id, min(label) AS label, count(*) AS n FROM labels GROUP BY id ORDER BY min(rowid)"
     )
     repeats = int(found["n"].sum()) - len(found["n"])
@@ -83,7 +81,7 @@ def read_labels(source: Any, columns: Sequence[str] | None = None) -> Labels:
 def _check(table: Table, name: str) -> None:
     if not check_ids(table, "labels", name):
         raise ValueError(f"{table.name} has no rows: give at least one label.")
-    twice = table.rows(
+    twice = table.fetch_rows(
         "SELECT id, min(label), max(label) FROM labels GROUP BY id HAVING min(label) <> max(label) "
         "ORDER BY min(rowid)"
     )

@@ -95,14 +95,17 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         *_transient("calibration_", "coverage_"),
     ),
     "AutoClassifier": (
-        Fitted("coef_", "float", ("t", "d", "c"), optional=True),
-        Fitted("logistic_coef_", "float", ("t", "d", "c"), optional=True),
-        Fitted("logistic_intercept_", "float", ("c",), optional=True),
-        Fitted("_shares", "float", ("2",), optional=True),
+        *(
+            Fitted(name, "float", ("t", "d", "c"), optional=True)
+            for name in ("coef_", "unit_coef_", "standardized_coef_")
+        ),
+        Fitted("link_coef_", "float", ("t", "l", "c"), optional=True),
+        Fitted("intercept_", "float", ("c",), optional=True),
+        Fitted("column_scales_", "float", ("2", "d"), optional=True),
         Fitted("propagation_", "model", optional=True),
         Fitted("leaderboard_", "table"),
         Fitted("explain_", "text"),
-        Fitted("_unit_rows", "flag", optional=True),
+        Fitted("self_training_", "flag", optional=True),
         Fitted("_leave_one_out", "float", ("m", "c")),
     ),
     "LinearHead": (*_INPUT, _COEF, Fitted("intercept_", "float", ("c",))),
@@ -371,7 +374,7 @@ class _Reader:
             elif not attribute.optional:
                 raise ValueError(f"{key!r} of its {name} is missing.")
         # after all others: what it has learned may tell whether it needs features
-        if getattr(model, "_uses_features", True) and not hasattr(model, "n_features_in_"):
+        if getattr(model, "uses_features", True) and not hasattr(model, "n_features_in_"):
             raise ValueError(f"'n_features_in_' of its {name} is missing.")
         _check_parts(model)
 
@@ -555,12 +558,12 @@ def _check_widths(model: Any) -> None:
     if hasattr(model, "embedder_"):
         if not isinstance(model.embedder_, Embedder):
             raise ValueError(f"its embedder is a {type(model.embedder_).__name__}.")
-        widths["head_"] = model.embedder_._width(d)
+        widths["head_"] = model.embedder_.embedding_width(d)
     found = {
         name: getattr(getattr(model, name), "n_features_in_", 0) for name in widths if hasattr(model, name)
     }
     if isinstance(model, Embedder) and "embedding_" in vars(model):
-        found["embedding_"], widths["embedding_"] = model.embedding_.shape[1], model._width(d)
+        found["embedding_"], widths["embedding_"] = model.embedding_.shape[1], model.embedding_width(d)
     for name, width in found.items():
         if width != widths[name]:
             raise ValueError(f"{name!r} has {width} features and the model {widths[name]}.")
@@ -585,11 +588,11 @@ def _check_classes(model: Any) -> None:
 def _check_heads(model: AutoClassifier) -> None:
     """Check that an average has all it takes to predict, or another model in its place."""
     held = vars(model)
-    if "propagation_" in held:
-        return
-    if "coef_" not in held and "logistic_coef_" not in held:
+    averaged = [name for name in held if name.endswith("coef_")]
+    if not averaged and "propagation_" not in held:
         raise ValueError("its AutoClassifier has nothing that predicts.")
-    needed = ["_shares", "_unit_rows", *(["logistic_intercept_"] if "logistic_coef_" in held else [])]
+    needed = ["intercept_"] if averaged else []
+    needed += ["column_scales_"] if "standardized_coef_" in held else []
     for name in needed:
         if name not in held:
             raise ValueError(f"{name!r} of its AutoClassifier is missing.")

@@ -1,4 +1,4 @@
-"""What a fitted model says about every node, in a file: predictions and embeddings."""
+"""Predictions and embeddings of all nodes, and writing them to files."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -16,11 +16,11 @@ EMBEDDINGS = (".csv", ".tsv", ".parquet", *_ARRAYS)
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is said about one node.
+    """The prediction for one node.
 
-    ``given`` tells whether its label was known to the model, ``reached`` whether any label is in its
-    component: where none is, the confidence rests on features alone. ``label`` and ``runner_up`` are empty
-    where the model was not sure enough to say one.
+    ``given`` is whether its label was given to the model, ``reached`` whether any label is in its component;
+    if not, the confidence rests on features alone. ``label`` and ``runner_up`` are empty if the confidence
+    was too low.
     """
 
     id: str
@@ -33,7 +33,7 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What is said about every node, column by column; as a sequence, row by row.
+    """The predictions for all nodes, as columns; iterating yields rows.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Predictions:
 def list_predictions(
     model: Any, node_ids: Any, given: np.ndarray, class_names: Sequence[str] | None = None
 ) -> Predictions:
-    """Turn a fitted classifier into one row per node of fit.
+    """Return the predictions of a fitted classifier for the nodes of fit.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def tabulate(
     given: np.ndarray | None = None,
     reached: np.ndarray | None = None,
 ) -> Predictions:
-    """Turn distributions over classes into predictions, also of nodes that were not in fit.
+    """Return predictions for any nodes from their distributions over classes.
 
     Parameters
     ----------
@@ -146,13 +146,13 @@ def tabulate(
 
 
 def withhold(predictions: Predictions, abstain: float, informed: Any = True) -> Predictions:
-    """Take away labels that were not given and whose confidence is below ``abstain``.
+    """Remove labels that were not given and whose confidence is below ``abstain``.
 
-    ``informed`` are the nodes about which anything is known; the others have no label either.
+    Nodes that are not ``informed``, of which nothing is known, lose their label too.
     """
-    silent = ((predictions.confidence < abstain) | ~np.asarray(informed)) & ~predictions.given
+    unsure = ((predictions.confidence < abstain) | ~np.asarray(informed)) & ~predictions.given
     label, runner_up = predictions.label.copy(), predictions.runner_up.copy()
-    label[silent] = runner_up[silent] = ""
+    label[unsure] = runner_up[unsure] = ""
     return replace(predictions, label=label, runner_up=runner_up)
 
 
@@ -241,7 +241,7 @@ def _write_arrays(path: Path, ids: np.ndarray, U: np.ndarray) -> None:
         with whole_file(path) as part, part.open("wb") as stream:
             np.savez(stream, ids=ids, features=U)
         return
-    # the ids first: embeddings never stand there without them
+    # ids first, so that embeddings are never without them
     for target, array in ((path.with_suffix(".ids.npy"), ids), (path, U)):
         with whole_file(target) as part, part.open("wb") as stream:
             np.save(stream, array, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""A graph, its features and the labels at hand, brought together by node id."""
+"""A graph, its features and labels, joined by node id."""
 
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ from gssl.io.table_columns import counted, listed
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """What a method needs, in its order of nodes.
+    """The inputs of a method, all in the same order of nodes.
 
     Attributes
     ----------
@@ -55,9 +55,9 @@ def assemble(edges: Edges | None, features: Features | None = None, labels: Labe
 
     With features, their ids are the nodes, in their order: an edge or a label of another id is an error, and
     a node without edges is isolated. Without features, the ids of the edges are the nodes, in text order; a
-    label of another id is an error, for it could reach nobody, but an id that the labels list *without* a
-    label joins the graph as an isolated node. Each row of the edges is one undirected edge: listing it in
-    both directions, or in one, says the same, and the larger weight counts where two directions differ.
+    label of another id is an error, but an id that is listed *without* a label becomes an isolated node. Each
+    row of the edges is one undirected edge, listed in one direction or in both; if the two weights differ,
+    the larger counts.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def assemble(edges: Edges | None, features: Features | None = None, labels: Labe
 def join_store(store: GraphStore, features: Features | None = None, labels: Labels | None = None) -> Problem:
     """Join features and labels to a graph store, in the order of its nodes.
 
-    Only the ids are in memory then; the arrays of the graph stay in their files.
+    Only the ids are read into memory; the arrays of the graph stay in their files.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def join_store(store: GraphStore, features: Features | None = None, labels: Labe
     features : Features, optional
         One row for each node of the store; rows of other ids are an error.
     labels : Labels, optional
-        A label of another id is an error; an id that is listed without a label may be any.
+        A label of another id is an error; other ids without a label are ignored.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def _adjacency(edges: Edges | None, places: dict[str, int], notes: list[str]) ->
     u, v = where[edges.source], where[edges.target]
     weights = np.ones(len(u)) if edges.weights is None else edges.weights
     if edges.weights is not None:
-        # sums of repeated edges shall not depend on the order in which threads deliver rows
+        # sort, so that sums of repeated edges do not depend on the order in which threads deliver rows
         order = np.lexsort((weights, v, u))
         u, v, weights = u[order], v[order], weights[order]
     simple, self_loops, duplicates, zeros = simplify(coo_array((weights, (u, v)), shape=(n, n)))
@@ -184,7 +184,7 @@ def _adjacency(edges: Edges | None, places: dict[str, int], notes: list[str]) ->
 
 
 def _place_labels(y: np.ndarray, labels: Labels, places: np.ndarray, notes: list[str]) -> list[str]:
-    """Write labels to their places, and return the ids of those that have none."""
+    """Write labels into y at ``places``, and return the labelled ids whose place is −1."""
     known = places >= 0
     y[places[known]] = labels.labels[known]
     given = np.array([label is not None for label in labels.labels], dtype=bool)
@@ -197,7 +197,7 @@ def _place_labels(y: np.ndarray, labels: Labels, places: np.ndarray, notes: list
 
 
 def _hint(unknown: list[str], places: dict[str, int]) -> str:
-    """Name the usual reason why ids do not meet."""
+    """Return a likely reason why an id was not found."""
     node = unknown[0]
     if node.endswith(".0") and node[:-2] in places:
         return f" ({node!r} is {node[:-2]!r} there: a table program made ids decimal)"

@@ -1,4 +1,4 @@
-"""Which column of a table is what, and the SQL that reads it as text or numbers."""
+"""Choose the columns of a table, and read them as text or numbers by SQL."""
 
 import re
 from collections import Counter
@@ -11,8 +11,8 @@ from gssl.io.table_reading import Column, Table
 IDS = ("id", "node", "node_id", "nodeid", "name", "key", "")
 
 
-def pick(table: Table, name: str | None, guesses: Sequence[str], fallback: int) -> str:
-    """Choose a column: the one named, else the first guess that is there, else the one at a place."""
+def pick_column(table: Table, name: str | None, guesses: Sequence[str], fallback: int) -> str:
+    """Return the column ``name`` or, if None, the first guess that exists, else the one at ``fallback``."""
     there = list(table.columns)
     if name is not None:
         if name not in table.columns:
@@ -30,10 +30,10 @@ def pick(table: Table, name: str | None, guesses: Sequence[str], fallback: int) 
     return there[fallback]
 
 
-def text_of(table: Table, name: str) -> str:
+def text_sql(table: Table, name: str) -> str:
     """Return the SQL that reads a column as text, empty cells as NULL.
 
-    Whole numbers that arrive as floats, as table programs store integers with gaps, lose their ``.0`` again.
+    Whole numbers stored as floats lose their ``.0``: spreadsheets store integers with gaps like this.
     """
     column = table.columns[name]
     kind, sql = column.type, column.sql
@@ -55,7 +55,7 @@ def text_of(table: Table, name: str) -> str:
 def _text_of_floats(table: Table, name: str, column: Column) -> str:
     value = f"nullif({column.sql}::DOUBLE, 'nan'::DOUBLE)"
     exact = 2**24 if column.type == "FLOAT" else 2**53
-    whole, largest = table.one(
+    whole, largest = table.fetch_row(
         f"SELECT coalesce(bool_and({value} = trunc({value})), true), coalesce(max(abs({value})), 0) "
         f"FROM {table.relation}"
     )
@@ -71,8 +71,8 @@ def _text_of_floats(table: Table, name: str, column: Column) -> str:
     return f"CAST({value}::BIGINT AS VARCHAR)"
 
 
-def number_of(column: Column) -> str:
-    """Return the SQL that reads a column as a number, NULL where it is none; booleans are 0 and 1."""
+def number_sql(column: Column) -> str:
+    """Return the SQL that reads a column as a number, NULL where that fails; booleans are 0 and 1."""
     if column.type in ("VARCHAR", "JSON"):
         text = column.sql if column.type == "VARCHAR" else f"({column.sql}->>'$')"
         truth = f"CASE lower({text}) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 END"
@@ -81,21 +81,21 @@ def number_of(column: Column) -> str:
 
 
 def is_number(column: Column) -> bool:
-    """Return whether the type of a column is one of numbers or booleans."""
-    # the whole type, for INTEGER[] and ENUM('MINT') have INT in them as well
+    """Return whether a column holds numbers or booleans."""
+    # match the whole type: INTEGER[] and ENUM('MINT') contain INT as well
     return bool(re.fullmatch(r"BOOLEAN|FLOAT|DOUBLE|[A-Z]*INT(EGER)?|DECIMAL(\([0-9, ]+\))?", column.type))
 
 
-def code_texts(
+def encode_texts(
     table: Table, stored: str, columns: Sequence[str], beside: Sequence[str] = ()
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Number the distinct texts of some columns of a stored table without NULL, in text order.
+    """Encode columns of text as int32 codes into their sorted distinct texts.
 
-    Return the texts, and the codes (int32) of each column with the values of those ``beside``; the order of
-    rows may differ from the table's.
+    Return the texts, and the codes of each column with the values of the columns ``beside`` them. The texts
+    must not be NULL; the order of rows may change.
     """
     every = " UNION ALL ".join(f"SELECT {column} AS text FROM {stored}" for column in columns)
-    table.run(
+    table.execute(
         "CREATE OR REPLACE TEMP TABLE codes AS "
         "SELECT text, (row_number() OVER (ORDER BY text) - 1)::INTEGER AS code "
         f"FROM (SELECT DISTINCT text FROM ({every}))"
@@ -103,32 +103,32 @@ def code_texts(
     joins = " ".join(f"JOIN codes AS k{i} ON s.{column} = k{i}.text" for i, column in enumerate(columns))
     picked = [f"k{i}.code AS {column}" for i, column in enumerate(columns)]
     picked += [f"s.{column}" for column in beside]
-    found = table.fetch(f"SELECT {', '.join(picked)} FROM {stored} AS s {joins}")
-    return table.fetch("SELECT text FROM codes ORDER BY code")["text"], found
+    found = table.fetch_columns(f"SELECT {', '.join(picked)} FROM {stored} AS s {joins}")
+    return table.fetch_columns("SELECT text FROM codes ORDER BY code")["text"], found
 
 
 def check_ids(table: Table, stored: str, column: str) -> int:
-    """Count the rows of a stored table, and refuse one without an id."""
-    count, row = table.one(f"SELECT count(*), min(rowid) FILTER (id IS NULL) FROM {stored}")
+    """Return the number of rows of a stored table, and refuse a row without an id."""
+    count, row = table.fetch_row(f"SELECT count(*), min(rowid) FILTER (id IS NULL) FROM {stored}")
     if row is not None:
-        raise table.no_id(row, column)
+        raise table.missing_id_error(row, column)
     return int(count)
 
 
 def check_distinct(ids: np.ndarray, name: str) -> None:
-    """Refuse ids that name a node twice."""
+    """Refuse ids that occur twice."""
     if len(set(ids)) < len(ids):
         twice = [node for node, count in Counter(ids).items() if count > 1]
         raise ValueError(f"{name} has more than one row for {listed(twice)}; keep one.")
 
 
 def listed(names: Iterable[object], limit: int = 5) -> str:
-    """Write the first few names for an error."""
+    """Return the first few names as text, for an error."""
     names = list(names)
     more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
     return ", ".join(repr(str(name)) for name in names[:limit]) + more
 
 
 def counted(number: int, what: str) -> str:
-    """Write a number of things."""
+    """Return a number with its noun, such as "2 ids"."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""One table, from a file, many files, a query or a data frame, opened in DuckDB."""
+"""Tables opened in DuckDB: from a file, many files, a query or a data frame."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,13 +14,13 @@ from gssl.io.dialect import Dialect, sniff_dialect
 
 _PARQUET = {".parquet", ".pq"}
 _JSON = {".json", ".jsonl", ".ndjson"}
-# what errors call an SQL query, which has no name
+# the name of an SQL query in errors
 _QUERY = "the query"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column as DuckDB knows it: the expression that reads it, and its type."""
+    """The SQL expression that reads a column, and its DuckDB type."""
 
     sql: str
     type: str
@@ -28,9 +28,10 @@ class Column:
 
 @dataclass
 class Table:
-    """An open table: what errors call it, its columns, what stands behind ``FROM``, and what was odd.
+    """An open table.
 
-    ``files`` is empty for a query or a frame.
+    ``name`` is used in errors, ``relation`` follows ``FROM`` in SQL, ``files`` is empty for a query or a data
+    frame, and ``notes`` are sentences about what was odd.
     """
 
     name: str
@@ -40,25 +41,25 @@ class Table:
     files: tuple[Path, ...] = ()
     notes: list[str] = field(default_factory=list)
 
-    def run(self, sql: str) -> None:
-        """Run SQL for what it does."""
-        self._ask(sql, lambda answer: None)
+    def execute(self, sql: str) -> None:
+        """Run SQL without a result."""
+        self._query(sql, lambda answer: None)
 
-    def one(self, sql: str) -> Any:
-        """Run SQL for its first row, None where there is none."""
-        return self._ask(sql, lambda answer: answer.fetchone())
+    def fetch_row(self, sql: str) -> Any:
+        """Return the first row of a query, or None."""
+        return self._query(sql, lambda answer: answer.fetchone())
 
-    def rows(self, sql: str) -> list[Any]:
-        """Run SQL for its rows."""
-        return list(self._ask(sql, lambda answer: answer.fetchall()))
+    def fetch_rows(self, sql: str) -> list[Any]:
+        """Return all rows of a query."""
+        return list(self._query(sql, lambda answer: answer.fetchall()))
 
-    def fetch(self, sql: str) -> dict[str, np.ndarray]:
-        """Run SQL for its columns; text comes as objects with None where there is none."""
-        columns = self._ask(sql, lambda answer: answer.fetchnumpy())
+    def fetch_columns(self, sql: str) -> dict[str, np.ndarray]:
+        """Return the columns of a query; missing text is None, missing numbers are NaN."""
+        columns = self._query(sql, lambda answer: answer.fetchnumpy())
         return {name: _unmasked(values) for name, values in columns.items()}
 
-    def _ask(self, sql: str, take: Callable[[Any], Any]) -> Any:
-        """Ask DuckDB, which may find a row only when it is taken; a complaint becomes one sentence."""
+    def _query(self, sql: str, take: Callable[[Any], Any]) -> Any:
+        """Run SQL and take its result, which may raise as well; turn DuckDB's errors into one sentence."""
         import duckdb
 
         try:
@@ -67,10 +68,10 @@ class Table:
         except (duckdb.Error, UnicodeDecodeError) as error:
             raise ValueError(_explain(str(error), self.name)) from error
 
-    def row(self, number: int) -> str:
-        """Name a row, counted from 0 over all files, as a reader of the file would."""
+    def row_name(self, number: int) -> str:
+        """Return the file and row number, counted from 1, of a row that is counted from 0 over all files."""
         if len(self.files) > 1:
-            counts = self.rows(
+            counts = self.fetch_rows(
                 f"SELECT filename, count(*) FROM {self.relation[:-1]}, filename=true) GROUP BY ALL"
             )
             rows = {str(file): int(count) for file, count in counts}
@@ -80,9 +81,11 @@ class Table:
                 number -= rows.get(str(file), 0)
         return f"{self.name}, row {number + 1}"
 
-    def no_id(self, number: int, column: str) -> ValueError:
-        """Return the error about a row that names no node."""
-        return ValueError(f"{self.row(number)}: column {column!r} has no id; remove the row or fill it in.")
+    def missing_id_error(self, number: int, column: str) -> ValueError:
+        """Return the error about a row without an id."""
+        return ValueError(
+            f"{self.row_name(number)}: column {column!r} has no id; remove the row or fill it in."
+        )
 
 
 def open_table(source: Any) -> Table:
@@ -105,7 +108,7 @@ def open_table(source: Any) -> Table:
     >>> table = open_table("SELECT '007' AS id, 1.5 AS x")
     >>> list(table.columns)
     ['id', 'x']
-    >>> table.one(f"SELECT * FROM {table.relation}")[0]
+    >>> table.fetch_row(f"SELECT * FROM {table.relation}")[0]
     '007'
     """
     if not isinstance(source, str | Path):
@@ -117,19 +120,19 @@ def open_table(source: Any) -> Table:
     files = find_files(source)
     suffixes = {_suffix(file) for file in files}
     if suffixes & _PARQUET:
-        return _described(str(source), f"read_parquet({_listed(files)})", connect(), files)
+        return _described(str(source), f"read_parquet({_sql_list(files)})", connect(), files)
     if suffixes & _JSON:
         return _open_json(str(source), files)
     return _open_text(str(source), files)
 
 
 def is_query(source: Any) -> bool:
-    """Return whether a source is an SQL query and no path."""
+    """Return whether a source is an SQL query, not a path."""
     return isinstance(source, str) and bool(re.match(r"\s*\(?\s*(select|with)\s", source, re.I))
 
 
 def find_files(source: str | Path) -> list[Path]:
-    """List the files that a path or a glob means, in order; a file of that very name is no glob."""
+    """Return the files that match a path or glob, in order; an existing file is never taken for a glob."""
     text = str(source)
     if not text.strip():
         raise ValueError("a table has no name: give a file, a glob or a query.")
@@ -151,7 +154,7 @@ def find_files(source: str | Path) -> list[Path]:
 
 
 def connect() -> Any:
-    """Return a DuckDB connection of its own that keeps row order and fetches nothing from the network."""
+    """Open a new DuckDB connection that keeps row order and loads no extensions from the network."""
     import duckdb
 
     connection = duckdb.connect(config={"autoinstall_known_extensions": "false"})
@@ -161,7 +164,7 @@ def connect() -> Any:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise KeyboardInterrupt on Ctrl-C also while DuckDB works, which calls it a RuntimeError."""
+    """Turn the RuntimeError that DuckDB raises on Ctrl-C into KeyboardInterrupt."""
     try:
         yield
     except RuntimeError as error:
@@ -170,18 +173,18 @@ def interruptible() -> Iterator[None]:
         raise KeyboardInterrupt from error
 
 
-def quoted(text: str) -> str:
-    """Write a text as an SQL literal."""
+def sql_string(text: str) -> str:
+    """Return a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def named(text: str) -> str:
-    """Write a text as an SQL name."""
+def sql_name(text: str) -> str:
+    """Return a text as an SQL identifier."""
     return '"' + text.replace('"', '""') + '"'
 
 
 def _explain(message: str, name: str) -> str:
-    """Turn DuckDB's paragraph into one sentence that names the file, the line and what to do."""
+    """Turn an error of DuckDB into one sentence with the file, the line and what to do."""
     file = re.search(r"^\s*file = (.+)$", message, re.M)
     name = file.group(1) if file else name
     line = re.search(r"CSV Error on Line: (\d+)", message)
@@ -225,8 +228,8 @@ def _open_query(query: str) -> Table:
 
 def _described(name: str, relation: str, connection: Any, files: Sequence[Path] = ()) -> Table:
     table = Table(name, {}, relation, connection, tuple(files))
-    for column, kind, *_ in table.rows(f"DESCRIBE SELECT * FROM {relation}"):
-        table.columns[column] = Column(named(column), kind)
+    for column, kind, *_ in table.fetch_rows(f"DESCRIBE SELECT * FROM {relation}"):
+        table.columns[column] = Column(sql_name(column), kind)
     return table
 
 
@@ -234,15 +237,15 @@ def _open_json(name: str, files: Sequence[Path]) -> Table:
     if not any(file.stat().st_size for file in files):
         raise ValueError(f"{name} is empty: give a table with at least one row.")
     style = ", format='newline_delimited'" if _suffix(files[0]) != ".json" else ""
-    plain = _described(name, f"read_json({_listed(files)}{style}, sample_size=-1)", connect(), files)
-    # a number is kept as it is written, for 2⁶⁴ is no float
+    plain = _described(name, f"read_json({_sql_list(files)}{style}, sample_size=-1)", connect(), files)
+    # numbers stay text, because an integer such as 2⁶⁴ + 1 is no float
     kinds = {
         column: "JSON" if re.fullmatch(r"[A-Z0-9(), ]+", known.type) else known.type
         for column, known in plain.columns.items()
     }
-    struct = ", ".join(f"{quoted(column)}: {quoted(kind)}" for column, kind in kinds.items())
-    relation = f"read_json({_listed(files)}{style}, columns={{{struct}}})"
-    columns = {column: Column(named(column), kind) for column, kind in kinds.items()}
+    struct = ", ".join(f"{sql_string(column)}: {sql_string(kind)}" for column, kind in kinds.items())
+    relation = f"read_json({_sql_list(files)}{style}, columns={{{struct}}})"
+    columns = {column: Column(sql_name(column), kind) for column, kind in kinds.items()}
     return Table(name, columns, relation, plain.connection, tuple(files))
 
 
@@ -264,17 +267,17 @@ def _open_text(name: str, files: Sequence[Path]) -> Table:
 
 
 def _read_csv(files: Sequence[Path], dialect: Dialect) -> str:
-    # never detected by DuckDB, which would rather drop lines than complain
+    # without DuckDB's detection, which drops lines instead of refusing them
     struct = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(dialect.names)))
     return (
-        f"read_csv({_listed(files)}, auto_detect=false, header={str(dialect.header).lower()}, "
-        f"skip={dialect.skip}, delim={quoted(dialect.delimiter)}, quote='\"', escape='\"', "
+        f"read_csv({_sql_list(files)}, auto_detect=false, header={str(dialect.header).lower()}, "
+        f"skip={dialect.skip}, delim={sql_string(dialect.delimiter)}, quote='\"', escape='\"', "
         f"columns={{{struct}}})"
     )
 
 
-def _listed(files: Iterable[Path]) -> str:
-    return "[" + ", ".join(quoted(escape(str(file))) for file in files) + "]"
+def _sql_list(files: Iterable[Path]) -> str:
+    return "[" + ", ".join(sql_string(escape(str(file))) for file in files) + "]"
 
 
 def _suffix(file: Path) -> str:
@@ -294,7 +297,7 @@ def _unmasked(values: Any) -> np.ndarray:
 
 
 def _frame_columns(frame: Any) -> dict[str, np.ndarray]:
-    """Return the columns of a data frame as arrays that DuckDB reads; text with None where there is none."""
+    """Return the columns of a data frame as arrays for DuckDB; missing text is None."""
     import narwhals as nw
 
     try:
@@ -311,7 +314,7 @@ def _frame_columns(frame: Any) -> dict[str, np.ndarray]:
 def _frame_column(series: Any) -> np.ndarray:
     import narwhals as nw
 
-    # as floats, large integers beside gaps would lose digits
+    # integers with missing values become text, because large ones would lose digits as floats
     gaps = series.dtype.is_integer() and series.null_count()
     if not gaps and (series.dtype.is_numeric() or series.dtype == nw.Boolean):
         values = series.to_numpy()

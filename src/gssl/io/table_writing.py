@@ -10,7 +10,7 @@ import numpy as np
 from gssl.io.atomic import whole_file
 from gssl.io.dialect import NUMBER
 from gssl.io.table_columns import counted
-from gssl.io.table_reading import connect, find_files, interruptible, is_query, named, quoted
+from gssl.io.table_reading import connect, find_files, interruptible, is_query, sql_name, sql_string
 
 _FORMATS = {
     ".csv": "FORMAT csv, HEADER true, DELIMITER ','",
@@ -55,36 +55,36 @@ def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | 
     check_suffix(path, TABLES)
     suffix = Path(path).suffix.lower()
     arrays = {name: _array(values) for name, values in columns.items()}
-    asked, notes = ", ".join(named(name) for name in arrays), []
+    select, notes = ", ".join(sql_name(name) for name in arrays), []
     if suffix in (".csv", ".tsv"):
         changed = sum(_neutralise(array) for array in arrays.values() if array.dtype == object)
-        asked = ", ".join(_cell(name, array, decimals) for name, array in arrays.items())
+        select = ", ".join(_cell(name, array, decimals) for name, array in arrays.items())
         if changed:
             have, them = ("has", "it") if changed == 1 else ("have", "them")
             notes.append(
                 f"{counted(changed, 'text')} that a spreadsheet would run as a formula {have} an apostrophe "
                 f"in front; Parquet keeps {them}."
             )
-    _copy(path, arrays, asked, _FORMATS[suffix])
+    _copy(path, arrays, select, _FORMATS[suffix])
     return notes
 
 
 def check_suffix(path: str | Path, suffixes: Sequence[str]) -> None:
-    """Refuse a path whose end says nothing about how to write it."""
+    """Refuse a path with another suffix than the given ones."""
     if Path(path).suffix.lower() not in suffixes:
         raise ValueError(f"{path} must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}: rename it.")
 
 
 def is_formula(text: str) -> bool:
-    """Return whether a spreadsheet would run a text."""
+    """Return whether a spreadsheet would run a text as a formula."""
     return text.startswith(("=", "+", "-", "@", "\t", "\r")) and not NUMBER.fullmatch(text)
 
 
 def refuse_overwrite(out: str | Path, inputs: Iterable[Any]) -> None:
-    """Refuse an output that would replace a file that is read.
+    """Refuse an output that would replace an input.
 
-    Inputs are sources as the readers take them; None and tables are skipped, and a query reads what it names
-    in quotation marks.
+    Inputs are sources of the readers; None and data frames are skipped, and the files of a query are those it
+    names in quotation marks.
     """
     target = Path(out).expanduser()
     for source in inputs:
@@ -112,7 +112,7 @@ def _is_same(target: Path, file: Path) -> bool:
     return target.resolve() == file.resolve()
 
 
-def _copy(path: str | Path, arrays: dict[str, np.ndarray], asked: str, style: str) -> None:
+def _copy(path: str | Path, arrays: dict[str, np.ndarray], select: str, style: str) -> None:
     import duckdb
 
     connection = connect()
@@ -120,16 +120,20 @@ def _copy(path: str | Path, arrays: dict[str, np.ndarray], asked: str, style: st
     with whole_file(path) as part:
         try:
             with interruptible():
-                connection.execute(f"COPY (SELECT {asked} FROM columns) TO {quoted(str(part))} ({style})")
+                connection.execute(
+                    f"COPY (SELECT {select} FROM columns) TO {sql_string(str(part))} ({style})"
+                )
         except duckdb.Error as error:
-            told = re.sub(r"^(\w+ )*Error: ", "", str(error).splitlines()[0]).rstrip(".")
-            told = told.replace(str(part), str(path))
-            raise OSError(f"{path} cannot be written: {told}; make room or choose another place.") from error
+            reason = re.sub(r"^(\w+ )*Error: ", "", str(error).splitlines()[0]).rstrip(".")
+            reason = reason.replace(str(part), str(path))
+            raise OSError(
+                f"{path} cannot be written: {reason}; make room or choose another place."
+            ) from error
 
 
 def _array(values: Any) -> np.ndarray:
     array = np.asarray(values)
-    # a copy, for texts may be changed below; as objects, for NumPy drops zeros at the end of text
+    # a copy, because _neutralise changes it; objects, because NumPy drops trailing NULs of text
     return np.array(array, dtype=object) if array.dtype.kind in "UO" else array
 
 
@@ -142,5 +146,5 @@ def _neutralise(array: np.ndarray) -> int:
 
 def _cell(name: str, array: np.ndarray, decimals: int | None) -> str:
     if array.dtype.kind == "f" and decimals is not None:
-        return f"printf('%.{decimals}f', {named(name)}) AS {named(name)}"
-    return named(name)
+        return f"printf('%.{decimals}f', {sql_name(name)}) AS {sql_name(name)}"
+    return sql_name(name)

@@ -1,4 +1,4 @@
-"""The one loop that every method runs in."""
+"""The base class of methods with labels, and the loop that methods iterate in."""
 
 from abc import ABCMeta, abstractmethod
 from collections import deque
@@ -25,14 +25,13 @@ from gssl.methods.labels import (
     unsure,
 )
 from gssl.operators import NormalizedAdjacency, normalized_adjacency
-from gssl.scale.execution import report_progress as report_progress
-from gssl.scale.execution import watching as watching
+from gssl.scale.execution import report_progress
 
 State = TypeVar("State")
 
 
 def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]) -> Iterator[State]:
-    """Yield the states after each step, until there are no more or a state's ``settled`` is true."""
+    """Yield the state after each step ``k`` in ``ks``; stop early after a state whose ``settled`` is true."""
     total = len(ks) if isinstance(ks, Sized) else None
     for done, k in enumerate(ks, start=1):
         state = step(state, k)
@@ -43,73 +42,78 @@ def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]
 
 
 def last(states: Iterable[State]) -> State:
-    """Run an iteration to its end and keep only the last state."""
+    """Run an iteration to its end and return the last state."""
     return deque(states, maxlen=1).pop()
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """A method with labels: features, a graph and a few labels in, a distribution for every node out.
 
-    A subclass calls ``_start`` and ``_finish`` in fit and says how a grown or new graph is scored.
+    ``fit`` of a subclass calls ``_start``, computes distributions, and passes them to ``_finish``;
+    ``_score_graph`` predicts another graph. A node is *informed* (``informed_``) if a feature or label
+    reaches it; all others get a uniform distribution.
     """
 
-    @property
-    def _uses_features(self) -> bool:
-        """False: X only serves to build a graph where there is none, and may be None where there is one."""
-        return True
-
-    @property
-    def _knows_nodes(self) -> bool:
-        """True: what was learned belongs to the nodes of fit, so a graph without them cannot be predicted."""
-        return not self._uses_features
-
+    # whether torch can run its passes over the graph
+    runs_on_torch: ClassVar[bool] = False
+    # expected class shares among the predicted nodes; a parameter of the methods that support it
+    priors: Any = None
     _fit_inputs: FitInputs
 
     @property
+    def uses_features(self) -> bool:
+        """Whether fit learns from X; if not, X serves only to build a missing graph and may be None."""
+        return True
+
+    @property
+    def knows_nodes(self) -> bool:
+        """Whether the model belongs to the nodes of fit, so that it cannot predict a graph without them."""
+        return not self.uses_features
+
+    @property
     def runs_by_columns(self) -> bool:
-        """Whether a fit may take some columns at a time: within a memory budget, on a cluster, resumed."""
+        """Whether fit can process some columns at a time: within a memory budget, on a cluster, resumed."""
         return False
 
-    # whether torch can run its passes
-    runs_on_torch: ClassVar[bool] = False
-    # the shares of the classes among the nodes that are predicted; a parameter of the methods whose
-    # distributions are those of their labels
-    priors: Any = None
+    @property
+    def fit_codes(self) -> np.ndarray:
+        """Class codes of the labels of fit, one per node, −1 where there was none."""
+        return self._fit_codes
+
+    @abstractmethod
+    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        """Return how many columns fit would propagate over the graph, to estimate its memory."""
 
     @abstractmethod
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        """Return distributions for a graph that was not seen in fit, and of which nodes anything is known."""
+        """Return distributions for a graph not seen in fit, and a mask of its informed nodes."""
 
     def _reach(self) -> int | None:
-        """Count the hops within which lies all that a node's prediction depends on; None: no number does."""
+        """Return the number of hops that a node's prediction depends on, None if it has no bound."""
         return None
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
-        """Return distributions for a part of a graph; only a method with a reach is asked."""
+        """Return distributions for a subgraph; only called if ``_reach`` is a number."""
         raise NotImplementedError
 
-    @abstractmethod
-    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
-        """Count the numbers per node that a fit would carry over the graph, for an estimate of its memory."""
-
     def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
-        """Check the inputs of fit; give features, graph and class codes."""
+        """Check the inputs of fit; return features, graph and class codes."""
         X = check_optional_features(self, X, adjacency, reset=True)
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
         self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
         A = self._graph(adjacency, X)
         self._fit_inputs = FitInputs(X, A)
-        # before embeddings take their memory: finding components takes some, too
+        # now, because finding components takes memory that embeddings will need later
         self.reached_ = _reached(A, codes)
         return X, A, codes
 
     def _restart(self, y: Any) -> np.ndarray:
-        """Take other labels for the nodes of fit; give their class codes."""
+        """Replace the labels of fit; return their class codes."""
         A = self._kept_inputs().A
         classes, codes = encode_labels(y, n_nodes=A.shape[0])
         if self.priors is not None:
-            # to refuse them while the model is as it was
+            # raises while the model is still unchanged
             read_priors(self.priors, classes, codes[codes != UNLABELLED])
         self.classes_, self._fit_codes = classes, codes
         self.reached_ = _reached(A, codes)
@@ -117,7 +121,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @contextmanager
     def _rollback_on_error(self) -> Iterator[None]:
-        """Leave the model as it was where other inputs or labels are refused halfway."""
+        """Restore the model if the block raises."""
         before = dict(self.__dict__)
         try:
             yield
@@ -135,15 +139,15 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self._fit_inputs
 
     def _graph(self, adjacency: Any, X: Any) -> csr_array:
-        """Check the graph of fit, or make what stands for it where there is none."""
+        """Check the graph of fit, or build one from X if there is none."""
         return check_graph(adjacency, X)
 
     def _rows_suffice(self) -> bool:
-        """Return whether a row's own features give its prediction, so that predict needs no graph."""
+        """Return whether a node's own features suffice to predict it, so that predict needs no graph."""
         return False
 
     def _grown_codes(self, n_nodes: int) -> np.ndarray:
-        """Return the labels of fit on a graph that has grown: its first nodes are those of fit."""
+        """Return the label codes of fit for a grown graph, whose first nodes are those of fit."""
         n_new = n_nodes - len(self._fit_codes)
         if n_new < 0:
             raise ValueError(
@@ -153,9 +157,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return np.concatenate([self._fit_codes, np.full(n_new, UNLABELLED)])
 
     def _finish(self, P: np.ndarray, informed: np.ndarray, class_weight: Any = None) -> Self:
-        """Keep the distributions, uniform for the nodes about which nothing can be known.
+        """Store the distributions of fit; those of uninformed nodes become uniform.
 
-        ``class_weight`` is what each class counted in fit; all alike if None.
+        ``class_weight`` holds the weight that each class had in fit; equal if None.
         """
         self.informed_ = informed
         self._priors = self._read_priors(class_weight)
@@ -166,7 +170,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _read_priors(self, class_weight: Any) -> np.ndarray | None:
-        """Return the shares of the classes in fit and, as the second row, those that are expected."""
+        """Return the class shares of fit and, as the second row, the expected ones."""
         if self.priors is None:
             return None
         codes = self._fit_codes[self._fit_codes != UNLABELLED]
@@ -174,11 +178,24 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return np.stack([class_shares(codes, weights), read_priors(self.priors, self.classes_, codes)])
 
     def _before_priors(self) -> np.ndarray:
-        """Return the distributions of fit as they were before priors: what labels taught."""
+        """Return the distributions of fit before priors were applied."""
         return self.label_distributions_ if self._unweighed is None else self._unweighed
 
     def _with_priors(self, P: np.ndarray) -> np.ndarray:
         return P if self._priors is None else reweigh(P, *self._priors)
+
+    @contextmanager
+    def without_priors(self) -> Iterator[None]:
+        """Predict as if no priors had been given, for the length of a block."""
+        if self._priors is None:
+            yield
+            return
+        given = self.priors, self._priors
+        self.priors = self._priors = None
+        try:
+            yield
+        finally:
+            self.priors, self._priors = given
 
     def predict_proba(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """Return a distribution over ``classes_`` for nodes that were not seen in fit.
@@ -213,7 +230,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         ndarray of shape (m, c) or (k, c)
         """
-        return self._predict(X, adjacency, nodes)[0]
+        return self.predict_informed(X, adjacency, nodes)[0]
 
     def predict(
         self, X: Any, *, adjacency: Any = None, nodes: Any = None, abstain: float | None = None
@@ -222,7 +239,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         With ``abstain``, a node whose confidence is less has none: see :meth:`transduction`.
         """
-        P, informed = self._predict(X, adjacency, nodes)
+        P, informed = self.predict_informed(X, adjacency, nodes)
         chosen = decide(P, informed, self._fit_codes)
         if abstain is None:
             return np.asarray(self.classes_[chosen])
@@ -250,8 +267,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         chosen = np.searchsorted(self.classes_, self.transduction_)
         return decode_labels(self.classes_, np.where(silent, UNLABELLED, chosen))
 
-    def _distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
-        """Return what a fit without the labels of some nodes would say about them, None if only a fit can."""
+    def distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
+        """Return distributions of nodes as if their labels were hidden in fit, None if that needs a fit."""
         return None
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, adjacency: Any = None) -> float:
@@ -266,14 +283,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(predicted[known] == classes[codes[known]], weights=weights))
 
-    def _predict(self, X: Any, adjacency: Any, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return distributions, and for which nodes anything is known."""
+    def predict_informed(self, X: Any, adjacency: Any, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return distributions as :meth:`predict_proba`, and a mask of the informed nodes."""
         check_is_fitted(self)
         X = check_optional_features(self, X, adjacency, reset=False)
         chosen = None if nodes is None else select_nodes(nodes, X.shape[0], "nodes")
         if adjacency is not None or self._rows_suffice():
             n = X.shape[0]
-            # no links stand for a graph that nothing will look at
+            # if rows suffice, the graph is never read
             A = csr_array((n, n)) if adjacency is None else check_graph(adjacency, X, allow_empty=True)
             P, informed = self._score_graph(X, A) if chosen is None else self._score_nodes(X, A, chosen)
             return _uniform_where_unknown(self._with_priors(P), informed), informed
@@ -287,7 +304,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return P, np.asarray(self.informed_[neighbors].any(axis=1))
 
     def _score_nodes(self, X: Any, A: csr_array, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Score a few nodes of a graph, on no more of it than they depend on where that is less work."""
+        """Score a few nodes of a graph, on the subgraph they depend on if that is less work."""
         if self._rows_suffice() and len(nodes):
             return self._score_graph(X[nodes], csr_array((len(nodes), len(nodes))))
         reach, part = self._reach(), None
@@ -298,10 +315,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return P[nodes], informed[nodes]
         X_part = X[part.nodes]
         P = self._score_part(X_part, normalized_adjacency(part.links, X.dtype, part.degrees))
-        # the farthest nodes of a part have lost their links back
+        # unchecked: the farthest nodes of the subgraph have lost their links back
         informed = featured_nodes(part.links, X_part, checked=False)[part.places]
         if not informed.all():
-            # a feature may be out of sight and yet in the component
+            # a feature outside the subgraph may still be in the component
             informed = featured_nodes(A, X)[nodes]
         return P[part.places], informed
 
@@ -312,12 +329,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
 
 def _reached(A: csr_array, codes: np.ndarray) -> np.ndarray:
-    # with no links at all a method goes by features, and no component keeps a label from anyone
+    # without links, methods go by features alone, and components mean nothing
     return reached_nodes(A, codes != UNLABELLED, checked=True) if A.nnz else np.ones(len(codes), dtype=bool)
 
 
 def _uniform_where_unknown(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
-    """Make distributions uniform where nothing is known, and refuse those that are none."""
+    """Make the distributions of uninformed nodes uniform, and refuse numbers that are not finite."""
     P[~informed] = 1.0 / P.shape[1]
     if not np.isfinite(P).all():
         node = np.flatnonzero(~np.isfinite(P).all(axis=1))[0]
@@ -329,14 +346,9 @@ def _uniform_where_unknown(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
 
 
 def featured_nodes(A: csr_array, X: Any, *, checked: bool = True) -> np.ndarray:
-    """Return the nodes in whose component there is any feature at all.
+    """Return a mask of the nodes whose component has a nonzero feature.
 
-    ``checked`` says that every link of A is there in both directions: see :func:`gssl.graph.reached_nodes`.
+    ``checked`` says that A stores every link in both directions: see :func:`gssl.graph.reached_nodes`.
     """
-    has_feature = has_features(X)
-    return has_feature if has_feature.all() else reached_nodes(A, has_feature, checked=checked)
-
-
-def has_features(X: Any) -> np.ndarray:
-    """Return the nodes that have any feature themselves."""
-    return nonzero_rows(X)
+    nonzero = nonzero_rows(X)
+    return nonzero if nonzero.all() else reached_nodes(A, nonzero, checked=checked)

@@ -7,7 +7,8 @@ from scipy.sparse import csr_array, diags_array
 from sklearn.base import clone
 
 from gssl.graph import reached_nodes
-from gssl.methods.base import GraphClassifier, has_features, iterate, last
+from gssl.graph.mapped import nonzero_rows
+from gssl.methods.base import GraphClassifier, iterate, last
 from gssl.methods.heads import LogisticHead
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot, rows_to_distributions
@@ -65,7 +66,7 @@ class CorrectAndSmooth(GraphClassifier):
     True
     """
 
-    _knows_nodes = True
+    knows_nodes = True
 
     def __init__(
         self,
@@ -129,7 +130,7 @@ class CorrectAndSmooth(GraphClassifier):
         G = nearest_distribution(G)
         G[labelled] = Y
         P = rows_to_distributions(self._spread(S, G, self.alpha_smooth))
-        informed = has_features(X)
+        informed = nonzero_rows(X)
         informed[labelled] = True
         return P.astype(X.dtype), informed if informed.all() else reached_nodes(A, informed, checked=True)
 
@@ -160,7 +161,8 @@ class CorrectAndSmooth(GraphClassifier):
 
         return last(iterate(step, E, range(self.depth)))
 
-    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        """Return two columns per class: errors and distributions."""
         return 2 * n_classes
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:

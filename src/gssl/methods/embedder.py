@@ -1,4 +1,4 @@
-"""Methods without labels; most are a linear filter on the graph, applied to any columns, or transposed."""
+"""Base classes of methods without labels: any embedder, and linear filters of the features."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
@@ -15,49 +15,49 @@ from gssl.scale.execution import BUFFERS, Execution, FiltersOf, Task, current_ex
 
 
 class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
-    """A graph and, if the method uses them, features in, a row of numbers for every node out."""
+    """A method without labels: a graph and features in, an embedding of every node out."""
 
-    # False: X only serves to build a graph where there is none, and may be None where there is one
-    _uses_features: ClassVar[bool] = True
-    # False: a row's embedding depends on that row alone
+    # whether fit learns from X; if not, X serves only to build a missing graph and may be None
+    uses_features: ClassVar[bool] = True
+    # whether an embedding depends on other rows than the node's own
     _uses_graph: ClassVar[bool] = True
-    # True: a column of the embedding depends on that column of X alone, so slabs of them can run apart
+    # whether a column of the embedding depends on that column of X alone, so that slabs can run apart
     runs_by_columns: ClassVar[bool] = False
-    # whether torch can run its passes
+    # whether torch can run its passes over the graph
     runs_on_torch: ClassVar[bool] = False
-    # packages of an extra without which it cannot be fitted
+    # packages of an extra that fit needs
     _packages: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Check the parameters of the method."""
 
     @abstractmethod
-    def _width(self, n_features: int) -> int:
-        """Count the numbers that every node gets."""
+    def embedding_width(self, n_features: int) -> int:
+        """Return the number of columns of the embedding."""
 
     @abstractmethod
     def _learn(self, A: csr_array, X: Any) -> None:
-        """Learn what there is to learn from the graph and features of fit, and set ``n_iter_``."""
+        """Learn from the graph and features of fit, if the method learns anything, and set ``n_iter_``."""
 
     @abstractmethod
     def _filters(self, A: csr_array, dtype: Any) -> Any:
-        """Return what embedding asks of a graph, once for all passes, or say why that graph cannot be."""
+        """Return what ``_apply`` needs of a graph, computed once for all passes."""
 
     @abstractmethod
     def _apply(self, X: Any, filters: Any) -> Any:
         """Embed the nodes of the graph that the filters were made for."""
 
     def _embed(self, X: Any, filters: Any, execution: Execution) -> np.ndarray:
-        """Embed like ``_apply``, by an execution if the method can be run by another than its own."""
+        """Run ``_apply``; a subclass that can run elsewhere asks the execution to do so."""
         return np.asarray(self._apply(X, filters))
 
     def _reach(self) -> int | None:
-        """Count the hops within which lies all that a node's embedding depends on; None: no number does."""
+        """Return the number of hops that a node's embedding depends on, None if it has no bound."""
         return None
 
     def _graph(self, adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
-        """Check a graph over the rows of X, or make what stands for it where there is none."""
+        """Check a graph over the rows of X, or build one from X if there is none."""
         return check_graph(adjacency, X, allow_empty=allow_empty)
 
     def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
@@ -80,10 +80,10 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         X = check_optional_features(self, X, adjacency, reset=True)
         self._fitted_on_graph = adjacency is not None
         A = self._graph(adjacency, X)
-        self.__dict__.pop("embedding_", None)  # of an earlier fit: a task would carry it to every worker
+        self.__dict__.pop("embedding_", None)  # of an earlier fit: it would be sent to every worker
         self._learn(A, X)
         filters = self._filters(A, X.dtype)
-        del A  # the filters have what they need of it, and embeddings take much memory
+        del A  # the filters suffice, and embeddings need the memory
         self.embedding_ = self._embed(X, filters, execution)
         return self
 
@@ -113,10 +113,11 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
 
 class GraphEmbedder(OneToOneFeatureMixin, Embedder):
-    """Features and a graph in, smoothed features out.
+    """A linear filter on the graph: features in, smoothed features out.
 
-    A subclass says how its filter is applied, transposed, and followed from one depth to the next; most are a
-    ``LinearFilter``. Every filter is linear in X and treats columns alike, so it serves features and scores.
+    A subclass defines its filter (``_apply``), the transposed filter (``_adjoint``) and the output after each
+    depth (``_embeddings``); most are a ``LinearFilter``. A filter treats all columns alike, so it can be
+    applied to features or to class scores.
     """
 
     depth: int
@@ -132,7 +133,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         """Apply the transposed filter to the columns of E."""
 
     def buffers(self) -> int:
-        """Count the arrays as large as X that ``_apply`` holds at once, X among them."""
+        """Return how many arrays as large as X ``_apply`` holds at once, including X."""
         return BUFFERS
 
     def _check_parameters(self) -> None:
@@ -147,7 +148,8 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         task = Task(lambda E, filters, _: self._adjoint(E, filters), ("adjoint", repr(self)))
         return execution.map_columns(task, E, filters)
 
-    def _width(self, n_features: int) -> int:
+    def embedding_width(self, n_features: int) -> int:
+        """Return the number of features."""
         return n_features
 
     def _learn(self, A: csr_array, X: Any) -> None:

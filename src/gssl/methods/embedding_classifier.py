@@ -8,8 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
-from gssl.graph.mapped import mapped_file, take_rows
-from gssl.methods.base import GraphClassifier, featured_nodes, has_features
+from gssl.graph.mapped import mapped_file, nonzero_rows, take_rows
+from gssl.methods.base import GraphClassifier, featured_nodes
 from gssl.methods.embedder import Embedder, GraphEmbedder
 from gssl.methods.ggc import GGCM
 from gssl.methods.heads import AdamHead, LinearHead, LogisticHead, RidgeHead
@@ -22,13 +22,13 @@ from gssl.scale.execution import Execution, FiltersOf, current_execution
 
 @dataclass(frozen=True)
 class _EmbeddingInputs(FitInputs):
-    """What a fit leaves behind for more embeddings: also its filters, and the rows it needed."""
+    """The inputs of fit with the filters of its graph, and the embeddings of rows that are known already."""
 
     filters: FiltersOf | None
     known: KnownRows
 
     def __getstate__(self) -> dict[str, Any]:
-        # functions are not pickled, and filters can be made again
+        # functions cannot be pickled; the filters are built again when needed
         return {**self.__dict__, "filters": None}
 
 
@@ -113,7 +113,7 @@ class EmbeddingClassifier(GraphClassifier):
         self._fix_randomness()
         execution = current_execution(self.embedder_)
         self.head_ = self._make_head()
-        self._rows(codes, validation)  # what cannot be done is said before the work begins
+        self._rows(codes, validation)  # raises before the work begins
         self.embedder_._learn(A, X)
         self.n_iter_ = self.embedder_.n_iter_
         self.embedder_._fitted_on_graph = adjacency is not None
@@ -121,9 +121,9 @@ class EmbeddingClassifier(GraphClassifier):
             if hasattr(self, name):
                 setattr(self.embedder_, name, getattr(self, name))
         self.__dict__.pop("embedding_", None)  # of an earlier fit
-        # filters once for all passes: what a filter asks of its graph may cost more than the filter
+        # once for all passes: building the filters may cost more than applying them
         filters = self.embedder_._filters(A, X.dtype)
-        self._fit_inputs = _EmbeddingInputs(X, A, filters, KnownRows.none(X))
+        self._fit_inputs = _EmbeddingInputs(X, A, filters, KnownRows.empty(X))
         return self._learn(codes, validation, execution)
 
     def update_labels(self, y: Any, *, validation: Any = None) -> Self:
@@ -163,7 +163,7 @@ class EmbeddingClassifier(GraphClassifier):
         self.head_ = self._make_head()
         training, held_out = self._rows(codes, validation)
         weights = self._class_weights(codes, training)
-        self._read_priors(weights)  # to refuse them before the work
+        self._read_priors(weights)  # raises before the work begins
         rows = self._embed_rows(np.concatenate([training, held_out]), execution)
         U_train, U_held_out = rows[: len(training)], rows[len(training) :]
         if len(held_out):
@@ -177,8 +177,8 @@ class EmbeddingClassifier(GraphClassifier):
         fit = self._fit_inputs
         return fit.filters or self.embedder_._filters(fit.A, fit.X.dtype)
 
-    def _distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
-        """Fit the head again: embeddings do not know labels."""
+    def distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
+        """Fit only the head again: embeddings do not depend on labels."""
         if not hasattr(self, "_fit_inputs"):
             return None
         kept = np.setdiff1d(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
@@ -191,7 +191,7 @@ class EmbeddingClassifier(GraphClassifier):
 
     @cached_property
     def embedding_(self) -> np.ndarray:
-        """The embedding of every node, computed when it is first asked for if fit could do without."""
+        """The embedding of every node, computed on first use if fit did not need it."""
         fit = self._kept_inputs()
         return self.embedder_._embed(fit.X, self._fit_filters(), self._no_fit())
 
@@ -201,11 +201,12 @@ class EmbeddingClassifier(GraphClassifier):
         return self.embedder is None or bool(getattr(self.embedder, "runs_by_columns", False))
 
     @property
-    def _uses_features(self) -> bool:
-        return bool(getattr(self.embedder, "_uses_features", True))
+    def uses_features(self) -> bool:
+        """Whether the embedder does."""
+        return bool(getattr(self.embedder, "uses_features", True))
 
     def _fix_randomness(self) -> None:
-        """Make sampled negatives the same in every pass: they are drawn again for the embeddings."""
+        """Fix the embedder's seed, so that negatives drawn again for later embeddings are the same."""
         seed = self.embedder_.get_params().get("random_state", 0)
         if not isinstance(seed, int | np.integer):
             self.embedder_.set_params(random_state=int(generator(seed).integers(2**31)))
@@ -218,41 +219,42 @@ class EmbeddingClassifier(GraphClassifier):
         return not getattr(self.embedder, "_uses_graph", True)
 
     def _informed(self, X: Any, A: csr_array) -> np.ndarray:
-        """Return the nodes about which the embedder has anything to say."""
-        if not self._uses_features:
-            # what has no link to a labelled component has no place among its embeddings
+        """Return a mask of the nodes that anything is known of."""
+        if not self.uses_features:
+            # without features, an embedding says nothing about a node that no label reaches
             return np.asarray(self.reached_ & (np.diff(A.indptr) > 0))
-        return has_features(X) if self._rows_suffice() else featured_nodes(A, X)
+        return nonzero_rows(X) if self._rows_suffice() else featured_nodes(A, X)
 
     def _label_space_pays(self, X: Any, A: csr_array, n_rows: int) -> bool:
         """Compare hops over d columns with hops over one column per row that is needed and per class."""
         if self._rows_suffice():
-            return True  # the rows that are needed are there already
+            return True  # the rows of X are the embedding
         linear = isinstance(self.embedder_, GraphEmbedder)
-        return linear and self._columns(X, A, n_rows, len(self.classes_)) < X.shape[1]
+        return linear and self.propagated_columns(X, A, n_rows, len(self.classes_)) < X.shape[1]
 
-    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        """Return the width of U, or one column per labelled row and class if label space is cheaper."""
         embedder = GGCM() if self.embedder is None else self.embedder
         if not isinstance(embedder, GraphEmbedder):
-            return int(embedder._width(0 if X is None else X.shape[1]))
+            return int(embedder.embedding_width(0 if X is None else X.shape[1]))
         n, d = X.shape
         width = n_labelled + n_classes
         hops = embedder.depth * (A.nnz + n)
-        # a sparse X is cheap to read; writing n×d is not
+        # reading a sparse X is cheap; writing n × d numbers is not
         in_label_space = (hops + (X.nnz if issparse(X) else X.size)) * width
         linear = isinstance(self.head, LinearHead | str)
         return width if linear and in_label_space < 0.5 * (hops + n) * d else int(d)
 
     def _embed_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:
-        """Embed a few nodes only where that is cheaper than all."""
+        """Return the embeddings of some nodes, computing those of all nodes only if that is cheaper."""
         fit = self._fit_inputs
         missing = len(fit.known.missing(nodes))
         if "embedding_" in self.__dict__ or not self._label_space_pays(fit.X, fit.A, missing):
             return take_rows(self.embedding_, nodes)
-        return fit.known.of(nodes, lambda missing: self._pick_rows(missing, execution))
+        return fit.known.get(nodes, lambda missing: self._pick_rows(missing, execution))
 
     def _pick_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:
-        """Embed nodes by the transposed filter: (fᵀE)ᵀX with E the columns that pick them."""
+        """Embed some nodes by the transposed filter f: (fᵀE)ᵀX, where E has a unit column per node."""
         X = self._fit_inputs.X
         if self._rows_suffice():
             return np.asarray(dense(X[nodes]))
@@ -264,7 +266,7 @@ class EmbeddingClassifier(GraphClassifier):
         return np.asarray(V.T @ X)
 
     def _rows(self, codes: np.ndarray, validation: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nodes to train on, and those that only choose the epoch."""
+        """Return the nodes that train the head, and the validation nodes that only choose its epoch."""
         held_out = select_labelled([] if validation is None else validation, codes, "validation")
         if len(held_out) and not isinstance(self.head_, AdamHead):
             raise ValueError('validation nodes are of use to the "adam" head only: leave them out here.')
@@ -286,7 +288,7 @@ class EmbeddingClassifier(GraphClassifier):
         return head
 
     def _encode_weights(self, head: Any) -> Any:
-        """Name classes as the head will know them: by their codes."""
+        """Replace classes by their codes, which the head is fitted to, in its class weights."""
         for name, weights in _class_weight_parameters(head).items():
             if isinstance(weights, dict):
                 places = class_places(weights, self.classes_, "class_weight")
@@ -294,7 +296,7 @@ class EmbeddingClassifier(GraphClassifier):
         return head
 
     def _class_weights(self, codes: np.ndarray, training: np.ndarray) -> np.ndarray | None:
-        """Return what a label of each class counted for the head; validation labels counted nothing."""
+        """Return the weight of each class in the fit of the head; validation labels have none."""
         if self.priors is None:
             return None
         given = _class_weight_parameters(self.head_)
@@ -305,7 +307,7 @@ class EmbeddingClassifier(GraphClassifier):
                 "give them alike, or leave priors out."
             )
         if isinstance(class_weight, str) and class_weight == "balanced_subsample":
-            class_weight = "balanced"  # of each tree, so on average that of all labels
+            class_weight = "balanced"  # of each tree's sample, so on average of all labels
         every = np.arange(len(self.classes_))
         weights = class_weights(class_weight, every, codes[training])
         counts = np.bincount(codes[training], minlength=len(every))
@@ -315,9 +317,9 @@ class EmbeddingClassifier(GraphClassifier):
     def _distributions(
         self, X: Any, filters: FiltersOf, execution: Execution, embedding: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the head's distributions over all classes, also those that only validation nodes have."""
+        """Return the head's distributions over all classes; those it has not seen have probability 0."""
         if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
-            # the filter acts on rows and the head on columns: scores may be filtered instead of features
+            # the filter acts on rows and the head on columns, so filter the narrower scores
             scores = multiply(X, self.head_.coef_.astype(X.dtype))
             scores = self.embedder_._embed(scores, filters, execution)
             predicted = self.head_.distributions(scores + self.head_.intercept_)
@@ -340,7 +342,7 @@ class EmbeddingClassifier(GraphClassifier):
         return self._distributions(X, lambda k: filters, self._no_fit())
 
     def _no_fit(self) -> Execution:
-        """Return how embeddings are computed after a fit, when nothing is kept to resume from."""
+        """Return the execution for embeddings after fit, which keeps nothing to resume from."""
         return current_execution(self.embedder_, resumes=False)
 
 

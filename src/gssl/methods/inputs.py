@@ -1,4 +1,4 @@
-"""What every method asks of its inputs, asked in one place."""
+"""Checks of the inputs and parameters of every method."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,20 +17,20 @@ N_NEIGHBORS = 10
 
 @dataclass(frozen=True)
 class FitInputs:
-    """What a fitted model keeps of what it was given, without copies; a saved model is without."""
+    """Features and graph of fit, kept by reference; a saved model has none."""
 
     X: Any
     A: csr_array
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check features and give them back as CSR or a dense array of float32 or float64.
+    """Check features and return them as CSR or a dense array of float32 or float64.
 
     ``reset`` is True in fit, where the number and names of the features are recorded.
     """
     refuse_mask(X, "X")
     if issparse(X):
-        # before scikit-learn converts it: a conversion would follow wild indices
+        # before scikit-learn converts it, which would follow indices out of bounds
         check_finite(X)
     X = validate_data(
         estimator,
@@ -42,9 +42,9 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     )
     check_finite(X)
     if not issparse(X):
-        # what is in a file stays there
+        # a memory-mapped X stays in its file
         return X if mapped_file(X) is not None else np.ascontiguousarray(X)
-    # a fresh object, which has no flags to lie, with every entry named once
+    # a new object, because cached flags may be wrong; then without duplicates
     X = csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     if not X.has_canonical_format:
         X = X.copy()
@@ -53,15 +53,19 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bool) -> Any:
-    """Check features like :func:`check_features`; where there are none, the identity takes their place."""
+    """Check features as :func:`check_features` does; without features, return the identity matrix."""
     if X is not None:
         return check_features(estimator, X, reset=reset)
     if adjacency is None:
         raise ValueError("there is neither X nor adjacency: give a graph, or features to build one.")
     n = check_adjacency(adjacency, allow_empty=True).shape[0]
-    if estimator._uses_features:
+    if estimator.uses_features:
         if reset:
             warn_user("there are no features (X is None): the identity matrix takes their place.")
+        elif estimator.n_features_in_ != n:
+            raise ValueError(
+                f"{type(estimator).__name__} was fitted to {estimator.n_features_in_} features: give X."
+            )
         return check_features(estimator, eye_array(n, format="csr"), reset=reset)
     for name in ("n_features_in_", "feature_names_in_") if reset else ():
         estimator.__dict__.pop(name, None)  # of an earlier fit
@@ -69,7 +73,7 @@ def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bo
 
 
 def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
-    """Check a graph over the rows of X, or build a kNN graph from X where there is none."""
+    """Check a graph over the rows of X, or build a kNN graph from X if there is none."""
     if adjacency is None:
         return knn_graph(X, N_NEIGHBORS)
     return check_adjacency(adjacency, n_nodes=X.shape[0], allow_empty=allow_empty)
@@ -84,7 +88,7 @@ def check_number(
     whole: bool = False,
     open_ends: bool = False,
 ) -> None:
-    """Refuse a parameter that is not a number between low and high."""
+    """Check that a parameter is a number from ``low`` to ``high``; ``open_ends`` excludes both."""
     value = getattr(estimator, name)
     kind = int | np.integer if whole else int | float | np.integer | np.floating
     inside = isinstance(value, kind) and not isinstance(value, bool)
@@ -100,14 +104,14 @@ def check_number(
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Make a random generator from what scikit-learn calls a random state."""
+    """Return a random generator for a ``random_state`` of scikit-learn."""
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(np.iinfo(np.int32).max)
     return np.random.default_rng(random_state)
 
 
 def select_nodes(selection: Any, n_nodes: int, name: str) -> np.ndarray:
-    """Return the indices of the nodes that a mask or a list of indices names, in the order of the list."""
+    """Return the node indices of a mask or a list of indices, in the order of the list."""
     chosen = np.asarray(selection)
     if chosen.size == 0:
         chosen = chosen.astype(np.int64)
@@ -127,7 +131,7 @@ def select_nodes(selection: Any, n_nodes: int, name: str) -> np.ndarray:
 
 
 def select_labelled(selection: Any, codes: np.ndarray, name: str) -> np.ndarray:
-    """Return the sorted indices of labelled nodes that a mask or a list of indices names."""
+    """Return the sorted node indices of a mask or a list of indices, all of which must be labelled."""
     chosen = select_nodes(selection, len(codes), name)
     unlabelled = chosen[codes[chosen] == UNLABELLED]
     if len(unlabelled):
@@ -136,7 +140,7 @@ def select_labelled(selection: Any, codes: np.ndarray, name: str) -> np.ndarray:
 
 
 def choose_anchors(anchors: Any, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the indices of the labelled nodes that SEB may touch ("less is more", Sect. 5.1)."""
+    """Return the indices of the labelled nodes that SEB moves ("less is more", Sect. 5.1)."""
     if anchors is None:
         return np.flatnonzero(codes != UNLABELLED)
     if not isinstance(anchors, float | np.floating):
@@ -151,18 +155,18 @@ def choose_anchors(anchors: Any, codes: np.ndarray, rng: np.random.Generator) ->
 
 
 class FeatureSizeError(ValueError):
-    """Features are so large or small that their squares leave the range of their type."""
+    """Squares of the features overflow or underflow."""
 
 
 def feature_scale(X: Any) -> float:
     """Return the mean absolute row sum of the rows that have any feature."""
-    # by blocks, for the absolute values of a dense X would be a second X
+    # by blocks, because the absolute values of a dense X would take as much memory as X
     d = X.shape[1]
     sums = np.zeros(X.shape[0], X.dtype)
     for rows, columns in iterate_blocks(X):
         for start in range(rows.start, rows.stop, 1024):
             part = slice(start, min(start + 1024, rows.stop))
-            # the last of many blocks of columns ends at d as well, and is not whole rows
+            # compare both ends: the last block of columns also stops at d
             sums[part] += abs(X[part] if columns == slice(0, d) else X[part, columns]).sum(axis=1)
     if not sums.any():
         return 1.0

@@ -1,7 +1,7 @@
-"""Label space: products with U and a few of its rows, without U itself.
+"""Label space: products with U, and a few of its rows, without computing U.
 
-U is linear in the features, and a filter acts on rows while a predictor acts on columns. So whoever needs UW
-or a few rows of U may pass over the graph with as many columns as there are classes or rows.
+A filter F acts on rows and a predictor W on columns, so (FX)W = F(XW): the scores of c classes need passes
+over the graph with c columns instead of d. By the transposed filter, m rows of U need passes with m columns.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,8 +14,8 @@ from scipy.special import gammaln, xlog1py, xlogy
 from gssl.operators import Filters, Mixture, Pull, mix, multiply
 from gssl.operators.embedding import TransposedRows
 
-# nodes whose rows are found at a time, each with a column of its own
-_COLUMNS = 64
+# rows of U that are computed at a time, one column each
+_ROWS_AT_ONCE = 64
 
 
 class LabelSpaceEmbedding:
@@ -27,21 +27,21 @@ class LabelSpaceEmbedding:
         self._filters = filters
         self._beta = beta
         self._pulls = list(pulls)
-        # the last predictor, its scores, and how many steps U had taken then
+        # the last W, its product UW, and the number of steps that U had taken
         self._last: tuple[np.ndarray, np.ndarray, int] | None = None
         self._weights = self._powers()
 
     @property
     def n_hops(self) -> int:
-        """How many hops a product with U takes."""
+        """Number of hops of a product with U."""
         return int(self._weights.shape[1]) - 1
 
     def rows(self, nodes: np.ndarray) -> "LabelSpaceRows":
-        """Return some rows of U, which are computed only if they are asked for as an array."""
+        """Return some rows of U for products; they are computed only by ``numpy.asarray``."""
         return LabelSpaceRows(self, nodes)
 
     def convolved(self, beta: float, pull: Pull | None) -> "LabelSpaceEmbedding":
-        """Take one more step, which is nothing but its pull."""
+        """Take one more step, by recording its pull."""
         if beta != self._beta or pull is None:
             raise ValueError("label space is for steps of one beta, each with a pull.")
         self._pulls.append(pull)
@@ -49,7 +49,7 @@ class LabelSpaceEmbedding:
         return self
 
     def __matmul__(self, W: np.ndarray) -> np.ndarray:
-        """Return UW; where the same W was used before the last step, it is one more hop."""
+        """Return UW; if the last product had the same W, one step before, by a single hop."""
         k = len(self._pulls)
         if self._last is None or self._last[0] is not W or self._last[2] not in (k, k - 1):
             Z = self._product(W)
@@ -63,7 +63,7 @@ class LabelSpaceEmbedding:
         return Z
 
     def transposed_times(self, nodes: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """Return Uᵀ R for R on some nodes: hops of it, seen by X at the end and by the anchors on the way."""
+        """Return UᵀR, where R has a row for each of some nodes and is zero elsewhere."""
         weights, anchors = self._weights, self._anchors
         B = np.zeros((self._filters.A_hat.shape[0], R.shape[1]), R.dtype)
         B[nodes] = R
@@ -76,14 +76,14 @@ class LabelSpaceEmbedding:
             at_anchors.append(B[anchors])
         G = multiply(self._X_transposed, total)
         if self._pulls:
-            # row t of the weights is P^(k−1−t), the hops that the pull of step t has had
+            # row t of the weights is P^(k−1−t), which was applied to the pull of step t
             seen = np.tensordot(weights[:-1], np.stack(at_anchors), axes=1)
             small = self._stacked_pulls().transpose(0, 2, 1) @ seen
             G += self._predictors() @ small.reshape(-1, R.shape[1])
         return np.asarray(G)
 
     def _product(self, G: np.ndarray) -> np.ndarray:
-        """Return UG by hops over the columns of G."""
+        """Return UG by Horner's rule in Â."""
         weights, anchors = self._weights, self._anchors
         XG = multiply(self._X, G)
         injected = np.zeros((weights.shape[1], len(anchors), G.shape[1]), G.dtype)
@@ -107,7 +107,7 @@ class LabelSpaceEmbedding:
         return np.stack([pull.R for pull in self._pulls])
 
     def _predictors(self) -> np.ndarray:
-        """Return the predictors of all steps side by side."""
+        """Return the W of all steps side by side."""
         return np.hstack([pull.W for pull in self._pulls])
 
     def _powers(self) -> np.ndarray:
@@ -118,7 +118,7 @@ class LabelSpaceEmbedding:
 
 
 class LabelSpaceRows:
-    """Some rows of U in factors: products with them are products with U."""
+    """Some rows of U, multiplied by way of U."""
 
     def __init__(self, U: LabelSpaceEmbedding, nodes: np.ndarray) -> None:
         self._U, self._nodes = U, nodes
@@ -136,16 +136,19 @@ class LabelSpaceRows:
         return np.asarray((self._U @ W)[self._nodes])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        parts = [self._nodes[start : start + _COLUMNS] for start in range(0, len(self._nodes), _COLUMNS)]
+        starts = range(0, len(self._nodes), _ROWS_AT_ONCE)
+        parts = [self._nodes[start : start + _ROWS_AT_ONCE] for start in starts]
         dtype = self._U._X.dtype if dtype is None else dtype
         rows = [self._U.transposed_times(part, np.eye(len(part), dtype=dtype)).T for part in parts]
         return np.concatenate(rows) if rows else np.empty((0, self._U._X.shape[1]), dtype)
 
 
 def lazy_powers(powers: np.ndarray, beta: float, dtype: Any = np.float64) -> np.ndarray:
-    r"""Return the coefficients of :math:`\hat A^j` in powers of the lazy convolution.
+    r"""Return the coefficients of :math:`\hat A^j` in some powers of the lazy convolution, one row each.
 
     .. math:: [\beta \hat A + (1 - \beta) I]^k = \sum_j \binom kj \beta^j (1 - \beta)^{k-j} \hat A^j
+
+    High powers of Â are cut off where their coefficients together are below rounding.
     """
     k = np.asarray(powers)[:, None]
     j = np.arange(k.max() + 1)[None, :]
@@ -158,7 +161,7 @@ def lazy_powers(powers: np.ndarray, beta: float, dtype: Any = np.float64) -> np.
 
 
 class KnownRows:
-    """Embeddings of a few nodes, which do not change with the labels: new labels need most of them again."""
+    """A cache of the embeddings of some nodes, which ``update_labels`` needs again."""
 
     def __init__(self, nodes: np.ndarray, rows: np.ndarray) -> None:
         self._nodes = np.empty(0, dtype=np.int64)
@@ -166,16 +169,16 @@ class KnownRows:
         self._add(nodes, rows)
 
     @classmethod
-    def none(cls, X: Any) -> "KnownRows":
-        """Start with no rows, of the width and type of X."""
+    def empty(cls, X: Any) -> "KnownRows":
+        """Return a cache without rows, of the width and type of X."""
         return cls(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
 
     def missing(self, nodes: np.ndarray) -> np.ndarray:
-        """Return those of the nodes that are not known yet."""
+        """Return the nodes that are not in the cache."""
         return np.setdiff1d(nodes, self._nodes)
 
-    def of(self, nodes: np.ndarray, embed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return the rows of nodes; ``embed`` is asked for those that are missing, which are then known."""
+    def get(self, nodes: np.ndarray, embed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return the rows of nodes; compute missing ones by ``embed`` and add them to the cache."""
         missing = self.missing(nodes)
         if len(missing):
             self._add(missing, embed(missing))

@@ -1,4 +1,4 @@
-"""From the caller's labels to class codes."""
+"""Labels as class codes, and class distributions as labels."""
 
 from typing import Any
 
@@ -9,6 +9,8 @@ from sklearn.utils.validation import column_or_1d
 from gssl.graph.validate import refuse_mask, warn_user
 
 UNLABELLED = -1
+# rows that are projected at a time
+_BLOCK = 8192
 
 
 def encode_labels(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -104,10 +106,7 @@ def _refuse_missing_as_text(known: np.ndarray, positions: np.ndarray) -> None:
 
 
 def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    r"""Return each class its weight in the loss.
-
-    .. math:: w_c = \frac{m}{C \, m_c}
-    """
+    r"""Return the weight of each class in the loss; if balanced, :math:`w_c = m / (C \, m_c)`."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str) and class_weight == "balanced":
@@ -125,7 +124,7 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> 
 
 
 def class_places(by_class: dict[Any, Any], classes: np.ndarray, name: str) -> list[int]:
-    """Find the keys of a dict among the classes."""
+    """Return the position among the classes of each key of a dict."""
     place = {value: i for i, value in enumerate(classes.tolist())}
     strange = [key for key in by_class if key not in place]
     if strange:
@@ -134,13 +133,13 @@ def class_places(by_class: dict[Any, Any], classes: np.ndarray, name: str) -> li
 
 
 def class_shares(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    r"""Return the share of each class among labels that count :math:`w_c`: :math:`\pi_c \propto w_c m_c`."""
+    r"""Return the share of each class among labels of weight :math:`w_c`: :math:`\pi_c \propto w_c m_c`."""
     sums = weights * np.bincount(codes, minlength=len(weights))
     return np.asarray(sums / sums.sum())
 
 
 def read_priors(priors: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the shares of the classes that a caller expects."""
+    """Return the class shares that the parameter ``priors`` asks for."""
     c = len(classes)
     if isinstance(priors, str):
         if priors not in ("labels", "uniform"):
@@ -166,10 +165,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-# rows that are projected at a time
-_BLOCK = 8192
-
-
 def one_hot(codes: np.ndarray, n_classes: int, dtype: Any) -> np.ndarray:
     """Write class codes as rows with a single one."""
     rows = np.zeros((len(codes), n_classes), dtype)
@@ -183,14 +178,14 @@ def nearest_distribution(Z: np.ndarray) -> np.ndarray:
     .. math:: \arg\min_{p \ge 0,\ 1^\top p = 1} \|p - z\|^2
     """
     P = np.empty_like(Z)
-    for start in range(0, len(Z), _BLOCK):  # every step below makes another array
+    for start in range(0, len(Z), _BLOCK):  # by blocks, to keep temporary arrays small
         P[start : start + _BLOCK] = _project(Z[start : start + _BLOCK])
     return P
 
 
 def _project(Z: np.ndarray) -> np.ndarray:
     c = Z.shape[1]
-    # centring first keeps precision when the scores are large or tiny
+    # subtracting the maximum keeps precision when the scores are large or tiny
     ordered = -np.sort(-(Z - Z.max(axis=1, keepdims=True)), axis=1)
     excess = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, c + 1, dtype=Z.dtype)
     support = np.count_nonzero(ordered > excess, axis=1)
@@ -200,7 +195,7 @@ def _project(Z: np.ndarray) -> np.ndarray:
 
 
 def rows_to_distributions(F: np.ndarray) -> np.ndarray:
-    """Divide non-negative rows by their sums; a row of zeros, about which nothing is known, is uniform."""
+    """Divide non-negative rows by their sums; a row of zeros becomes uniform."""
     total = F.sum(axis=1, keepdims=True)
     P = np.full_like(F, 1.0 / F.shape[1])
     np.divide(F, total, out=P, where=total > 0)
@@ -208,11 +203,11 @@ def rows_to_distributions(F: np.ndarray) -> np.ndarray:
 
 
 def reweigh(P: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    r"""Bring distributions from one share of the classes to another (Bayes' rule; Saerens et al., 2002).
+    r"""Correct distributions for other class shares than in fit (Bayes' rule; Saerens et al., 2002).
 
     .. math:: p'(c) \propto p(c) \, \frac{\pi_{new}(c)}{\pi_{old}(c)}
     """
-    # a class without any label has no probability that could change
+    # a class without labels has probability 0 already
     change = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
     changed = P * change.astype(P.dtype)
     total = changed.sum(axis=1, keepdims=True)
@@ -220,7 +215,7 @@ def reweigh(P: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
 
 
 def decide(P: np.ndarray, informed: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Choose the most probable class of each row, and the most frequent label where nothing is known."""
+    """Return the code of the most probable class, for uninformed nodes of the most frequent label."""
     chosen = P.argmax(axis=1)
     unknown = np.count_nonzero(~informed)
     if unknown:
@@ -234,7 +229,7 @@ def decide(P: np.ndarray, informed: np.ndarray, codes: np.ndarray) -> np.ndarray
 
 
 def unsure(P: np.ndarray, informed: np.ndarray, abstain: float) -> np.ndarray:
-    """Return the rows whose greatest probability is too small, or of which nothing is known."""
+    """Return a mask of the rows whose confidence is below ``abstain``, and of uninformed nodes."""
     if isinstance(abstain, bool) or not 0.0 <= abstain <= 1.0:
         raise ValueError(f"abstain is the least confidence of a label, from 0 to 1, not {abstain!r}.")
     return np.asarray((P.max(axis=1) < abstain) | ~informed)

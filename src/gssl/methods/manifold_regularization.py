@@ -7,8 +7,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import ConvergenceWarning
 
+from gssl.graph.mapped import nonzero_rows
 from gssl.graph.validate import warn_user
-from gssl.methods.base import GraphClassifier, has_features
+from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
 from gssl.methods.propagation import conjugate_gradients
@@ -131,7 +132,8 @@ class ManifoldRegularization(GraphClassifier):
             )
         return np.asarray(unit * V)
 
-    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        """Return one column per class."""
         return n_classes
 
     def _rows_suffice(self) -> bool:
@@ -139,7 +141,7 @@ class ManifoldRegularization(GraphClassifier):
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         scores = multiply(X, self.coef_.astype(X.dtype))
-        return nearest_distribution(scores), has_features(X)
+        return nearest_distribution(scores), nonzero_rows(X)
 
 
 def _transposed(X: Any) -> Callable[[np.ndarray], np.ndarray]:

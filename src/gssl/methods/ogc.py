@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 
 from gssl.graph import reached_nodes
 from gssl.graph.mapped import take_rows
-from gssl.methods.base import GraphClassifier, featured_nodes, iterate, last, report_progress
+from gssl.methods.base import GraphClassifier, featured_nodes, iterate, last
 from gssl.methods.inputs import check_number, choose_anchors, feature_scale, generator
 from gssl.methods.label_space import KnownRows, LabelSpaceEmbedding, lazy_powers
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
@@ -34,35 +34,37 @@ from gssl.operators import (
     supervised_embedding,
     zeros,
 )
-from gssl.scale.execution import Execution, FiltersOf, Step, Task, current_execution
+from gssl.scale.execution import Execution, FiltersOf, Step, Task, current_execution, report_progress
 
-# a step this often halved is no step
-_HALVINGS = 60
-# an iteration that has not stopped by then is beyond what label space is good for
-_LONG = 64
-# labelled rows are kept for new labels if they are no more than this part of all
-_KEPT = 0.1
+# after this many halvings, eta_w is treated as zero
+_MAX_HALVINGS = 60
+# longer iterations do not use label space, whose cost grows with the square of their number
+_MAX_LABEL_SPACE_ITER = 64
+# embeddings of labelled nodes are kept for update_labels up to this fraction of all nodes
+_KEPT_FRACTION = 0.1
 
 
 @dataclass(frozen=True)
 class _Labels:
-    """The labels of a fit, and where they are."""
+    """The labels of a fit: which nodes have one, and which of them move embeddings."""
 
     labelled: np.ndarray
+    # one-hot, a row for each labelled node
     Y: np.ndarray
     anchors: np.ndarray
-    # positions of the anchors among the labelled nodes
+    # positions of the anchors in ``labelled``
     anchored: np.ndarray
-    # nodes whose predictions tell when to stop
+    # nodes whose predictions decide when to stop
     watched: np.ndarray
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """What a fit leaves behind: the pull of every step, from which its embeddings can be computed again."""
+    """The pull of every step of a fit, from which its embeddings can be replayed."""
 
     A_hat: NormalizedAdjacency
     beta: float
+    # rows of U after the last step
     known: KnownRows
     pulls: list[Pull] = field(default_factory=list)
     loss: list[float] = field(default_factory=list)
@@ -70,11 +72,11 @@ class _Steps:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What tells these embeddings from others of the same features and graph."""
+        """Everything the embeddings depend on besides features and graph."""
         return self.beta, [(pull.nodes, pull.R, pull.W) for pull in self.pulls]
 
     def record(self, pull: Pull, facts: dict[str, float]) -> None:
-        """Remember what a step has added to the embeddings, and the history."""
+        """Append a step and its entries in the history."""
         self.pulls.append(pull)
         self.loss.append(facts["loss"])
         self.agreement.append(facts["agreement"])
@@ -90,7 +92,7 @@ class _Steps:
         return iterate(step, X, range(len(self.pulls)))
 
     def smoothing_losses(self, X: Any, filters: FiltersOf, columns: slice) -> Any:
-        """Return tr(Uᵀ(I − Â)U) after each step, as one row, column by column."""
+        """Return the diagonal of Uᵀ(I − Â)U after each step, one row per step."""
         losses = zeros(X, n_rows=len(self.pulls))
         for k, U in enumerate(self.replay(X, filters, columns)):
             losses[k] = (U * mix(filters(k), U, Mixture(smooth=-1.0, keep=1.0))).sum(0)
@@ -209,7 +211,7 @@ class OGC(GraphClassifier):
         self._check_parameters()
         execution = current_execution(self)
         for name in ("_replayed", "_smoothing"):
-            self.__dict__.pop(name, None)  # of an earlier fit, and made again where that is asked for
+            self.__dict__.pop(name, None)  # cached by an earlier fit
         with self._rollback_on_error():
             X, A, codes = self._start(X, y, adjacency)
             rng, scale = generator(self.random_state), feature_scale(X)
@@ -217,7 +219,7 @@ class OGC(GraphClassifier):
             A_hat = normalized_adjacency(A, X.dtype)
             bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
             W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
-            self._steps = _Steps(A_hat, self.beta, KnownRows.none(X))
+            self._steps = _Steps(A_hat, self.beta, KnownRows.empty(X))
             Z = self._learn(X, A_hat, labels, W, scale, execution)
             informed = featured_nodes(A, X)
             if not informed.all():
@@ -233,9 +235,10 @@ class OGC(GraphClassifier):
         scale: float,
         execution: Execution,
     ) -> np.ndarray:
-        """Run Algorithm 1 and return the scores of all nodes; the embeddings and their memory end with it."""
+        """Run Algorithm 1 and return the scores of all nodes; the embeddings are freed on return."""
         labelled, Y, anchors, anchored = labels.labelled, labels.Y, labels.anchors, labels.anchored
-        eta_w, eta_sup = self._gain * self.eta_w / scale**2, self._gain * self.eta_sup * scale**2
+        eta_w = self._gradient_factor * self.eta_w / scale**2
+        eta_sup = self._gradient_factor * self.eta_sup * scale**2
         checkpoint = execution.checkpoint(X, A_hat, labelled, Y, anchors)
         U, in_label_space = self._embedding(X, A_hat, labelled, execution)
         Z = U @ W
@@ -249,7 +252,7 @@ class OGC(GraphClassifier):
             for k in range(len(checkpoint.past) + 1, self.max_iter + 1):
                 if self._has_settled():
                     break
-                # one step of W, then one of U by its old value and the new W, as in the authors' scripts
+                # W first, then U from the old U and the new W, as in the authors' scripts
                 W, Z_L, eta_w = self._descend(U.rows(labelled), W, Z[labelled], Y, eta_w)
                 R = residual(Z_L[anchored], Y[anchored], self.loss)
                 pull = supervised_embedding(R, W, eta_sup * self.decay ** (k - 1), anchors)
@@ -263,18 +266,18 @@ class OGC(GraphClassifier):
                 checkpoint.finish(Step(pull.R, W, facts), Z)
                 report_progress(k, self.max_iter)
         self.coef_, self.n_iter_ = W, len(self._steps.pulls)
-        if not in_label_space and len(labelled) <= _KEPT * len(Z):
-            self._steps.known.of(labelled, lambda nodes: np.asarray(U.rows(nodes)))
+        if not in_label_space and len(labelled) <= _KEPT_FRACTION * len(Z):
+            self._steps.known.get(labelled, lambda nodes: np.asarray(U.rows(nodes)))
         return Z
 
     def _descend(
         self, U_L: Any, W: np.ndarray, Z_L: np.ndarray, Y: np.ndarray, eta_w: float
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Take one step of W that does not raise the loss; return W, the labelled scores, and its length."""
+        """Take one step of W that does not raise the loss; return W, its labelled scores, and eta_w."""
         R = residual(Z_L, Y, self.loss)
-        # rounding at the optimum is no overshoot
+        # tolerate rounding errors at the optimum
         limit = classification_loss(Z_L, Y, self.loss) * (1.0 + 1e-6)
-        for _ in range(_HALVINGS):
+        for _ in range(_MAX_HALVINGS):
             W_next = linear_step(U_L, W, R, eta_w)
             Z_next = U_L @ W_next
             if classification_loss(Z_next, Y, self.loss) <= limit:
@@ -283,13 +286,13 @@ class OGC(GraphClassifier):
         return W, Z_L, 0.0
 
     def _has_settled(self) -> bool:
-        """Return whether predictions have agreed more often than ``patience`` allows."""
+        """Return whether more than ``patience`` iterations have agreed with the one before."""
         return sum(share > self.agreement for share in self._steps.agreement) > self.patience
 
     def _embedding(
         self, X: Any, A_hat: NormalizedAdjacency, labelled: np.ndarray, execution: Execution
     ) -> tuple[Embedding, bool]:
-        """Return U in the cheaper form, its factors or itself, and whether it is in factors."""
+        """Return U in label space or dense, whichever is cheaper, and whether it is in label space."""
         filters = execution.place(Filters(A_hat))
         if self._label_space_pays(X, len(A_hat.indices), len(self.classes_)):
             return LabelSpaceEmbedding(X, filters, self.beta), True
@@ -327,31 +330,27 @@ class OGC(GraphClassifier):
         np.True_
         """
         with self._rollback_on_error():
-            return self._relearn(self._restart(y))
-
-    def _relearn(self, codes: np.ndarray) -> Self:
-        """Fit the predictor alone to labels."""
-        X = self._fit_inputs.X
-        labels = self._labels(codes, np.empty(0, dtype=np.int64), X.dtype)
-        rows, scores = self._products(len(self._steps.known.missing(labels.labelled)))
-        U_L = self._steps.known.of(labels.labelled, rows)
-        W, Z_L = np.zeros((U_L.shape[1], labels.Y.shape[1]), U_L.dtype), np.zeros_like(labels.Y)
-        eta_w = self._gain * self.eta_w / feature_scale(X) ** 2
-        for _ in range(self.n_iter_):
-            W, Z_L, eta_w = self._descend(U_L, W, Z_L, labels.Y, eta_w)
-        self.coef_ = W
-        return self._finish(self._distributions(scores(W)), self.informed_)
+            codes, X, known = self._restart(y), self._fit_inputs.X, self._steps.known
+            labels = self._labels(codes, np.empty(0, dtype=np.int64), X.dtype)
+            rows, scores = self._products(len(known.missing(labels.labelled)))
+            U_L = known.get(labels.labelled, rows)
+            W, Z_L = np.zeros((U_L.shape[1], labels.Y.shape[1]), U_L.dtype), np.zeros_like(labels.Y)
+            eta_w = self._gradient_factor * self.eta_w / feature_scale(X) ** 2
+            for _ in range(self.n_iter_):
+                W, Z_L, eta_w = self._descend(U_L, W, Z_L, labels.Y, eta_w)
+            self.coef_ = W
+            return self._finish(self._distributions(scores(W)), self.informed_)
 
     def _products(self, n_rows: int) -> tuple[Any, Any]:
-        """Return functions for rows of U and for UW: by its factors, unless U itself is there or cheaper."""
+        """Return two functions, nodes → rows of U and W → UW, by label space or by U if that is cheaper."""
         X, steps = self._fit_inputs.X, self._steps
-        # the embeddings are those of fit, whatever parameters have been set since
+        # with the beta of fit, which set_params may have changed since
         filters = current_execution(self, resumes=False).place(Filters(steps.A_hat))
-        factors = LabelSpaceEmbedding(X, filters, steps.beta, steps.pulls)
+        U = LabelSpaceEmbedding(X, filters, steps.beta, steps.pulls)
         columns = n_rows + len(self.classes_)
-        if "_replayed" in self.__dict__ or factors.n_hops * columns > self.n_iter_ * X.shape[1]:
+        if "_replayed" in self.__dict__ or U.n_hops * columns > self.n_iter_ * X.shape[1]:
             return lambda nodes: take_rows(self.embedding_, nodes), lambda W: self.embedding_ @ W
-        return lambda nodes: np.asarray(factors.rows(nodes)), lambda W: factors @ W
+        return lambda nodes: np.asarray(U.rows(nodes)), lambda W: U @ W
 
     @property
     def embedding_(self) -> np.ndarray:
@@ -369,9 +368,9 @@ class OGC(GraphClassifier):
 
     @cached_property
     def _replayed(self) -> np.ndarray:
-        """The embeddings, which predictions do not need and fit leaves out."""
+        """U after the last iteration, computed on first use because predictions do not need it."""
         X, steps = self._kept_inputs().X, self._steps
-        # X, the embeddings before a step, and those after it
+        # three buffers: X, and U before and after a step
         task = Task(lambda X, *more: last(steps.replay(X, *more)), ("embedding", *steps.identity), buffers=3)
         return self._replay(task, X)
 
@@ -387,8 +386,8 @@ class OGC(GraphClassifier):
         return current_execution(self, resumes=False).map_columns(task, X, lambda k: filters)
 
     @property
-    def _gain(self) -> float:
-        """The factor of the published squared loss, a sum without the appendix's ½."""
+    def _gradient_factor(self) -> float:
+        """The factor of both gradients: 2 for the published squared loss, which has no factor ½."""
         return 2.0 if self.loss == "squared" else 1.0
 
     def _check_parameters(self) -> None:
@@ -409,20 +408,26 @@ class OGC(GraphClassifier):
             Y=one_hot(codes[labelled], len(self.classes_), dtype),
             anchors=anchors,
             anchored=np.searchsorted(labelled, anchors),
-            # where every node has a label, their own predictions tell when to stop
             watched=unlabelled if len(unlabelled) else labelled,
         )
 
-    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        """Return one column per class in label space, otherwise one per feature."""
         return n_classes if self._label_space_pays(X, A.nnz, n_classes) else int(X.shape[1])
 
     def _label_space_pays(self, X: Any, n_links: int, n_classes: int) -> bool:
-        """Compare a hop over d columns with the hops over c that half the iterations need, there and back."""
+        """Compare the cost of an iteration: one hop over d columns, or several over c columns.
+
+        In label space, an iteration needs two products with U, whose number of hops grows with the iterations
+        done; the estimate is for half of ``max_iter``.
+        """
+        if self.max_iter > _MAX_LABEL_SPACE_ITER:
+            return False
         n, d = X.shape
         hop = n_links + n
         size = X.nnz if issparse(X) else X.size
-        hops = 2 * lazy_powers(np.array([min(self.max_iter, _LONG) // 2]), self.beta, X.dtype).shape[1]
-        return self.max_iter <= _LONG and bool((hop * hops + 2 * size) * n_classes < hop * d)
+        hops = 2 * lazy_powers(np.array([self.max_iter // 2]), self.beta, X.dtype).shape[1]
+        return bool((hop * hops + 2 * size) * n_classes < hop * d)
 
     def _distributions(self, scores: np.ndarray) -> np.ndarray:
         Z = soft_labels(scores, self.loss)
@@ -435,9 +440,9 @@ class OGC(GraphClassifier):
         return self.n_iter_ if self.beta else 0
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
-        """Smooth the new graph as often as in fit; it has no labels that could guide the embeddings."""
+        """Convolve as often as in fit, without pulls, for the new graph has no labels."""
         filters = current_execution(self, resumes=False).place(Filters(A_hat))
-        # smoothing acts on rows and W on columns: scores may be smoothed instead of embeddings
+        # the convolution acts on rows and W on columns, so convolve the narrower scores
         scores = multiply(X, self.coef_.astype(X.dtype))
         lazy = Mixture.lazy(self.beta)
         scores = last(iterate(lambda Z, k: mix(filters, Z, lazy), scores, range(self.n_iter_)))

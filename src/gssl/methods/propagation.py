@@ -70,7 +70,7 @@ class LabelPropagation(GraphClassifier):
     True
     """
 
-    _uses_features = False
+    uses_features = False
     runs_by_columns = True
 
     def __init__(self, max_iter: int = 10000, tol: float = 1e-6, class_mass: bool = False) -> None:
@@ -104,7 +104,8 @@ class LabelPropagation(GraphClassifier):
         check_number(self, "max_iter", low=1, whole=True)
         check_number(self, "tol", low=0.0)
 
-    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        """Return one column per class."""
         return n_classes
 
     def _distributions(self, F: np.ndarray, dtype: Any) -> tuple[np.ndarray, np.ndarray]:

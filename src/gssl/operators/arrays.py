@@ -1,7 +1,7 @@
-"""What a loop asks of its arrays, whether they are NumPy's or tensors that live on some device.
+"""Functions that work on NumPy arrays and on torch tensors alike.
 
-A loop that is written with these functions, with slices and with arithmetic runs on either. Tensors are known
-by their methods (``new_zeros``, ``new_tensor``), so no other package is imported for them.
+A loop written with these functions, slices and arithmetic runs on both. Tensors are recognised by their
+methods (``new_zeros``, ``new_tensor``), so torch is not imported.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 
 def zeros(U: Any, n_rows: int | None = None) -> Any:
-    """Make zeros of the kind, type and width of U, dense even if U is not.
+    """Return dense zeros of the kind, type and width of U.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def zeros(U: Any, n_rows: int | None = None) -> Any:
 
 
 def alike(V: np.ndarray, U: Any) -> Any:
-    """Return a small array as something that can be added to U: as it is, or as a tensor beside U.
+    """Return an array as what can be added to U: itself, or a tensor on the device of U.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def alike(V: np.ndarray, U: Any) -> Any:
 
 
 def fetch(U: Any) -> np.ndarray:
-    """Return an array or tensor as an array in memory, without a copy where it is there already.
+    """Return an array or tensor as a NumPy array, copied only from another device.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def fetch(U: Any) -> np.ndarray:
 
 
 def dense(U: Any, *, copy: bool = False) -> Any:
-    """Return U dense; what is dense already is copied only if asked for.
+    """Return U dense; a dense U is copied only if ``copy`` is true.
 
     Examples
     --------

@@ -13,19 +13,19 @@ from gssl.operators._kernels.threads import run_parts, split_rows
 from gssl.operators.mixture import Filters, Mixture, mix
 from gssl.operators.supervision import Pull
 
-# of a graph in files: what is in memory at a time
+# bytes of a graph in files that are in memory at a time
 _BLOCK_BYTES = 1 << 26
-# entries that are weighted at a time
+# entries of A that are weighted at a time
 _ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True)
 class NormalizedAdjacency:
-    r"""The matrix :math:`\hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}`, without values where A has none.
+    r"""The matrix :math:`\hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}`, without values if unweighted.
 
-    Made by :func:`normalized_adjacency`; ``A_hat @ U`` applies it. Arrays that are memory-mapped files are
-    passed over in blocks of rows and let go of block by block, so that a graph larger than memory can be
-    applied; the result is the same to the bit, for every row is computed by itself.
+    Made by :func:`normalized_adjacency`; ``A_hat @ U`` applies it. A graph in memory-mapped files is read in
+    blocks of rows that are released one by one, so it may be larger than memory; the result is the same to
+    the bit, because every row is computed by itself.
 
     Attributes
     ----------
@@ -49,17 +49,17 @@ class NormalizedAdjacency:
     _parts: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def parts(self, width: int) -> np.ndarray:
-        """Return where the parts begin into which the threads cut a pass over ``width`` columns."""
+        """Return the boundaries of the parts of rows that threads share in a pass over ``width`` columns."""
         if width not in self._parts:
             self._parts[width] = split_rows(self.indptr, width)
         return self._parts[width]
 
     def each_part(self, task: Callable[[int, int], Any], width: int) -> None:
-        """Run ``task(start, stop)`` over all rows on the threads, a block of a graph in files at a time."""
+        """Run ``task(start, stop)`` on all parts of rows, with one block of a graph in files at a time."""
         bounds = self.parts(width)
         mapped = [array for array in (self.indices, self.weights) if mapped_file(array) is not None]
         size = sum(array.itemsize for array in mapped)
-        # a part belongs to the block in which its first entry lies
+        # a part belongs to the block of its first entry
         block = self.indptr[bounds[:-1]] * size // _BLOCK_BYTES
         for first, last in _runs(block):
             cuts = bounds[first : last + 1]
@@ -121,7 +121,7 @@ def normalized_adjacency(
     """
     dtype = np.result_type(A.dtype, np.float32) if dtype is None else dtype
     indptr = A.indptr.astype(np.int64, copy=False)
-    # in double precision until all values are at most one
+    # in double precision, until all values are at most one
     degrees = row_sums(A) if degrees is None else degrees
     scale = 1.0 / np.sqrt(degrees + 1.0)
     weights = np.empty(0, dtype)
@@ -144,8 +144,8 @@ def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0, pull
     A_hat : NormalizedAdjacency
         From :func:`normalized_adjacency`.
     U : ndarray or csr_array of shape (n, d), Embedding or Mixture
-        An embedding that is kept elsewhere was given its graph when it was made. Of a mixture, which stands
-        for U in the equations of a method, the result is a mixture.
+        An Embedding uses the graph it was made with. A Mixture stands for U in the equations of a method;
+        the result is a Mixture.
     beta : float, default=1.0
         The moving probability.
     pull : Pull, optional
@@ -179,7 +179,7 @@ def _run_part(task: Callable[[int, int], Any], cuts: np.ndarray, k: int) -> None
 
 
 def _is_unweighted(A: csr_array) -> bool:
-    # a graph in files has one number that stands for all of its weights
+    # a graph in files broadcasts a single weight
     data = A.data[:1] if A.data.strides == (0,) else A.data
     return not data.size or bool(data.min() == 1 == data.max())
 
@@ -193,7 +193,7 @@ def row_sums(A: csr_array) -> np.ndarray:
 
 def scaled_weights(A: csr_array, scale: np.ndarray, dtype: Any) -> np.ndarray:
     """Weigh links by a number of each end: :math:`s_i A_{ij} s_j`, in the order of the entries of A."""
-    # some at a time: in double precision all were much memory
+    # some at a time, to save memory: products are in double precision
     indptr = A.indptr.astype(np.int64, copy=False)
     weights = np.empty(len(A.indices), dtype)
     for start in range(0, len(weights), _ENTRIES):
@@ -204,6 +204,6 @@ def scaled_weights(A: csr_array, scale: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def _runs(values: np.ndarray) -> list[tuple[int, int]]:
-    """Return where runs of the same value begin and end."""
+    """Return the (start, stop) of each run of equal values."""
     starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]]) if len(values) else np.empty(0, int)
     return list(zip(starts.tolist(), [*starts[1:].tolist(), len(values)], strict=True)) if len(starts) else []

@@ -1,8 +1,7 @@
-"""Embeddings that an iteration smooths step by step, in memory: what OGC asks of its U.
+"""The embeddings U of OGC: their interface, and U in memory.
 
-An iteration is written for U as if it were an array: ``U.rows(nodes)``, ``U @ W`` and
-``lazy_convolution(A_hat, U, beta, pull)``. Whoever keeps U elsewhere (in factors, in slabs on disk, on a
-cluster) offers the same three.
+OGC needs three operations: ``U.rows(nodes)``, ``U @ W`` and ``lazy_convolution(A_hat, U, beta, pull)``. They
+are the interface of every U: dense, in factors (label space), in slabs on disk, or on a cluster.
 """
 
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ _BLOCK = 4096
 
 
 class Rows(Protocol):
-    """Some rows of U, which may be multiplied from either side: ``rows @ W`` and ``rows.T @ R``."""
+    """Some rows of U, for the products ``rows @ W`` and ``rows.T @ R``."""
 
     @property
     def T(self) -> Any:
@@ -31,20 +30,20 @@ class Rows(Protocol):
 
 
 class Embedding(Protocol):
-    """The embeddings U of all nodes, wherever they are."""
+    """The embeddings U of all nodes."""
 
     def rows(self, nodes: np.ndarray) -> Rows:
-        """Return some rows of U as it is now."""
+        """Return some rows of the current U."""
 
     def __matmul__(self, W: np.ndarray) -> np.ndarray:
-        """Return the scores UW of all nodes; they may be written over by the next product."""
+        """Return the scores UW of all nodes; the next product may overwrite them."""
 
     def convolved(self, beta: float, pull: Pull | None) -> "Embedding":
-        """Return U after ``[βÂ + (1−β)I] U + pull``; the U before it is gone."""
+        """Return ``[βÂ + (1−β)I] U + pull``; U itself may be overwritten."""
 
 
 class DenseEmbedding:
-    """U itself, in two buffers that take turns: arrays, or tensors if X is one."""
+    """U as a dense array, or as a tensor if X is one, in two alternating buffers."""
 
     def __init__(self, X: Any, filters: Filters) -> None:
         self.U = X
@@ -54,11 +53,11 @@ class DenseEmbedding:
         self._scores: Any = None
 
     def rows(self, nodes: np.ndarray) -> "DenseRows":
-        """Return some rows of U, copied when they are multiplied."""
+        """Return some rows of U; they are copied only when multiplied."""
         return DenseRows(self.U, nodes)
 
     def convolved(self, beta: float, pull: Pull | None) -> "DenseEmbedding":
-        """Move U."""
+        """Take one step, in the spare buffer."""
         U = mix(self._filters, self.U, Mixture.lazy(beta), out=self._spare)
         if pull is not None:
             pull.add_to(U)
@@ -75,7 +74,7 @@ class DenseEmbedding:
 
 
 class DenseRows:
-    """Rows of an array or tensor, of which no more than a block is copied at a time."""
+    """Some rows of an array or tensor, copied a block at a time."""
 
     def __init__(self, U: Any, nodes: np.ndarray) -> None:
         self._U, self._nodes = U, nodes
@@ -86,7 +85,7 @@ class DenseRows:
         return TransposedRows(self)
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Yield a few rows at a time."""
+        """Yield blocks of rows and their positions."""
         for start in range(0, len(self._nodes), _BLOCK):
             part = slice(start, start + _BLOCK)
             yield part, self._U[self._nodes[part]]
@@ -110,7 +109,7 @@ class DenseRows:
 
 
 class TransposedRows:
-    """The transpose of some rows, which is only good for products: the rows have ``transposed_times``."""
+    """The transpose of some rows; ``@`` calls their ``transposed_times``."""
 
     def __init__(self, rows: Any) -> None:
         self._rows = rows

@@ -1,4 +1,4 @@
-"""Every linear step here is a mixture of ÂU, N̂U, U itself, and the features X it started from."""
+"""Linear steps of embeddings: mixtures of ÂU, N̂U, U and the features X, each applied in one pass."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,8 +10,10 @@ from gssl.graph.mapped import iterate_blocks, mapped_file, release_pages
 from gssl.operators._kernels.threads import run_parts, split_rows
 from gssl.operators.arrays import alike
 
-# columns by which the work of their sums is cut into parts
-_SUMMED = 64
+# width that column sums are split for, whatever the real one, so that their rounding does not depend on it
+_SUM_WIDTH = 64
+# parts of a transposed product, for any number of threads, so that its rounding does not depend on them
+_TRANSPOSED_PARTS = 4
 
 
 @dataclass(frozen=True)
@@ -19,8 +21,8 @@ class Mixture:
     r"""The operator :math:`\mathrm{smooth}\cdot\hat A + \mathrm{sharp}\cdot\hat N + \mathrm{keep}\cdot I`.
 
     :math:`\hat A` is the normalised adjacency and :math:`\hat N` the normalised negatives; ``restart`` is the
-    weight of the features X, to which a step may come back. Mixtures add up and may be divided by numbers, so
-    that a method can be written as its equation.
+    weight of the features X that a step adds. Mixtures can be added and multiplied by numbers, so that a
+    method can be written as its equation.
 
     Examples
     --------
@@ -49,7 +51,7 @@ class Mixture:
         return cls(smooth=1.0 - alpha, restart=alpha)
 
     def then(self, step: Self) -> Self:
-        """Return a step applied to this mixture, which may not have passed over the graph yet."""
+        """Return a step applied to this mixture, which must be a multiple of U."""
         if self.smooth or self.sharp or self.restart:
             raise ValueError("a mixture is one pass over the graph: a second step needs a pass of its own.")
         return step * self.keep
@@ -67,7 +69,7 @@ class Mixture:
 
     @property
     def coefficients(self) -> tuple[float, float, float]:
-        """The three numbers of the operator, in the order of the kernels."""
+        """The weights of Â, N̂ and I, in the order of the kernels."""
         return self.smooth, self.sharp, self.keep
 
     @property
@@ -75,18 +77,17 @@ class Mixture:
         return *self.coefficients, self.restart
 
 
-# what stands for U and for X in the equations of a method
+# U and X in the equations of a method
 EMBEDDING, FEATURES = Mixture(keep=1.0), Mixture(restart=1.0)
 
 
 @dataclass(frozen=True)
 class Filters:
-    """The two matrices of a mixture on one graph.
+    """The matrices Â and N̂ of a mixture on one graph.
 
-    ``N_hat`` may be None where nothing is sharpened, a :class:`gssl.operators.Complement` of the same graph,
-    which shares the pass over its edges, or a sampled CSR matrix, which needs a pass of its own; so does the
-    complement of a graph whose self-loops ``A_hat`` has and it has not. A subclass may hold the same matrices
-    elsewhere and compute there: whoever mixes need not know.
+    ``N_hat`` is None if nothing is sharpened, a :class:`gssl.operators.Complement`, or a sampled CSR matrix.
+    The complement of the same graph shares the pass of ``A_hat`` over its edges; any other ``N_hat`` needs a
+    pass of its own. A subclass may hold the matrices and compute elsewhere, such as on a GPU.
     """
 
     A_hat: Any
@@ -109,12 +110,12 @@ class Filters:
         dtype = A_hat.scale.dtype
         U = _readable(U, dtype)
         sharpens = carried.sharp != 0.0 or (gathered is not None and gathered.sharp != 0.0)
-        # one graph with and without its self-loops: as many links, the same links
+        # the complement has the graph's own links, unless self-loops were added to A_hat
         shared = sharpens and not issparse(N_hat) and len(N_hat.indices) == len(A_hat.indices)
         out = np.empty(U.shape, dtype) if out is None else out
-        none = np.empty((0, 0), dtype)
-        t = N_hat.scale.astype(dtype, copy=False) if shared else none[0:0].reshape(0)
-        sums = column_sums(t, U).astype(dtype) if shared else t
+        # kernels skip what an empty array stands for
+        t = N_hat.scale.astype(dtype, copy=False) if shared else np.empty(0, dtype)
+        sums = column_sums(t, U).astype(dtype) if shared else np.empty(0, dtype)
         graph = (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale, t, sums)
         p, q = carried.coefficients, (gathered or Mixture()).coefficients
         if issparse(U):
@@ -132,12 +133,12 @@ class Filters:
                 narrow.mix_narrow(dtype.char, width, shared) if narrow_enough else rows.mix_dense(dtype.char)
             )
             given = (U,)
-        addition = none if total is None else total
-        A_hat.each_part(lambda i, j: loop(i, j, *graph, *given, p, q, out, addition), width)
+        kernel_total = np.empty((0, 0), dtype) if total is None else total
+        A_hat.each_part(lambda i, j: loop(i, j, *graph, *given, p, q, out, kernel_total), width)
         if sharpens and not shared:
-            _add_apart(N_hat, U, carried.sharp, out)
+            _add_product(N_hat, U, carried.sharp, out)
             if gathered is not None and total is not None:
-                _add_apart(N_hat, U, gathered.sharp, total)
+                _add_product(N_hat, U, gathered.sharp, total)
         add_scaled(out, carried.restart, X)
         if gathered is not None and total is not None:
             add_scaled(total, gathered.restart, X)
@@ -171,7 +172,7 @@ def mix(
         What is added to ``total``.
     total : ndarray of shape (n, d), optional
     X : ndarray or csr_array of shape (n, d), optional
-        What a mixture restarts from; read only where one does.
+        The features; needed only by a mixture with ``restart``.
 
     Returns
     -------
@@ -210,7 +211,7 @@ def add_scaled(U: Any, weight: float, X: Any) -> None:
     if not weight:
         return
     if issparse(X):
-        if not X.has_canonical_format:  # an entry that is named twice would be added once
+        if not X.has_canonical_format:  # indexing below would add a duplicate entry only once
             X = X.copy()
             X.sum_duplicates()
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
@@ -242,8 +243,7 @@ def column_sums(t: np.ndarray, U: Any) -> np.ndarray:
     from gssl.operators._kernels import rows
 
     n, d = U.shape
-    # as many parts for any number of columns, so that a column's sum does not depend on those beside it
-    bounds = split_rows(np.arange(n + 1), _SUMMED)
+    bounds = split_rows(np.arange(n + 1), _SUM_WIDTH)
     parts = np.zeros((len(bounds) - 1, d))
     loop = rows.sum_rows(U.dtype.char)
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], t, U, parts[k]), len(parts))
@@ -283,7 +283,7 @@ def multiply(X: Any, V: np.ndarray) -> Any:
 
 
 def _multiply_file(X: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Multiply a memory-mapped X by blocks, none of which stays in memory."""
+    """Multiply a memory-mapped X block by block, keeping none in memory."""
     out = np.zeros((X.shape[0], V.shape[1]), np.result_type(X, V))
     for rows, columns in iterate_blocks(X):
         out[rows] += X[rows, columns] @ V[columns]
@@ -292,13 +292,13 @@ def _multiply_file(X: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 
 def _readable(U: Any, dtype: Any) -> Any:
-    """Return U in the precision of the graph and in row order, as the loops need it."""
+    """Return U as the kernels need it: in the precision of the graph, by rows."""
     if issparse(U):
         return csr_array(U).astype(dtype, copy=False)
     return np.ascontiguousarray(U, dtype=dtype)
 
 
-def _add_apart(N_hat: Any, U: Any, coefficient: float, target: np.ndarray) -> None:
+def _add_product(N_hat: Any, U: Any, coefficient: float, target: np.ndarray) -> None:
     if coefficient:
         product = N_hat @ U
         product = product.toarray() if issparse(product) else product
@@ -306,15 +306,11 @@ def _add_apart(N_hat: Any, U: Any, coefficient: float, target: np.ndarray) -> No
         target += product
 
 
-# each part has sums of its own; so many on any number of threads, for the order of a sum decides its rounding
-_PARTS = 4
-
-
 def multiply_transposed(X: Any, V: np.ndarray) -> np.ndarray:
     r"""Return :math:`X^\top V` without a transposed copy of X, for features that are fewer than nodes.
 
-    Row by row of X and V, what is written stays in the cache as long as d times the columns of V is little;
-    a product with the transpose would read V in no order, once for every entry of X.
+    X and V are read row by row, and the d × c result stays in the cache if it is small; a product with a
+    transposed copy would read V in random order, once for every entry of X.
 
     Parameters
     ----------
@@ -339,7 +335,7 @@ def multiply_transposed(X: Any, V: np.ndarray) -> np.ndarray:
     V = np.ascontiguousarray(V, dtype=X.dtype)
     indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
     bounds = split_rows(indptr, V.shape[1])
-    bounds = bounds[np.unique(np.linspace(0, len(bounds) - 1, _PARTS + 1).astype(np.int64))]
+    bounds = bounds[np.unique(np.linspace(0, len(bounds) - 1, _TRANSPOSED_PARTS + 1).astype(np.int64))]
     sums = np.zeros((len(bounds) - 1, X.shape[1], V.shape[1]), X.dtype)
     loop = rows.scatter_rows(X.dtype.char)
     run_parts(lambda k: loop(bounds[k], bounds[k + 1], indptr, indices, X.data, V, sums[k]), len(sums))

@@ -13,7 +13,7 @@ from scipy.special import softmax
 from gssl.operators.arrays import alike
 
 Loss = Literal["squared", "cross_entropy"]
-# rows that are changed at a time
+# rows of U that are changed at a time
 _ROWS = 4096
 
 
@@ -67,10 +67,10 @@ def residual(scores: np.ndarray, Y: np.ndarray, loss: Loss = "squared") -> Any:
 
 @dataclass(frozen=True)
 class Pull:
-    r"""A change of a few rows of U in factors, :math:`S R W^\top`: what SEB adds to the embeddings.
+    r"""What SEB adds to the embeddings, as a low-rank product :math:`S R W^\top`.
 
-    ``nodes`` are the rows that S keeps, ``R`` has a row for each of them. The product is never built whole
-    unless somebody asks for it by ``numpy.asarray``.
+    ``nodes`` are the rows that S keeps, ``R`` has a row for each of them. Only ``numpy.asarray`` computes the
+    whole product.
     """
 
     nodes: np.ndarray
@@ -78,11 +78,11 @@ class Pull:
     W: np.ndarray
 
     def columns(self, columns: slice) -> "Pull":
-        """Return the same change of some columns of U."""
+        """Return the pull on some columns of U."""
         return Pull(self.nodes, self.R, self.W[columns])
 
     def add_to(self, U: Any) -> None:
-        """Add the change to U in place, a block of rows at a time."""
+        """Add the pull to U in place, a block of rows at a time."""
         for start in range(0, len(self.nodes), _ROWS):
             part = slice(start, start + _ROWS)
             U[self.nodes[part]] += alike(self.R[part] @ self.W.T, U)

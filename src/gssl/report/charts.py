@@ -1,7 +1,7 @@
 """Charts as Vega-Lite specifications.
 
-Names from the user's data are only ever *values*: field names, titles and expressions are ours alone, so
-that no name can be taken for a path, a format or code.
+Names from the user's data are only used as *values*, never in field names, titles or expressions, so that no
+name is interpreted as a path, a format or code.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from gssl.evaluation import Bin, Confusion
 from gssl.report.page import MapPoint, Page
 
-# of medium lightness: they read on white and on near-black
+# of medium lightness, legible in light and dark mode
 ACCENT = "#4f7fd0"
 PALETTE = (
     ACCENT,
@@ -37,7 +37,7 @@ _SNUG = alt.Scale(nice=False, zero=False)
 
 
 def draw(page: Page) -> dict[str, Spec]:
-    """Draw every chart that a page has numbers for, by name."""
+    """Return the charts of a report by name, leaving out those without data."""
     specs: dict[str, Spec] = {}
     if page.health.label_counts:
         specs["labels"] = label_bars(page.health.label_counts)
@@ -55,12 +55,12 @@ def draw(page: Page) -> dict[str, Spec]:
 
 
 def _over_rows() -> Any:
-    """Start a chart whose data come with :func:`_finish`."""
+    """Return a chart over the dataset "rows", which :func:`_finish` adds."""
     return alt.Chart(alt.NamedData(name="rows"))
 
 
 def _finish(chart: Any, rows: Sequence[Spec], height: int | None = None) -> Spec:
-    """Finish a chart over the data "rows"; these join late, since Altair would check each of them."""
+    """Return the specification of a chart with its data, added last because Altair validates every row."""
     chart = chart.properties(width="container", **({} if height is None else {"height": height}))
     spec: Spec = chart.to_dict()
     spec.setdefault("datasets", {})["rows"] = list(rows)
@@ -95,7 +95,7 @@ def curve(values: Any) -> Spec:
     """Draw one quantity over the iterations, without values that are not finite."""
     numbers = np.asarray(values, dtype=np.float64).ravel()
     rows = [{"k": k, "value": float(v)} for k, v in enumerate(numbers, start=1) if np.isfinite(v)]
-    # with few iterations Vega would put ticks at halves
+    # with few iterations, Vega would put ticks at fractions
     ticks: dict[str, Any] = (
         {"values": list(range(1, len(numbers) + 1))} if len(numbers) <= 8 else {"tickCount": 6}
     )
@@ -210,7 +210,7 @@ def map_classes(points: Sequence[MapPoint]) -> list[tuple[str, str, int]]:
 
 
 def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, int]]) -> Spec:
-    """Draw the nodes: colour shows the class, faintness uncertainty, a ring a given label."""
+    """Draw the map of nodes: colour shows the class, opacity the confidence, a ring a given label."""
     place = {name: position for position, (name, _, _) in enumerate(classes)}
     rows = [
         {

@@ -1,4 +1,4 @@
-"""One HTML file that shows a run: one template, one script allowed by its hash, every name escaped."""
+"""The report of a run as one HTML file: one template, one script allowed by its hash, all names escaped."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ EXTRA = ("altair", "jinja2", "vl_convert")
 
 @dataclass(frozen=True)
 class MapPoint:
-    """A node's place on the map and what is shown when it is pointed at."""
+    """A node's position on the map, and the texts of its tooltip."""
 
     id: str
     x: float
@@ -32,36 +32,36 @@ class MapPoint:
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """Everything that a page shows; a part that is None or empty is left out, or said to be missing.
+    """The contents of a report; parts that are None or empty are left out.
 
     Parameters
     ----------
     title : str
     command : str
-        Typed again, it gives the same result.
+        The command line that reproduces the run.
     health : Health
     versions : mapping of str to str
-        From a package to its version.
+        Versions by package.
     seconds : float
-        How long the run took.
+        Duration of the run.
     notes : sequence of str
-        Sentences the user should read: repairs of the graph, labels left out, warnings.
+        Notes about the data, such as repairs of the graph.
     gain : GraphGain, optional
-        Whether the graph beats no graph.
+        Accuracy with the graph and without it.
     held_out : HeldOut, optional
         The accuracy on hidden labels, with its source.
     reliability : sequence of Bin
-        Confidence against accuracy on nodes whose truth is known; usually the hidden labels.
+        Accuracy by confidence, on hidden labels.
     calibration_error : float, optional
-        Their mean distance.
+        Mean distance of confidence and accuracy.
     history : mapping of str to array of shape (n_iter,), optional
-        One curve each.
+        One curve per entry.
     confusion : Confusion, optional
-        Where truth is given.
+        If true labels are given.
     confidences : sequence of Bin
-        Confidences of all nodes, counted.
+        Histogram of the confidences of all nodes.
     points : sequence of MapPoint
-        The map; fewer points than nodes are said to be a sample.
+        The map, of all nodes or a sample.
     next_labels : sequence of Prediction
         The nodes most worth labelling, the best one first.
 
@@ -91,7 +91,7 @@ class Page:
 
 
 def check_extra() -> None:
-    """Raise at once, not after the work, where a library that draws pages is missing.
+    """Raise an error if a library that reports need is missing.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def write_page(path: str | Path, page: Page) -> None:
 
 def _render(page: Page) -> bytes:
     """Return the page as the bytes of an HTML file."""
-    # here, since drawing is an extra
+    # imported here because they belong to an extra
     import jinja2
     from markupsafe import Markup
 
@@ -158,7 +158,7 @@ def _render(page: Page) -> bytes:
         script=Markup(script),
         policy=_policy(script),
     )
-    # half of a surrogate pair, which a file name may hold, has no UTF-8
+    # a file name may hold a lone surrogate, which UTF-8 cannot encode
     return html.encode("utf-8", errors="xmlcharrefreplace")
 
 
@@ -169,16 +169,16 @@ def read_template(name: str) -> str:
 
 @cache
 def _script() -> str:
-    """Return our script with the libraries it draws by, safe to stand in a script element."""
+    """Return page.js bundled with Vega, escaped for a script element."""
     import vl_convert
 
     code: str = vl_convert.javascript_bundle(read_template("page.js"))
-    # browsers hash it with line ends normalised
+    # browsers normalise line ends before they compute the hash
     return code.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def _policy(script: str) -> str:
-    """Allow the script of this file, by its hash, and nothing from anywhere else."""
+    """Return a content security policy that allows this script, by its hash, and nothing else."""
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     return (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
@@ -187,7 +187,7 @@ def _policy(script: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """Write data for a script element: ASCII, and no character that HTML could take for markup."""
+    """Return data as ASCII JSON for a script element, without characters of HTML markup."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -195,7 +195,7 @@ def _json(value: Any) -> str:
 
 
 def _facts(health: Health) -> list[tuple[str, str, str]]:
-    """Return name, value and remark of each fact about the graph."""
+    """Return the name, value and remark of each fact about the graph."""
     degrees = health.degrees
     unreached = "a guess, without features" if health.n_features is None else "predicted from features alone"
     facts = [

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    # a command that shows one table need not load the rooms of all of them
+    # for type checkers only, so that a command loads no more than it needs
     from gssl.evaluation import Health, Summary
     from gssl.io import Prediction, Predictions
     from gssl.selection import Suggestion

@@ -18,27 +18,27 @@ from gssl.operators import DenseEmbedding, Embedding, Filters
 from gssl.scale.memory import read_size
 
 BACKENDS = ("numba", "torch")
-# the matrices of iteration k = 1, 2, …
+# from the number of an iteration to its matrices
 FiltersOf = Callable[[int], Filters]
-# arrays as large as its input that a task may hold at once, unless it says so itself: the input, two that
-# take turns, a running total, and one that is on its way elsewhere
+# default number of arrays as large as its input that a task holds at once: the input, two alternating
+# buffers, a running total, and a copy of the result
 BUFFERS = 5
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a method does to some columns of X; it treats columns independently.
+    """A computation on some columns of X that treats columns independently.
 
     Attributes
     ----------
     function : callable
-        ``function(X, filters, columns)`` for columns of X, the matrices of each iteration, and which columns
-        they are. It returns as many columns, with any number of rows.
+        ``function(X, filters, columns)`` takes some columns of X, the matrices of each iteration, and the
+        slice of these columns. It returns as many columns, with any number of rows.
     identity : tuple of text, numbers and arrays
-        All that the result depends on beside X, the graph and the parameters of the method: finished work is
-        found again by it.
+        Everything the result depends on besides X, the graph and the parameters of the method. Finished work
+        is found by it.
     buffers : int
-        Arrays as large as its input that it holds at once, the input among them.
+        How many arrays as large as its input it holds at once, including the input.
     """
 
     function: Callable[[Any, FiltersOf, slice], Any]
@@ -52,7 +52,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Step:
-    """A finished step of OGC: its pull on the anchors, the predictor after it, and numbers to go on with."""
+    """A finished step of OGC: the R of its pull on the anchors, W after it, and numbers of its state."""
 
     pull: np.ndarray
     W: np.ndarray
@@ -60,21 +60,21 @@ class Step:
 
 
 class Checkpoint(Protocol):
-    """The finished steps of a run, from which it goes on if it was stopped."""
+    """The finished steps of a run, from which it resumes if it was stopped."""
 
     @property
     def past(self) -> Sequence[Step]:
-        """The steps that are finished."""
+        """The finished steps."""
 
     def scores(self) -> np.ndarray:
-        """Return the scores of all nodes after the last of them."""
+        """Return the scores of all nodes after the last finished step."""
 
     def finish(self, step: Step, scores: np.ndarray) -> None:
         """Record a step and the scores after it."""
 
 
 class NoCheckpoint:
-    """Record nothing: every run starts anew."""
+    """A checkpoint that records nothing."""
 
     past: Sequence[Step] = ()
 
@@ -90,7 +90,7 @@ _watcher: ContextVar[Callable[[int, int | None], None] | None] = ContextVar("wat
 
 
 def report_progress(done: int, total: int | None) -> None:
-    """Tell whoever watches that an iteration has done so many steps, and how many it may do at most."""
+    """Report to :func:`watching` how many steps an iteration has done, and how many it does at most."""
     watcher = _watcher.get()
     if watcher is not None:
         watcher(done, total)
@@ -118,16 +118,16 @@ class Execution(Protocol):
         """Return the same matrices where this execution computes, for narrow arrays such as scores."""
 
     def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
-        """Run a task on all columns at once, or on some at a time, and return the results side by side."""
+        """Run a task on all columns, possibly some at a time, and return the results side by side."""
 
     def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
-        """Yield everything that a task yields, each in an array of its own."""
+        """Run a task that yields arrays on all columns, and yield each result as a new array."""
 
     def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
-        """Keep the embeddings of OGC, which start at X; every step needs the rows of labelled nodes."""
+        """Return the embeddings of OGC, which start at X; every step reads the rows of labelled nodes."""
 
     def checkpoint(self, *inputs: Any) -> Checkpoint:
-        """Open what an earlier run with the same inputs has recorded, if anything is."""
+        """Open the checkpoint of runs with these inputs."""
 
 
 class InMemory:
@@ -149,11 +149,11 @@ class InMemory:
         yield from task(X, filters, slice(0, X.shape[1]))
 
     def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
-        """Keep U itself."""
+        """Return U as a dense array."""
         return DenseEmbedding(X, filters)
 
     def checkpoint(self, *inputs: Any) -> Checkpoint:
-        """Record nothing."""
+        """Return a checkpoint that records nothing."""
         return NoCheckpoint()
 
 
@@ -162,7 +162,7 @@ IN_MEMORY = InMemory()
 
 @dataclass(frozen=True)
 class Settings:
-    """What :func:`execution` was told."""
+    """The arguments of :func:`execution`."""
 
     memory: int | None = None
     client: Any = None
@@ -185,7 +185,7 @@ class Settings:
 
     @property
     def by_columns(self) -> bool:
-        """Whether a method must be able to run on some columns at a time."""
+        """Whether methods must be able to process some columns at a time."""
         return self.memory is not None or self.client is not None or self.resume is not None
 
 
@@ -248,13 +248,13 @@ def execution(
 
 
 def current_settings() -> Settings:
-    """Return what the innermost block of :func:`execution` says."""
+    """Return the settings of the innermost block of :func:`execution`."""
     return _settings.get()
 
 
 @contextmanager
 def part_of_run(name: str) -> Iterator[None]:
-    """Give a fit inside another one a folder of its own to resume from."""
+    """Use a subfolder of the resume folder, for a fit inside another one."""
     settings = _settings.get()
     folder = None if settings.resume is None else settings.resume / name
     with _using(replace(settings, resume=folder)):
@@ -263,7 +263,7 @@ def part_of_run(name: str) -> Iterator[None]:
 
 @contextmanager
 def without_resume() -> Iterator[None]:
-    """Keep nothing of the fits in a block."""
+    """Fit without a resume folder in a block."""
     with _using(replace(_settings.get(), resume=None)):
         yield
 
@@ -278,10 +278,9 @@ def _using(settings: Settings) -> Iterator[None]:
 
 
 def current_execution(estimator: Any, *, resumes: bool = True) -> Execution:
-    """Return the execution of a method in this block.
+    """Return the execution for an estimator, according to its ``runs_by_columns`` and ``runs_on_torch``.
 
-    Its class says whether it ``runs_by_columns`` and ``runs_on_torch``; ``resumes`` is False for what is no
-    fit, such as predictions, of which nothing is kept.
+    ``resumes`` is False for anything but a fit, such as predictions, of which nothing is kept.
     """
     settings = _settings.get()
     if not resumes:

@@ -24,7 +24,7 @@ from gssl.selection.filtered_rows import ROOM, FilteredRows, polynomial_scores, 
 from gssl.selection.graph_features import operators
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
 from gssl.selection.links import inverse_temperatures
-from gssl.selection.self_training import GAMMA, TEACHERS, Ensemble, Targets, self_train
+from gssl.selection.self_training import TEACHERS, Ensemble, Targets, self_train
 from gssl.selection.spreading import spread_hidden
 from gssl.selection.trial import (
     Labels,
@@ -104,8 +104,8 @@ class AutoClassifier(GraphClassifier):
         part of them judges.
     explain_ : str
         What the graph adds, and what predicts.
-    self_training_ : float
-        What unlabelled nodes count beside one label; 0 where they do not teach.
+    self_training_ : bool
+        Whether unlabelled nodes teach.
     coef_, unit_coef_, standardized_coef_ : ndarray of shape (t, d, c)
         The coefficients M for rows as given, rows of length one and standardised columns, where such a model
         is averaged.
@@ -238,10 +238,9 @@ class AutoClassifier(GraphClassifier):
         for kind, M in coefficients.items():
             setattr(self, _COEF[kind], (found.sharpness * M).astype(search.dtype))
             if kind == "standardized":
-                features = search.rows.views[kind].features
-                self.column_scales_ = np.stack([features.means, features.deviations])
+                self.column_scales_ = search.rows.views[kind].features.scales
         self.intercept_ = (found.sharpness * b).astype(search.dtype)
-        self.self_training_ = found.gamma
+        self.self_training_ = found.taught
         self._leave_one_out = softmax(found.sharpness * found.hidden, axis=1)
         self.leaderboard_ = tabulate_trials(found.trials, found.chosen) if search.folds else Leaderboard([])
         self.explain_ = explain(found, search)
@@ -255,14 +254,14 @@ class AutoClassifier(GraphClassifier):
             self._leave_one_out = won[0].P
             self._let_predict(won[0].model)
             self.explain_ += (
-                f" Labels alone, spread over the graph, do better by {100 * won[1].difference:.1f} points, so "
-                "LabelSpreading predicts instead."
+                f" Labels alone, spread over the graph, do better by {100 * won[1].difference:.1f} points, "
+                "so LabelSpreading predicts instead."
             )
         elif search.few:
             self._let_predict(LabelSpreading())
             self.explain_ += (
-                f" With {len(search.labelled):,} labels in {search.n_classes} classes little can be compared, so "
-                "label spreading has a part of one half in the average."
+                f" With {len(search.labelled):,} labels in {search.n_classes} classes little can be "
+                "compared, so label spreading has a part of one half in the average."
             )
 
     def _spread_labels(self, search: "_Search") -> None:
@@ -283,7 +282,8 @@ class AutoClassifier(GraphClassifier):
         self.leaderboard_ = in_order(replace(r.entry, chosen=r is best) for r in rivals)
         self.explain_ = (
             f"There are no features: LabelSpreading spreads labels over the graph, and "
-            f"{100 * best.entry.score:.1f} ± {100 * best.entry.standard_error:.1f} % of hidden labels are right."
+            f"{100 * best.entry.score:.1f} ± {100 * best.entry.standard_error:.1f} % of hidden labels are "
+            "right."
         )
 
     def _let_predict(self, model: GraphClassifier) -> None:
@@ -301,24 +301,24 @@ class AutoClassifier(GraphClassifier):
             self.__dict__.pop(name, None)
 
     @property
-    def _uses_features(self) -> bool:
+    def uses_features(self) -> bool:
         """Whether features are needed to predict; fit itself takes either."""
         return any(hasattr(self, name) for kind, name in _COEF.items() if kind != "links")
 
     @property
-    def _knows_nodes(self) -> bool:
+    def knows_nodes(self) -> bool:
         """Whether links to the nodes of fit, or their labels, have a part in what predicts."""
-        return hasattr(self, "propagation_") or hasattr(self, "link_coef_") or not self._uses_features
+        return hasattr(self, "propagation_") or hasattr(self, "link_coef_") or not self.uses_features
 
     def _class_weights(self) -> np.ndarray:
         return class_weights(self.class_weight, self.classes_, self._fit_codes[self._fit_codes != UNLABELLED])
 
-    def _distributions_without(self, hidden: np.ndarray) -> np.ndarray:
+    def distributions_without(self, hidden: np.ndarray) -> np.ndarray:
         """Look up what was said about labels while they were hidden."""
         places = np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
         return self._with_priors(self._leave_one_out[places])
 
-    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         n, d = (0, 0) if X is None else X.shape
         if not d:
             return n_classes
@@ -344,7 +344,7 @@ class AutoClassifier(GraphClassifier):
             if rows is None:
                 if kind == "links":
                     self._grown_codes(A.shape[0])  # refuses a graph without the nodes of fit
-                scales = getattr(self, "column_scales_", None)
+                scales = getattr(self, "column_scales_", np.empty(0))
                 features = make_features(kind, X, A, M.shape[1], scales)
             else:
                 features = rows.views[kind].features
@@ -368,7 +368,7 @@ class _Found:
     coefficients: tuple[dict[str, np.ndarray], np.ndarray]
     hidden: np.ndarray
     sharpness: float
-    gamma: float
+    taught: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -422,25 +422,29 @@ class _Search:
         execution = self.rows.execution
         room = ROOM if execution.budget is None else min(ROOM, execution.budget // 4)
         ensemble = Ensemble(self.rows, chosen, room)
-        gamma, hidden = self._judge_self_training(ensemble)
+        taught, hidden = self._judge_self_training(ensemble)
         every = self._targets(self.labelled[:0])
-        solved = self_train(ensemble, [every], self.teachers, gamma)[0] if gamma else ensemble.solve(every)
+        solved = self_train(ensemble, [every], self.teachers)[0] if taught else ensemble.solve(every)
         sharpness = self.sharpness(hidden) if self.folds else 1.0
-        return _Found(trials, chosen, ensemble.coefficients([solved]), hidden, sharpness, gamma)
+        return _Found(trials, chosen, ensemble.coefficients([solved]), hidden, sharpness, taught)
 
-    def _judge_self_training(self, ensemble: Ensemble) -> tuple[float, np.ndarray]:
-        """Return what unlabelled nodes count, and the logits of hidden labels in that case."""
+    def _judge_self_training(self, ensemble: Ensemble) -> tuple[bool, np.ndarray]:
+        """Return whether unlabelled nodes should teach, and the logits of hidden labels in that case.
+
+        They should unless hidden labels become less likely by more than a standard error.
+        """
         hidden = self.nothing_hidden()
         if not self.folds:
-            return 0.0, hidden
+            return False, hidden
         sets = [self._targets(fold) for fold in self.folds]
         alone = self._hidden_logits(ensemble, [ensemble.solve(targets) for targets in sets])
         if perf_counter() > self.deadline or not self.rows.A.nnz:
-            return 0.0, alone
+            return False, alone
         taught = self._hidden_logits(ensemble, self_train(ensemble, sets, self.teachers))
         loss = self.logs(alone) - self.logs(taught)
         error = float(np.std(loss)) / np.sqrt(len(loss))
-        return (GAMMA, taught) if np.average(loss, weights=self.labels.weights) <= error else (0.0, alone)
+        harmless = bool(np.average(loss, weights=self.labels.weights) <= error)
+        return harmless, taught if harmless else alone
 
     def sharpness(self, logits: np.ndarray) -> float:
         """Return the inverse temperature under which hidden labels are most probable."""
@@ -525,7 +529,7 @@ def explain(found: _Found, search: _Search) -> str:
     """Say in words what the graph is worth and what predicts."""
     if not search.folds:
         return "No class has two labels, so nothing could be compared: smooth filters predict, untested."
-    said = []
+    said = [] if search.has_features else ["there are no features, so links take their place"]
     hits = search.hits(found.hidden)
     answer = np.bincount(search.truth).max() / len(search.truth)
     plain = [trial for trial in found.trials if not trial.filter.uses_graph and trial.kind != "links"]
@@ -541,8 +545,8 @@ def explain(found: _Found, search: _Search) -> str:
             )
     error = score_error(float(hits.mean()), len(hits))
     said.append(
-        f"of {len(hits):,} labels, each hidden when it was asked for, {100 * hits.mean():.1f} % are right, where "
-        f"always answering the largest class would be right for {100 * answer:.1f} %"
+        f"of {len(hits):,} labels, each hidden when it was asked for, {100 * hits.mean():.1f} % are right, "
+        f"where always answering the largest class would be right for {100 * answer:.1f} %"
     )
     if hits.mean() <= answer + error:
         said.append("this is no better than always answering the largest class")
@@ -550,6 +554,6 @@ def explain(found: _Found, search: _Search) -> str:
     count = len(found.chosen)
     models = "1 model predicts" if count == 1 else f"the average of {count} near-best models predicts"
     said.append(f"{models} ({'; '.join(names)})")
-    if found.gamma:
+    if found.taught:
         said.append("unlabelled nodes teach, too, by what the average says about them")
     return " ".join(sentence[0].upper() + sentence[1:] + "." for sentence in said)

@@ -98,12 +98,12 @@ class CalibratedClassifier(SetPredictor):
         return bool(self._unfitted().runs_by_columns)
 
     @property
-    def _uses_features(self) -> bool:
-        return bool(self._inner()._uses_features)
+    def uses_features(self) -> bool:
+        return bool(self._inner().uses_features)
 
     @property
-    def _knows_nodes(self) -> bool:
-        return bool(self._inner()._knows_nodes)
+    def knows_nodes(self) -> bool:
+        return bool(self._inner().knows_nodes)
 
     def _rows_suffice(self) -> bool:
         return bool(self._inner()._rows_suffice())
@@ -246,8 +246,8 @@ class CalibratedClassifier(SetPredictor):
         """What the classifier says of its choice, where it chooses."""
         return str(self.classifier_.explain_)
 
-    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
-        return int(self._unfitted()._columns(X, A, n_labelled, n_classes))
+    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        return int(self._unfitted().propagated_columns(X, A, n_labelled, n_classes))
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         P, informed = self.classifier_._score_graph(X, A)

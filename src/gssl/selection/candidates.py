@@ -51,7 +51,7 @@ class Filter:
 def candidate_filters(depth: int) -> list[Filter]:
     """List the filters that are tried, the plainest first."""
     own, one, two = np.ones(1), np.array([0.0, 1.0]), np.array([0.0, 0.0, 1.0])
-    found = [Filter("no graph", "", (Block("smooth", own),), surprise=2.0)]
+    found = [Filter("no graph", "", (Block("smooth", own),))]
     found += [_smooth("SGC", f"depth={k}", np.eye(depth + 1)[k]) for k in (1, 2, 4, 8, 16) if k <= depth]
     found += [_smooth("SSGC", f"depth={k}", ssgc_powers(k)) for k in (4, 8, 16) if k <= depth]
     found += [
@@ -84,7 +84,7 @@ def default_filters(depth: int) -> list[Filter]:
 
 
 def ssgc_powers(depth: int, alpha: float = 0.05) -> np.ndarray:
-    """Return the powers of :class:`gssl.SSGC`: αX + (1 − α) times the mean of ÂX, Â²X, …"""
+    """Return the powers of :class:`gssl.SSGC`: αX + (1 − α) times the mean of ÂX to Â^depth X."""
     powers = np.full(depth + 1, (1.0 - alpha) / depth)
     powers[0] = alpha
     return powers

@@ -232,7 +232,7 @@ class SetPredictor(GraphClassifier):
             chosen = slice(None) if nodes is None else select_nodes(nodes, n, "nodes")
             P, informed = self.label_distributions_[chosen], self.informed_[chosen]
         else:
-            P, informed = self._predict(X, adjacency, nodes)
+            P, informed = self.predict_informed(X, adjacency, nodes)
         sets = label_sets(P, conformal_thresholds(*self._judged(), miscoverage, mondrian=mondrian))
         sets[~informed] = True
         return sets

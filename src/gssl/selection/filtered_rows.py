@@ -30,7 +30,7 @@ def terms(depth: int) -> list[Term]:
 
 @dataclass(frozen=True, eq=False)
 class Powers:
-    """Some directions of a view: the rows of powers 0, 1, … ``n_hops`` at some nodes, one table below the other."""
+    """The rows of the powers 0, 1, … ``n_hops`` of some directions, one table below the other."""
 
     features: Features
     axes: np.ndarray

@@ -1,7 +1,7 @@
 """Features that filters read, and the operators on the graph that they apply."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,8 @@ class Features:
 
     X: Any
     divisors: np.ndarray | None = None
-    means: np.ndarray | None = None
-    deviations: np.ndarray | None = None
+    # the means and deviations of columns, one below the other; empty where columns are as given
+    scales: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def unit(cls, X: Any) -> "Features":
@@ -44,9 +44,9 @@ class Features:
         return cls(X, divisors)
 
     @classmethod
-    def standardized(cls, X: Any, means: np.ndarray, deviations: np.ndarray) -> "Features":
+    def standardized(cls, X: Any, scales: np.ndarray) -> "Features":
         """Give columns the mean zero and the variance one."""
-        return cls(X, None, means.astype(X.dtype), deviations.astype(X.dtype))
+        return cls(X, None, scales.astype(X.dtype))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -63,22 +63,23 @@ class Features:
     @property
     def numbers(self) -> tuple[Any, ...]:
         """All that it is made of, to tell it from others."""
-        return self._opened(), self.divisors, self.means, self.deviations
+        return self._opened(), self.divisors, self.scales
 
     def rows(self, nodes: np.ndarray) -> Any:
         """Return some rows, sparse where X is and dense where it is not."""
         part = self._opened()[nodes]
-        if self.means is not None:
-            part = part.toarray() if issparse(part) else np.array(part)
-            return (part - self.means) / self.deviations
+        if len(self.scales):
+            means, deviations = self.scales
+            return (np.array(part) - means) / deviations
         return part if issparse(part) else self._divided(np.array(part), nodes)
 
     def times(self, V: np.ndarray) -> np.ndarray:
         """Return the product with V, of the same type."""
         V = np.ascontiguousarray(V, dtype=self.dtype)
-        if self.means is not None and self.deviations is not None:
-            V = V / self.deviations[:, None]
-            return np.asarray(multiply(self._opened(), V) - self.means @ V)
+        if len(self.scales):
+            means, deviations = self.scales
+            V = V / deviations[:, None]
+            return np.asarray(multiply(self._opened(), V) - means @ V)
         if self.divisors is None:
             return np.asarray(multiply(self._opened(), V))
         X, out = self._opened(), np.zeros((self.shape[0], V.shape[1]), V.dtype)

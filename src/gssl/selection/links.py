@@ -39,7 +39,7 @@ def inverse_temperatures(
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Find t that makes labels most probable under softmax(tZ), for each of several scores at once.
 
-    .. math:: \min_t -\frac{1}{m} \sum_i w_i \log \mathrm{softmax}(t Z_i)_{y_i} + \frac{(t - t_0)^2}{2 m t_0^2}
+    .. math:: \min_t -\sum_i w_i \log \mathrm{softmax}(t Z_i)_{y_i} + \frac{(t - t_0)^2}{2 m t_0^2}
 
     Returns t and the loss, which Newton's method reaches in a few steps, both of shape (p,).
     """

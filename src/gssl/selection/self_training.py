@@ -13,7 +13,7 @@ from gssl.selection.trial import Trial
 # nodes that may teach beside the labelled ones
 TEACHERS = 1000
 # what unlabelled nodes count beside one label, and how many labels halve that
-GAMMA, _HALVING = 2.0, 500.0
+_GAMMA, _HALVING = 2.0, 500.0
 ROUNDS = 2
 _SMOOTHING = 10
 
@@ -102,9 +102,7 @@ class Ensemble:
         return np.asarray(total).reshape(self.rows.A.shape[0], len(solved), -1)
 
 
-def self_train(
-    ensemble: Ensemble, sets: Sequence[Targets], teachers: np.ndarray, gamma: float = GAMMA
-) -> list[list[np.ndarray]]:
+def self_train(ensemble: Ensemble, sets: Sequence[Targets], teachers: np.ndarray) -> list[list[np.ndarray]]:
     """Teach an ensemble by labels, then again by labels and its own distributions, smoothed over the graph.
 
     Every set of labels is a fit of its own, and all are run side by side. ``teachers`` are places of nodes.
@@ -118,13 +116,16 @@ def self_train(
         for k, targets in enumerate(sets):
             places = np.setdiff1d(teachers, targets.places)
             solved.append(
-                ensemble.solve(targets.joined(pseudo_targets(S[nodes[places], k], places, targets, gamma)))
+                ensemble.solve(targets.joined(pseudo_targets(S[nodes[places], k], places, targets)))
             )
     return solved
 
 
 def smoothed(ensemble: Ensemble, P: np.ndarray, sets: Sequence[Targets]) -> np.ndarray:
-    r"""Smooth distributions over the graph, :math:`S \leftarrow \frac12 \hat A S + \frac12 P`, with labels clamped."""
+    r"""Smooth distributions over the graph with labels clamped.
+
+    .. math:: S \leftarrow \tfrac12 \hat A S + \tfrac12 P
+    """
     n, n_sets, c = P.shape
     smooth, nodes = ensemble.rows.operators["smooth"], ensemble.rows.nodes
     half = 0.5 * P
@@ -136,13 +137,13 @@ def smoothed(ensemble: Ensemble, P: np.ndarray, sets: Sequence[Targets]) -> np.n
     return np.asarray(S / S.sum(axis=2, keepdims=True))
 
 
-def pseudo_targets(T: np.ndarray, places: np.ndarray, targets: Targets, gamma: float) -> Targets:
-    r"""Weigh the distributions of unlabelled nodes by how sure they are, all together by the number of labels.
+def pseudo_targets(T: np.ndarray, places: np.ndarray, targets: Targets) -> Targets:
+    r"""Weigh the distributions of unlabelled nodes by how sure they are, and together by the labels.
 
     .. math:: w_i \propto \Big( \frac{\max_k T_{ik} - 1/c}{1 - 1/c} \Big)^2
     """
     c = T.shape[1]
     sure = np.square(np.maximum((T.max(axis=1) - 1.0 / c) / max(1.0 - 1.0 / c, 1e-9), 0.0)).astype(np.float64)
     labels = float(targets.weights.sum())
-    total = gamma * labels / (1.0 + len(targets.Y) / _HALVING)
+    total = _GAMMA * labels / (1.0 + len(targets.Y) / _HALVING)
     return Targets(places, T.astype(np.float64), sure * (total / max(float(sure.sum()), 1e-9)))

@@ -198,7 +198,7 @@ def suggestions(model: Any, n: int = 20, *, X: Any = None, adjacency: Any = None
     picks, counts = cover(
         smoothed_signature(X, A),
         1.0 - (best - second),
-        np.flatnonzero(model._fit_codes != UNLABELLED),
+        np.flatnonzero(model.fit_codes != UNLABELLED),
         int(n),
     )
     return [
@@ -222,7 +222,7 @@ def _inputs(model: Any, X: Any, adjacency: Any) -> tuple[Any, csr_array]:
             "a model that was loaded from a file is without its graph: give suggest adjacency=, and X= where "
             "there are features."
         )
-    n = len(model._fit_codes)
+    n = len(model.fit_codes)
     A = kept.A if adjacency is None else check_adjacency(adjacency, n_nodes=n)
     if X is None:
         return None if kept is None else kept.X, A

@@ -7,7 +7,8 @@ from time import perf_counter
 import numpy as np
 from scipy.special import log_softmax
 
-from gssl.methods.base import iterate, watching
+from gssl.methods.base import iterate
+from gssl.scale.execution import watching
 from gssl.selection.candidates import Filter, candidate_filters
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
@@ -115,9 +116,7 @@ def untried(rows: FilteredRows, kind: str, filter_: Filter, places: np.ndarray, 
     return Trial(kind, filter_, width, 0.1 * scale, link, none > 0, none, 0.0, 0.0, filter_.settings, 0.0)
 
 
-def try_all(
-    rows: FilteredRows, places: np.ndarray, labels: Labels, deadline: float = np.inf
-) -> list[Trial]:
+def try_all(rows: FilteredRows, places: np.ndarray, labels: Labels, deadline: float = np.inf) -> list[Trial]:
     """Try all filters of the usual view, then the best of them with other kinds of features and other widths.
 
     Links are tried as features where a smooth filter is not the best.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, diags_array, issparse
 
 from gssl.selection.graph_features import Features
 
@@ -15,12 +15,10 @@ WIDTHS = (64, 128, 256)
 _EXACT = 384
 # extra directions and passes of the randomised decomposition
 _EXTRA, _PASSES = 32, 1
-# rows that directions are computed from, at most, and numbers of a dense part of X
-_ROWS, _NUMBERS = 6_000, 1 << 26
+# rows that directions are computed from, at most and at least, and numbers of a dense part of X
+_ROWS, _FEWEST, _NUMBERS = 6_000, 1_000, 1 << 24
 # beyond so many nodes, links are no features
 _MOST_LINKED = 30_000
-# singular values below this part of the largest are noise of rounding
-_NOISE = 1e-4
 
 Kind = Literal["unit", "raw", "standardized", "links"]
 
@@ -44,31 +42,32 @@ class View:
         return min(WIDTHS[1], self.width)
 
 
-def make_features(kind: str, X: Any, A: csr_array, n_links: int, scales: Any = None) -> Features:
+def make_features(kind: str, X: Any, A: csr_array, n_links: int, scales: np.ndarray) -> Features:
     """Return the features of a kind; ``scales`` are the means and deviations of columns."""
     if kind == "links":
         return _links(A, n_links, X.dtype)
     if kind == "unit":
         return Features.unit(X)
-    return Features.standardized(X, *scales) if kind == "standardized" else Features(X)
+    return Features.standardized(X, scales) if kind == "standardized" else Features(X)
 
 
 class Views(Mapping[str, View]):
-    """The kinds of features that some inputs have, the usual one first; each is compressed when it is asked for."""
+    """The kinds of features that some inputs have, the usual one first, compressed when asked for."""
 
     def __init__(self, X: Any, A: csr_array) -> None:
         self._X, self._A = X, A
         n, d = X.shape
-        dense = 0 if issparse(X) else max(1, d)
-        self._nodes = sample_nodes(n, min(_ROWS, _NUMBERS // dense) if dense else _ROWS)
+        most = _ROWS if issparse(X) else min(_ROWS, max(_FEWEST, _NUMBERS // max(1, d)))
+        self._nodes = sample_nodes(n, most)
         self._made: dict[str, View] = {}
         self._kinds: list[Kind] = []
-        if d and X[self._nodes].any() if dense else d and X.nnz:
+        lengths = _row_lengths(X[self._nodes])
+        if lengths.any():
             self._kinds.append("unit")
-            lengths = _row_lengths(X[self._nodes])
-            if np.ptp(lengths) > 1e-3 * lengths.max():
+            # no raw rows where they are as long as unit rows, or where a few are all that would count
+            if 1e-3 * lengths.max() < np.ptp(lengths) < 1e6 * np.median(lengths):
                 self._kinds.append("raw")
-            if dense:
+            if not issparse(X):
                 self._kinds.append("standardized")
         if A.nnz and n <= _MOST_LINKED:
             self._kinds.append("links")
@@ -87,12 +86,16 @@ class Views(Mapping[str, View]):
     def _make(self, kind: str) -> View:
         if kind not in self._kinds:
             raise KeyError(kind)
-        X, scales = self._X, None
+        X, scales = self._X, np.empty(0)
         if kind == "standardized":
-            part = np.array(X[self._nodes], dtype=np.float64)
-            deviations = part.std(axis=0)
-            deviations[deviations <= 1e-6 * np.abs(part).max(axis=0, initial=0.0)] = 1.0
-            scales = part.mean(axis=0), deviations
+            part = np.asarray(X[self._nodes])
+            largest = np.abs(part).max(axis=0)
+            part = part / np.where(largest > 0, largest, 1)  # squares may leave the range of the type
+            deviations = part.std(axis=0, dtype=np.float64)
+            deviations[deviations <= 1e-6] = 1.0
+            scales = np.stack([part.mean(axis=0, dtype=np.float64), deviations]) * np.where(
+                largest > 0, largest, 1
+            )
         features = make_features(kind, X, self._A, X.shape[0], scales)
         if kind == "raw":
             # the same directions, whatever the lengths of rows
@@ -111,19 +114,20 @@ def sample_nodes(n: int, most: int) -> np.ndarray:
 def principal_axes(rows: Any, n_axes: int) -> np.ndarray:
     r"""Return the leading right singular vectors of some rows, as columns.
 
-    Above a few hundred features by a randomised decomposition: :math:`Q = \mathrm{orth}(X X^\top \dots X \Omega)`.
+    Above a few hundred features by a randomised decomposition, orthonormalised through Gram matrices.
     """
     m, d = rows.shape
     n_axes = min(n_axes, m, d)
     largest = float(np.abs(rows.data if issparse(rows) else rows).max(initial=0.0)) if n_axes else 0.0
     if not largest:
         return np.zeros((d, 0), rows.dtype)
-    # squares may leave the range of the type; single precision is enough for directions
-    rows = (rows / largest).astype(np.float32)
+    rows = rows / largest  # squares may leave the range of the type
     if d <= _EXACT:
+        rows = rows.astype(np.float64)
         gram = rows.T @ rows
-        values, vectors = np.linalg.eigh(np.asarray(gram.toarray() if issparse(gram) else gram, np.float64))
-        return _leading(values, vectors, n_axes).astype(rows.dtype)
+        values, vectors = np.linalg.eigh(gram.toarray() if issparse(gram) else gram)
+        return _leading(values, vectors, n_axes, 1e-12)
+    rows = rows.astype(np.float32)  # enough for directions that are only nearly the leading ones
     k = min(n_axes + _EXTRA, m, d)
     omega = np.random.default_rng(0).standard_normal((d, k)).astype(rows.dtype)
     Q = _orthonormal(rows @ omega)
@@ -131,14 +135,14 @@ def principal_axes(rows: Any, n_axes: int) -> np.ndarray:
         Q = _orthonormal(rows @ _orthonormal(rows.T @ Q))
     C = np.asarray(rows.T @ Q)
     values, vectors = np.linalg.eigh((C.T @ C).astype(np.float64))
-    leading = _leading(values, vectors, n_axes)
+    leading = _leading(values, vectors, n_axes, 1e-6)
     lengths = np.sqrt(np.maximum(values[::-1][: leading.shape[1]], np.finfo(np.float64).tiny))
     return np.asarray(C @ (leading / lengths).astype(C.dtype))
 
 
-def _leading(values: np.ndarray, vectors: np.ndarray, n_axes: int) -> np.ndarray:
+def _leading(values: np.ndarray, vectors: np.ndarray, n_axes: int, noise: float) -> np.ndarray:
     """Return the eigenvectors of the largest values, leaving out those of rounding."""
-    kept = min(n_axes, int((values > _NOISE**2 * values[-1]).sum()))
+    kept = min(n_axes, int((values > noise * values[-1]).sum()))
     return np.asarray(vectors[:, ::-1][:, :kept])
 
 
@@ -157,5 +161,10 @@ def _links(A: csr_array, n_columns: int, dtype: Any) -> Features:
 
 
 def _row_lengths(rows: Any) -> np.ndarray:
-    squares = rows.multiply(rows).sum(axis=1) if issparse(rows) else np.square(rows).sum(axis=1)
-    return np.sqrt(np.asarray(squares, dtype=np.float64))
+    """Return the lengths of rows, without squares that leave the range of the type."""
+    largest = np.abs(rows).max(axis=1) if rows.shape[1] else np.zeros(rows.shape[0])
+    largest = np.asarray(largest.toarray() if issparse(largest) else largest, dtype=np.float64).ravel()
+    divisors = np.where(largest > 0, largest, 1.0)
+    scaled = diags_array(1.0 / divisors) @ rows if issparse(rows) else rows / divisors[:, None]
+    squares = scaled.multiply(scaled).sum(axis=1) if issparse(scaled) else np.square(scaled).sum(axis=1)
+    return np.asarray(largest * np.sqrt(np.asarray(squares, dtype=np.float64)))

@@ -209,7 +209,8 @@ class NetworkClassifier(GraphClassifier):
         finally:
             guide.see(labels, nodes)
 
-    def _columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+    def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
+        """Return the number of features."""
         return int(X.shape[1])
 
 

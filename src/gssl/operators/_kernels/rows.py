@@ -5,12 +5,12 @@ Every step of every method here is a mixture of three products, so one pass serv
     out_i    = p₀ (ÂU)_i + p₁ (N̂U)_i + p₂ U_i
     total_i += q₀ (ÂU)_i + q₁ (N̂U)_i + q₂ U_i
 
-with Â the normalised adjacency and N̂ the inverse convolution over the exact complement, which needs the sum
-of the neighbours' scaled rows that Â's product gathers anyway. An unweighted graph stores no weights: a
-neighbour counts s_j, its D̃^-½, and the whole row s_i. A weighted one stores the weights of Â itself. Arrays
-of size zero switch a part off, for each combination that were a type of its own would be compiled apart.
+with Â the normalised adjacency and N̂ the inverse convolution over the exact complement. Both need sums over
+the same neighbours. An unweighted graph stores no weights: entry (i, j) of Â is s_i s_j, with s the diagonal
+of D̃^-½. A weighted graph stores the weights of Â itself. Empty arrays switch a part off, because optional
+arguments would be types of their own, and every combination of them would be compiled separately.
 
-Loops are made for a precision. Those of ``narrow`` do the same for a few columns.
+Every function below compiles its loop for one precision. ``narrow`` has loops for a few columns.
 """
 
 import logging
@@ -24,27 +24,27 @@ from numba import types
 
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
 _INT = types.int64
-# by NumPy's letter, which is quicker to have than the name
+# by NumPy's type character, which is faster to get than the name
 _REAL: dict[str, Any] = {"f": types.float32, "d": types.float64}
 
 
 def real_type(dtype: str) -> Any:
-    """Return numba's type for a letter of NumPy."""
+    """Return numba's type for a type character of NumPy."""
     return _REAL[dtype]
 
 
 def given(dtype: Any, ndim: int = 1) -> Any:
-    """Return the type of an array that is read: it may be read-only, for the arrays of a Dataset are."""
+    """Return the type of an input array; read-only ones, such as those of a Dataset, are accepted."""
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
 def compiled(loop: Any, *arguments: Any) -> Any:
-    """Compile a loop, once per machine where numba finds a folder for its cache, and say so."""
+    """Compile a loop, or load it from numba's cache; log a compilation."""
     start = perf_counter()
     signature = types.void(*arguments)
     try:
         compiled = numba.njit(signature, cache=True, **_OPTIONS)(loop)
-    except RuntimeError:  # no folder may be written to
+    except RuntimeError:  # no writable folder for the cache
         return numba.njit(signature, **_OPTIONS)(loop)
     if compiled.stats.cache_misses:
         seconds = perf_counter() - start
@@ -57,7 +57,7 @@ def compiled(loop: Any, *arguments: Any) -> Any:
 
 
 def signature_of_mix(dtype: str) -> list[Any]:
-    """Return the types of what a loop takes that mixes rows of a dense U."""
+    """Return the argument types of a loop that mixes rows of a dense U."""
     real = real_type(dtype)
     triple = types.UniTuple(real, 3)  # type: ignore[no-untyped-call]
     graph = [_INT, _INT, given(types.int64), given(types.int32), *[given(real)] * 4]

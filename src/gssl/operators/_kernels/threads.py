@@ -1,4 +1,4 @@
-"""Rows shared out over threads.
+"""Threads that share the rows of a pass.
 
 The loops release the GIL and are run by Python's own thread pool instead of a threading layer of numba:
 those either abort under concurrent callers or do not survive a fork. How rows are cut into parts depends on
@@ -18,7 +18,7 @@ import numpy as np
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-# a part worth a thread's while: about a tenth of a millisecond
+# smaller parts are not worth a thread: about a tenth of a millisecond
 _WORK_PER_PART = 1 << 17
 _MOST_PARTS = 256
 
@@ -49,7 +49,7 @@ def get_threads() -> int:
 
 @cache
 def _cpus() -> int:
-    """Count what this process may use, in a container too, which reads files that do not change."""
+    """Return the number of CPUs of this process or container; cached because it reads system files."""
     return int(cpu_count())
 
 
@@ -75,7 +75,7 @@ def set_threads(n_threads: int | None) -> None:
 
 
 def split_rows(indptr: np.ndarray, width: int) -> np.ndarray:
-    """Cut rows into consecutive parts of about the same work, for one hub must not hold a core."""
+    """Cut rows into consecutive parts of about equal work, so that a hub does not delay one thread."""
     n = len(indptr) - 1
     # a row costs something even if it has no entries
     n_parts = min(int(indptr[-1] + n) * width // _WORK_PER_PART, _MOST_PARTS)
@@ -95,7 +95,7 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
         return
     todo = count()
     failed = False
-    # emptied at the end: what is cancelled waits in the queue of the pool without the arrays of a task
+    # cleared at the end, so that cancelled work in the pool's queue does not keep the task's arrays alive
     held = [task]
 
     def work() -> None:
@@ -105,7 +105,7 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
             while not failed and (part := next(todo)) < n_parts:
                 held[0](part)
         except BaseException:
-            # also Ctrl-C: nobody begins another part of what is given up
+            # also on Ctrl-C: no thread starts another part
             failed = True
             raise
 
@@ -114,7 +114,7 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
     try:
         work()
     finally:
-        # one that has not begun is not needed any more, and one that has must end before buffers are used
+        # cancel threads that have not started; wait for the others, which still use the buffers
         wait([other for other in others if not other.cancel()])
         held.clear()
     for other in others:
@@ -124,7 +124,7 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
 
 @contextmanager
 def small_algebra() -> Iterator[None]:
-    """Return a block in which BLAS uses one thread: on small matrices more of them only wait for each other.
+    """Limit BLAS to one thread in a block: on small matrices, more threads only wait for each other.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def small_algebra() -> Iterator[None]:
            [0., 1.]])
     """
     global _small_depth, _limits
-    # the limit holds for the whole process: the first to come sets it, the last to go lifts it
+    # the limit is process-wide: the first block to start sets it, the last one to end lifts it
     with _small_lock:
         if _small_depth == 0:
             _limits = _libraries().limit(limits=1, user_api="blas")
@@ -150,7 +150,7 @@ def small_algebra() -> Iterator[None]:
 
 @cache
 def _libraries() -> Any:
-    """Find the libraries that have threads of their own: a search that takes as long as a small fit."""
+    """Return the BLAS libraries; cached because the search takes as long as a small fit."""
     return ThreadpoolController()
 
 
@@ -167,6 +167,6 @@ def _forget_pool() -> None:
     _pool = None
 
 
-# the threads of a pool do not live on in a forked child
+# a forked child has none of the pool's threads
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_pool)

@@ -1,0 +1,68 @@
+"""Filters of the candidates, against the methods whose names they bear."""
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+from scipy.sparse import csr_array
+
+import gssl
+from gssl.operators import normalized_adjacency
+from gssl.selection.candidates import candidate_filters, default_filters
+from gssl.selection.filtered_rows import FilteredRows
+from gssl.selection.views import Views
+
+
+@pytest.fixture(scope="module")
+def graph():
+    rng = np.random.default_rng(0)
+    A = np.triu((rng.random((40, 40)) < 0.15).astype(float), k=1)
+    return rng.normal(size=(40, 5)), A + A.T
+
+
+def embedded(graph, model, settings=""):
+    """The features that a candidate makes of rows as given, in the coordinates of the given features."""
+    X, A = graph
+    rows = FilteredRows(Views(X, csr_array(A)), csr_array(A), X.dtype, np.arange(40), 16)
+    (found,) = [f for f in candidate_filters(16) if (f.model, f.settings) == (model, settings)]
+    axes = rows.views["raw"].axes
+    U = rows.rows("raw", found, 5)
+    return np.hstack([part @ axes.T for part in np.split(U, len(found.blocks), axis=1)])
+
+
+@pytest.mark.parametrize(
+    ("method", "model", "settings"),
+    [
+        (gssl.SGC(depth=2), "SGC", "depth=2"),
+        (gssl.SSGC(depth=8, alpha=0.05), "SSGC", "depth=8"),
+        (gssl.PPR(depth=16, alpha=0.2), "PPR", "depth=16, alpha=0.2"),
+    ],
+)
+def test_candidates_are_what_their_methods_are(graph, method, model, settings):
+    X, A = graph
+    np.testing.assert_allclose(
+        embedded(graph, model, settings), method.fit_transform(X, adjacency=A), atol=1e-6
+    )
+
+
+def test_heat_is_the_heat_kernel(graph):
+    X, A = graph
+    A_hat = normalized_adjacency(csr_array(A), np.float64).toarray()
+    np.testing.assert_allclose(
+        embedded(graph, "heat", "time=2"), expm(-2.0 * (np.eye(40) - A_hat)) @ X, atol=1e-6
+    )
+
+
+def test_side_by_side_keeps_a_node_apart_from_its_neighbours(graph):
+    X, A = graph
+    degree = A.sum(axis=1)
+    s = np.divide(1.0, np.sqrt(degree), out=np.zeros(40), where=degree > 0)
+    hop = s[:, None] * A * s
+    found = embedded(graph, "side by side", "own, one hop, two-hop")
+    np.testing.assert_allclose(found, np.hstack([X, hop @ X, hop @ hop @ X]), atol=1e-6)
+
+
+def test_no_filter_is_deeper_than_allowed():
+    for depth in (1, 2, 5, 16):
+        assert max(f.depth for f in candidate_filters(depth)) == depth
+        assert all(f.depth <= depth and f.surprise == 0.0 for f in default_filters(depth))
+    assert not candidate_filters(16)[0].uses_graph

@@ -1,0 +1,47 @@
+"""Rows of powers at some nodes, and scores of all nodes, against dense algebra."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from gssl.selection import filtered_rows
+from gssl.selection.candidates import Block, Filter
+from gssl.selection.filtered_rows import FilteredRows, polynomial_scores, terms
+from gssl.selection.views import Views
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    A = np.triu((rng.random((60, 60)) < 0.1).astype(float), k=1)
+    A = csr_array(A + A.T)
+    X = rng.normal(size=(60, 9))
+    return FilteredRows(Views(X, A), A, X.dtype, np.array([1, 5, 59]), depth=3)
+
+
+def test_wider_rows_begin_with_narrower_ones(rows):
+    smooth = Filter("", "", (Block("smooth", np.array([0.5, 0.0, 2.0])),))
+    narrow = rows.rows("unit", smooth, 4)
+    wide = rows.rows("unit", smooth, 9)
+    np.testing.assert_array_equal(wide[:, :4], narrow)
+    B = rows.views["unit"].features.times(rows.views["unit"].axes)
+    T = rows.operators["smooth"](np.eye(60))
+    np.testing.assert_allclose(wide, (0.5 * B + 2.0 * T @ T @ B)[[1, 5, 59]], atol=1e-12)
+
+
+def test_columns_are_carried_a_few_at_a_time(rows, monkeypatch):
+    two = Filter("", "", (Block("smooth", np.ones(1)), Block("hop", np.array([0.0, 0.0, 1.0]))))
+    expected = rows.rows("unit", two, 9)
+    monkeypatch.setattr(filtered_rows, "_TOGETHER", 2)
+    fresh = FilteredRows(rows.views, rows.A, np.float64, rows.nodes, depth=3)
+    np.testing.assert_allclose(fresh.rows("unit", two, 9), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("room", [1, 10**9])
+def test_scores_of_all_nodes_are_a_polynomial(rows, room):
+    features = rows.views["raw"].features
+    M = np.random.default_rng(1).normal(size=(len(terms(3)), 9, 2))
+    M[1] = 0.0  # a power that nobody uses
+    X, dense = features.times(np.eye(9)), {name: T(np.eye(60)) for name, T in rows.operators.items()}
+    expected = sum(np.linalg.matrix_power(dense[name], k) @ X @ M[i] for i, (name, k) in enumerate(terms(3)))
+    np.testing.assert_allclose(polynomial_scores(M, features, rows.operators, 3, room), expected, atol=1e-11)

@@ -1,0 +1,53 @@
+"""From scores to distributions: temperatures and linear maps, against an optimiser and a known masking."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+
+from gssl.selection.links import Link, fit_link, inverse_temperatures
+
+
+@pytest.mark.parametrize("scale", [0.02, 1.0, 30.0])
+def test_newton_finds_the_temperature(scale):
+    rng = np.random.default_rng(0)
+    Y = np.eye(3)[rng.integers(3, size=80)]
+    Z = scale * (Y + rng.normal(0.0, 0.7, size=(2, 80, 3)))
+    weights = rng.uniform(0.5, 2.0, size=80)
+    t, losses = inverse_temperatures(Z, Y, weights)
+    for k in range(2):
+
+        def loss(t, k=k):
+            logs = (log_softmax(t * Z[k], axis=1) * Y).sum(axis=1)
+            return -np.average(logs, weights=weights) + (t - 10.0) ** 2 / (2 * 80 * 100.0)
+
+        best = minimize_scalar(loss, bounds=(0.0, 200.0), method="bounded", options={"xatol": 1e-6})
+        assert losses[k] == pytest.approx(best.fun, abs=1e-4)
+        assert t[k] == pytest.approx(best.x, rel=0.02)
+
+
+def test_scores_that_say_all_do_not_run_away():
+    Y = np.eye(2)[[0, 1] * 20]
+    t, _ = inverse_temperatures(Y[None], Y, np.ones(40))
+    assert 10.0 < t[0] <= 200.0
+
+
+def test_a_link_brings_back_a_class_between_two_others():
+    # least squares on one ordered feature never names the middle class
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], 100)
+    x = codes - 1.0 + rng.normal(0.0, 0.2, size=300)
+    Y = np.eye(3)[codes]
+    F = np.column_stack([x, np.ones(300)])
+    Z = F @ np.linalg.lstsq(F, Y, rcond=None)[0]
+    assert (Z.argmax(axis=1) == codes).mean() < 0.7
+    link, loss = fit_link(Z, Y, np.ones(300), 5.0)
+    assert (link.logits(Z).argmax(axis=1) == codes).mean() > 0.95
+    assert loss < -(log_softmax(5.0 * Z, axis=1) * Y).sum(axis=1).mean()
+
+
+def test_few_labels_leave_a_link_near_a_temperature():
+    Y = np.eye(3)[[0, 1, 2]]
+    link, _ = fit_link(Y + 0.1, Y, np.ones(3), 10.0)
+    np.testing.assert_allclose(link.A, 10.0 * np.eye(3), atol=0.5)
+    np.testing.assert_allclose(Link.usual(2).logits(np.eye(2)), 10.0 * np.eye(2))

@@ -1,0 +1,83 @@
+"""The ensemble against dense algebra, and unlabelled nodes as teachers."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.special import softmax
+
+from gssl.selection.candidates import Block, Filter
+from gssl.selection.filtered_rows import FilteredRows
+from gssl.selection.links import Link
+from gssl.selection.self_training import Ensemble, Targets, pseudo_targets, self_train, smoothed
+from gssl.selection.trial import Trial
+from gssl.selection.views import Views
+
+
+def member(kind, filter_, width, penalty):
+    rng = np.random.default_rng(width)
+    link = Link(rng.normal(size=(2, 2)), rng.normal(size=2))
+    none = np.zeros(0)
+    return Trial(kind, filter_, width, penalty, link, none > 0, none, 0.0, 0.0, "", 0.0)
+
+
+@pytest.fixture(scope="module")
+def ensemble():
+    rng = np.random.default_rng(0)
+    A = np.triu((rng.random((50, 50)) < 0.1).astype(float), k=1)
+    A, X = csr_array(A + A.T), rng.normal(size=(50, 8))
+    rows = FilteredRows(Views(X, A), A, X.dtype, np.arange(50), depth=4)
+    smooth = Filter("", "", (Block("smooth", np.array([0.2, 0.0, 0.8])),))
+    both = Filter("", "", (Block("smooth", np.ones(1)), Block("hop", np.array([0.0, 1.0]))))
+    members = [member("unit", smooth, 5, 0.3), member("raw", both, 8, 0.1), member("unit", both, 8, 1.0)]
+    return Ensemble(rows, members)
+
+
+@pytest.mark.parametrize("n_labels", [5, 30])
+def test_members_are_weighted_ridges(ensemble, n_labels):
+    rng = np.random.default_rng(1)
+    targets = Targets(np.arange(n_labels), rng.random((n_labels, 2)), rng.uniform(0.5, 2.0, n_labels))
+    for found, each in zip(ensemble.solve(targets), ensemble.members, strict=True):
+        U = ensemble.rows.rows(each.kind, each.filter, each.width)[:n_labels]
+        D = np.diag(targets.weights)
+        expected = np.linalg.solve(U.T @ D @ U + each.penalty * np.eye(U.shape[1]), U.T @ D @ targets.Y)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_one_polynomial_says_what_the_members_say_on_average(ensemble):
+    rng = np.random.default_rng(1)
+    sets = [Targets(np.arange(k), rng.random((k, 2)), np.ones(k)) for k in (10, 20)]
+    solved = [ensemble.solve(targets) for targets in sets]
+    L = ensemble.logits(solved)
+    for k, each in enumerate(solved):
+        np.testing.assert_allclose(L[:, k], ensemble.logits_at(each, np.arange(50)), atol=1e-4)
+
+
+def test_smoothing_keeps_labels(ensemble):
+    P = softmax(np.random.default_rng(0).normal(size=(50, 1, 2)), axis=2)
+    targets = Targets(np.array([3]), np.array([[0.0, 1.0]]), np.ones(1))
+    S, A_hat = P[:, 0].copy(), ensemble.rows.operators["smooth"](np.eye(50))
+    for _ in range(10):
+        S[3] = [0.0, 1.0]
+        S = 0.5 * A_hat @ S + 0.5 * P[:, 0]
+    np.testing.assert_allclose(
+        smoothed(ensemble, P, [targets])[:, 0], S / S.sum(axis=1, keepdims=True), atol=1e-12
+    )
+
+
+def test_nodes_teach_as_much_as_they_are_sure():
+    targets = Targets(np.arange(4), np.eye(2)[[0, 1, 0, 1]], np.ones(4))
+    T = np.array([[1.0, 0.0], [0.75, 0.25], [0.5, 0.5]])
+    found = pseudo_targets(T, np.array([7, 8, 9]), targets)
+    np.testing.assert_allclose(found.weights / found.weights.sum(), [0.8, 0.2, 0.0])
+    assert found.weights.sum() == pytest.approx(2.0 * 4 / (1 + 4 / 500))
+    np.testing.assert_array_equal(found.Y, T)
+
+
+def test_sets_of_labels_do_not_meet(ensemble):
+    rng = np.random.default_rng(2)
+    sets = [Targets(np.arange(k), np.eye(2)[rng.integers(2, size=k)], np.ones(k)) for k in (10, 20)]
+    together = self_train(ensemble, sets, np.arange(50))
+    for targets, found in zip(sets, together, strict=True):
+        (alone,) = self_train(ensemble, [targets], np.arange(50))
+        for W, V in zip(found, alone, strict=True):
+            np.testing.assert_allclose(W, V, atol=1e-4)

@@ -1,0 +1,74 @@
+"""Compressed views: the leading directions of features, whatever their kind."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+
+from gssl.selection import views
+from gssl.selection.views import Views, principal_axes, sample_nodes
+
+
+def cosines(V, W):
+    """The cosines of the angles between two spaces."""
+    return np.linalg.svd(np.linalg.qr(V)[0].T @ np.linalg.qr(W)[0], compute_uv=False)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("exact", [10, 1000])
+def test_axes_are_the_leading_singular_vectors(monkeypatch, sparse, exact):
+    monkeypatch.setattr(views, "_EXACT", exact)
+    rng = np.random.default_rng(0)
+    X = (
+        rng.normal(size=(300, 60))
+        @ np.diag(0.8 ** np.arange(60))
+        @ np.linalg.qr(rng.normal(size=(60, 60)))[0]
+    )
+    expected = np.linalg.svd(X)[2][:12].T
+    found = principal_axes(csr_array(X) if sparse else X, 12)
+    np.testing.assert_allclose(found.T @ found, np.eye(12), atol=1e-4)
+    # a prefix is the space of as many leading vectors
+    for width in (4, 12):
+        assert cosines(found[:, :width], expected[:, :width]).min() > 0.98
+
+
+def test_there_are_no_more_axes_than_the_rank():
+    X = np.random.default_rng(0).normal(size=(40, 3)) @ np.random.default_rng(1).normal(size=(3, 20))
+    assert principal_axes(X, 10).shape == (20, 3)
+    assert principal_axes(np.zeros((5, 4)), 10).shape == (4, 0)
+
+
+def test_the_kinds_of_features(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, A = rng.normal(size=(50, 6)), random_array((50, 50), density=0.1, random_state=0, format="csr")
+    assert list(Views(X, A)) == ["unit", "raw", "standardized", "links"]
+    assert list(Views(csr_array(X), A)) == ["unit", "raw", "links"]
+    # rows of equal length have one kind, and so have rows of which one dwarfs all others
+    assert list(Views(csr_array(X / np.linalg.norm(X, axis=1)[:, None]), A)) == ["unit", "links"]
+    huge = X.copy()
+    huge[0] *= 1e200
+    assert list(Views(csr_array(huge), A)) == ["unit", "links"]
+    monkeypatch.setattr(views, "_MOST_LINKED", 49)
+    assert list(Views(X[:, :0], A)) == []
+
+
+def test_raw_rows_keep_the_directions_of_unit_rows():
+    X = np.random.default_rng(0).normal(size=(50, 6))
+    found = Views(X, csr_array((50, 50)))
+    assert found["raw"].axes is found["unit"].axes
+    np.testing.assert_allclose(found["raw"].features.times(np.eye(6)), X)
+    standard = found["standardized"].features.times(np.eye(6))
+    np.testing.assert_allclose([standard.mean(axis=0), standard.std(axis=0)], [[0] * 6, [1] * 6], atol=1e-12)
+
+
+def test_links_are_rows_of_the_adjacency():
+    A = csr_array(np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 0.0], [4.0, 0.0, 0.0]]))
+    features = Views(csr_array((3, 0)), A)["links"].features
+    np.testing.assert_allclose(features.times(np.eye(3)), [[0, 0.6, 0.8], [1, 0, 0], [1, 0, 0]])
+
+
+def test_a_sample_is_the_same_in_every_run():
+    nodes = sample_nodes(1000, 20)
+    np.testing.assert_array_equal(nodes, sample_nodes(1000, 20))
+    assert len(np.unique(nodes)) == 20
+    assert (np.diff(nodes) > 0).all()
+    np.testing.assert_array_equal(sample_nodes(5, 20), np.arange(5))
