@@ -130,11 +130,18 @@ MUTANTS = [
         ("tests/operators/test_inverse.py",),
     ),
     Mutant(
-        "unscaled column sum in rows of the complement",
-        "selection/graph_features.py",
-        "- scale @ V",
-        "- V.sum(axis=0)",
-        ("tests/selection/test_filters.py",),
+        "hidden labels seen by the links",
+        "selection/trial.py",
+        "shown = np.setdiff1d(np.arange(len(labels.Y)), hidden)",
+        "shown = np.arange(len(labels.Y))",
+        ("tests/selection/test_trial.py",),
+    ),
+    Mutant(
+        "pseudo-labels that count whether they are sure or not",
+        "selection/self_training.py",
+        "sure = np.square(",
+        "sure = 0.0 * np.square(",
+        ("tests/selection/test_self_training.py",),
     ),
     Mutant(
         "anchors left unsorted",

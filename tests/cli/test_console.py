@@ -133,7 +133,7 @@ def test_ctrl_c_while_writing_keeps_the_old_file(graph, monkeypatch, run):
         Path(next(graph.folder.glob(".p-*"))).write_text("half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gssl.io.table_writing.quoted", stop)
+    monkeypatch.setattr("gssl.io.table_writing.sql_string", stop)
     result = run(*CLASSIFY, ok=False)
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "gssl: interrupted; nothing was left half-written."

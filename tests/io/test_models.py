@@ -368,10 +368,13 @@ LIES = [
     ("auto", put("fitted", "explain_", value=7), "'explain_' is 7, not a text"),
     ("auto", put("fitted", "leaderboard_", value=[{"x": 1}]), "'leaderboard_' is not a table of models"),
     ("auto", put("fitted", "leaderboard_", value=7), "'leaderboard_' is not a table of models"),
-    ("auto", tensor("_shares", lambda shares: shares[:1]), "'_shares' has shape"),
-    ("auto", drop("fitted", last=["_shares"]), "'_shares' of its AutoClassifier is missing"),
-    ("auto", drop("fitted", last=["_unit_rows"]), "'_unit_rows' of its AutoClassifier is missing"),
-    ("auto", drop("fitted", last=["coef_", "logistic_coef_"]), "AutoClassifier has nothing that predicts"),
+    ("auto", tensor("intercept_", lambda b: b[:1]), "'intercept_' has shape"),
+    ("auto", drop("fitted", last=["intercept_"]), "'intercept_' of its AutoClassifier is missing"),
+    (
+        "auto",
+        drop("fitted", last=["coef_", "unit_coef_", "standardized_coef_", "propagation_"]),
+        "AutoClassifier has nothing that predicts",
+    ),
     (
         "calibrated",
         tensor("held_out_codes_", lambda codes: 0 * codes - 1),

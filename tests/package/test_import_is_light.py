@@ -56,7 +56,7 @@ def test_classifying_without_a_report_loads_few_modules(tmp_path):
         [sys.executable, "-c", CLASSIFY], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     loaded = done.stdout.splitlines()[-1].split()[1:]
-    assert "gssl.methods.ogc" in loaded
+    assert "gssl.selection.auto" in loaded
     assert not [name for name in loaded if name.startswith(("gssl.report.page", "gssl.torch"))]
     assert len(loaded) <= 90
 

@@ -188,7 +188,7 @@ def test_unlabelled_nodes_teach_unless_hidden_labels_suffer(monkeypatch):
 
 
 def _wrong(ensemble, targets):
-    return [-W for W in ensemble.solve(targets)]
+    return [(-W, link) for W, link in ensemble.solve(targets)]
 
 
 def test_confidence_is_calibrated_by_hidden_labels():

@@ -17,7 +17,7 @@ def member(kind, filter_, width, penalty):
     rng = np.random.default_rng(width)
     link = Link(rng.normal(size=(2, 2)), rng.normal(size=2))
     none = np.zeros(0)
-    return Trial(kind, filter_, width, penalty, link, none > 0, none, 0.0, 0.0, "", 0.0)
+    return Trial(kind, filter_, width, penalty, link, none, 1.0, none > 0, none, 0.0, 0.0, "", 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,8 @@ def ensemble():
 def test_members_are_weighted_ridges(ensemble, n_labels):
     rng = np.random.default_rng(1)
     targets = Targets(np.arange(n_labels), rng.random((n_labels, 2)), rng.uniform(0.5, 2.0, n_labels))
-    for found, each in zip(ensemble.solve(targets), ensemble.members, strict=True):
+    for (found, link), each in zip(ensemble.solve(targets), ensemble.members, strict=True):
+        assert link is each.link
         U = ensemble.rows.rows(each.kind, each.filter, each.width)[:n_labels]
         D = np.diag(targets.weights)
         expected = np.linalg.solve(U.T @ D @ U + each.penalty * np.eye(U.shape[1]), U.T @ D @ targets.Y)
@@ -79,5 +80,5 @@ def test_sets_of_labels_do_not_meet(ensemble):
     together = self_train(ensemble, sets, np.arange(50))
     for targets, found in zip(sets, together, strict=True):
         (alone,) = self_train(ensemble, [targets], np.arange(50))
-        for W, V in zip(found, alone, strict=True):
+        for (W, _), (V, _) in zip(found, alone, strict=True):
             np.testing.assert_allclose(W, V, atol=1e-4)

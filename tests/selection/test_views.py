@@ -47,6 +47,9 @@ def test_the_kinds_of_features(monkeypatch):
     huge = X.copy()
     huge[0] *= 1e200
     assert list(Views(csr_array(huge), A)) == ["unit", "links"]
+    # the identity only says who is who
+    assert list(Views(csr_array(np.eye(50)), A)) == ["links"]
+    assert list(Views(csr_array(np.eye(50)[:, ::-1]), A)) == ["links"]
     monkeypatch.setattr(views, "_MOST_LINKED", 49)
     assert list(Views(X[:, :0], A)) == []
 

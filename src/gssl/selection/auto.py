@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 from gssl.evaluation.graph_gain import GraphGain, compare_hits
 from gssl.evaluation.holdout import balanced_fold_count, label_folds
@@ -24,7 +24,7 @@ from gssl.selection.filtered_rows import ROOM, FilteredRows, polynomial_scores, 
 from gssl.selection.graph_features import operators
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
 from gssl.selection.links import inverse_temperatures
-from gssl.selection.self_training import TEACHERS, Ensemble, Targets, self_train
+from gssl.selection.self_training import TEACHERS, Ensemble, Fit, Targets, self_train
 from gssl.selection.spreading import spread_hidden
 from gssl.selection.trial import (
     Labels,
@@ -394,7 +394,7 @@ class _Search:
     ) -> None:
         self.codes, self.n_classes, self.deadline = codes, len(weights), deadline
         self.views, self.dtype = inputs.views, inputs.X.dtype
-        self.has_features = bool(inputs.X.shape[1])
+        self.has_features = any(kind != "links" for kind in inputs.views)
         self.labelled = np.flatnonzero(codes != UNLABELLED)
         self.truth = codes[self.labelled]
         self.labels = Labels(one_hot(self.truth, self.n_classes, np.float64), weights[self.truth])
@@ -431,19 +431,25 @@ class _Search:
     def _judge_self_training(self, ensemble: Ensemble) -> tuple[bool, np.ndarray]:
         """Return whether unlabelled nodes should teach, and the logits of hidden labels in that case.
 
-        They should unless hidden labels become less likely by more than a standard error.
+        They should unless fewer hidden labels are right then, by more than a standard error.
         """
         hidden = self.nothing_hidden()
         if not self.folds:
             return False, hidden
-        sets = [self._targets(fold) for fold in self.folds]
+        sets = [self._targets(fold, ensemble.members) for fold in self.folds]
         alone = self._hidden_logits(ensemble, [ensemble.solve(targets) for targets in sets])
         if perf_counter() > self.deadline or not self.rows.A.nnz:
             return False, alone
         taught = self._hidden_logits(ensemble, self_train(ensemble, sets, self.teachers))
-        loss = self.logs(alone) - self.logs(taught)
-        error = float(np.std(loss)) / np.sqrt(len(loss))
-        harmless = bool(np.average(loss, weights=self.labels.weights) <= error)
+        before, after = (
+            float(np.average(self.hits(said), weights=self.labels.weights)) for said in (alone, taught)
+        )
+        # targets are smoothed: where no smooth filter is the best, that must be of use
+        best = ensemble.members[0].filter
+        if best.uses_graph and not best.surprise:
+            harmless = after >= before - score_error(before, self.labels.effective_number)
+        else:
+            harmless = after > before
         return harmless, taught if harmless else alone
 
     def sharpness(self, logits: np.ndarray) -> float:
@@ -451,18 +457,15 @@ class _Search:
         found, _ = inverse_temperatures(logits[None], self.labels.Y, self.labels.weights, usual=1.0)
         return float(found[0])
 
-    def logs(self, logits: np.ndarray) -> np.ndarray:
-        """Return the log-likelihoods of hidden labels, calibrated."""
-        return np.asarray((log_softmax(self.sharpness(logits) * logits, axis=1) * self.labels.Y).sum(axis=1))
+    def _targets(self, hidden: np.ndarray, members: Sequence[Trial] = ()) -> Targets:
+        """Return all labels but those of some nodes, which are hidden from the links of members, too."""
+        shown, places = ~np.isin(self.labelled, hidden), np.searchsorted(self.labelled, hidden)
+        links = [member.link_without(places, self.labels) for member in members] or None
+        return Targets(self.places[shown], self.labels.Y[shown], self.labels.weights[shown], links)
 
-    def _targets(self, hidden: np.ndarray) -> Targets:
-        """Return all labels but those of some nodes."""
-        shown = ~np.isin(self.labelled, hidden)
-        return Targets(self.places[shown], self.labels.Y[shown], self.labels.weights[shown])
-
-    def _hidden_logits(self, ensemble: Ensemble, solved: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
+    def _hidden_logits(self, ensemble: Ensemble, fits: Sequence[Fit]) -> np.ndarray:
         logits = self.nothing_hidden()
-        for fold, each in zip(self.folds, solved, strict=True):
+        for fold, each in zip(self.folds, fits, strict=True):
             places = np.searchsorted(self.labelled, fold)
             logits[places] = ensemble.logits_at(each, self.places[places])
         return logits
@@ -532,6 +535,7 @@ def explain(found: _Found, search: _Search) -> str:
     said = [] if search.has_features else ["there are no features, so links take their place"]
     hits = search.hits(found.hidden)
     answer = np.bincount(search.truth).max() / len(search.truth)
+    without = None
     plain = [trial for trial in found.trials if not trial.filter.uses_graph and trial.kind != "links"]
     if plain and len(plain[0].hits) == len(hits) and search.has_features:
         without = max(plain, key=lambda trial: trial.score).hits
@@ -544,9 +548,10 @@ def explain(found: _Found, search: _Search) -> str:
                 f"the graph {'adds' if gain.difference > 0 else 'costs'} {points} over features alone"
             )
     error = score_error(float(hits.mean()), len(hits))
+    compared = f" with it and {100 * without.mean():.1f} % without" if without is not None else ""
     said.append(
-        f"of {len(hits):,} labels, each hidden when it was asked for, {100 * hits.mean():.1f} % are right, "
-        f"where always answering the largest class would be right for {100 * answer:.1f} %"
+        f"of {len(hits):,} labels, each hidden when it was asked for, {100 * hits.mean():.1f} % are right"
+        f"{compared}; always answering the largest class would be right for {100 * answer:.1f} %"
     )
     if hits.mean() <= answer + error:
         said.append("this is no better than always answering the largest class")

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import solve
 from scipy.special import softmax
 
 from gssl.selection.filtered_rows import ROOM, FilteredRows, polynomial_scores, terms
+from gssl.selection.links import Link
 from gssl.selection.trial import Trial
 
 # nodes that may teach beside the labelled ones
@@ -18,6 +20,10 @@ ROUNDS = 2
 _SMOOTHING = 10
 
 
+# what every member of an ensemble learns: coefficients and a link
+Fit: TypeAlias = Sequence[tuple[np.ndarray, Link]]
+
+
 @dataclass(frozen=True, eq=False)
 class Targets:
     """What some rows of the tables are to be mapped to, and how much each counts."""
@@ -25,11 +31,17 @@ class Targets:
     places: np.ndarray
     Y: np.ndarray
     weights: np.ndarray
+    # of the members, where some labels are hidden from them, too
+    links: Sequence[Link] | None = None
 
     def joined(self, other: "Targets") -> "Targets":
-        """Return both together."""
-        pairs = ((getattr(self, name), getattr(other, name)) for name in ("places", "Y", "weights"))
-        return Targets(*(np.concatenate(pair) for pair in pairs))
+        """Return both together, with the links of the first."""
+        return Targets(
+            np.concatenate([self.places, other.places]),
+            np.concatenate([self.Y, other.Y]),
+            np.concatenate([self.weights, other.weights]),
+            self.links,
+        )
 
 
 class Ensemble:
@@ -43,9 +55,10 @@ class Ensemble:
         # single precision is enough beside a penalty, and twice as fast
         self._U = [rows.rows(m.kind, m.filter, m.width).astype(np.float32) for m in members]
 
-    def solve(self, targets: Targets) -> list[np.ndarray]:
+    def solve(self, targets: Targets) -> Fit:
         r"""Fit every member: :math:`W = (U^\top D U + \lambda I)^{-1} U^\top D Y`."""
         found = []
+        links = [member.link for member in self.members] if targets.links is None else targets.links
         for member, U in zip(self.members, self._U, strict=True):
             V, w = U[targets.places], targets.weights.astype(np.float32)[:, None]
             Y = targets.Y.astype(np.float32)
@@ -55,36 +68,29 @@ class Ensemble:
                 continue
             G = (V.T @ (w * V)).astype(np.float64) + member.penalty * np.eye(V.shape[1])
             found.append(solve(G, V.T @ (w * Y), assume_a="pos", check_finite=False))
-        return found
+        return list(zip(found, links, strict=True))
 
-    def logits_at(self, solved: Sequence[np.ndarray], places: np.ndarray) -> np.ndarray:
+    def logits_at(self, fit: Fit, places: np.ndarray) -> np.ndarray:
         """Return the averaged logits of some rows of the tables."""
-        said = [
-            member.link.logits(U[places] @ W)
-            for member, U, W in zip(self.members, self._U, solved, strict=True)
-        ]
+        said = [link.logits(U[places] @ W) for U, (W, link) in zip(self._U, fit, strict=True)]
         return np.asarray(np.mean(said, axis=0))
 
-    def coefficients(
-        self, solved: Sequence[Sequence[np.ndarray]]
-    ) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    def coefficients(self, fits: Sequence[Fit]) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Return M by kind of features, of shape (t, d, fits · c), and b, for several fits side by side."""
         order = {term: k for k, term in enumerate(terms(self.rows.depth))}
-        c = self.members[0].link.A.shape[1]
         compressed: dict[str, np.ndarray] = {}
         for place, member in enumerate(self.members):
             view = self.rows.views[member.kind]
-            shape = len(order), view.width, len(solved) * c
+            mapped = np.hstack([W @ link.A for W, link in (fit[place] for fit in fits)]) / len(self.members)
+            shape = len(order), view.width, mapped.shape[1]
             C = compressed.setdefault(member.kind, np.zeros(shape, view.axes.dtype))
-            mapped = np.hstack([each[place] @ member.link.A for each in solved]) / len(self.members)
             blocks = member.filter.blocks
             for block, part in zip(blocks, np.split(mapped, len(blocks)), strict=True):
                 for power in np.flatnonzero(block.powers).tolist():
                     term = order[block.operator if power else "smooth", power]
                     C[term, : member.width] += block.powers[power] * part
-        b = np.mean([member.link.b for member in self.members], axis=0)
-        M = {kind: self._uncompressed(kind, C) for kind, C in compressed.items()}
-        return M, np.tile(b, len(solved))
+        b = np.concatenate([np.mean([link.b for _, link in fit], axis=0) for fit in fits])
+        return {kind: self._uncompressed(kind, C) for kind, C in compressed.items()}, b
 
     def _uncompressed(self, kind: str, C: np.ndarray) -> np.ndarray:
         axes = self.rows.views[kind].axes
@@ -93,16 +99,16 @@ class Ensemble:
             M[term] = axes @ C[term]
         return M
 
-    def logits(self, solved: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
+    def logits(self, fits: Sequence[Fit]) -> np.ndarray:
         """Return the averaged logits of all nodes for several fits at once, of shape (n, fits, c)."""
-        coefficients, total = self.coefficients(solved)
+        coefficients, total = self.coefficients(fits)
         for kind, M in coefficients.items():
             features = self.rows.views[kind].features
             total = total + polynomial_scores(M, features, self.rows.operators, self.rows.depth, self._room)
-        return np.asarray(total).reshape(self.rows.A.shape[0], len(solved), -1)
+        return np.asarray(total).reshape(self.rows.A.shape[0], len(fits), -1)
 
 
-def self_train(ensemble: Ensemble, sets: Sequence[Targets], teachers: np.ndarray) -> list[list[np.ndarray]]:
+def self_train(ensemble: Ensemble, sets: Sequence[Targets], teachers: np.ndarray) -> list[Fit]:
     """Teach an ensemble by labels, then again by labels and its own distributions, smoothed over the graph.
 
     Every set of labels is a fit of its own, and all are run side by side. ``teachers`` are places of nodes.

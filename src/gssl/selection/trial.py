@@ -54,7 +54,8 @@ class Labels:
 class Trial:
     """One filter of one view with its best penalty: what it says about labels that it has not seen.
 
-    ``penalty`` is absolute, ``logs`` are the log-likelihoods of the labels and ``loss`` their mean with the
+    ``penalty`` is absolute, ``predicted`` are leave-one-out scores, which t would sharpen if the link were a
+    temperature alone, ``logs`` are the log-likelihoods of the labels and ``loss`` their mean with the
     penalties of the link and of surprise.
     """
 
@@ -63,12 +64,21 @@ class Trial:
     width: int
     penalty: float
     link: Link
+    predicted: np.ndarray
+    t: float
     hits: np.ndarray
     logs: np.ndarray
     loss: float
     score: float
     settings: str
     seconds: float
+
+    def link_without(self, hidden: np.ndarray, labels: Labels) -> Link:
+        """Fit the link to the scores of all labels but some."""
+        if len(self.predicted) != len(labels.Y):
+            return self.link  # a part of many labels has judged, and no single one moves the link
+        shown = np.setdiff1d(np.arange(len(labels.Y)), hidden)
+        return fit_link(self.predicted[shown], labels.Y[shown], labels.weights[shown], self.t)[0]
 
     @property
     def name(self) -> str:
@@ -97,6 +107,8 @@ def try_filter(
         width=width,
         penalty=float(PENALTIES[best] * gram.scale),
         link=link,
+        predicted=predicted[best],
+        t=float(temperatures[best]),
         hits=hits,
         logs=(log_softmax(logits, axis=1) * labels.Y).sum(axis=1),
         loss=loss + surprise,
@@ -111,9 +123,10 @@ def untried(rows: FilteredRows, kind: str, filter_: Filter, places: np.ndarray, 
     width = rows.views[kind].usual_width
     U = rows.rows(kind, filter_, width, places)
     scale = float(np.square(U).sum() / max(1, len(U)))
-    none = np.zeros(len(U))
+    said, none = np.zeros(labels.Y.shape), np.zeros(len(U))
     link = Link.usual(labels.Y.shape[1])
-    return Trial(kind, filter_, width, 0.1 * scale, link, none > 0, none, 0.0, 0.0, filter_.settings, 0.0)
+    judged = said, 0.0, none > 0, none, 0.0, 0.0
+    return Trial(kind, filter_, width, 0.1 * scale, link, *judged, filter_.settings, 0.0)
 
 
 def try_all(rows: FilteredRows, places: np.ndarray, labels: Labels, deadline: float = np.inf) -> list[Trial]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, issparse
+from scipy.sparse import csr_array, issparse
 
 from gssl.selection.graph_features import Features
 
@@ -62,7 +62,7 @@ class Views(Mapping[str, View]):
         self._made: dict[str, View] = {}
         self._kinds: list[Kind] = []
         lengths = _row_lengths(X[self._nodes])
-        if lengths.any():
+        if lengths.any() and not _only_names(X):
             self._kinds.append("unit")
             # no raw rows where they are as long as unit rows, or where a few are all that would count
             if 1e-3 * lengths.max() < np.ptp(lengths) < 1e6 * np.median(lengths):
@@ -160,11 +160,16 @@ def _links(A: csr_array, n_columns: int, dtype: Any) -> Features:
     return Features.unit(links[:, :n_columns] if n_columns < A.shape[1] else links)
 
 
+def _only_names(X: Any) -> bool:
+    """Return whether every node has one feature and every feature one node, as in the identity."""
+    if not issparse(X) or X.shape[0] != X.shape[1] or X.nnz != X.shape[0]:
+        return False
+    return bool((np.diff(X.indptr) == 1).all() and len(np.unique(X.indices)) == X.shape[0])
+
+
 def _row_lengths(rows: Any) -> np.ndarray:
     """Return the lengths of rows, without squares that leave the range of the type."""
-    largest = np.abs(rows).max(axis=1) if rows.shape[1] else np.zeros(rows.shape[0])
-    largest = np.asarray(largest.toarray() if issparse(largest) else largest, dtype=np.float64).ravel()
-    divisors = np.where(largest > 0, largest, 1.0)
-    scaled = diags_array(1.0 / divisors) @ rows if issparse(rows) else rows / divisors[:, None]
+    largest = float(np.abs(rows.data if issparse(rows) else rows).max(initial=0.0))
+    scaled = rows / (largest or 1.0)
     squares = scaled.multiply(scaled).sum(axis=1) if issparse(scaled) else np.square(scaled).sum(axis=1)
-    return np.asarray(largest * np.sqrt(np.asarray(squares, dtype=np.float64)))
+    return np.asarray(np.sqrt(np.asarray(squares, dtype=np.float64)))

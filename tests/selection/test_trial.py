@@ -1,0 +1,85 @@
+"""Trials of candidates, and which of them are near the best."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from gssl.selection.candidates import candidate_filters
+from gssl.selection.filtered_rows import FilteredRows
+from gssl.selection.links import fit_link
+from gssl.selection.trial import (
+    AVERAGED,
+    Labels,
+    near_best,
+    score_error,
+    stratified_part,
+    try_all,
+    try_filter,
+)
+from gssl.selection.views import Views
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    truth = np.arange(150) % 3
+    A = np.triu(rng.random((150, 150)) < np.where(truth[:, None] == truth, 0.1, 0.02), k=1).astype(float)
+    X = np.eye(3)[truth].repeat(3, axis=1) + rng.normal(size=(150, 9))
+    rows = FilteredRows(Views(X, csr_array(A + A.T)), csr_array(A + A.T), X.dtype, np.arange(150), depth=2)
+    return rows, Labels(np.eye(3)[truth[:45]], np.ones(45))
+
+
+def test_a_trial_is_a_ridge_refitted_without_each_label(problem):
+    rows, labels = problem
+    filter_ = candidate_filters(2)[2]
+    trial = try_filter(rows, "unit", filter_, 9, np.arange(45), labels)
+    U = rows.rows("unit", filter_, 9)[:45]
+    for i in (0, 17, 44):
+        shown = np.arange(45) != i
+        G = U[shown].T @ U[shown] + trial.penalty * np.eye(9)
+        z = U[i] @ np.linalg.solve(G, U[shown].T @ labels.Y[shown])
+        # the other labels of its class count for the one that is hidden
+        z[labels.Y[i] == 1] *= 15 / 14
+        np.testing.assert_allclose(trial.predicted[i], z, atol=1e-8)
+    assert trial.score == (trial.link.logits(trial.predicted).argmax(axis=1) == np.arange(45) % 3).mean()
+
+
+def test_a_link_does_not_see_hidden_labels(problem):
+    rows, labels = problem
+    trial = try_filter(rows, "unit", candidate_filters(2)[2], 9, np.arange(45), labels)
+    hidden, shown = np.arange(10), np.arange(10, 45)
+    expected, _ = fit_link(trial.predicted[shown], labels.Y[shown], np.ones(35), trial.t)
+    found = trial.link_without(hidden, labels)
+    np.testing.assert_array_equal(found.A, expected.A)
+    assert np.abs(found.A - trial.link.A).max() > 1e-3
+    part = replace(trial, predicted=trial.predicted[:20])
+    assert part.link_without(hidden, labels) is trial.link
+
+
+def test_other_kinds_and_widths_are_tried_with_the_best_filters(problem):
+    rows, labels = problem
+    tried = try_all(rows, np.arange(45), labels)
+    assert [trial.loss for trial in tried] == sorted(trial.loss for trial in tried)
+    assert {trial.kind for trial in tried} >= {"unit", "raw", "standardized"}
+    assert len([trial for trial in tried if trial.kind == "unit"]) == len(candidate_filters(2))
+
+
+def test_the_near_best_are_few_and_none_is_clearly_worse(problem):
+    rows, labels = problem
+    trial = try_filter(rows, "unit", candidate_filters(2)[2], 9, np.arange(45), labels)
+    worse = replace(trial, loss=trial.loss + 1.0)
+    alike = [replace(trial, loss=trial.loss + 0.001 * k) for k in range(9)]
+    assert near_best([worse, *alike]) == alike[:AVERAGED]
+
+
+def test_a_part_keeps_the_shares_of_classes():
+    Y = np.eye(2)[[0] * 90 + [1] * 10]
+    part = stratified_part(Y, 20)
+    np.testing.assert_array_equal(Y[part].sum(axis=0), [18, 2])
+    np.testing.assert_array_equal(stratified_part(Y, 100), np.arange(100))
+
+
+def test_a_few_labels_are_never_certain():
+    assert score_error(1.0, 2) == pytest.approx(np.sqrt(0.75 * 0.25 / 4))
