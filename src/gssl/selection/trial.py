@@ -149,10 +149,10 @@ def try_all(rows: FilteredRows, places: np.ndarray, labels: Labels, deadline: fl
     filters += [trial.filter for trial in tried[_SHORTLIST:] if trial.filter.model in _ALWAYS]
     if perf_counter() <= deadline:
         run([(kind, f, rows.views[kind].usual_width) for kind in kinds for f in filters])
-    for width in (WIDTHS[0], WIDTHS[-1]):
+    for width in (WIDTHS[0], *WIDTHS[2:]):
         best = tried[:_FINALISTS]
-        # wider only where narrower is not better
-        if width < best[0].width or (width > best[0].width and best[0].width == WIDTHS[1]):
+        # wider only where the width before was the best so far
+        if width < WIDTHS[1] or best[0].width == WIDTHS[WIDTHS.index(width) - 1]:
             steps = [(trial.kind, trial.filter, min(width, rows.views[trial.kind].width)) for trial in best]
             run([step for step, trial in zip(steps, best, strict=True) if step[2] != trial.width])
     return tried

@@ -9,8 +9,9 @@ from scipy.sparse import csr_array, issparse
 
 from gssl.selection.graph_features import Features
 
-# nested widths that are tried
-WIDTHS = (64, 128, 256)
+# nested widths that are tried, the widest of them only from so many nodes on
+WIDTHS = (64, 128, 256, 512)
+_LARGE = 20_000
 # up to so many features, directions are exact
 _EXACT = 384
 # extra directions and passes of the randomised decomposition
@@ -100,8 +101,9 @@ class Views(Mapping[str, View]):
         if kind == "raw":
             # the same directions, whatever the lengths of rows
             return View(kind, features, self["unit"].axes)
+        n_axes = WIDTHS[-1] if X.shape[0] >= _LARGE else WIDTHS[-2]
         nodes = self._nodes if kind != "links" else sample_nodes(X.shape[0], _ROWS)
-        return View(kind, features, principal_axes(features.rows(nodes), WIDTHS[-1]).astype(features.dtype))
+        return View(kind, features, principal_axes(features.rows(nodes), n_axes).astype(features.dtype))
 
 
 def sample_nodes(n: int, most: int) -> np.ndarray:
