@@ -18,7 +18,7 @@ Term: TypeAlias = tuple[str, int]
 # columns that are carried over the graph at a time: more would leave the cache
 _TOGETHER = 64
 # bytes of products with X that wait to be added up
-ROOM = 1 << 29
+ROOM = 1 << 27
 
 
 def terms(depth: int) -> list[Term]:
