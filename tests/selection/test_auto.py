@@ -324,3 +324,16 @@ def test_without_a_graph_updated_labels_still_serve_new_rows(friendly):
 
 def _ring(n):
     return np.roll(np.eye(n), 1, axis=1) + np.roll(np.eye(n), -1, axis=1)
+
+
+@pytest.mark.parametrize("features", [np.ones((120, 4)), np.zeros((120, 4))], ids=["constant", "zero"])
+def test_features_that_say_nothing_are_no_obstacle(friendly, features):
+    _, A, y, truth = friendly
+    assert score(gssl.AutoClassifier().fit(features, y, adjacency=A), truth) > 0.8
+
+
+def test_the_unit_of_features_does_not_matter(friendly, fitted):
+    X, A, y, _ = friendly
+    for unit in (1e-30, 1e30):
+        found = gssl.AutoClassifier(depth=4).fit(unit * X, y, adjacency=A)
+        np.testing.assert_allclose(found.label_distributions_, fitted.label_distributions_, atol=1e-4)

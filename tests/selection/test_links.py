@@ -51,3 +51,11 @@ def test_few_labels_leave_a_link_near_a_temperature():
     link, _ = fit_link(Y + 0.1, Y, np.ones(3), 10.0)
     np.testing.assert_allclose(link.A, 10.0 * np.eye(3), atol=0.5)
     np.testing.assert_allclose(Link.usual(2).logits(np.eye(2)), 10.0 * np.eye(2))
+
+
+def test_a_link_that_turns_scores_round_is_refused():
+    # what leave-one-out says of features that say nothing: a little less for the true class
+    Y = np.eye(3)[np.arange(60) % 3]
+    link, loss = fit_link(0.33 - 0.02 * Y, Y, np.ones(60), 1.0)
+    np.testing.assert_array_equal(link.A, np.eye(3))
+    assert loss > np.log(3) - 0.01

@@ -47,6 +47,9 @@ def test_the_kinds_of_features(monkeypatch):
     huge = X.copy()
     huge[0] *= 1e200
     assert list(Views(csr_array(huge), A)) == ["unit", "links"]
+    # rows that are all the same say nothing
+    for same in (np.ones((50, 3)), csr_array(np.ones((50, 3))), csr_array((50, 3))):
+        assert list(Views(same, A)) == ["links"]
     # the identity only says who is who
     assert list(Views(csr_array(np.eye(50)), A)) == ["links"]
     assert list(Views(csr_array(np.eye(50)[:, ::-1]), A)) == ["links"]

@@ -251,6 +251,7 @@ class AutoClassifier(GraphClassifier):
         self.leaderboard_ = in_order(entries)
         if won is not None:
             self._forget()
+            self.self_training_ = False
             self._leave_one_out = won[0].P
             self._let_predict(won[0].model)
             self.explain_ += (
@@ -349,7 +350,10 @@ class AutoClassifier(GraphClassifier):
             else:
                 features = rows.views[kind].features
             total = total + polynomial_scores(M, features, apply, self.n_iter_, room)
-        P, informed = softmax(total, axis=1), featured_nodes(A, X) if X.shape[1] else np.diff(A.indptr) > 0
+        P = softmax(total, axis=1)
+        informed = featured_nodes(A, X) if self.uses_features else np.zeros(len(P), dtype=bool)
+        if "links" in kinds:
+            informed = informed | (np.diff(A.indptr) > 0)
         if hasattr(self, "propagation_"):
             spread, reached = self.propagation_._score_graph(X, A)
             # as sure as the average is: spread labels are far from one and zero

@@ -45,7 +45,7 @@ class Features:
 
     @classmethod
     def standardized(cls, X: Any, scales: np.ndarray) -> "Features":
-        """Give columns the mean zero and the variance one."""
+        """Scale columns to mean zero and variance one."""
         return cls(X, None, scales.astype(X.dtype))
 
     @property

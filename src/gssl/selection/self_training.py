@@ -52,27 +52,31 @@ class Ensemble:
 
     def __init__(self, rows: FilteredRows, members: Sequence[Trial], room: int = ROOM) -> None:
         self.rows, self.members, self._room = rows, members, room
-        # single precision is enough beside a penalty, and twice as fast
-        self._U = [rows.rows(m.kind, m.filter, m.width).astype(np.float32) for m in members]
+        U = [rows.rows(member.kind, member.filter, member.width) for member in members]
+        self._scales = [max(float(np.abs(V).max(initial=0.0)), 1e-300) for V in U]
+        # of scale one, single precision is enough beside a penalty, and twice as fast
+        self._U = [(V / scale).astype(np.float32) for V, scale in zip(U, self._scales, strict=True)]
 
     def solve(self, targets: Targets) -> Fit:
         r"""Fit every member: :math:`W = (U^\top D U + \lambda I)^{-1} U^\top D Y`."""
         found = []
         links = [member.link for member in self.members] if targets.links is None else targets.links
-        for member, U in zip(self.members, self._U, strict=True):
-            V, w = U[targets.places], targets.weights.astype(np.float32)[:, None]
-            Y = targets.Y.astype(np.float32)
+        w, Y = targets.weights.astype(np.float32)[:, None], targets.Y.astype(np.float32)
+        for member, U, scale in zip(self.members, self._U, self._scales, strict=True):
+            V, penalty = U[targets.places], member.penalty / scale**2
             if len(V) < V.shape[1]:
-                K = (w * V @ V.T).astype(np.float64) + member.penalty * np.eye(len(V))
-                found.append(V.T @ np.linalg.solve(K, w * Y))
-                continue
-            G = (V.T @ (w * V)).astype(np.float64) + member.penalty * np.eye(V.shape[1])
-            found.append(solve(G, V.T @ (w * Y), assume_a="pos", check_finite=False))
+                K = (w * V @ V.T).astype(np.float64) + penalty * np.eye(len(V))
+                W = V.T @ np.linalg.solve(K, w * Y)
+            else:
+                G = (V.T @ (w * V)).astype(np.float64) + penalty * np.eye(V.shape[1])
+                W = solve(G, V.T @ (w * Y), assume_a="pos", check_finite=False)
+            found.append(W / scale)
         return list(zip(found, links, strict=True))
 
     def logits_at(self, fit: Fit, places: np.ndarray) -> np.ndarray:
         """Return the averaged logits of some rows of the tables."""
-        said = [link.logits(U[places] @ W) for U, (W, link) in zip(self._U, fit, strict=True)]
+        parts = zip(self._U, self._scales, fit, strict=True)
+        said = [link.logits(U[places] @ (scale * W)) for U, scale, (W, link) in parts]
         return np.asarray(np.mean(said, axis=0))
 
     def coefficients(self, fits: Sequence[Fit]) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -62,8 +62,8 @@ class Views(Mapping[str, View]):
         self._nodes = sample_nodes(n, most)
         self._made: dict[str, View] = {}
         self._kinds: list[Kind] = []
-        lengths = _row_lengths(X[self._nodes])
-        if lengths.any() and not _only_names(X):
+        if _varies(X[self._nodes]) and not _only_names(X):
+            lengths = _row_lengths(X[self._nodes])
             self._kinds.append("unit")
             # no raw rows where they are as long as unit rows, or where a few are all that would count
             if 1e-3 * lengths.max() < np.ptp(lengths) < 1e6 * np.median(lengths):
@@ -102,7 +102,10 @@ class Views(Mapping[str, View]):
             # the same directions, whatever the lengths of rows
             return View(kind, features, self["unit"].axes)
         n_axes = WIDTHS[-1] if X.shape[0] >= _LARGE else WIDTHS[-2]
-        nodes = self._nodes if kind != "links" else sample_nodes(X.shape[0], _ROWS)
+        nodes = self._nodes
+        if kind == "links":
+            linked = np.flatnonzero(np.diff(self._A.indptr))
+            nodes = linked[sample_nodes(len(linked), _ROWS)]
         return View(kind, features, principal_axes(features.rows(nodes), n_axes).astype(features.dtype))
 
 
@@ -160,6 +163,14 @@ def _links(A: csr_array, n_columns: int, dtype: Any) -> Features:
     """Return the links to the first nodes as features, rows of length one."""
     links = csr_array((A.data.astype(dtype), A.indices, A.indptr), shape=A.shape)
     return Features.unit(links[:, :n_columns] if n_columns < A.shape[1] else links)
+
+
+def _varies(rows: Any) -> bool:
+    """Return whether any two rows differ."""
+    if not rows.shape[1]:
+        return False
+    spread = rows.max(axis=0) - rows.min(axis=0)
+    return bool(spread.count_nonzero() if issparse(spread) else spread.any())
 
 
 def _only_names(X: Any) -> bool:
