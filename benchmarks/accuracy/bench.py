@@ -58,6 +58,8 @@ def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
         "suggest": (run_suggest, ("cora",)),
     }
     run, default = runs[what]
+    if options.get("per_class") and what != "selection":
+        raise ValueError(f"{what} draws its own labels: leave --per-class out.")
     if what == "suggest":
         for name in ("methods", "records"):
             if options.get(name):
@@ -77,6 +79,8 @@ class Bench:
     out: Path | None = None
     records: Path | None = None
     methods: tuple[str, ...] = ()
+    # None: by the splits that a graph has
+    per_class: int | None = None
 
     def data(self, terminal: Terminal) -> Iterator[tuple[str, Dataset]]:
         """Load one graph after the other, with rows that sum to one; say which are not here."""
@@ -139,7 +143,7 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
         here = []
         for graph, data in bench.data(terminal):
             here.append(graph)
-            if graph in PUBLIC:
+            if graph in PUBLIC and bench.per_class is None:
                 for budget in BUDGETS:
                     cells = [(name, public_cell(graph, name, budget)) for name in names]
                     # one run is enough of what is not random
@@ -147,11 +151,11 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
                         (m, c, list(bench.seeds()) if c.random else [0]) for m, c in cells
                     ]
             else:
-                seeds = draws_of(data, bench.seeds())
+                seeds = list(bench.seeds()) if bench.per_class else draws_of(data, bench.seeds())
                 if not seeds:
                     terminal.say(f"skipped: {graph} has no fixed splits of {bench.said_seeds()}")
                     continue
-                drawn += [(graph, name, drawn_cell(graph, name), seeds) for name in names]
+                drawn += [(graph, name, drawn_cell(graph, name, bench.per_class), seeds) for name in names]
         rows = [(cell, seeds) for cells in public.values() for _, cell, seeds in cells]
         rows += [(cell, seeds) for *_, cell, seeds in drawn]
         run_missing([Job(cell, seed) for cell, seeds in rows for seed in seeds], store, terminal)
@@ -164,7 +168,7 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
     grids = [public_grid(by_budget, bench.said_seeds())] if by_budget else []
     notes: list[str] = []
     if scores:
-        graphs = [graph for graph in here if graph not in PUBLIC]
+        graphs = [graph for graph in here if bench.per_class or graph not in PUBLIC]
         standing = rank_methods(scores, [(graph, homophily_of(graph)) for graph in graphs])
         splits = {graph: cell.split for graph, _, cell, _ in drawn}
         grids.append(standing_grid(standing, splits, bench.said_seeds()))

@@ -81,9 +81,10 @@ def public_cell(graph: str, method: str, budget: str) -> Cell:
     return Cell("classifier", graph, METHODS[method], budget=budget, random=method in _RANDOM)
 
 
-def drawn_cell(graph: str, method: str) -> Cell:
+def drawn_cell(graph: str, method: str, per_class: int | None = None) -> Cell:
     """Make the cell of a method on draws of a graph's labels; the seed is the draw."""
-    return Cell("drawn", graph, METHODS[method], split=protocol(dataset_of(graph)))
+    how = protocol(dataset_of(graph)) if per_class is None else f"{per_class} per class"
+    return Cell("drawn", graph, METHODS[method], split=how)
 
 
 def protocol(data: Dataset) -> str:
@@ -97,7 +98,7 @@ def split_of(data: Dataset, how: str, draw: int) -> Mapping[str, np.ndarray]:
         return data.splits[f"fold{draw}"]
     if how == "at random":
         return draw_random(data.labels, PER_CLASS * data.n_classes, random_state=draw)
-    return draw_split(data.labels, PER_CLASS, random_state=draw)
+    return draw_split(data.labels, int(how.split()[0]), random_state=draw)
 
 
 def draws_of(data: Dataset, seeds: Iterable[int]) -> list[int]:

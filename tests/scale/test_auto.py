@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.graph import GraphWarning
 from gssl.operators import set_threads
+from gssl.selection import views
 
 pytestmark = pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
 
@@ -54,6 +55,16 @@ def test_every_depth_and_weighted_links(blocks, widths):
     assert {"heat", "PPR", "high-pass"} <= {entry.model for entry in plain.leaderboard_}
     widths(5)
     assert_same(fit(X, y, A, depth=16, memory="1GB"), plain)
+
+
+def test_rare_features_within_a_budget(blocks, widths, monkeypatch):
+    X, y, A = blocks
+    monkeypatch.setattr(views, "_RARE", 5)
+    monkeypatch.setattr(views, "_LARGE", 10)
+    plain = fit(csr_array(X), y, A)
+    assert any("all features" in entry.model for entry in plain.leaderboard_)
+    widths(3)
+    assert_same(fit(csr_array(X), y, A, memory="1GB"), plain)
 
 
 @pytest.mark.parametrize("budget", ["60kB", "200kB", "1GB"])

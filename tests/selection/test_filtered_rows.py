@@ -45,3 +45,24 @@ def test_scores_of_all_nodes_are_a_polynomial(rows, room):
     X, dense = features.times(np.eye(9)), {name: T(np.eye(60)) for name, T in rows.operators.items()}
     expected = sum(np.linalg.matrix_power(dense[name], k) @ X @ M[i] for i, (name, k) in enumerate(terms(3)))
     np.testing.assert_allclose(polynomial_scores(M, features, rows.operators, 3, room), expected, atol=1e-11)
+
+
+def test_labelled_rows_have_all_features(monkeypatch):
+    rng = np.random.default_rng(0)
+    A = np.triu((rng.random((40, 40)) < 0.1).astype(float), k=1)
+    A = A + A.T
+    X = csr_array(rng.random((40, 15)) * (rng.random((40, 15)) < 0.3))
+    labelled, powers = np.array([3, 8, 21, 30]), np.array([0.2, 0.0, 0.8])
+    rows = FilteredRows(Views(X, csr_array(A)), csr_array(A), X.dtype, labelled, depth=2)
+    monkeypatch.setattr(filtered_rows, "_TOGETHER", 3)
+    found = rows.labelled_rows(labelled, powers)
+    scale = 1 / np.sqrt(1 + A.sum(axis=1))
+    smooth = scale[:, None] * (A + np.eye(40)) * scale
+    lengths = np.sqrt((X.toarray() ** 2).sum(axis=1, keepdims=True))
+    U = (0.2 * np.eye(40) + 0.8 * smooth @ smooth) @ (X.toarray() / np.where(lengths > 0, lengths, 1))
+    np.testing.assert_allclose(found, U[labelled], atol=1e-12)
+    # in their span, products of these rows are those of all features
+    spanned = rows.views.with_span(found)["spanned"]
+    np.testing.assert_allclose(spanned.axes.T @ spanned.axes, np.eye(spanned.width), atol=1e-8)
+    V = U @ spanned.axes
+    np.testing.assert_allclose(V[labelled] @ V.T, U[labelled] @ U.T, atol=1e-8)

@@ -64,13 +64,15 @@ def test_other_kinds_and_widths_are_tried_with_the_best_filters(problem):
     assert [trial.loss for trial in tried] == sorted(trial.loss for trial in tried)
     assert {trial.kind for trial in tried} >= {"unit", "raw", "standardized"}
     assert len([trial for trial in tried if trial.kind == "unit"]) == len(candidate_filters(2))
+    # none of them twice, though all widths of nine directions are the same
+    assert len({(trial.kind, trial.filter, trial.width) for trial in tried}) == len(tried)
 
 
 def test_the_near_best_are_few_and_none_is_clearly_worse(problem):
     rows, labels = problem
     trial = try_filter(rows, "unit", candidate_filters(2)[2], 9, np.arange(45), labels)
     worse = replace(trial, loss=trial.loss + 1.0)
-    alike = [replace(trial, loss=trial.loss + 0.001 * k) for k in range(9)]
+    alike = [replace(trial, loss=trial.loss + 0.001 * k) for k in range(AVERAGED + 3)]
     assert near_best([worse, *alike]) == alike[:AVERAGED]
 
 

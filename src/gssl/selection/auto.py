@@ -45,6 +45,9 @@ _FOLDS, _FEW_FOLDS, _MANY = 3, 2, 1_000_000
 _FEW, _SHARP = 3, 3
 # a rival needs so many hidden labels and a difference of so many standard errors
 _HIDDEN, _CLEAR = 30, 2.0
+# unlabelled nodes teach unless that costs more than so many standard errors: models were chosen by labels
+# that are hidden here, so what they say without teachers looks better than it is
+_HARMLESS = 2.0
 # what fitted coefficients are called, by kind of features
 _COEF = {
     "unit": "unit_coef_",
@@ -406,6 +409,10 @@ class _Search:
         sample = sample_nodes(n, TEACHERS)
         nodes = np.union1d(sample, self.labelled)
         self.rows = FilteredRows(inputs.views, inputs.A, self.dtype, nodes, depth, execution)
+        if inputs.views.wants_span:
+            powers = default_filters(depth)[0].blocks[0].powers
+            self.views = inputs.views.with_span(self.rows.labelled_rows(self.labelled, powers))
+            self.rows.views = self.views
         self.places = np.searchsorted(nodes, self.labelled)
         self.teachers = np.searchsorted(nodes, sample)
         self.folds: list[np.ndarray] = []
@@ -451,7 +458,7 @@ class _Search:
         # targets are smoothed: where no smooth filter is the best, that must be of use
         best = ensemble.members[0].filter
         if best.uses_graph and not best.surprise:
-            harmless = after >= before - score_error(before, self.labels.effective_number)
+            harmless = after >= before - _HARMLESS * score_error(before, self.labels.effective_number)
         else:
             harmless = after > before
         return harmless, taught if harmless else alone

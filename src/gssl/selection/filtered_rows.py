@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.operators import Filters
+from gssl.operators import Filters, dense
 from gssl.scale.execution import IN_MEMORY, Execution, InMemory, Task
 from gssl.selection.candidates import SHORT, Block, Filter
 from gssl.selection.graph_features import Features, GraphOperator, operators
@@ -55,6 +55,29 @@ class Powers:
         return np.concatenate(found)
 
 
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    r"""All features of some nodes, filtered: :math:`X^\top f(T) E` for their indicator columns E."""
+
+    features: Features
+    operator: GraphOperator
+    powers: np.ndarray
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What tells it from another task."""
+        return ("labelled", self.features.numbers, self.operator.mixture, self.operator.own, self.powers)
+
+    def __call__(self, E: Any, filters: Any, _: slice) -> np.ndarray:
+        """Filter indicator columns and multiply them with the features."""
+        operator, V, spare = self.operator.on(filters(1)), dense(E), None
+        total = self.powers[0] * V
+        for power in self.powers[1:]:
+            V, spare = operator(V, out=spare), V
+            total += power * V
+        return np.asarray(self.features.X.T @ total)
+
+
 class FilteredRows:
     """Rows of :math:`T^k B` at some nodes for every view B, operator T and power k that is needed."""
 
@@ -70,6 +93,17 @@ class FilteredRows:
         self.views, self.A, self.nodes, self.depth, self.execution = views, A, nodes, depth, execution
         self.operators: dict[str, GraphOperator] = operators(A, dtype)
         self._tables: dict[str, dict[Term, np.ndarray]] = {}
+
+    def labelled_rows(self, labelled: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        """Return the filtered unit rows of some nodes with all features, by filtering their indicators."""
+        operator, dtype = self.operators["smooth"], self.views["unit"].features.dtype
+        rows = LabelledRows(self.views["unit"].features, operator.on(None), powers.astype(dtype))
+        m = len(labelled)
+        E = csr_array((np.ones(m, dtype), (labelled, np.arange(m))), shape=(self.A.shape[0], m))
+        if not isinstance(self.execution, InMemory):
+            return self.execution.map_columns(Task(rows, rows.identity), E, lambda _: operator.filters).T
+        parts = [slice(k, k + _TOGETHER) for k in range(0, m, _TOGETHER)]
+        return np.hstack([rows(E[:, part], lambda _: operator.filters, part) for part in parts]).T
 
     def rows(self, kind: str, filter_: Filter, width: int, places: Any = slice(None)) -> np.ndarray:
         """Return filtered rows of some of the nodes, blocks side by side, in double precision."""

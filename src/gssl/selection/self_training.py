@@ -94,14 +94,14 @@ class Ensemble:
                     term = order[block.operator if power else "smooth", power]
                     C[term, : member.width] += block.powers[power] * part
         b = np.concatenate([np.mean([link.b for _, link in fit], axis=0) for fit in fits])
-        return {kind: self._uncompressed(kind, C) for kind, C in compressed.items()}, b
-
-    def _uncompressed(self, kind: str, C: np.ndarray) -> np.ndarray:
-        axes = self.rows.views[kind].axes
-        M = np.zeros((len(C), len(axes), C.shape[2]), C.dtype)
-        for term in np.flatnonzero(C.any(axis=(1, 2))):
-            M[term] = axes @ C[term]
-        return M
+        found: dict[str, np.ndarray] = {}
+        for name, C in compressed.items():
+            view = self.rows.views[name]
+            # two views may have the same features
+            M = found.setdefault(view.kind, np.zeros((len(C), len(view.axes), C.shape[2]), C.dtype))
+            for k in np.flatnonzero(C.any(axis=(1, 2))):
+                M[k] += view.axes @ C[k]
+        return found, b
 
     def logits(self, fits: Sequence[Fit]) -> np.ndarray:
         """Return the averaged logits of all nodes for several fits at once, of shape (n, fits, c)."""

@@ -26,11 +26,17 @@ _FINALISTS = 3
 # filters that other kinds of features are tried with in any case
 _ALWAYS = ("no graph", "two-hop")
 # what is averaged: at most so many, whose loss is within so many standard errors, and a little, of the least
-AVERAGED = 6
+AVERAGED = 8
 _NEAR, _CLOSE = 2.0, 0.01
 # what hidden labels must gain, in total, before a kind of features is preferred to rows of length one
-_SURPRISE = {"unit": 0.0, "raw": 0.5, "standardized": 0.5, "links": 5.0}
-_NAMES = {"unit": "", "raw": "raw rows", "standardized": "standardised columns", "links": "links as features"}
+_SURPRISE = {"unit": 0.0, "raw": 0.5, "standardized": 0.5, "links": 5.0, "spanned": 0.0}
+_NAMES = {
+    "unit": "",
+    "raw": "raw rows",
+    "standardized": "standardised columns",
+    "links": "links as features",
+    "spanned": "all features",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +144,9 @@ def try_all(rows: FilteredRows, places: np.ndarray, labels: Labels, deadline: fl
     places, labels = places[part], labels.part(part)
 
     def run(steps: Sequence[tuple[str, Filter, int]], first: bool = False) -> None:
-        tried.extend(_run(rows, steps, places, labels, deadline, first))
+        done = {(trial.kind, trial.filter, trial.width) for trial in tried}
+        new = [step for step in dict.fromkeys(steps) if step not in done]
+        tried.extend(_run(rows, new, places, labels, deadline, first))
         tried.sort(key=lambda trial: trial.loss)
 
     tried: list[Trial] = []
@@ -153,8 +161,7 @@ def try_all(rows: FilteredRows, places: np.ndarray, labels: Labels, deadline: fl
         best = tried[:_FINALISTS]
         # wider only where the width before was the best so far
         if width < WIDTHS[1] or best[0].width == WIDTHS[WIDTHS.index(width) - 1]:
-            steps = [(trial.kind, trial.filter, min(width, rows.views[trial.kind].width)) for trial in best]
-            run([step for step, trial in zip(steps, best, strict=True) if step[2] != trial.width])
+            run([(trial.kind, trial.filter, min(width, rows.views[trial.kind].width)) for trial in best])
     return tried
 
 

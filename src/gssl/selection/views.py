@@ -20,17 +20,23 @@ _EXTRA, _PASSES = 32, 1
 _ROWS, _FEWEST, _NUMBERS = 6_000, 1_000, 1 << 24
 # beyond so many nodes, links are no features
 _MOST_LINKED = 30_000
+# from so many sparse features on, a large graph is also seen in the span of its labelled rows, up to a width
+_RARE, _MOST_SPANNED = 4_096, 1_024
 
-Kind = Literal["unit", "raw", "standardized", "links"]
+Kind = Literal["unit", "raw", "standardized", "links", "spanned"]
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Features of one kind, and their principal directions in order: a prefix is a narrower view."""
+    """Features of one kind and orthonormal directions in order: a prefix of them is a narrower view.
+
+    ``usual`` is the width that is tried first.
+    """
 
     kind: str
     features: Features
     axes: np.ndarray
+    usual: int = WIDTHS[1]
 
     @property
     def width(self) -> int:
@@ -40,7 +46,7 @@ class View:
     @property
     def usual_width(self) -> int:
         """The width of the prefix that is tried first."""
-        return min(WIDTHS[1], self.width)
+        return min(self.usual, self.width)
 
 
 def make_features(kind: str, X: Any, A: csr_array, n_links: int, scales: np.ndarray) -> Features:
@@ -83,6 +89,28 @@ class Views(Mapping[str, View]):
         if kind not in self._made:
             self._made[kind] = self._make(kind)
         return self._made[kind]
+
+    @property
+    def wants_span(self) -> bool:
+        """Whether features are so many and so rare that the leading directions leave much out."""
+        n, d = self._X.shape
+        return bool("unit" in self._kinds and issparse(self._X) and d >= _RARE and n >= _LARGE)
+
+    def with_span(self, rows: np.ndarray) -> "Views":
+        """Return these views and ``spanned``, which has unit rows, too, but directions that span some rows.
+
+        A ridge on filtered labelled rows lies in their span, so none of its features is left out there.
+        """
+        if len(rows) > _MOST_SPANNED:
+            return self
+        found = Views.__new__(Views)
+        found.__dict__ = {**self.__dict__, "_made": self._made.copy(), "_kinds": [*self._kinds, "spanned"]}
+        values, vectors = np.linalg.eigh((rows @ rows.T).astype(np.float64))
+        leading = _leading(values, vectors, len(rows), 1e-7)
+        lengths = np.sqrt(values[::-1][: leading.shape[1]])
+        axes = rows.T @ (leading / lengths).astype(rows.dtype)
+        found._made["spanned"] = View("unit", self["unit"].features, axes, usual=axes.shape[1])
+        return found
 
     def _make(self, kind: str) -> View:
         if kind not in self._kinds:
