@@ -45,11 +45,6 @@ class Mixture:
         r"""Return the lazy inverse graph convolution :math:`\beta \hat N + (1 - \beta) I`."""
         return cls(sharp=beta, keep=1.0 - beta)
 
-    @classmethod
-    def page_rank(cls, alpha: float) -> Self:
-        r"""Return the step of personalised PageRank: :math:`(1 - \alpha) \hat A`, and :math:`\alpha X`."""
-        return cls(smooth=1.0 - alpha, restart=alpha)
-
     def then(self, step: Self) -> Self:
         """Return a step applied to this mixture, which must be a multiple of U."""
         if self.smooth or self.sharp or self.restart:

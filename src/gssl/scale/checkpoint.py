@@ -14,7 +14,7 @@ from safetensors.numpy import save
 from scipy.sparse import issparse
 
 from gssl.graph.mapped import iterate_blocks
-from gssl.scale.execution import Step
+from gssl.scale.execution import Checkpoint, Step
 from gssl.scale.memory import SlabPlan
 from gssl.scale.run_folder import ColumnFile, RunFolder
 
@@ -70,7 +70,7 @@ def claim(folder: RunFolder, known: str) -> None:
         )
 
 
-class StepCheckpoint:
+class StepCheckpoint(Checkpoint):
     """The finished steps of OGC, each a small file, and the scores after the last."""
 
     def __init__(self, folder: RunFolder, known: str, lock: Any = None) -> None:

@@ -25,6 +25,7 @@ from gssl.graph.mapped import FileArray, mapped_file
 from gssl.operators import Embedding, Filters, Pull
 from gssl.operators.embedding import TransposedRows
 from gssl.scale import worker
+from gssl.scale.columns import transposed_product
 from gssl.scale.execution import FiltersOf, Task, report_progress
 from gssl.scale.memory import Load, SlabPlan, embedding_load, graph_bytes, plan_slabs, spread_slabs
 from gssl.scale.slabs import LazyStep, SlabExecution
@@ -64,10 +65,10 @@ class ClusterExecution(SlabExecution):
         # a result that is on its way, with the columns it was made of and the next ones where those were sent
         more = 1 if isinstance(columns, FileArray) else 3
         load = Load((task.buffers + more) * n * X.dtype.itemsize, graph_bytes(filters(1)))
-        budget = self.room if self._limited else None
+        budget = self.budget if self._limited else None
         plan = spread_slabs(d, sum(threads.values()), load, budget, max(threads.values()))
         results = self.results(plan, task, X, filters)
-        job = cluster.submit(worker.Job.make, 0, task, cluster.packed(filters))
+        job = cluster.submit(worker.Job, 0, task, cluster.packed(filters))
         calls = (
             (s, (worker.embed, job, worker.part_of(columns, results.plan.slabs[s]), results.plan.slabs[s]))
             for s in results.todo
@@ -92,7 +93,6 @@ class Cluster:
     def __init__(self, client: Any, resume: Path | None = None) -> None:
         self._client = client
         self._keep = "" if resume is None else f" with the same resume={str(resume)!r}: finished work is kept"
-        self._token = uuid4().hex
         self._alone_since: float | None = None
         self._direct: bool | None = None
 
@@ -279,7 +279,7 @@ class ClusterEmbedding:
 
     def transposed_products(self, parts: Sequence[Any], R: np.ndarray) -> np.ndarray:
         """Return ``parts[s].T @ R`` of all slabs, one below the other."""
-        products = [self._submit(worker.transposed_product, s, part, R) for s, part in enumerate(parts)]
+        products = [self._submit(transposed_product, s, part, R) for s, part in enumerate(parts)]
         return np.concatenate(self._cluster.gather(products)).astype(self._X.dtype)
 
     def side_by_side(self, parts: Sequence[Any]) -> np.ndarray:

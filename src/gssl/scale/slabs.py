@@ -1,6 +1,6 @@
 """Slabs of columns through a memory budget on one machine: all threads on one slab, the rest in files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from gssl.operators import Embedding, Filters, Mixture, Pull, mix
 from gssl.operators.embedding import TransposedRows
 from gssl.scale.checkpoint import KeptResults, Results, StepCheckpoint, claim, identity
 from gssl.scale.columns import ColumnSource, add_product, transposed_product
-from gssl.scale.execution import Checkpoint, FiltersOf, NoCheckpoint, Task, report_progress
+from gssl.scale.execution import Checkpoint, Execution, FiltersOf, Task, report_progress
 from gssl.scale.memory import Load, SlabPlan, available_memory, embedding_load, graph_bytes, plan_slabs
 from gssl.scale.run_folder import RunFolder, read_into, write_all
 
@@ -19,7 +19,7 @@ from gssl.scale.run_folder import RunFolder, read_into, write_all
 LazyStep = tuple[float, Pull | None]
 
 
-class SlabExecution:
+class SlabExecution(Execution):
     """Run tasks on slabs of columns, one after the other, so that they keep to a memory budget.
 
     The budget, in bytes, is for what a run holds beside the features and the process as it was: graph, slabs,
@@ -27,7 +27,7 @@ class SlabExecution:
     """
 
     def __init__(self, budget: int | None = None, resume: Path | None = None, description: str = "") -> None:
-        self.budget: int | None = available_memory() // 2 if budget is None else budget
+        self.budget: int = available_memory() // 2 if budget is None else budget
         self.resume = resume
         self._description = description
         self._folder: RunFolder | None = None
@@ -38,47 +38,34 @@ class SlabExecution:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_folder": None, "_lock": None, "_last": None}
 
-    @property
-    def room(self) -> int:
-        """The budget."""
-        return self.budget or available_memory() // 2
-
-    def place(self, filters: Filters) -> Filters:
-        """Return the matrices as they are, for columns as few as classes."""
-        return filters
-
     def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
         """Run a task slab by slab; a result larger than a quarter of the budget is a file that is mapped."""
         n, d = X.shape
         if not d:
             return np.empty((n, 0), X.dtype)
         load = Load(task.buffers * n * X.dtype.itemsize, graph_bytes(filters(1)))
-        results = self.results(plan_slabs(d, load, self.room), task, X, filters)
+        results = self.results(plan_slabs(d, load, self.budget), task, X, filters)
         source = ColumnSource(X, results.plan)
         for done, s in enumerate(results.todo, start=1):
             results.put(s, np.asarray(task(source.read(s), filters, results.plan.slabs[s])))
             report_progress(done, len(results.todo))
         return self.finished(results, X)
 
-    def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
-        """Run a task that yields on all columns at once: what it yields are whole embeddings anyway."""
-        yield from task(X, filters, slice(0, X.shape[1]))
-
     def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
         """Keep the embeddings of OGC in slabs."""
-        return SlabEmbedding(X, filters, labelled, self.room)
+        return SlabEmbedding(X, filters, labelled, self.budget)
 
     def checkpoint(self, *inputs: Any) -> Checkpoint:
         """Open the steps that an earlier run with these inputs has recorded."""
         if self.resume is None:
-            return NoCheckpoint()
+            return Checkpoint()
         folder, known = self._own_folder(self.resume), identity([self._description, *inputs])
         self._claimed = True
         return StepCheckpoint(folder, known, self._lock)
 
     def results(self, plan: SlabPlan, task: Task, X: Any, filters: FiltersOf) -> Results:
         """Make the place for what a task returns; in a folder to resume from, it is found by its inputs."""
-        most = self.room // 4
+        most = self.budget // 4
         if self.resume is None:
             return Results(plan, most)
         folder, first = self._own_folder(self.resume), filters(1)
@@ -222,7 +209,6 @@ class _Slabs(Buffers):
         super().__init__(X.shape[0], plan.width, X.dtype)
         self.plan = plan
         self._source = ColumnSource(X, plan)
-        self._in_memory = in_memory
         self._folder = None if in_memory else RunFolder()
         self._moved: dict[int, np.ndarray | Path] = {}
 

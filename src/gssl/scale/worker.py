@@ -88,11 +88,6 @@ class Job:
     task: Task
     filters: PackedFilters | FiltersOf
 
-    @staticmethod
-    def make(task: Task, filters: PackedFilters | FiltersOf) -> "Job":
-        """Make a job on the worker that runs this."""
-        return Job(task, filters)
-
     def run(self, X: Any, columns: slice) -> np.ndarray:
         """Run the task on a slab."""
         if not isinstance(self.filters, PackedFilters):
@@ -191,11 +186,6 @@ def add_product(U: Any, W: np.ndarray, total: np.ndarray | None) -> np.ndarray:
     scores = np.zeros((len(U), W.shape[1])) if total is None else total.copy()
     products.add_product(scores, U, W)
     return scores
-
-
-def transposed_product(U: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """Return the product of the transpose of some rows with R, in double precision."""
-    return products.transposed_product(U, R)
 
 
 def room(n_beside: int) -> int:
