@@ -22,6 +22,13 @@ def fit(X, y, A, depth=4, **options):
         return gssl.AutoClassifier(depth=depth).fit(X, y, adjacency=A)
 
 
+@pytest.fixture(scope="module")
+def plain(blocks):
+    """A fit in memory on the graph of most tests, which no test changes."""
+    X, y, A = blocks
+    return fit(X, y, A)
+
+
 def assert_same(found, plain, atol=1e-4):
     """The same models were tried and chosen, with the same scores, and they say the same."""
     tables = [[(e.model, e.settings, e.chosen) for e in model.leaderboard_] for model in (found, plain)]
@@ -57,13 +64,13 @@ def test_every_depth_and_weighted_links(blocks, widths):
 
 
 @pytest.mark.parametrize("budget", ["60kB", "200kB", "1GB"])
-def test_a_budget_changes_nothing(blocks, budget):
+def test_a_budget_changes_nothing(blocks, plain, budget):
     X, y, A = blocks
-    assert_same(fit(X, y, A, memory=budget), fit(X, y, A))
+    assert_same(fit(X, y, A, memory=budget), plain)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_features_and_graph_may_stay_in_files(blocks, tmp_path, order):
+def test_features_and_graph_may_stay_in_files(blocks, plain, tmp_path, order):
     X, y, A = blocks
     files = {"X": np.asarray(X, order=order), "data": A.data, "indices": A.indices, "indptr": A.indptr}
     for name, array in files.items():
@@ -71,7 +78,7 @@ def test_features_and_graph_may_stay_in_files(blocks, tmp_path, order):
     mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in files}
     graph = csr_array((mapped["data"], mapped["indices"], mapped["indptr"]), shape=A.shape)
     found = fit(mapped["X"], y, graph, memory="100kB")
-    assert_same(found, fit(X, y, A))
+    assert_same(found, plain)
     again = found.predict_proba(mapped["X"], adjacency=graph)
     np.testing.assert_allclose(again, found.label_distributions_, atol=1e-5)
 

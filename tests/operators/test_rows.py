@@ -4,6 +4,10 @@ Compiled code does not look whether an index is inside its array; Python does. W
 no other test has is seen here too, line by line, which compiled code does not let anybody see.
 """
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
@@ -118,3 +122,21 @@ def test_without_a_folder_for_its_cache_a_loop_is_compiled_all_the_same(monkeypa
     rows.sum_rows.cache_clear()
     assert asked == [True, False]
     assert sums.tolist() == [31.0, 42.0]
+
+
+def test_compiling_is_said_once_and_only_the_first_time(tmp_path):
+    code = """
+import logging, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+from gssl.operators._kernels.rows import sum_rows
+sum_rows("d")
+sum_rows("d")
+"""
+    said = []
+    for _ in range(2):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        )
+        said.append(done.stdout.count("compiled add_scaled_rows"))
+    assert said == [1, 0]

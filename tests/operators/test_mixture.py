@@ -1,11 +1,5 @@
 """The numba loops give what their NumPy twins give, in every combination of their switches."""
 
-import os
-import subprocess
-import sys
-import threading
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
@@ -13,6 +7,7 @@ from scipy.sparse import csr_array, random_array
 from gssl.operators import (
     Filters,
     Mixture,
+    add_scaled,
     column_sums,
     complement_negatives,
     mix,
@@ -22,7 +17,6 @@ from gssl.operators import (
     set_threads,
 )
 from gssl.operators._kernels import rows_numpy
-from gssl.operators._kernels.threads import run_parts, split_rows
 
 CARRIED, GATHERED = Mixture(0.3, 0.2, 0.4), Mixture(-0.5, 0.7, 0.1)
 
@@ -118,94 +112,10 @@ def test_the_number_of_threads_changes_no_bit(threads):
     assert results[0] == results[1] == results[2]
 
 
-def test_concurrent_callers_get_their_own_results(threads):
-    threads(2)
-    A_hat = normalized_adjacency(make_graph(1500, True))
-    inputs = [np.random.default_rng(seed).random((1500, 64)) for seed in range(8)]
-    expected = [A_hat @ U for U in inputs]
-    results = [None] * 8
-
-    def call(k):
-        for _ in range(5):
-            results[k] = A_hat @ inputs[k]
-
-    callers = [threading.Thread(target=call, args=(k,)) for k in range(8)]
-    for caller in callers:
-        caller.start()
-    for caller in callers:
-        caller.join()
-    for ours, theirs in zip(results, expected, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-
-
-def test_an_error_in_a_part_reaches_the_caller(threads):
-    threads(2)
-
-    def fail(part):
-        raise RuntimeError(f"part {part}")
-
-    with pytest.raises(RuntimeError, match="part"):
-        run_parts(fail, 4)
-
-
-def test_work_is_split_by_entries_and_a_hub_stands_alone():
-    counts = np.ones(100_000, dtype=np.int64)
-    counts[50_000] = 1_000_000
-    bounds = split_rows(np.concatenate([[0], np.cumsum(counts)]), width=64)
-    assert bounds[0] == 0
-    assert bounds[-1] == 100_000
-    assert (np.diff(bounds) >= 0).all()
-    part = np.searchsorted(bounds, 50_000, side="right") - 1
-    work = [counts[a:b].sum() for a, b in pairwise(bounds)]
-    assert max(np.delete(work, part)) < 20_000
-
-
-def test_row_pointers_past_two_to_the_31_are_split_without_overflow():
-    indptr = np.array([0, 2**31, 2**32, 2**32 + 5], dtype=np.int64)
-    bounds = split_rows(indptr, width=600)
-    assert bounds[0] == 0
-    assert bounds[-1] == 3
-    assert set(bounds.tolist()) >= {0, 1, 3}
-
-
-def test_a_child_that_was_forked_computes_too():
-    code = """
-import os, numpy as np
-from scipy.sparse import csr_array
-from gssl.operators import normalized_adjacency, set_threads
-set_threads(2)
-n = 20_000
-A = csr_array((np.ones(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n))
-A_hat, U = normalized_adjacency(A + A.T), np.ones((n, 64))
-before = A_hat @ U
-child = os.fork()
-if child == 0:
-    os._exit(0 if np.array_equal(A_hat @ U, before) else 1)
-raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=60, check=False)
-    assert done.returncode == 0
-
-
-def test_compiling_is_said_once_and_only_the_first_time(tmp_path):
-    code = """
-import logging, sys
-logging.basicConfig(level=logging.INFO, stream=sys.stdout)
-from gssl.operators._kernels.rows import sum_rows
-sum_rows("d")
-sum_rows("d")
-"""
-    said = []
-    for _ in range(2):
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-        )
-        said.append(done.stdout.count("compiled add_scaled_rows"))
-    assert said == [1, 0]
-
-
-@pytest.mark.parametrize("n_threads", [0, -1])
-def test_no_threads_are_an_error(n_threads):
-    with pytest.raises(ValueError, match="at least 1"):
-        set_threads(n_threads)
+def test_entries_named_twice_are_added_twice():
+    X = csr_array((np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    before = X.data.copy()
+    U = np.zeros((2, 2))
+    add_scaled(U, 0.5, X)
+    np.testing.assert_array_equal(U, [[0.0, 1.5], [2.0, 0.0]])
+    np.testing.assert_array_equal(X.data, before)
