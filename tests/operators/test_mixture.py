@@ -8,15 +8,14 @@ from gssl.operators import (
     Filters,
     Mixture,
     add_scaled,
-    column_sums,
     complement_negatives,
     mix,
     multiply,
-    multiply_transposed,
     normalized_adjacency,
     set_threads,
 )
 from gssl.operators._kernels import rows_numpy
+from gssl.operators.mixture import column_sums
 
 CARRIED, GATHERED = Mixture(0.3, 0.2, 0.4), Mixture(-0.5, 0.7, 0.1)
 
@@ -58,21 +57,6 @@ def test_mix_is_its_twin(dtype, weighted, sharp, gather, sparse):
     np.testing.assert_allclose(ours, out, atol=tolerance)
     if gather:
         np.testing.assert_allclose(total, expected, atol=tolerance)
-
-
-@pytest.mark.parametrize(("n", "width"), [(300, 4), (4000, 60)])
-def test_transposed_products_are_their_twin_on_any_number_of_threads(n, width):
-    rng = np.random.default_rng(3)
-    X = csr_array(random_array((n, 50), density=0.2, rng=rng, format="csr"))
-    V = rng.random((n, width))
-    expected = rows_numpy.multiply_transposed(X, V)
-    found = multiply_transposed(X, V)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-    np.testing.assert_allclose(multiply_transposed(X.toarray(), V), expected, rtol=1e-12)
-    set_threads(1)
-    alone = multiply_transposed(X, V)
-    set_threads(None)
-    np.testing.assert_array_equal(alone, found)
 
 
 def test_narrow_products_and_column_sums_are_their_twins():

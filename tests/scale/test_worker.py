@@ -103,7 +103,7 @@ def test_a_step_does_not_write_to_what_it_is_given(stored, in_file):
 def test_a_worker_in_the_process_of_its_client_keeps_its_threads():
     set_threads(2)
     try:
-        assert worker.alone(os.getpid(), get_threads) == 2
+        assert worker.run_on_one_thread(os.getpid(), get_threads) == 2
     finally:
         set_threads(None)
 

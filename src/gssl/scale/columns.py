@@ -82,11 +82,10 @@ def _read_whole_columns(opened: Any, file: FileArray, columns: slice, wanted: np
 
 
 class ColumnSource:
-    """The slabs of X, each in memory when it is asked for.
+    """The slabs of X, each in memory when it is asked for."""
 
-    Pages of a file hold whole rows, so a slab of columns costs a pass over all of it. With more than a few
-    slabs, one pass sorts the file into one for each slab, in a temporary folder.
-    """
+    # pages of a file hold whole rows, so a slab of columns costs a pass over all of it: with more than a few
+    # slabs, one pass sorts the file into one for each slab
 
     def __init__(self, X: Any, plan: SlabPlan) -> None:
         self._X, self._slabs = X, plan.slabs

@@ -28,22 +28,15 @@ BUFFERS = 5
 
 @dataclass(frozen=True)
 class Task:
-    """A computation on some columns of X that treats columns independently.
+    """A computation on some columns of X that treats columns independently."""
 
-    Attributes
-    ----------
-    function : callable
-        ``function(X, filters, columns)`` takes some columns of X, the matrices of each iteration, and the
-        slice of these columns. It returns as many columns, with any number of rows.
-    identity : tuple of text, numbers and arrays
-        Everything the result depends on besides X, the graph and the parameters of the method. Finished work
-        is found by it.
-    buffers : int
-        How many arrays as large as its input it holds at once, including the input.
-    """
-
+    # takes some columns of X, the matrices of each iteration, and the slice of these columns; returns as many
+    # columns, with any number of rows
     function: Callable[[Any, FiltersOf, slice], Any]
+    # text, numbers and arrays: all that the result depends on beside X, the graph and the parameters of the
+    # method; finished work is found by it
     identity: tuple[Any, ...]
+    # arrays as large as its input that it holds at once, including the input
     buffers: int = BUFFERS
 
     def __call__(self, X: Any, filters: FiltersOf, columns: slice) -> Any:

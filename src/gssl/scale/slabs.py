@@ -20,12 +20,10 @@ LazyStep = tuple[float, Pull | None]
 
 
 class SlabExecution(Execution):
-    """Run tasks on slabs of columns, one after the other, so that they keep to a memory budget.
+    """Run tasks on slabs of columns, one after the other, so that they keep to a memory budget."""
 
-    The budget, in bytes, is for what a run holds beside the features and the process as it was: graph, slabs,
-    scores; half of the memory that is free if None. A folder to resume from belongs to one description.
-    """
-
+    # the budget, in bytes, is for graph, slabs and scores, beside features and the process as it was; None is
+    # half of the free memory; a folder to resume from belongs to one description
     def __init__(self, budget: int | None = None, resume: Path | None = None, description: str = "") -> None:
         self.budget: int = available_memory() // 2 if budget is None else budget
         self.resume = resume

@@ -25,7 +25,7 @@ from gssl.scale.run_folder import write_all
 _ARRAYS = ("indptr", "indices", "weights", "scale")
 
 
-def alone(client_pid: int, function: Callable[..., Any], *arguments: Any) -> Any:
+def run_on_one_thread(client_pid: int, function: Callable[..., Any], *arguments: Any) -> Any:
     """Run a function on one thread of kernels and BLAS: a worker runs as many as it has threads."""
     if os.getpid() != client_pid:
         _use_one_thread()
