@@ -1,4 +1,4 @@
-"""What a run has finished, found again by what it was a run of: steps of OGC, and columns of embeddings."""
+"""Finished work of a run, found again by a hash of its inputs: steps of OGC, and columns of embeddings."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ _ARRAYS = ("indptr", "indices", "data", "weights", "scale")
 
 
 def identity(parts: Iterable[Any]) -> str:
-    """Return a short text that differs where any number of any part does, or the version of gssl.
+    """Return a hash of some parts and the version of gssl.
 
     Parts are text, numbers, arrays, sparse matrices, the matrices of a filter, tuples and lists of these.
     """
@@ -184,7 +184,7 @@ class KeptResults(Results):
         return np.array(whole) if whole.nbytes <= self._most else whole
 
     def remove(self) -> None:
-        """Remove the files, which others have taken the place of."""
+        """Remove the files, which a later result replaces."""
         shutil.rmtree(self.folder.path, ignore_errors=True)
 
     def _open(self, n_rows: int, dtype: str) -> ColumnFile:

@@ -244,7 +244,7 @@ class ClusterEmbedding:
         self._rows: list[Any] = []
 
     def convolved(self, beta: float, pull: Pull | None) -> "ClusterEmbedding":
-        """Note a step; the slabs take it when they are needed."""
+        """Defer a step until the slabs are needed."""
         self._pending.append((beta, pull))
         return self
 
@@ -286,7 +286,7 @@ class ClusterEmbedding:
         return self._cluster.submit(function, s, *arguments, home=self._homes[s])
 
     def _move(self, n_classes: int) -> None:
-        """Let every slab take the steps that wait."""
+        """Apply the deferred steps to every slab."""
         if not self._U:
             self._begin(n_classes)
         elif not self._pending:
@@ -415,7 +415,7 @@ def cluster_client(address: str | None = None, n_workers: int | None = None) -> 
             n_workers=n_workers,
             threads_per_worker=threads,
             processes=True,
-            # a port of its own, which nobody outside reaches
+            # any free port, not reachable from other machines
             dashboard_address="127.0.0.1:0",
             memory_limit=None,
         ) as cluster,

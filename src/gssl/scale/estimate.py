@@ -1,4 +1,4 @@
-"""What a run would take on machines that are not here: memory, slabs, passes, bytes moved, disk, time.
+"""Estimates of a run on other machines: memory, slabs, passes, bytes moved, disk, time.
 
 Slabs are cut by the code that cuts those of a run.
 """
@@ -150,7 +150,7 @@ class Estimate:
     n_slabs: int
     # the most that a worker holds, its process and cached links included
     memory: int
-    # what whoever asks the workers holds; 0 where that is the worker itself
+    # what the client holds; 0 without a cluster
     client: int
     # over the graph, by each worker
     passes: int

@@ -87,7 +87,7 @@ def watching(watcher: Callable[[int, int | None], None]) -> Iterator[None]:
 
 
 class Execution(ABC):
-    """What methods ask of whoever runs their passes over the graph."""
+    """What methods need from the place where their passes over the graph run."""
 
     # bytes, where memory is limited
     budget: int | None = None

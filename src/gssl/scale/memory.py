@@ -1,4 +1,4 @@
-"""What fits in memory: how much there is, how large a size is, and how many columns at a time keep to it."""
+"""Memory budgets: how much memory is free, sizes as text, and how many columns fit at a time."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Files of a run: each appears whole or not at all, and what cannot be written is told in one sentence."""
+"""Files of a run: each is written whole or not at all, and errors of the disk become one sentence."""
 
 import json
 import os
@@ -103,7 +103,7 @@ class RunFolder:
 
     @contextmanager
     def explained(self, path: Path) -> Iterator[None]:
-        """Turn what the system says about a file into a sentence with the way on."""
+        """Turn an error of the system into one sentence that says what to do."""
         try:
             yield
         except OSError as error:

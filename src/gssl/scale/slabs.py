@@ -94,11 +94,11 @@ class SlabExecution(Execution):
 class SlabEmbedding:
     r"""U in slabs of columns, all in memory if they fit, else two in memory and the others in files.
 
-    Steps wait until somebody asks for a product or for rows; then each slab takes all of them in one go:
+    Steps are deferred until a product or rows are needed; then each slab takes all of them at once:
 
     .. math:: U_s \leftarrow [\beta \hat A + (1 - \beta) I] U_s + S R W_s^\top, \qquad U W = \sum_s U_s W_s
 
-    Sums are in double precision, so the width of a slab shows in no result.
+    Sums are in double precision, so results do not depend on the width of slabs.
     """
 
     def __init__(self, X: Any, filters: Filters, labelled: np.ndarray, budget: int) -> None:
@@ -109,7 +109,7 @@ class SlabEmbedding:
         self._rows: np.ndarray | None = None
 
     def convolved(self, beta: float, pull: Pull | None) -> "SlabEmbedding":
-        """Note a step; the slabs take it when they are needed."""
+        """Defer a step until the slabs are needed."""
         self._pending.append((beta, pull))
         return self
 
@@ -134,7 +134,7 @@ class SlabEmbedding:
         return SlabRows(found)
 
     def _pass(self, n_classes: int, visit: Any) -> None:
-        """Let every slab take the steps that wait, and visit it."""
+        """Apply the deferred steps to every slab, and visit it."""
         if self._slabs is None:
             self._slabs = self._cut(n_classes)
         if self._rows is None:
@@ -181,7 +181,7 @@ class SlabRows:
 
 
 class Buffers:
-    """Memory for slabs, used again and again: fresh memory costs more than what is done with it."""
+    """Memory for slabs that is reused: fresh memory costs more than the work on it."""
 
     def __init__(self, n_rows: int, width: int, dtype: Any) -> None:
         self._n_rows, self._size, self._dtype = n_rows, n_rows * width, dtype
@@ -248,7 +248,7 @@ def advance(U: Any, filters: Filters, steps: Sequence[LazyStep], buffers: Buffer
     for beta, pull in steps:
         moved = mix(filters, U, Mixture.lazy(beta), out=buffers.get(U.shape[1]))
         if pull is not None:
-            # in double precision, rounded once: no slab's width shows in it
+            # in double precision, rounded once, so that it does not depend on the width of slabs
             Pull(pull.nodes, pull.R.astype(np.float64), pull.W.astype(np.float64)).add_to(moved)
         buffers.free(U)
         U = moved

@@ -1,4 +1,4 @@
-"""What the workers of a cluster run: pure functions, whose values Dask keeps and can make again."""
+"""Pure functions that workers run: Dask keeps their values and can compute them again."""
 
 import os
 import tempfile
@@ -68,7 +68,7 @@ class PackedFilters:
         return cls(parts["A_hat"], parts["N_hat"], files)
 
     def __reduce__(self) -> Any:
-        # without what is opened: files are mapped by whoever has them
+        # without the maps of its files: each process makes its own
         return PackedFilters, (self.A_hat, self.N_hat, self.files)
 
     @cached_property
