@@ -1,12 +1,21 @@
 """``python -m benchmarks``: run them all, print a line for each, write table, JSON and chart."""
 
 # ruff: noqa: T201 - a command prints
+import os
+
+from benchmarks import THREADS
+
+# libraries read these when they load, and child processes inherit them
+os.environ.update(
+    {f"{name}_NUM_THREADS": str(THREADS) for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "GSSL")}
+)
+
 import argparse
 import time
 import warnings
 from pathlib import Path
 
-from benchmarks import THREADS, chart, table
+from benchmarks import chart, table
 from benchmarks.entry import Row
 from benchmarks.measure import run
 from benchmarks.rows import entries

@@ -148,7 +148,7 @@ MUTANTS = [
         "methods/inputs.py",
         "return np.unique(chosen)",
         "return chosen",
-        ("tests/methods/test_anchors.py",),
+        ("tests/methods/test_ogc.py",),
     ),
     Mutant(
         "labels swapped between rows",

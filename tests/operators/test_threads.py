@@ -1,17 +1,20 @@
-"""Work that is given up ends soon, and features with repeated entries count them all."""
+"""Threads share rows evenly, give what one gives, and stop soon where work is given up."""
 
+import subprocess
+import sys
 import threading
 import time
 import weakref
 from concurrent.futures import wait
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gssl.operators import add_scaled, set_threads
+from gssl.operators import normalized_adjacency, set_threads
 from gssl.operators._kernels import threads
-from gssl.operators._kernels.threads import run_parts
+from gssl.operators._kernels.threads import run_parts, split_rows
 
 
 @pytest.fixture
@@ -40,15 +43,6 @@ def test_an_interrupted_pass_begins_no_further_part(two_threads, error):
     assert sorted(done) == [0, 1, 2, 3, 4]
 
 
-def test_entries_named_twice_are_added_twice():
-    X = csr_array((np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
-    before = X.data.copy()
-    U = np.zeros((2, 2))
-    add_scaled(U, 0.5, X)
-    np.testing.assert_array_equal(U, [[0.0, 1.5], [2.0, 0.0]])
-    np.testing.assert_array_equal(X.data, before)
-
-
 def test_a_pass_keeps_nothing_of_its_task_in_the_queue_of_a_busy_pool(monkeypatch):
     """Parts that nobody began are cancelled, but stay in the queue until a thread is free."""
     monkeypatch.setattr(threads, "get_threads", lambda: 3)
@@ -69,3 +63,82 @@ def test_a_pass_keeps_nothing_of_its_task_in_the_queue_of_a_busy_pool(monkeypatc
     finally:
         busy.set()
         wait(waiting)
+
+
+def random_graph(n):
+    """A weighted graph with about n² / 20 links."""
+    rng = np.random.default_rng(0)
+    upper = np.triu(np.where(rng.random((n, n)) < 0.05, 5 * rng.random((n, n)), 0.0), k=1)
+    return csr_array(upper + upper.T)
+
+
+def test_concurrent_callers_get_their_own_results(two_threads):
+    A_hat = normalized_adjacency(random_graph(1500))
+    inputs = [np.random.default_rng(seed).random((1500, 64)) for seed in range(8)]
+    expected = [A_hat @ U for U in inputs]
+    results = [None] * 8
+
+    def call(k):
+        for _ in range(5):
+            results[k] = A_hat @ inputs[k]
+
+    callers = [threading.Thread(target=call, args=(k,)) for k in range(8)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    for ours, theirs in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_an_error_in_a_part_reaches_the_caller(two_threads):
+    def fail(part):
+        raise RuntimeError(f"part {part}")
+
+    with pytest.raises(RuntimeError, match="part"):
+        run_parts(fail, 4)
+
+
+def test_work_is_split_by_entries_and_a_hub_stands_alone():
+    counts = np.ones(100_000, dtype=np.int64)
+    counts[50_000] = 1_000_000
+    bounds = split_rows(np.concatenate([[0], np.cumsum(counts)]), width=64)
+    assert bounds[0] == 0
+    assert bounds[-1] == 100_000
+    assert (np.diff(bounds) >= 0).all()
+    part = np.searchsorted(bounds, 50_000, side="right") - 1
+    work = [counts[a:b].sum() for a, b in pairwise(bounds)]
+    assert max(np.delete(work, part)) < 20_000
+
+
+def test_row_pointers_past_two_to_the_31_are_split_without_overflow():
+    indptr = np.array([0, 2**31, 2**32, 2**32 + 5], dtype=np.int64)
+    bounds = split_rows(indptr, width=600)
+    assert bounds[0] == 0
+    assert bounds[-1] == 3
+    assert set(bounds.tolist()) >= {0, 1, 3}
+
+
+def test_a_child_that_was_forked_computes_too():
+    code = """
+import os, numpy as np
+from scipy.sparse import csr_array
+from gssl.operators import normalized_adjacency, set_threads
+set_threads(2)
+n = 20_000
+A = csr_array((np.ones(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n))
+A_hat, U = normalized_adjacency(A + A.T), np.ones((n, 64))
+before = A_hat @ U
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.array_equal(A_hat @ U, before) else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=60, check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("n_threads", [0, -1])
+def test_no_threads_are_an_error(n_threads):
+    with pytest.raises(ValueError, match="at least 1"):
+        set_threads(n_threads)

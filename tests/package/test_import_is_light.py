@@ -74,3 +74,10 @@ def test_an_unknown_name_is_an_attribute_error():
 
     with pytest.raises(AttributeError, match="OGCC"):
         gssl.OGCC  # noqa: B018
+
+
+def test_importing_the_benchmarks_sets_no_threads():
+    """Tests import them: two processes with two OpenMP threads each would wait for each other in torch."""
+    code = "import os; old = dict(os.environ); import benchmarks.accuracy.bench; print(os.environ == old)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "True"

@@ -3,6 +3,7 @@
 import pickle
 import tracemalloc
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,6 +22,13 @@ def fit(X, y, A, depth=4, **options):
     with warnings.catch_warnings(), gssl.execution(**options):
         warnings.simplefilter("ignore", GraphWarning)
         return gssl.AutoClassifier(depth=depth).fit(X, y, adjacency=A)
+
+
+@pytest.fixture(scope="module")
+def plain(blocks):
+    """A fit in memory on the graph of most tests, which no test changes."""
+    X, y, A = blocks
+    return fit(X, y, A)
 
 
 def assert_same(found, plain, atol=1e-4):
@@ -68,13 +76,13 @@ def test_rare_features_within_a_budget(blocks, widths, monkeypatch):
 
 
 @pytest.mark.parametrize("budget", ["60kB", "200kB", "1GB"])
-def test_a_budget_changes_nothing(blocks, budget):
+def test_a_budget_changes_nothing(blocks, plain, budget):
     X, y, A = blocks
-    assert_same(fit(X, y, A, memory=budget), fit(X, y, A))
+    assert_same(fit(X, y, A, memory=budget), plain)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_features_and_graph_may_stay_in_files(blocks, tmp_path, order):
+def test_features_and_graph_may_stay_in_files(blocks, plain, tmp_path, order):
     X, y, A = blocks
     files = {"X": np.asarray(X, order=order), "data": A.data, "indices": A.indices, "indptr": A.indptr}
     for name, array in files.items():
@@ -82,7 +90,7 @@ def test_features_and_graph_may_stay_in_files(blocks, tmp_path, order):
     mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in files}
     graph = csr_array((mapped["data"], mapped["indices"], mapped["indptr"]), shape=A.shape)
     found = fit(mapped["X"], y, graph, memory="100kB")
-    assert_same(found, fit(X, y, A))
+    assert_same(found, plain)
     again = found.predict_proba(mapped["X"], adjacency=graph)
     np.testing.assert_allclose(again, found.label_distributions_, atol=1e-5)
 
@@ -176,10 +184,19 @@ def test_no_array_of_all_nodes_and_features_is_made(tmp_path, monkeypatch):
     assert peak < most < X.nbytes
 
 
-@pytest.mark.parametrize("stop", [0, 3, 21])
-def test_it_goes_on_after_any_file(blocks, tmp_path, stopping, stop):
+@pytest.fixture(scope="module")
+def uninterrupted(blocks):
+    """Fit within a budget without a stop, once for each budget and kind of features."""
     X, y, A = blocks
-    expected = fit(X, y, A, memory="60kB")
+    return cache(
+        lambda memory, kind="dense": fit(csr_array(X) if kind == "sparse" else X, y, A, memory=memory)
+    )
+
+
+@pytest.mark.parametrize("stop", [0, 3, 21])
+def test_it_goes_on_after_any_file(blocks, tmp_path, stopping, uninterrupted, stop):
+    X, y, A = blocks
+    expected = uninterrupted("60kB")
     stopping(stop)
     with pytest.raises(stopping.error):
         fit(X, y, A, memory="60kB", resume=tmp_path)
@@ -191,10 +208,10 @@ def test_it_goes_on_after_any_file(blocks, tmp_path, stopping, stop):
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize(("before", "after"), [("60kB", "150kB"), ("150kB", "60kB")])
-def test_it_goes_on_with_another_budget(blocks, tmp_path, stopping, kind, before, after):
+def test_it_goes_on_with_another_budget(blocks, tmp_path, stopping, uninterrupted, kind, before, after):
     X, y, A = blocks
     X = csr_array(X) if kind == "sparse" else X
-    expected = fit(X, y, A, memory=before)
+    expected = uninterrupted(before, kind)
     stopping(7)
     with pytest.raises(stopping.error):
         fit(X, y, A, memory=before, resume=tmp_path)
@@ -291,7 +308,8 @@ def _load(name):
     ("name", "split", "parts"),
     [
         ("cora", "default", ("train",)),
-        ("planetoid/cora", "public", ("train",)),
+        # the same graph with other labels
+        pytest.param("planetoid/cora", "public", ("train",), marks=pytest.mark.slow),
         pytest.param("planetoid/cora", "public", ("train", "val"), marks=pytest.mark.slow),
         ("graphs/texas", "fold0", ("train",)),
         ("graphs/chameleon_filtered", "fold0", ("train",)),

@@ -88,12 +88,20 @@ def _ogc():
     return gssl.OGC(random_state=0, max_iter=6, patience=99)
 
 
-BUDGETS = pytest.mark.parametrize("budget", [None, 140_000], ids=["memory", "files"])
-MESSAGES = ["hold", "load", "pick", "add_product", "transposed_product", "advance"]
+def _in_memory_and_files(name, values, slow):
+    """Run with slabs in memory and with slabs in files; some of the latter only in slow tests."""
+    cases = [pytest.param(value, None, id=f"{value}-memory") for value in values]
+    for value in values:
+        marks = [pytest.mark.slow] if value in slow else []
+        cases.append(pytest.param(value, 140_000, id=f"{value}-files", marks=marks))
+    return pytest.mark.parametrize((name, "budget"), cases)
 
 
-@BUDGETS
-@pytest.mark.parametrize("message", MESSAGES)
+@_in_memory_and_files(
+    "message",
+    ["hold", "load", "pick", "add_product", "transposed_product", "advance"],
+    slow=["hold", "transposed_product"],  # they read no slab
+)
 def test_ogc_loses_a_worker_at_any_message(
     problem, plain, fit, client, workers, monkeypatch, message, budget
 ):
@@ -113,8 +121,7 @@ def test_ogc_loses_a_worker_at_any_message(
     assert np.array_equal(found.label_distributions_, plain)
 
 
-@BUDGETS
-@pytest.mark.parametrize("moment", ["before", "between", "gathering", "twice"])
+@_in_memory_and_files("moment", ["before", "between", "gathering", "twice"], slow=["before", "between"])
 def test_ogc_loses_a_worker_at_any_moment(problem, plain, fit, client, workers, monkeypatch, moment, budget):
     X, y, A = problem
     gather, seen = Cluster.gather, []
@@ -139,7 +146,7 @@ def test_ogc_loses_a_worker_at_any_moment(problem, plain, fit, client, workers, 
     assert np.array_equal(found.label_distributions_, plain)
 
 
-@pytest.mark.parametrize("message", ["make", "embed"])
+@pytest.mark.parametrize("message", ["Job", "embed"])
 def test_embeddings_lose_a_worker_at_any_message(problem, fit, client, workers, monkeypatch, message):
     X, _, A = problem
     expected = fit(gssl.GGCM(depth=4), X, adjacency=A).embedding_

@@ -65,40 +65,52 @@ def test_columns_are_written_in_any_order_and_mapped(tmp_path, dtype):
 _HOLD = """
 import sys
 from gssl.scale.run_folder import RunFolder
-try:
-    held = RunFolder(sys.argv[1]).lock()
-except ValueError as error:
-    print(error)
+for folder in sys.stdin:
+    told = ""
+    try:
+        held = RunFolder(folder.strip()).lock()
+        del held
+    except ValueError as error:
+        told = str(error)
+    print(told, flush=True)
 """
 
 
-def _try_to_lock(folder):
-    done = subprocess.run(
-        [sys.executable, "-c", _HOLD, str(folder)], capture_output=True, text=True, check=True
+@pytest.fixture(scope="module")
+def try_to_lock():
+    """Let another process lock a folder, and return what it is told."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", _HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     )
-    return done.stdout.strip()
+
+    def lock(folder):
+        child.stdin.write(f"{folder}\n")
+        return child.stdout.readline().strip()
+
+    with child:
+        yield lock
 
 
-def test_one_process_at_a_time_has_a_folder_and_may_come_back_to_it(tmp_path):
+def test_one_process_at_a_time_has_a_folder_and_may_come_back_to_it(tmp_path, try_to_lock):
     first = RunFolder(tmp_path).lock()
     second = RunFolder(tmp_path).lock()
     assert first is second
     message = "is in use by another process: wait until that has ended, or choose another folder for resume."
-    assert _try_to_lock(tmp_path) == f"{tmp_path} {message}"
+    assert try_to_lock(tmp_path) == f"{tmp_path} {message}"
     del first
     gc.collect()
-    assert _try_to_lock(tmp_path) == f"{tmp_path} {message}"
+    assert try_to_lock(tmp_path) == f"{tmp_path} {message}"
     del second
     gc.collect()
-    assert _try_to_lock(tmp_path) == ""
+    assert try_to_lock(tmp_path) == ""
 
 
-def test_a_folder_that_was_made_anew_is_locked_anew(tmp_path):
+def test_a_folder_that_was_made_anew_is_locked_anew(tmp_path, try_to_lock):
     folder = tmp_path / "run"
     first = RunFolder(folder).lock()
     (folder / ".lock").unlink()
     folder.rmdir()
-    assert _try_to_lock(folder) == ""
+    assert try_to_lock(folder) == ""
     second = RunFolder(folder).lock()
     assert first is second
-    assert _try_to_lock(folder).startswith(f"{folder} is in use by another process")
+    assert try_to_lock(folder).startswith(f"{folder} is in use by another process")

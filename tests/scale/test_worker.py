@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from gssl.graph.mapped import mapped_file
 from gssl.operators import Filters, Pull, complement_negatives, get_threads, normalized_adjacency, set_threads
 from gssl.scale import worker
+from gssl.scale.columns import transposed_product
 from gssl.scale.memory import available_memory
 from gssl.scale.worker import FileColumns, FileSlab, PackedFilters
 
@@ -96,13 +97,13 @@ def test_a_step_does_not_write_to_what_it_is_given(stored, in_file):
     np.testing.assert_allclose(scores, 1 + expected @ W[2:], rtol=1e-5)
     assert (total == 1).all()
     rows = worker.pick(moved, np.array([2, 0]))
-    np.testing.assert_allclose(worker.transposed_product(rows, W[:2]), expected[[2, 0]].T @ W[:2], rtol=1e-5)
+    np.testing.assert_allclose(transposed_product(rows, W[:2]), expected[[2, 0]].T @ W[:2], rtol=1e-5)
 
 
 def test_a_worker_in_the_process_of_its_client_keeps_its_threads():
     set_threads(2)
     try:
-        assert worker.alone(os.getpid(), get_threads) == 2
+        assert worker.run_on_one_thread(os.getpid(), get_threads) == 2
     finally:
         set_threads(None)
 

@@ -10,7 +10,6 @@ EXCUSED = {
 ESTIMATORS = [
     gssl.AutoClassifier(depth=4),
     gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())),
-    gssl.CalibratedClassifier(gssl.LabelPropagation(), folds=2),
 ]
 
 

@@ -9,7 +9,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gssl
 from gssl.datasets import make_block_graph
-from gssl.operators import add_scaled, alike, dense, fetch, multiply, zeros
+from gssl.operators import add_scaled, dense, fetch, multiply, zeros
+from gssl.operators.arrays import alike
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 # as where it is not installed: looking for it finds nothing
 _WITHOUT = """
 import sys
@@ -17,31 +15,25 @@ import gssl, numpy as np
 """
 
 
-def run(code):
-    return subprocess.run([sys.executable, "-c", _WITHOUT + code], capture_output=True, text=True)
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "gssl.torch.LazyConv",
-        "with gssl.execution(backend='torch'): gssl.SGC().fit(np.eye(3), adjacency=np.eye(3)[::-1])",
-    ],
-)
-def test_a_missing_torch_is_one_sentence(code):
-    found = run(code)
-    assert found.returncode == 1
-    last_line = found.stderr.strip().splitlines()[-1]
-    assert last_line == "ImportError: gssl.torch needs torch: pip install gssl[torch]."
-
-
-def test_everything_else_works_without():
-    code = (
-        "import gssl.torch; dir(gssl.torch); "
-        "print(gssl.SGC().fit_transform(np.eye(3), adjacency=np.ones((3, 3)) - np.eye(3)).sum().round(6))"
-    )
-    found = run(code)
-    assert found.stdout.strip() == "3.0", found.stderr
+def test_without_torch_its_room_says_so_and_everything_else_works():
+    code = """
+def use_a_layer():
+    gssl.torch.LazyConv
+def use_the_backend():
+    with gssl.execution(backend="torch"):
+        gssl.SGC().fit(np.eye(3), adjacency=np.eye(3)[::-1])
+for use in (use_a_layer, use_the_backend):
+    try:
+        use()
+    except ImportError as error:
+        print(error)
+import gssl.torch
+dir(gssl.torch)
+print(gssl.SGC().fit_transform(np.eye(3), adjacency=np.ones((3, 3)) - np.eye(3)).sum().round(6))
+"""
+    found = subprocess.run([sys.executable, "-c", _WITHOUT + code], capture_output=True, text=True)
+    sentence = "gssl.torch needs torch: pip install gssl[torch]."
+    assert found.stdout.splitlines() == [sentence, sentence, "3.0"], found.stderr
 
 
 def test_the_room_alone_loads_no_torch():

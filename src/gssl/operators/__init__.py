@@ -1,7 +1,7 @@
 """One equation of the paper, one pure function: adjacency and embeddings in, embeddings out."""
 
 from gssl.operators._kernels.threads import get_threads, set_threads, small_algebra
-from gssl.operators.arrays import alike, dense, fetch, zeros
+from gssl.operators.arrays import dense, fetch, zeros
 from gssl.operators.convolution import NormalizedAdjacency, lazy_convolution, normalized_adjacency
 from gssl.operators.embedding import DenseEmbedding, Embedding
 from gssl.operators.inverse import (
@@ -17,10 +17,8 @@ from gssl.operators.mixture import (
     Filters,
     Mixture,
     add_scaled,
-    column_sums,
     mix,
     multiply,
-    multiply_transposed,
 )
 from gssl.operators.supervision import Loss, Pull, linear_step, residual, soft_labels, supervised_embedding
 
@@ -36,9 +34,7 @@ __all__ = [
     "NormalizedAdjacency",
     "Pull",
     "add_scaled",
-    "alike",
     "classification_loss",
-    "column_sums",
     "complement_negatives",
     "dense",
     "fetch",
@@ -48,7 +44,6 @@ __all__ = [
     "linear_step",
     "mix",
     "multiply",
-    "multiply_transposed",
     "normalized_adjacency",
     "normalized_negatives",
     "residual",

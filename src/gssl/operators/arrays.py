@@ -33,22 +33,7 @@ def zeros(U: Any, n_rows: int | None = None) -> Any:
 
 
 def alike(V: np.ndarray, U: Any) -> Any:
-    """Return an array as what can be added to U: itself, or a tensor on the device of U.
-
-    Parameters
-    ----------
-    V : ndarray
-    U : ndarray, csr_array or tensor
-
-    Returns
-    -------
-    ndarray or tensor
-
-    Examples
-    --------
-    >>> alike(np.ones(2), np.zeros((2, 2)))
-    array([1., 1.])
-    """
+    """Return an array as what can be added to U: itself, or a tensor on the device of U."""
     return U.new_tensor(V) if _is_tensor(U) else V
 
 

@@ -12,8 +12,6 @@ from gssl.operators.arrays import alike
 
 # width that column sums are split for, whatever the real one, so that their rounding does not depend on it
 _SUM_WIDTH = 64
-# parts of a transposed product, for any number of threads, so that its rounding does not depend on them
-_TRANSPOSED_PARTS = 4
 
 
 @dataclass(frozen=True)
@@ -44,11 +42,6 @@ class Mixture:
     def lazy_inverse(cls, beta: float) -> Self:
         r"""Return the lazy inverse graph convolution :math:`\beta \hat N + (1 - \beta) I`."""
         return cls(sharp=beta, keep=1.0 - beta)
-
-    @classmethod
-    def page_rank(cls, alpha: float) -> Self:
-        r"""Return the step of personalised PageRank: :math:`(1 - \alpha) \hat A`, and :math:`\alpha X`."""
-        return cls(smooth=1.0 - alpha, restart=alpha)
 
     def then(self, step: Self) -> Self:
         """Return a step applied to this mixture, which must be a multiple of U."""
@@ -222,22 +215,7 @@ def add_scaled(U: Any, weight: float, X: Any) -> None:
 
 
 def column_sums(t: np.ndarray, U: Any) -> np.ndarray:
-    r"""Sum the rows of U, each times its own number, in double precision: :math:`t^\top U`.
-
-    Parameters
-    ----------
-    t : ndarray of shape (n,)
-    U : ndarray or csr_array of shape (n, d)
-
-    Returns
-    -------
-    float64 ndarray of shape (d,)
-
-    Examples
-    --------
-    >>> column_sums(np.array([2.0, 1.0]), np.array([[1.0, 0.0], [3.0, 4.0]]))
-    array([5., 4.])
-    """
+    r"""Sum the rows of U, each times its own number, in double precision: :math:`t^\top U`."""
     if issparse(U):
         return np.asarray(U.T.astype(np.float64) @ t)
     from gssl.operators._kernels import rows
@@ -304,39 +282,3 @@ def _add_product(N_hat: Any, U: Any, coefficient: float, target: np.ndarray) -> 
         product = product.toarray() if issparse(product) else product
         product *= coefficient
         target += product
-
-
-def multiply_transposed(X: Any, V: np.ndarray) -> np.ndarray:
-    r"""Return :math:`X^\top V` without a transposed copy of X, for features that are fewer than nodes.
-
-    X and V are read row by row, and the d × c result stays in the cache if it is small; a product with a
-    transposed copy would read V in random order, once for every entry of X.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-    V : ndarray of shape (n, c)
-
-    Returns
-    -------
-    ndarray of shape (d, c)
-
-    Examples
-    --------
-    >>> multiply_transposed(csr_array([[0.0, 2.0], [1.0, 0.0]]), np.array([[1.0], [3.0]]))
-    array([[3.],
-           [2.]])
-    """
-    if not issparse(X):
-        return np.asarray(X.T @ V)
-    from gssl.operators._kernels import rows
-
-    X = csr_array(X)
-    V = np.ascontiguousarray(V, dtype=X.dtype)
-    indptr, indices = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
-    bounds = split_rows(indptr, V.shape[1])
-    bounds = bounds[np.unique(np.linspace(0, len(bounds) - 1, _TRANSPOSED_PARTS + 1).astype(np.int64))]
-    sums = np.zeros((len(bounds) - 1, X.shape[1], V.shape[1]), X.dtype)
-    loop = rows.scatter_rows(X.dtype.char)
-    run_parts(lambda k: loop(bounds[k], bounds[k + 1], indptr, indices, X.data, V, sums[k]), len(sums))
-    return np.asarray(sums.sum(axis=0))

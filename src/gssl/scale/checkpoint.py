@@ -1,4 +1,4 @@
-"""What a run has finished, found again by what it was a run of: steps of OGC, and columns of embeddings."""
+"""Finished work of a run, found again by a hash of its inputs: steps of OGC, and columns of embeddings."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from safetensors.numpy import save
 from scipy.sparse import issparse
 
 from gssl.graph.mapped import iterate_blocks
-from gssl.scale.execution import Step
+from gssl.scale.execution import Checkpoint, Step
 from gssl.scale.memory import SlabPlan
 from gssl.scale.run_folder import ColumnFile, RunFolder
 
@@ -22,7 +22,7 @@ _ARRAYS = ("indptr", "indices", "data", "weights", "scale")
 
 
 def identity(parts: Iterable[Any]) -> str:
-    """Return a short text that differs where any number of any part does, or the version of gssl.
+    """Return a hash of some parts and the version of gssl.
 
     Parts are text, numbers, arrays, sparse matrices, the matrices of a filter, tuples and lists of these.
     """
@@ -70,7 +70,7 @@ def claim(folder: RunFolder, known: str) -> None:
         )
 
 
-class StepCheckpoint:
+class StepCheckpoint(Checkpoint):
     """The finished steps of OGC, each a small file, and the scores after the last."""
 
     def __init__(self, folder: RunFolder, known: str, lock: Any = None) -> None:
@@ -184,7 +184,7 @@ class KeptResults(Results):
         return np.array(whole) if whole.nbytes <= self._most else whole
 
     def remove(self) -> None:
-        """Remove the files, which others have taken the place of."""
+        """Remove the files, which a later result replaces."""
         shutil.rmtree(self.folder.path, ignore_errors=True)
 
     def _open(self, n_rows: int, dtype: str) -> ColumnFile:

@@ -25,6 +25,7 @@ from gssl.graph.mapped import FileArray, mapped_file
 from gssl.operators import Embedding, Filters, Pull
 from gssl.operators.embedding import TransposedRows
 from gssl.scale import worker
+from gssl.scale.columns import transposed_product
 from gssl.scale.execution import FiltersOf, Task, report_progress
 from gssl.scale.memory import Load, SlabPlan, embedding_load, graph_bytes, plan_slabs, spread_slabs
 from gssl.scale.slabs import LazyStep, SlabExecution
@@ -34,12 +35,9 @@ _LOOK, _PATIENCE = 0.5, 60.0
 
 
 class ClusterExecution(SlabExecution):
-    """Run tasks on slabs of columns, on all workers of a cluster at once.
+    """Run tasks on slabs of columns on all workers of a cluster, or here after its client was closed."""
 
-    The client is used as it is. What is asked for after it was closed, or lost in a pickle, is computed
-    on this machine. The budget is that of each worker; without one, a worker takes what it has room for.
-    """
-
+    # the budget is that of each worker; without one, a worker takes what it has room for
     def __init__(
         self, client: Any, budget: int | None = None, resume: Path | None = None, description: str = ""
     ) -> None:
@@ -64,10 +62,10 @@ class ClusterExecution(SlabExecution):
         # a result that is on its way, with the columns it was made of and the next ones where those were sent
         more = 1 if isinstance(columns, FileArray) else 3
         load = Load((task.buffers + more) * n * X.dtype.itemsize, graph_bytes(filters(1)))
-        budget = self.room if self._limited else None
+        budget = self.budget if self._limited else None
         plan = spread_slabs(d, sum(threads.values()), load, budget, max(threads.values()))
         results = self.results(plan, task, X, filters)
-        job = cluster.submit(worker.Job.make, 0, task, cluster.packed(filters))
+        job = cluster.submit(worker.Job, 0, task, cluster.packed(filters))
         calls = (
             (s, (worker.embed, job, worker.part_of(columns, results.plan.slabs[s]), results.plan.slabs[s]))
             for s in results.todo
@@ -92,13 +90,12 @@ class Cluster:
     def __init__(self, client: Any, resume: Path | None = None) -> None:
         self._client = client
         self._keep = "" if resume is None else f" with the same resume={str(resume)!r}: finished work is kept"
-        self._token = uuid4().hex
-        self._alone_since: float | None = None
+        self._empty_since: float | None = None
         self._direct: bool | None = None
 
     def threads(self) -> dict[str, int]:
         """Return the threads of every worker, in one order; wait for a worker where there is none."""
-        while not (found := self._listed()):
+        while not (found := self._workers()):
             try:
                 self._client.wait_for_workers(1, timeout=_LOOK)
             except TimeoutError:
@@ -112,16 +109,16 @@ class Cluster:
         key = (f"{function.__name__}-{uuid4().hex}", s)
         where = {} if home is None else {"workers": [home], "allow_other_workers": True}
         # Dask warns of large tasks and advises to scatter data, which it could not bring back with a worker
-        with self._told(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
+        with self._explained(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
             return self._client.submit(
-                worker.alone, os.getpid(), function, *arguments, key=key, pure=False, **where
+                worker.run_on_one_thread, os.getpid(), function, *arguments, key=key, pure=False, **where
             )
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
         """Return the values of tasks when they are finished."""
         from distributed.scheduler import KilledWorker
 
-        with self._told(futures):
+        with self._explained(futures):
             asked = self._client.gather(list(futures), direct=self._is_near(), asynchronous=True)
             answer = asyncio.run_coroutine_threadsafe(asked, self._client.loop.asyncio_loop)
             while True:
@@ -130,7 +127,7 @@ class Cluster:
                 except TimeoutError:
                     if answer.done():
                         raise
-                    self._listed()
+                    self._workers()
                 except KilledWorker as error:
                     times = error.allowed_failures + 1
                     raise RuntimeError(
@@ -153,7 +150,7 @@ class Cluster:
                 try:
                     s, future = pending.pop(done.get(timeout=_LOOK).key)
                 except Empty:
-                    self._listed()
+                    self._workers()
                     continue
                 yield s, self.gather([future])[0]
         finally:
@@ -189,26 +186,26 @@ class Cluster:
 
     def _ask(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         """Run a function on all workers, beside their tasks; one that goes away meanwhile gives no answer."""
-        with self._told():
+        with self._explained():
             answers: dict[str, Any] = self._client.run(function, *arguments, on_error="ignore")
         return answers
 
-    def _listed(self) -> dict[str, int]:
+    def _workers(self) -> dict[str, int]:
         """Return the workers, or raise if there have been none for too long."""
-        with self._told():
+        with self._explained():
             found: dict[str, int] = self._client.nthreads()
         if found:
-            self._alone_since = None
+            self._empty_since = None
         else:
-            self._alone_since = self._alone_since or monotonic()
-            if monotonic() - self._alone_since > _PATIENCE:
+            self._empty_since = self._empty_since or monotonic()
+            if monotonic() - self._empty_since > _PATIENCE:
                 raise ConnectionError(
                     f"the Dask cluster has no workers: start some, then run again{self._keep}."
                 )
         return found
 
     @contextmanager
-    def _told(self, futures: Sequence[Any] = ()) -> Iterator[None]:
+    def _explained(self, futures: Sequence[Any] = ()) -> Iterator[None]:
         """Say in one sentence that the scheduler is gone; errors of tasks are raised as they are."""
         from distributed.comm import CommClosedError
 
@@ -225,11 +222,10 @@ class Cluster:
 
 
 class ClusterEmbedding:
-    """U on the workers: a slab is a chain of tasks, of which Dask keeps the last value and how it was made.
+    """U on the workers: a slab is a chain of tasks; Dask keeps the last value and how it was made."""
 
-    Each thread of the workers has a share of the columns, in one slab or, where that is more than the budget,
-    in several that wait in files. Steps wait until somebody asks for a product or for rows.
-    """
+    # each thread of the workers has a share of the columns: one slab or, where that is more than the budget,
+    # several that wait in files; steps wait until a product or rows are asked for
 
     def __init__(
         self, cluster: Cluster, X: Any, filters: Filters, labelled: np.ndarray, budget: int | None
@@ -248,7 +244,7 @@ class ClusterEmbedding:
         self._rows: list[Any] = []
 
     def convolved(self, beta: float, pull: Pull | None) -> "ClusterEmbedding":
-        """Note a step; the slabs take it when they are needed."""
+        """Defer a step until the slabs are needed."""
         self._pending.append((beta, pull))
         return self
 
@@ -279,7 +275,7 @@ class ClusterEmbedding:
 
     def transposed_products(self, parts: Sequence[Any], R: np.ndarray) -> np.ndarray:
         """Return ``parts[s].T @ R`` of all slabs, one below the other."""
-        products = [self._submit(worker.transposed_product, s, part, R) for s, part in enumerate(parts)]
+        products = [self._submit(transposed_product, s, part, R) for s, part in enumerate(parts)]
         return np.concatenate(self._cluster.gather(products)).astype(self._X.dtype)
 
     def side_by_side(self, parts: Sequence[Any]) -> np.ndarray:
@@ -290,7 +286,7 @@ class ClusterEmbedding:
         return self._cluster.submit(function, s, *arguments, home=self._homes[s])
 
     def _move(self, n_classes: int) -> None:
-        """Let every slab take the steps that wait."""
+        """Apply the deferred steps to every slab."""
         if not self._U:
             self._begin(n_classes)
         elif not self._pending:
@@ -389,8 +385,7 @@ def check_dask() -> None:
 def cluster_client(address: str | None = None, n_workers: int | None = None) -> Iterator[Any]:
     """Yield a Dask client to the scheduler at an address, or to ``n_workers`` processes of this machine.
 
-    Without either it is None. Security settings (TLS) are those of Dask's own configuration. Processes share
-    the CPUs and end with the block.
+    Without either it is None. TLS is set in Dask's own configuration; processes end with the block.
     """
     if address is None and n_workers is None:
         yield None
@@ -420,7 +415,7 @@ def cluster_client(address: str | None = None, n_workers: int | None = None) -> 
             n_workers=n_workers,
             threads_per_worker=threads,
             processes=True,
-            # a port of its own, which nobody outside reaches
+            # any free port, not reachable from other machines
             dashboard_address="127.0.0.1:0",
             memory_limit=None,
         ) as cluster,

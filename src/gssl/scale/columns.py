@@ -1,4 +1,4 @@
-"""Some columns of features that may be larger than memory, and products that no slab's width shows in."""
+"""Columns of features that may be larger than memory, and products that do not depend on slab widths."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,7 +49,7 @@ def _copied(array: np.ndarray, out: np.ndarray | None) -> np.ndarray:
 
 
 def read_row_blocks(opened: Any, file: FileArray) -> Iterator[np.ndarray]:
-    """Read a file of rows block by block; a block is written over when the next is asked for."""
+    """Yield blocks of rows of a file; the next block overwrites the last."""
     n, d = file.shape
     step = max(1, _BLOCK_BYTES // (d * file.dtype.itemsize))
     block = np.empty((min(step, n), d), file.dtype)
@@ -82,11 +82,10 @@ def _read_whole_columns(opened: Any, file: FileArray, columns: slice, wanted: np
 
 
 class ColumnSource:
-    """The slabs of X, each in memory when it is asked for.
+    """The slabs of X, each in memory when it is asked for."""
 
-    Pages of a file hold whole rows, so a slab of columns costs a pass over all of it. With more than a few
-    slabs, one pass sorts the file into one for each slab, in a temporary folder.
-    """
+    # pages of a file hold whole rows, so a slab of columns costs a pass over all of it: with more than a few
+    # slabs, one pass sorts the file into one for each slab
 
     def __init__(self, X: Any, plan: SlabPlan) -> None:
         self._X, self._slabs = X, plan.slabs

@@ -1,4 +1,4 @@
-"""What a run would take on machines that are not here: memory, slabs, passes, bytes moved, disk, time.
+"""Estimates of a run on other machines: memory, slabs, passes, bytes moved, disk, time.
 
 Slabs are cut by the code that cuts those of a run.
 """
@@ -150,7 +150,7 @@ class Estimate:
     n_slabs: int
     # the most that a worker holds, its process and cached links included
     memory: int
-    # what whoever asks the workers holds; 0 where that is the worker itself
+    # what the client holds; 0 without a cluster
     client: int
     # over the graph, by each worker
     passes: int
@@ -206,8 +206,7 @@ def estimate(
 ) -> Estimate:
     """Return what a job takes on workers with so many bytes of memory, in the quickest way that fits there.
 
-    ``bandwidth`` is bytes per second of passes over slabs, or a function of their width, such as
-    :func:`measure_bandwidth`; ``disk_speed`` is bytes per second of files.
+    Speeds are bytes per second; that of passes may depend on the width: see :func:`measure_bandwidth`.
     """
     found = []
     for layout in layouts(job, workers, memory):
@@ -332,10 +331,9 @@ def _does_not_fit(job: Job, workers: int, memory: int) -> str:
 
 
 def measure_bandwidth(job: Job, width: int) -> float:
-    """Measure how many bytes per second a pass of a method over a slab moves here, in a second or a few.
+    """Measure how many bytes per second, as :meth:`Job.pass_bytes` counts them, a pass over a slab moves.
 
-    The pass is on fewer nodes, whose neighbours are drawn at random. Its bytes are counted by
-    :meth:`Job.pass_bytes`, so that what caches save or cost is in the number.
+    The pass is on fewer nodes, whose neighbours are drawn at random.
     """
     small = _smaller(job, width)
     one_pass, best = _pass(small, width), np.inf

@@ -4,13 +4,14 @@ A method writes its equations once, for any columns, and asks the current execut
 :class:`InMemory`, ``SlabExecution`` (slabs.py), ``ClusterExecution`` (cluster.py) or that of torch.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -27,22 +28,15 @@ BUFFERS = 5
 
 @dataclass(frozen=True)
 class Task:
-    """A computation on some columns of X that treats columns independently.
+    """A computation on some columns of X that treats columns independently."""
 
-    Attributes
-    ----------
-    function : callable
-        ``function(X, filters, columns)`` takes some columns of X, the matrices of each iteration, and the
-        slice of these columns. It returns as many columns, with any number of rows.
-    identity : tuple of text, numbers and arrays
-        Everything the result depends on besides X, the graph and the parameters of the method. Finished work
-        is found by it.
-    buffers : int
-        How many arrays as large as its input it holds at once, including the input.
-    """
-
+    # takes some columns of X, the matrices of each iteration, and the slice of these columns; returns as many
+    # columns, with any number of rows
     function: Callable[[Any, FiltersOf, slice], Any]
+    # text, numbers and arrays: all that the result depends on beside X, the graph and the parameters of the
+    # method; finished work is found by it
     identity: tuple[Any, ...]
+    # arrays as large as its input that it holds at once, including the input
     buffers: int = BUFFERS
 
     def __call__(self, X: Any, filters: FiltersOf, columns: slice) -> Any:
@@ -59,31 +53,17 @@ class Step:
     facts: dict[str, float]
 
 
-class Checkpoint(Protocol):
-    """The finished steps of a run, from which it resumes if it was stopped."""
-
-    @property
-    def past(self) -> Sequence[Step]:
-        """The finished steps."""
-
-    def scores(self) -> np.ndarray:
-        """Return the scores of all nodes after the last finished step."""
-
-    def finish(self, step: Step, scores: np.ndarray) -> None:
-        """Record a step and the scores after it."""
-
-
-class NoCheckpoint:
-    """A checkpoint that records nothing."""
+class Checkpoint:
+    """The finished steps of a run, from which it resumes if it was stopped; this one records nothing."""
 
     past: Sequence[Step] = ()
 
     def scores(self) -> np.ndarray:
-        """Raise: there is no earlier run."""
+        """Return the scores of all nodes after the last finished step."""
         raise ValueError("a run without a checkpoint has no past: begin at the first step.")
 
     def finish(self, step: Step, scores: np.ndarray) -> None:
-        """Do nothing."""
+        """Record a step and the scores after it."""
 
 
 _watcher: ContextVar[Callable[[int, int | None], None] | None] = ContextVar("watcher", default=None)
@@ -106,55 +86,45 @@ def watching(watcher: Callable[[int, int | None], None]) -> Iterator[None]:
         _watcher.reset(token)
 
 
-class Execution(Protocol):
-    """What methods ask of whoever runs their passes over the graph."""
+class Execution(ABC):
+    """What methods need from the place where their passes over the graph run."""
 
     # bytes, where memory is limited
-    budget: int | None
+    budget: int | None = None
     # the folder that finished work is kept in, if it is
-    resume: Path | None
+    resume: Path | None = None
 
-    def place(self, filters: Filters) -> Filters:
-        """Return the same matrices where this execution computes, for narrow arrays such as scores."""
-
+    @abstractmethod
     def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
         """Run a task on all columns, possibly some at a time, and return the results side by side."""
 
-    def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
-        """Run a task that yields arrays on all columns, and yield each result as a new array."""
-
+    @abstractmethod
     def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
         """Return the embeddings of OGC, which start at X; every step reads the rows of labelled nodes."""
 
+    def place(self, filters: Filters) -> Filters:
+        """Return the same matrices where this execution computes, for narrow arrays such as scores."""
+        return filters
+
+    def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
+        """Run a task that yields whole embeddings on all columns, and yield each result as a new array."""
+        yield from task(X, filters, slice(0, X.shape[1]))
+
     def checkpoint(self, *inputs: Any) -> Checkpoint:
         """Open the checkpoint of runs with these inputs."""
+        return Checkpoint()
 
 
-class InMemory:
+class InMemory(Execution):
     """The default: all columns at once, in memory, on all threads."""
-
-    budget: int | None = None
-    resume: Path | None = None
-
-    def place(self, filters: Filters) -> Filters:
-        """Return the matrices as they are."""
-        return filters
 
     def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
         """Run a task on all columns."""
         return np.asarray(task(X, filters, slice(0, X.shape[1])))
 
-    def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
-        """Run a task that yields on all columns."""
-        yield from task(X, filters, slice(0, X.shape[1]))
-
     def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
         """Return U as a dense array."""
         return DenseEmbedding(X, filters)
-
-    def checkpoint(self, *inputs: Any) -> Checkpoint:
-        """Return a checkpoint that records nothing."""
-        return NoCheckpoint()
 
 
 IN_MEMORY = InMemory()

@@ -1,4 +1,4 @@
-"""What fits in memory: how much there is, how large a size is, and how many columns at a time keep to it."""
+"""Memory budgets: how much memory is free, sizes as text, and how many columns fit at a time."""
 
 import os
 import re
@@ -158,17 +158,14 @@ def embedding_load(
     budget: int,
     n_at_once: int = 1,
 ) -> tuple[Load, bool]:
-    """Return what OGC holds, and whether all slabs are in memory.
-
-    That is all slabs and one to write to for each that moves if the budget has room for them, else only
-    those that move, twice. ``graph`` and ``budget`` are in bytes.
-    """
+    """Return what OGC holds, and whether all slabs are in memory; ``graph`` and ``budget`` are in bytes."""
     n, d = shape
     column = n * itemsize
     # scores in double precision, those of two steps in single, labels and classes of every node, and the
     # labelled rows
     fixed = graph + n * n_classes * (8 + 2 * itemsize) + n * _NODE_BYTES + n_labelled * d * itemsize
     if fixed + (d + min(d, n_at_once * _LINE)) * column < budget * 15 // 16:
+        # all slabs, and one to write to for each that moves
         return Load(column, fixed + d * column), True
     return Load(2 * column, fixed), False
 

@@ -1,4 +1,4 @@
-"""Files of a run: each appears whole or not at all, and what cannot be written is told in one sentence."""
+"""Files of a run: each is written whole or not at all, and errors of the disk become one sentence."""
 
 import json
 import os
@@ -65,9 +65,9 @@ class RunFolder:
         with self.explained(target):
             with part.open("wb") as opened:
                 fill(opened)
-                self.settle(opened)
+                self.sync(opened)
             part.replace(target)
-            self._settle_names()
+            self._sync_folder()
         return target
 
     def write_array(self, name: str, array: np.ndarray) -> Path:
@@ -95,7 +95,7 @@ class RunFolder:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is damaged: remove {self.path}.") from error
 
-    def settle(self, opened: Any) -> None:
+    def sync(self, opened: Any) -> None:
         """Wait until a file is on the disk, where the folder is to survive the machine."""
         if self.durable:
             opened.flush()
@@ -103,7 +103,7 @@ class RunFolder:
 
     @contextmanager
     def explained(self, path: Path) -> Iterator[None]:
-        """Turn what the system says about a file into a sentence with the way on."""
+        """Turn an error of the system into one sentence that says what to do."""
         try:
             yield
         except OSError as error:
@@ -115,7 +115,7 @@ class RunFolder:
             told = os.strerror(error.errno).lower()
             raise OSError(f"{path} cannot be written: {told}; {advice}.") from error
 
-    def _settle_names(self) -> None:
+    def _sync_folder(self) -> None:
         if self.durable:
             handle = os.open(self.path, os.O_RDONLY)
             try:
@@ -153,7 +153,7 @@ class ColumnFile:
             opened.seek(self._begin + columns.start * n * self.dtype.itemsize)
             for start in range(0, U.shape[1], _COLUMNS):
                 write_all(opened, np.ascontiguousarray(U[:, start : start + _COLUMNS].T, dtype=self.dtype))
-            self._folder.settle(opened)
+            self._folder.sync(opened)
 
     def open(self) -> np.ndarray:
         """Map the matrix for reading; the folder stays as long as the map."""

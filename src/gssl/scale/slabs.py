@@ -1,6 +1,6 @@
 """Slabs of columns through a memory budget on one machine: all threads on one slab, the rest in files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from gssl.operators import Embedding, Filters, Mixture, Pull, mix
 from gssl.operators.embedding import TransposedRows
 from gssl.scale.checkpoint import KeptResults, Results, StepCheckpoint, claim, identity
 from gssl.scale.columns import ColumnSource, add_product, transposed_product
-from gssl.scale.execution import Checkpoint, FiltersOf, NoCheckpoint, Task, report_progress
+from gssl.scale.execution import Checkpoint, Execution, FiltersOf, Task, report_progress
 from gssl.scale.memory import Load, SlabPlan, available_memory, embedding_load, graph_bytes, plan_slabs
 from gssl.scale.run_folder import RunFolder, read_into, write_all
 
@@ -19,15 +19,13 @@ from gssl.scale.run_folder import RunFolder, read_into, write_all
 LazyStep = tuple[float, Pull | None]
 
 
-class SlabExecution:
-    """Run tasks on slabs of columns, one after the other, so that they keep to a memory budget.
+class SlabExecution(Execution):
+    """Run tasks on slabs of columns, one after the other, so that they keep to a memory budget."""
 
-    The budget, in bytes, is for what a run holds beside the features and the process as it was: graph, slabs,
-    scores; half of the memory that is free if None. A folder to resume from belongs to one description.
-    """
-
+    # the budget, in bytes, is for graph, slabs and scores, beside features and the process as it was; None is
+    # half of the free memory; a folder to resume from belongs to one description
     def __init__(self, budget: int | None = None, resume: Path | None = None, description: str = "") -> None:
-        self.budget: int | None = available_memory() // 2 if budget is None else budget
+        self.budget: int = available_memory() // 2 if budget is None else budget
         self.resume = resume
         self._description = description
         self._folder: RunFolder | None = None
@@ -38,47 +36,34 @@ class SlabExecution:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_folder": None, "_lock": None, "_last": None}
 
-    @property
-    def room(self) -> int:
-        """The budget."""
-        return self.budget or available_memory() // 2
-
-    def place(self, filters: Filters) -> Filters:
-        """Return the matrices as they are, for columns as few as classes."""
-        return filters
-
     def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
         """Run a task slab by slab; a result larger than a quarter of the budget is a file that is mapped."""
         n, d = X.shape
         if not d:
             return np.empty((n, 0), X.dtype)
         load = Load(task.buffers * n * X.dtype.itemsize, graph_bytes(filters(1)))
-        results = self.results(plan_slabs(d, load, self.room), task, X, filters)
+        results = self.results(plan_slabs(d, load, self.budget), task, X, filters)
         source = ColumnSource(X, results.plan)
         for done, s in enumerate(results.todo, start=1):
             results.put(s, np.asarray(task(source.read(s), filters, results.plan.slabs[s])))
             report_progress(done, len(results.todo))
         return self.finished(results, X)
 
-    def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
-        """Run a task that yields on all columns at once: what it yields are whole embeddings anyway."""
-        yield from task(X, filters, slice(0, X.shape[1]))
-
     def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
         """Keep the embeddings of OGC in slabs."""
-        return SlabEmbedding(X, filters, labelled, self.room)
+        return SlabEmbedding(X, filters, labelled, self.budget)
 
     def checkpoint(self, *inputs: Any) -> Checkpoint:
         """Open the steps that an earlier run with these inputs has recorded."""
         if self.resume is None:
-            return NoCheckpoint()
+            return Checkpoint()
         folder, known = self._own_folder(self.resume), identity([self._description, *inputs])
         self._claimed = True
         return StepCheckpoint(folder, known, self._lock)
 
     def results(self, plan: SlabPlan, task: Task, X: Any, filters: FiltersOf) -> Results:
         """Make the place for what a task returns; in a folder to resume from, it is found by its inputs."""
-        most = self.room // 4
+        most = self.budget // 4
         if self.resume is None:
             return Results(plan, most)
         folder, first = self._own_folder(self.resume), filters(1)
@@ -109,11 +94,11 @@ class SlabExecution:
 class SlabEmbedding:
     r"""U in slabs of columns, all in memory if they fit, else two in memory and the others in files.
 
-    Steps wait until somebody asks for a product or for rows; then each slab takes all of them in one go:
+    Steps are deferred until a product or rows are needed; then each slab takes all of them at once:
 
     .. math:: U_s \leftarrow [\beta \hat A + (1 - \beta) I] U_s + S R W_s^\top, \qquad U W = \sum_s U_s W_s
 
-    Sums are in double precision, so the width of a slab shows in no result.
+    Sums are in double precision, so results do not depend on the width of slabs.
     """
 
     def __init__(self, X: Any, filters: Filters, labelled: np.ndarray, budget: int) -> None:
@@ -124,7 +109,7 @@ class SlabEmbedding:
         self._rows: np.ndarray | None = None
 
     def convolved(self, beta: float, pull: Pull | None) -> "SlabEmbedding":
-        """Note a step; the slabs take it when they are needed."""
+        """Defer a step until the slabs are needed."""
         self._pending.append((beta, pull))
         return self
 
@@ -149,7 +134,7 @@ class SlabEmbedding:
         return SlabRows(found)
 
     def _pass(self, n_classes: int, visit: Any) -> None:
-        """Let every slab take the steps that wait, and visit it."""
+        """Apply the deferred steps to every slab, and visit it."""
         if self._slabs is None:
             self._slabs = self._cut(n_classes)
         if self._rows is None:
@@ -196,7 +181,7 @@ class SlabRows:
 
 
 class Buffers:
-    """Memory for slabs, used again and again: fresh memory costs more than what is done with it."""
+    """Memory for slabs that is reused: fresh memory costs more than the work on it."""
 
     def __init__(self, n_rows: int, width: int, dtype: Any) -> None:
         self._n_rows, self._size, self._dtype = n_rows, n_rows * width, dtype
@@ -222,7 +207,6 @@ class _Slabs(Buffers):
         super().__init__(X.shape[0], plan.width, X.dtype)
         self.plan = plan
         self._source = ColumnSource(X, plan)
-        self._in_memory = in_memory
         self._folder = None if in_memory else RunFolder()
         self._moved: dict[int, np.ndarray | Path] = {}
 
@@ -264,7 +248,7 @@ def advance(U: Any, filters: Filters, steps: Sequence[LazyStep], buffers: Buffer
     for beta, pull in steps:
         moved = mix(filters, U, Mixture.lazy(beta), out=buffers.get(U.shape[1]))
         if pull is not None:
-            # in double precision, rounded once: no slab's width shows in it
+            # in double precision, rounded once, so that it does not depend on the width of slabs
             Pull(pull.nodes, pull.R.astype(np.float64), pull.W.astype(np.float64)).add_to(moved)
         buffers.free(U)
         U = moved

@@ -1,4 +1,4 @@
-"""What the workers of a cluster run: pure functions, whose values Dask keeps and can make again."""
+"""Pure functions that workers run: Dask keeps their values and can compute them again."""
 
 import os
 import tempfile
@@ -25,7 +25,7 @@ from gssl.scale.run_folder import write_all
 _ARRAYS = ("indptr", "indices", "weights", "scale")
 
 
-def alone(client_pid: int, function: Callable[..., Any], *arguments: Any) -> Any:
+def run_on_one_thread(client_pid: int, function: Callable[..., Any], *arguments: Any) -> Any:
     """Run a function on one thread of kernels and BLAS: a worker runs as many as it has threads."""
     if os.getpid() != client_pid:
         _use_one_thread()
@@ -68,7 +68,7 @@ class PackedFilters:
         return cls(parts["A_hat"], parts["N_hat"], files)
 
     def __reduce__(self) -> Any:
-        # without what is opened: files are mapped by whoever has them
+        # without the maps of its files: each process makes its own
         return PackedFilters, (self.A_hat, self.N_hat, self.files)
 
     @cached_property
@@ -87,11 +87,6 @@ class Job:
 
     task: Task
     filters: PackedFilters | FiltersOf
-
-    @staticmethod
-    def make(task: Task, filters: PackedFilters | FiltersOf) -> "Job":
-        """Make a job on the worker that runs this."""
-        return Job(task, filters)
 
     def run(self, X: Any, columns: slice) -> np.ndarray:
         """Run the task on a slab."""
@@ -191,11 +186,6 @@ def add_product(U: Any, W: np.ndarray, total: np.ndarray | None) -> np.ndarray:
     scores = np.zeros((len(U), W.shape[1])) if total is None else total.copy()
     products.add_product(scores, U, W)
     return scores
-
-
-def transposed_product(U: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """Return the product of the transpose of some rows with R, in double precision."""
-    return products.transposed_product(U, R)
 
 
 def room(n_beside: int) -> int:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -14,7 +13,7 @@ except ModuleNotFoundError as error:
     raise ImportError("gssl.torch needs torch: pip install gssl[torch].", name="torch") from error
 
 from gssl.operators import Complement, DenseEmbedding, Embedding, Filters, Mixture, dense, fetch
-from gssl.scale.execution import Checkpoint, FiltersOf, NoCheckpoint, Task
+from gssl.scale.execution import Execution, FiltersOf, Task
 from gssl.torch.links import sparse_csr_of
 from gssl.torch.training import find_device
 
@@ -25,12 +24,10 @@ def execution(device: Any = None) -> "TorchExecution":
 
 
 @dataclass(frozen=True)
-class TorchExecution:
+class TorchExecution(Execution):
     """All columns at once, as a tensor on one device."""
 
     device: str
-    budget: ClassVar[int | None] = None
-    resume: ClassVar[Path | None] = None
 
     def place(self, filters: Filters) -> "TorchFilters":
         """Copy the matrices to the device."""
@@ -49,10 +46,6 @@ class TorchExecution:
     def embedding(self, X: Any, filters: Filters, labelled: np.ndarray) -> Embedding:
         """Keep U as a tensor."""
         return DenseEmbedding(self._tensor(X), filters)
-
-    def checkpoint(self, *inputs: Any) -> Checkpoint:
-        """Record nothing."""
-        return NoCheckpoint()
 
     def _tensor(self, X: Any) -> torch.Tensor:
         X = np.ascontiguousarray(dense(X))

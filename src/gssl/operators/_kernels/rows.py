@@ -194,19 +194,3 @@ def multiply_rows(dtype: str) -> Any:
 
     csr = [given(types.int64), given(types.int32), given(real)]
     return compiled(write_product_rows, _INT, _INT, *csr, given(real, 2), types.Array(real, 2, "C"))
-
-
-@cache
-def scatter_rows(dtype: str) -> Any:
-    """Make the loop that adds rows of a dense matrix, as a CSR matrix says, to the rows of its columns."""
-    real = real_type(dtype)
-
-    def add_scattered_rows(start, stop, indptr, indices, data, V, out):  # type: ignore[no-untyped-def]
-        for i in range(start, stop):
-            for e in range(indptr[i], indptr[i + 1]):
-                j, x = indices[e], data[e]
-                for c in range(V.shape[1]):
-                    out[j, c] += x * V[i, c]
-
-    csr = [given(types.int64), given(types.int32), given(real)]
-    return compiled(add_scattered_rows, _INT, _INT, *csr, given(real, 2), types.Array(real, 2, "C"))

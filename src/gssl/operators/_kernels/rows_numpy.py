@@ -42,8 +42,3 @@ def sum_rows(t: np.ndarray, U: np.ndarray) -> np.ndarray:
 def multiply(X: csr_array, V: np.ndarray) -> np.ndarray:
     """Multiply a CSR matrix with a dense one."""
     return np.asarray(X @ V)
-
-
-def multiply_transposed(X: csr_array, V: np.ndarray) -> np.ndarray:
-    """Multiply the transpose of a CSR matrix with a dense one."""
-    return np.asarray(X.T @ V)

@@ -1,0 +1,139 @@
+"""OGC: anchors, whose embeddings the labels may move, and features of any scale."""
+
+import numpy as np
+import pytest
+
+import gssl
+from gssl.graph.mapped import iterate_blocks
+from gssl.methods.inputs import choose_anchors, feature_scale
+
+CODES = np.array([0] * 10 + [1] * 4 + [2] + [-1] * 5)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_none_means_all_labelled_nodes(rng):
+    np.testing.assert_array_equal(choose_anchors(None, CODES, rng), np.arange(15))
+
+
+@pytest.mark.parametrize(
+    "anchors", [[12, 0, 3], (0, 3, 12), np.array([3, 12, 0, 3]), np.isin(np.arange(20), [0, 3, 12])]
+)
+def test_a_mask_and_indices_in_any_order_name_the_same_nodes(rng, anchors):
+    np.testing.assert_array_equal(choose_anchors(anchors, CODES, rng), [0, 3, 12])
+
+
+@pytest.mark.parametrize(("fraction", "counts"), [(0.5, [5, 2, 1]), (0.01, [1, 1, 1]), (1.0, [10, 4, 1])])
+def test_a_fraction_is_taken_of_every_class_and_at_least_one_node(rng, fraction, counts):
+    chosen = choose_anchors(fraction, CODES, rng)
+    np.testing.assert_array_equal(np.bincount(CODES[chosen], minlength=3), counts)
+    assert len(np.unique(chosen)) == sum(counts)
+    assert (np.diff(chosen) > 0).all()
+
+
+def test_a_fraction_is_drawn_anew_with_another_seed():
+    draws = {tuple(choose_anchors(0.5, CODES, np.random.default_rng(seed))) for seed in range(10)}
+    assert len(draws) > 5
+
+
+@pytest.mark.parametrize(
+    ("anchors", "message"),
+    [
+        (0.0, r"must lie in \(0, 1\]"),
+        (1.5, r"must lie in \(0, 1\]"),
+        (np.nan, r"must lie in \(0, 1\]"),
+        ([0, 17], "node 17, which has no label"),
+        (np.arange(20) >= 14, "node 15, which has no label"),
+        (np.ones(7, dtype=bool), r"mask of shape \(7,\), but there are 20 nodes"),
+        ([0, 20], "node 20, but the nodes are numbered 0 to 19"),
+        ([-1], "node -1, but the nodes are numbered 0 to 19"),
+        ("all", "must be a boolean mask"),
+        ([0.5, 1.5], "must be a boolean mask"),
+        ([[0, 1]], "must be a boolean mask"),
+    ],
+)
+def test_errors(rng, anchors, message):
+    with pytest.raises(ValueError, match=message):
+        choose_anchors(anchors, CODES, rng)
+
+
+def test_anchors_guide_u_and_all_labels_guide_w(problem):
+    """One iteration: W is the same with any anchors, and U differs only at the nodes that are no anchors."""
+    settings = {"max_iter": 1, "eta_sup": 0.1, "random_state": 0}
+    every = gssl.OGC(**settings).fit(problem.X, problem.y, adjacency=problem.A)
+    few = gssl.OGC(**settings).fit(problem.X, problem.y, adjacency=problem.A, anchors=[0, 12])
+    np.testing.assert_array_equal(every.coef_, few.coef_)
+    differing = np.flatnonzero(np.any(every.embedding_ != few.embedding_, axis=1))
+    np.testing.assert_array_equal(differing, np.setdiff1d(np.flatnonzero(problem.y >= 0), [0, 12]))
+
+
+@pytest.mark.parametrize("nobody", [np.zeros(36, dtype=bool), []])
+def test_without_anchors_only_the_graph_moves_u(problem, nobody):
+    model = gssl.OGC(max_iter=3, agreement=1.0, random_state=0)
+    model.fit(problem.X, problem.y, adjacency=problem.A, anchors=nobody)
+    root = np.diag(1 / np.sqrt(problem.A.sum(axis=1) + 1))
+    lazy = 0.1 * root @ (problem.A + np.eye(36)) @ root + 0.9 * np.eye(36)
+    np.testing.assert_allclose(model.embedding_, np.linalg.matrix_power(lazy, 3) @ problem.X, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+@pytest.mark.parametrize("scale", [1.0, 30.0, 1000.0])
+def test_the_loss_stays_finite_and_does_not_rise(problem, scale, loss, dtype):
+    X = (scale * problem.X).astype(dtype)
+    model = gssl.OGC(loss=loss, agreement=1.0, random_state=0).fit(X, problem.y, adjacency=problem.A)
+    for name in ("embedding_", "coef_", "label_distributions_"):
+        assert np.isfinite(getattr(model, name)).all()
+    history = model.history_["classification_loss"]
+    assert len(history) == 64
+    assert np.isfinite(history).all()
+    assert history[-1] < history[0]
+    # smoothing U may cost the predictor a little, an overshoot costs it much
+    assert (np.diff(history) <= 0.02 * history[0]).all()
+
+
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_predictions_survive_the_scale(problem, loss):
+    model = gssl.OGC(loss=loss, random_state=0).fit(1000 * problem.X, problem.y, adjacency=problem.A)
+    assert np.mean(model.transduction_ == problem.truth) > 0.9
+
+
+def test_a_step_that_overshoots_is_halved_until_it_does_not(problem):
+    """After one iteration W is W₀ minus the gradient times 100 (twice 50), halved as often as it takes."""
+    X, labelled = problem.X, problem.y >= 0
+    model = gssl.OGC(eta_w=50, max_iter=1, random_state=0).fit(X, problem.y, adjacency=problem.A)
+    U, Y = X[labelled], np.eye(3)[problem.y[labelled]]
+    W = np.random.default_rng(0).uniform(-1 / np.sqrt(6), 1 / np.sqrt(6), size=(6, 3))
+    slope, start = 100 * U.T @ (U @ W - Y), np.sum((U @ W - Y) ** 2)
+    halvings = 0
+    while np.sum((U @ (W - slope / 2**halvings) - Y) ** 2) > start:
+        halvings += 1
+    assert halvings > 3
+    np.testing.assert_allclose(model.coef_, W - slope / 2**halvings, rtol=1e-12)
+
+
+def test_features_whose_squares_overflow_are_refused(problem):
+    """Halving a step that is not finite would never end."""
+    X = (1e25 * problem.X).astype(np.float32)
+    with pytest.raises(ValueError, match="scale X"):
+        gssl.OGC(random_state=0).fit(X, problem.y, adjacency=problem.A)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_features_in_a_file_of_many_blocks_have_the_scale_that_they_have_in_memory(
+    problem, order, tmp_path, monkeypatch
+):
+    np.save(tmp_path / "x.npy", np.asarray(problem.X, order=order))
+    X = np.load(tmp_path / "x.npy", mmap_mode="r")
+    # two columns at a time, or some rows
+    monkeypatch.setattr("gssl.graph.mapped._BLOCK_BYTES", 2 * len(X) * X.itemsize)
+    assert len(list(iterate_blocks(X))) > 1
+    rows = np.abs(problem.X).sum(axis=1)
+    np.testing.assert_allclose(feature_scale(X), rows[rows > 0].mean(), rtol=1e-12)
+    wanted = gssl.OGC(random_state=0).fit(problem.X, problem.y, adjacency=problem.A)
+    model = gssl.OGC(random_state=0).fit(X, problem.y, adjacency=problem.A)
+    np.testing.assert_allclose(model.coef_, wanted.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.label_distributions_, wanted.label_distributions_, rtol=1e-9)

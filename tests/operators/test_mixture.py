@@ -1,0 +1,105 @@
+"""The numba loops give what their NumPy twins give, in every combination of their switches."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+
+from gssl.operators import (
+    Filters,
+    Mixture,
+    add_scaled,
+    complement_negatives,
+    mix,
+    multiply,
+    normalized_adjacency,
+    set_threads,
+)
+from gssl.operators._kernels import rows_numpy
+from gssl.operators.mixture import column_sums
+
+CARRIED, GATHERED = Mixture(0.3, 0.2, 0.4), Mixture(-0.5, 0.7, 0.1)
+
+
+def make_graph(n, weighted, seed=0):
+    """A random graph with a hub, isolated nodes, and weights if asked for."""
+    rng = np.random.default_rng(seed)
+    upper = np.triu(rng.random((n, n)) < 0.05, k=1).astype(float)
+    upper[0, 1 : n // 2] = 1
+    upper[:, -3:] = 0
+    if weighted:
+        upper *= rng.random((n, n)) * 5
+    return csr_array(upper + upper.T)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sharp", [False, True])
+@pytest.mark.parametrize("gather", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_mix_is_its_twin(dtype, weighted, sharp, gather, sparse):
+    A = make_graph(80, weighted)
+    X = random_array((80, 13), density=0.3, rng=np.random.default_rng(1), format="csr").astype(dtype)
+    U = csr_array(X) if sparse else X.toarray()
+    A_hat, N_hat = normalized_adjacency(A, dtype), complement_negatives(A, dtype)
+    carried = CARRIED if sharp else Mixture(0.3, 0.0, 0.4)
+    gathered = (GATHERED if sharp else Mixture(-0.5, 0.0, 0.1)) if gather else None
+    total = np.ones((80, 13), dtype) if gather else None
+    ours = mix(Filters(A_hat, N_hat), U, carried, gathered=gathered, total=total)
+
+    t = N_hat.scale if sharp else np.empty(0, dtype)
+    sums = rows_numpy.sum_rows(t, X.toarray()).astype(dtype) if sharp else t
+    graph = (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale, t, sums)
+    out, expected = np.empty((80, 13), dtype), np.ones((80, 13), dtype) if gather else np.empty((0, 0), dtype)
+    q = (gathered or Mixture()).coefficients
+    rows_numpy.mix(graph, U, carried.coefficients, q, out, expected)
+    tolerance = 1e-5 if dtype == np.float32 else 1e-13
+    assert ours.dtype == dtype
+    np.testing.assert_allclose(ours, out, atol=tolerance)
+    if gather:
+        np.testing.assert_allclose(total, expected, atol=tolerance)
+
+
+def test_narrow_products_and_column_sums_are_their_twins():
+    rng = np.random.default_rng(2)
+    X = csr_array(random_array((300, 50), density=0.1, rng=rng, format="csr"))
+    V, t = rng.random((50, 4)), rng.random(300)
+    np.testing.assert_allclose(multiply(X, V), rows_numpy.multiply(X, V), atol=1e-14)
+    np.testing.assert_allclose(multiply(X.toarray(), V), rows_numpy.multiply(X, V), atol=1e-14)
+    np.testing.assert_allclose(column_sums(t, X.toarray()), rows_numpy.sum_rows(t, X.toarray()), rtol=1e-14)
+    np.testing.assert_allclose(column_sums(t, X), rows_numpy.sum_rows(t, X.toarray()), rtol=1e-14)
+
+
+def test_inputs_may_be_read_only_and_in_column_order():
+    A_hat = normalized_adjacency(make_graph(30, False))
+    U = np.asfortranarray(np.random.default_rng(0).random((30, 4)))
+    U.flags.writeable = False
+    expected = A_hat.toarray() @ U
+    np.testing.assert_allclose(A_hat @ U, expected, atol=1e-14)
+
+
+@pytest.fixture
+def threads():
+    yield set_threads
+    set_threads(None)
+
+
+def test_the_number_of_threads_changes_no_bit(threads):
+    A = make_graph(2000, False)
+    U = np.random.default_rng(0).random((2000, 64), dtype=np.float32)
+    filters = Filters(normalized_adjacency(A, U.dtype), complement_negatives(A, U.dtype))
+    results = []
+    for n_threads in (1, 2, 5):
+        threads(n_threads)
+        total = np.zeros_like(U)
+        out = mix(filters, U, CARRIED, gathered=GATHERED, total=total)
+        results.append((out.tobytes(), total.tobytes()))
+    assert results[0] == results[1] == results[2]
+
+
+def test_entries_named_twice_are_added_twice():
+    X = csr_array((np.array([1.0, 2.0, 4.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    before = X.data.copy()
+    U = np.zeros((2, 2))
+    add_scaled(U, 0.5, X)
+    np.testing.assert_array_equal(U, [[0.0, 1.5], [2.0, 0.0]])
+    np.testing.assert_array_equal(X.data, before)
