@@ -77,7 +77,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("reached_", "bool", ("n",)),
         Fitted("informed_", "bool", ("n",)),
         Fitted("_priors", "matrix", ("priors", "c")),
-        *_transient("_unweighed", "_fit_inputs"),
+        *_transient("_unweighed", "_fit_inputs", "cv_results_", "best_params_", "best_score_"),
     ),
     "OGC": (_COEF, *_transient("_steps", "_replayed", "_smoothing")),
     "ManifoldRegularization": (_COEF,),

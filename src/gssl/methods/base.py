@@ -275,7 +275,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return the part of nodes that have a label in y and are predicted to have it.
 
         Splitting the rows of a graph for cross-validation cuts it apart: hide labels instead, as
-        :func:`gssl.evaluation.held_out_accuracy` does.
+        :func:`gssl.evaluation.held_out_accuracy` and :func:`gssl.selection.search` do.
         """
         predicted = self.predict(X, adjacency=adjacency)
         classes, codes = encode_labels(y, n_nodes=len(predicted))

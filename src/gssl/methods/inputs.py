@@ -76,6 +76,14 @@ def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_arr
     """Check a graph over the rows of X, or build a kNN graph from X if there is none."""
     if adjacency is None:
         return knn_graph(X, N_NEIGHBORS)
+    shape: tuple[int, ...] = getattr(adjacency, "shape", ())
+    if len(shape) == 2 and shape[0] == X.shape[0] < shape[1]:
+        # what scikit-learn's cross-validation makes of a graph
+        raise ValueError(
+            f"the adjacency has {shape[0]} rows but {shape[1]} columns, as if rows had been left out for "
+            "cross-validation, which cuts a graph apart: hide labels instead, by "
+            "gssl.selection.search(estimator, grid, X, y, adjacency=)."
+        )
     return check_adjacency(adjacency, n_nodes=X.shape[0], allow_empty=allow_empty)
 
 
