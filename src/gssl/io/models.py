@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import safetensors.numpy
 import sklearn
 from safetensors import SafetensorError, safe_open
 from scipy.sparse import csr_array, issparse
@@ -25,10 +24,13 @@ from gssl.io.atomic import whole_file
 from gssl.io.table_reading import find_files
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
+from gssl.scale.run_folder import write_all
 from gssl.selection import AutoClassifier, CalibratedClassifier, Entry, Leaderboard
 
 FORMAT = "gssl-model"
 VERSION = 2
+# types of stored arrays, as NumPy and as safetensors call them
+_DTYPES = {"<f4": "F32", "<f8": "F64", "<i4": "I32", "<i8": "I64", "|b1": "BOOL"}
 # what a prediction repeats
 _STEPS = ("depth", "max_iter", "n_iter_")
 # values that JSON holds as they are, and what errors call them
@@ -164,9 +166,8 @@ def save(
         "model": writer.describe(model),
         "settings": settings or {},
     }
-    with whole_file(path) as part:
-        told = {FORMAT: json.dumps(metadata, allow_nan=False)}
-        safetensors.numpy.save_file(writer.tensors, part, metadata=told)
+    with whole_file(path) as part, part.open("wb", buffering=0) as file:
+        _write_tensors(file, writer.tensors, {FORMAT: json.dumps(metadata, allow_nan=False)})
 
 
 def load(path: str | Path) -> Any:
@@ -254,6 +255,25 @@ def _read_file(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]
     return metadata, tensors
 
 
+def _write_tensors(file: Any, tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
+    """Write a safetensors file: the length of the header, the header as JSON, then the arrays as they lie.
+
+    The library's own writer copies every array, and writes to a file of its own that a kill would leave.
+    """
+    header: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    # wide types first, so that every array is aligned
+    ordered = sorted(tensors.items(), key=lambda named: -named[1].itemsize)
+    for key, array in ordered:
+        start, end = end, end + array.nbytes
+        header[key] = {"dtype": _DTYPES[array.dtype.str], "shape": array.shape, "data_offsets": [start, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    write_all(file, np.frombuffer(len(text).to_bytes(8, "little") + text, np.uint8))
+    for _, array in ordered:
+        write_all(file, array)
+
+
 class _Writer:
     """Describe models for JSON and collect their arrays, each once however many models hold it."""
 
@@ -314,8 +334,9 @@ class _Writer:
 
     def _store(self, array: Any, key: str) -> str:
         if id(array) not in self._keys:
-            # safetensors writes memory as it lies there
-            self.tensors[key] = np.ascontiguousarray(array)
+            # in the order and byte order that files have
+            little = array.dtype.newbyteorder("<")
+            self.tensors[key] = np.ascontiguousarray(array, dtype=little)
             self._keys[id(array)] = key, array
         return self._keys[id(array)][0]
 
