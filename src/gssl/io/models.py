@@ -33,9 +33,16 @@ VERSION = 2
 _DTYPES = {"<f4": "F32", "<f8": "F64", "<i4": "I32", "<i8": "I64", "|b1": "BOOL"}
 # what a prediction repeats
 _STEPS = ("depth", "max_iter", "n_iter_")
+# no float64 needs a larger power of two
+_MOST_SCALED = 1100
 # values that JSON holds as they are, and what errors call them
-_PLAIN = {"whole": "a whole number from 0 on", "flag": "true or false", "text": "a text"}
-_PLAIN_TYPES: dict[str, Any] = {"whole": int, "flag": bool, "text": str}
+_PLAIN = {
+    "whole": "a whole number from 0 on",
+    "exponent": f"a whole number from -{_MOST_SCALED} to {_MOST_SCALED}",
+    "flag": "true or false",
+    "text": "a text",
+}
+_PLAIN_TYPES: dict[str, Any] = {"whole": int, "exponent": int, "flag": bool, "text": str}
 # far more than any method needs, and on a small graph still a matter of seconds
 _MOST_STEPS = 10**6
 
@@ -46,8 +53,9 @@ class Fitted:
 
     name: str
     # float, bool: an array; code: an int64 array from −1 to below c; class: an array of classes, stored as
-    # codes; matrix: an array, a CSR matrix or None; whole: an int from 0 on; flag, text; texts: an array of
-    # str; table: a leaderboard; model: a fitted model; transient: not stored, of use only beside the fit
+    # codes; matrix: an array, a CSR matrix or None; whole: an int from 0 on; exponent: an int; flag, text;
+    # texts: an array of str; table: a leaderboard; model: a fitted model; transient: not stored, of use only
+    # beside the fit
     kind: str
     shape: tuple[str, ...] = ()
     optional: bool = False
@@ -74,6 +82,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         _N_ITER,
         Fitted("_fit_codes", "code", ("n",)),
         Fitted("_fit_features", "matrix", ("n", "d")),
+        Fitted("_feature_exponent", "exponent", optional=True),
         Fitted("label_distributions_", "float", ("n", "c")),
         Fitted("transduction_", "class", ("n",)),
         Fitted("reached_", "bool", ("n",)),
@@ -316,7 +325,7 @@ class _Writer:
         match attribute.kind:
             case "model":
                 return self.describe(value, f"{key}.")
-            case "whole" | "flag" | "text":
+            case "whole" | "exponent" | "flag" | "text":
                 return _PLAIN_TYPES[attribute.kind](value)
             case "texts":
                 return [str(text) for text in value]
@@ -407,7 +416,7 @@ class _Reader:
                 raise ValueError(f"{attribute.name!r} is nothing that a saved model holds.")
             case "table":
                 return _read_table(attribute.name, value)
-            case "whole" | "flag" | "text":
+            case "whole" | "exponent" | "flag" | "text":
                 return self._plain(attribute, value)
             case "texts":
                 return self._texts(attribute, value)
@@ -423,7 +432,11 @@ class _Reader:
         return array if attribute.kind == "code" else self.model.classes_[array]
 
     def _plain(self, attribute: Fitted, value: Any) -> Any:
-        if type(value) is not _PLAIN_TYPES[attribute.kind] or (attribute.kind == "whole" and value < 0):
+        fits = type(value) is _PLAIN_TYPES[attribute.kind]
+        if attribute.kind in ("whole", "exponent"):
+            low, high = (0, math.inf) if attribute.kind == "whole" else (-_MOST_SCALED, _MOST_SCALED)
+            fits = fits and low <= value <= high
+        if not fits:
             raise ValueError(f"{attribute.name!r} is {value!r}, not {_PLAIN[attribute.kind]}.")
         if attribute.name == "n_features_in_":
             self.sizes["d"] = value

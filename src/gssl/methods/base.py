@@ -13,7 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from gssl.graph import k_hop_subgraph, nearest_rows, reached_nodes
 from gssl.graph.mapped import nonzero_rows
-from gssl.methods.inputs import N_NEIGHBORS, FitInputs, check_graph, check_optional_features, select_nodes
+from gssl.methods.inputs import (
+    N_NEIGHBORS,
+    FitInputs,
+    check_graph,
+    check_optional_features,
+    safe_exponent,
+    scale_features,
+    select_nodes,
+)
 from gssl.methods.labels import (
     UNLABELLED,
     class_shares,
@@ -58,6 +66,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     runs_on_torch: ClassVar[bool] = False
     # expected class shares among the predicted nodes; a parameter of the methods that support it
     priors: Any = None
+    # k, where methods see 2ᵏX because squares of X would leave the range of its type
+    _feature_exponent: int = 0
     _fit_inputs: FitInputs
 
     @property
@@ -100,6 +110,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Check the inputs of fit; return features, graph and class codes."""
         X = check_optional_features(self, X, adjacency, reset=True)
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
+        self._feature_exponent = safe_exponent(X)
+        X = scale_features(X, self._feature_exponent)
         self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
         A = self._graph(adjacency, X)
@@ -286,7 +298,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def predict_informed(self, X: Any, adjacency: Any, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return distributions as :meth:`predict_proba`, and a mask of the informed nodes."""
         check_is_fitted(self)
-        X = check_optional_features(self, X, adjacency, reset=False)
+        X = scale_features(check_optional_features(self, X, adjacency, reset=False), self._feature_exponent)
         chosen = None if nodes is None else select_nodes(nodes, X.shape[0], "nodes")
         if adjacency is not None or self._rows_suffice():
             n = X.shape[0]

@@ -119,13 +119,17 @@ class CorrectAndSmooth(GraphClassifier):
         G = np.asarray(self.base_.predict_proba(X), dtype=np.float64)
         A = A.astype(np.float64)
         degree = A.sum(axis=1)
+        # degrees as parts of powers of four, because the inverse of a tiny one would be infinite
+        half = (np.frexp(degree)[1] + 1) // 2
+        degree = np.ldexp(degree, -2 * half)
         inverse = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
         root = diags_array(np.sqrt(inverse))
-        S = csr_array(root @ A @ root)
+        own, other = np.repeat(half, np.diff(A.indptr)), half[A.indices]
+        S = csr_array(root @ _scaled(A, -own - other) @ root)
         if self.scale == "auto":
             G += self._autoscaled(S, labelled, Y - G[labelled], len(codes))
         elif self.scale > 0:
-            mean = csr_array(diags_array(inverse) @ A)
+            mean = csr_array(diags_array(inverse) @ _scaled(A, -2 * own))
             G += self.scale * self._kept(mean, labelled, Y - G[labelled], len(codes))
         G = nearest_distribution(G)
         G[labelled] = Y
@@ -168,3 +172,8 @@ class CorrectAndSmooth(GraphClassifier):
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Propagate over a graph that has grown: its first nodes are those of fit, with their labels."""
         return self._propagate(X, A, self._grown_codes(A.shape[0]))
+
+
+def _scaled(A: csr_array, exponents: np.ndarray) -> csr_array:
+    """Multiply every stored weight by a power of two."""
+    return csr_array((np.ldexp(A.data, exponents), A.indices, A.indptr), shape=A.shape)

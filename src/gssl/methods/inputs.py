@@ -166,6 +166,31 @@ class FeatureSizeError(ValueError):
     """Squares of the features overflow or underflow."""
 
 
+def safe_exponent(X: Any) -> int:
+    """Return k such that squares of 2ᵏX stay in the range of its type; 0 unless those of X do not."""
+    largest = 0.0
+    for rows, columns in () if not min(X.shape) else iterate_blocks(X):
+        part = X.data if issparse(X) else X[rows, columns]
+        largest = max(largest, float(part.max(initial=0.0)), -float(part.min(initial=0.0)))
+    limits, (n, d) = np.finfo(X.dtype), X.shape
+    low, high = float(np.sqrt(limits.tiny) / limits.eps), float(np.sqrt(limits.max / max(1, n))) / max(1, d)
+    return 0 if not largest or low < largest < high else -int(np.frexp(largest)[1])
+
+
+def scale_features(X: Any, exponent: int) -> Any:
+    """Return 2ᵏX; features in a file are refused unless k is 0."""
+    if not exponent:
+        return X
+    if mapped_file(X) is not None:
+        raise FeatureSizeError(
+            f"features of a size near {2.0**-exponent:.0e} leave the range of {X.dtype} when squared, and "
+            "those in a file are not copied: scale X, for instance to rows that sum to one."
+        )
+    if issparse(X):
+        return csr_array((np.ldexp(X.data, exponent), X.indices, X.indptr), shape=X.shape)
+    return np.ldexp(X, exponent)
+
+
 def feature_scale(X: Any) -> float:
     """Return the mean absolute row sum of the rows that have any feature."""
     # by blocks, because the absolute values of a dense X would take as much memory as X
