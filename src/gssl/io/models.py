@@ -43,7 +43,7 @@ _PLAIN = {
     "text": "a text",
 }
 _PLAIN_TYPES: dict[str, Any] = {"whole": int, "exponent": int, "flag": bool, "text": str}
-# far more than any method needs, and on a small graph still a matter of seconds
+# far more than any method needs
 _MOST_STEPS = 10**6
 
 
@@ -499,9 +499,11 @@ def _read_model(description: Any) -> Any:
         if key not in inspect.signature(kind).parameters:
             raise ValueError(f"a {name} has no parameter {key!r}.")
         params[key] = _read_param(value)
-        if not _fits(value, hints.get(key, Any)):
+        if not _fits(value, int | None if key == "random_state" else hints.get(key, Any)):
             raise ValueError(f"the parameter {key!r} of its {name} is {value!r}.")
-    return kind(**params)
+    model = kind(**params)
+    model._check_parameters()
+    return model
 
 
 def _read_param(value: Any) -> Any:
@@ -521,6 +523,8 @@ def _fits(value: Any, hint: Any) -> bool:
         number = isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
         # NumPy takes no whole number beyond 64 bits, and nobody needs one
         return number and (math.isfinite(value) if isinstance(value, float) else -(2**63) <= value < 2**63)
+    if hint == int | None:
+        return value is None or (_fits(value, int) and value >= 0)
     if typing.get_origin(hint) is Literal:
         return value in typing.get_args(hint)
     if isinstance(value, list):
@@ -573,6 +577,8 @@ def _check_steps(model: Any) -> None:
 def _check_parts(model: Any) -> None:
     """Check what one model says about another inside it, and about its own parameters."""
     steps = getattr(model, "n_iter_", 0)
+    if isinstance(model, methods.OGC) and not steps:
+        raise ValueError("'n_iter_' of its OGC is 0, and OGC takes at least one step.")
     limit = getattr(model, "max_iter", getattr(model, "depth", steps))
     if steps > max(limit, 1):
         raise ValueError(f"it ran {steps} iterations where {limit} were allowed.")

@@ -90,6 +90,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Class codes of the labels of fit, one per node, −1 where there was none."""
         return self._fit_codes
 
+    def _check_parameters(self) -> None:
+        """Check the parameters of the method; called by fit, and when a saved model is loaded."""
+
     @abstractmethod
     def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         """Return how many columns fit would propagate over the graph, to estimate its memory."""

@@ -97,19 +97,23 @@ class CorrectAndSmooth(GraphClassifier):
         -------
         self
         """
-        if self.scale != "auto":
-            check_number(self, "scale", low=0.0)
-        for name in ("alpha_correct", "alpha_smooth"):
-            check_number(self, name, low=0.0, high=1.0)
-        check_number(self, "depth", low=1, whole=True)
+        self._check_parameters()
         base = LogisticHead() if self.base is None else self.base
-        if isinstance(base, type) or not hasattr(base, "predict_proba"):
-            raise ValueError(f"base must be a classifier with predict_proba, not {self.base!r}.")
         X, A, codes = self._start(X, y, adjacency)
         labelled = np.flatnonzero(codes != UNLABELLED)
         self.base_ = clone(base).fit(X[labelled], codes[labelled])
         self.n_iter_ = self.depth
         return self._finish(*self._propagate(X, A, codes))
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.scale, str) or self.scale != "auto":
+            check_number(self, "scale", low=0.0)
+        for name in ("alpha_correct", "alpha_smooth"):
+            check_number(self, name, low=0.0, high=1.0)
+        check_number(self, "depth", low=1, whole=True)
+        base = self.base
+        if base is not None and (isinstance(base, type) or not hasattr(base, "predict_proba")):
+            raise ValueError(f"base must be a classifier with predict_proba, not {base!r}.")
 
     def _propagate(self, X: Any, A: csr_array, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return distributions, and to which nodes any feature or label has come."""

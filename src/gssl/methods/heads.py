@@ -35,6 +35,10 @@ class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     intercept_: np.ndarray
 
     @abstractmethod
+    def _check_parameters(self) -> None:
+        """Check the parameters of the head; called by fit, and when a saved model is loaded."""
+
+    @abstractmethod
     def distributions(self, scores: np.ndarray) -> np.ndarray:
         """Turn scores UW + b into distributions over ``classes_``."""
 
@@ -116,8 +120,7 @@ class LogisticHead(LinearHead):
 
     def fit(self, U: Any, y: Any) -> Self:
         """Fit W and b to labelled rows."""
-        check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
-        check_number(self, "max_iter", low=1, whole=True)
+        self._check_parameters()
         U, codes, w = self._start(U, y)
         # rows of unit mean square: then λ needs no scale
         scale = 1.0 / max(np.sqrt(_mean_square(U, w)), np.finfo(U.dtype).tiny)
@@ -125,6 +128,11 @@ class LogisticHead(LinearHead):
             basis, F = _row_space(U.astype(np.float64) * scale)
             W, b, self.n_iter_ = self._solve(F, one_hot(codes, len(self.classes_), F.dtype), w[:, None])
         return self._finish((scale * basis @ W).astype(U.dtype), b.astype(U.dtype))
+
+    def _check_parameters(self) -> None:
+        check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
+        check_number(self, "tol", low=0.0)
+        check_number(self, "max_iter", low=1, whole=True)
 
     def _solve(self, F: np.ndarray, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         """Minimise by L-BFGS, in coordinates in which the curvature is about one everywhere."""
@@ -193,7 +201,7 @@ class RidgeHead(LinearHead):
 
     def fit(self, U: Any, y: Any) -> Self:
         """Solve for W on labelled rows."""
-        check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
+        self._check_parameters()
         U, codes, w = self._start(U, y)
         Y = one_hot(codes, len(self.classes_), U.dtype)
         m, d = U.shape
@@ -206,6 +214,9 @@ class RidgeHead(LinearHead):
         else:
             W = np.linalg.solve(U.T @ U + ridge * np.eye(d, dtype=U.dtype), U.T @ Y)
         return self._finish(W, np.zeros(len(self.classes_), U.dtype))
+
+    def _check_parameters(self) -> None:
+        check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
 
     def distributions(self, scores: np.ndarray) -> np.ndarray:
         """Return the distribution nearest to the scores."""
@@ -253,9 +264,7 @@ class AdamHead(LinearHead):
 
     def fit(self, U: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Self:
         """Train on labelled rows; ``validation`` is a pair (rows, labels) that only chooses the epoch."""
-        check_number(self, "epochs", low=1, whole=True)
-        for name in ("learning_rate", "weight_decay"):
-            check_number(self, name, low=0.0)
+        self._check_parameters()
         U, codes, w = self._start(U, y)
         U = _with_ones(U)
         d, c = U.shape[1] - 1, len(self.classes_)
@@ -273,6 +282,11 @@ class AdamHead(LinearHead):
                 if judge.prefers(trained):
                     best, self.best_epoch_ = trained, epoch
         return self._finish(best[:-1], best[-1])
+
+    def _check_parameters(self) -> None:
+        check_number(self, "epochs", low=1, whole=True)
+        for name in ("learning_rate", "weight_decay"):
+            check_number(self, name, low=0.0)
 
     def _epochs(self, U: np.ndarray, Y: np.ndarray, W: np.ndarray, w: np.ndarray) -> Any:
         """Yield W after each Adam step (Kingma and Ba, 2015, with its default moments)."""
