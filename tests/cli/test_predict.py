@@ -98,6 +98,28 @@ def test_embeddings(graph, run, out):
     np.testing.assert_allclose(back.matrix, graph.x / graph.x.sum(axis=1, keepdims=True), rtol=1e-5)
 
 
+def test_wide_features_are_reduced_before_they_are_smoothed(graph, run, refused):
+    x = np.random.default_rng(1).random((30, 300)) + 5 * np.eye(3)[np.arange(30) % 3].repeat(100, axis=1)
+    names = [f"w{i}" for i in range(300)]
+    graph.write("f.csv", ["id", *names], [[i, *row] for i, row in zip(graph.ids, x.tolist(), strict=True)])
+    embed = ["embed", "--edges", "e.csv", "--features", "f.csv", "--method", "sgc", "--out"]
+    run(*embed, "all.npy", "--dimensions", "all")
+    assert "reduced" not in run(*embed, "wide.npy", "--dimensions", 300).stderr
+    result = run(*embed, "few.npy", "--dimensions", 3)
+    assert "features were reduced from 300 columns to 3, which keep 9" in result.stderr
+    run(*embed, "default.npy")
+    every, few = np.load("all.npy"), np.load("few.npy")
+    assert (every.shape, few.shape, np.load("default.npy").shape) == ((30, 300), (30, 3), (30, 30))
+    np.testing.assert_array_equal(every, np.load("wide.npy"))
+    # 30 rows span 30 directions, so all inner products are kept; three directions keep most
+    np.testing.assert_allclose(np.load("default.npy") @ np.load("default.npy").T, every @ every.T, atol=1e-5)
+    np.testing.assert_allclose(few @ few.T, every @ every.T, atol=2e-4)
+    for wrong in ("0", "-1", "2.5", "some"):
+        assert "--dimensions must be a whole number from 1 on, or all" in refused(
+            *embed, "u.npy", "--dimensions", wrong
+        )
+
+
 def test_home_is_home_in_outputs(graph, run, monkeypatch):
     monkeypatch.setenv("HOME", str(graph.folder / "home"))
     run("embed", "--edges", "e.csv", "--features", "f.csv", "--out", "~/u.npy")

@@ -46,6 +46,35 @@ def test_every_array_arrives(tmp_path: Path):
     }
 
 
+SPARSE = dict.fromkeys(["feat_data", "feat_indices", "feat_indptr", "feat_shape"])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "read_as"), [("f4", "f4"), ("f8", "f8"), ("f2", "f4"), ("i8", "f8"), ("u1", "f4"), ("?", "f4")]
+)
+def test_dense_features_are_read(tmp_path: Path, dtype: str, read_as: str):
+    rows = np.array([[0, 1], [1, 0], [1, 1]], dtype=dtype)
+    data = load(write(tmp_path, **SPARSE, features=rows))
+    assert isinstance(data.features, np.ndarray)
+    assert data.features.dtype == read_as
+    assert data.features.tolist() == [[0, 1], [1, 0], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"features": np.ones((2, 2))}, r"features are float64 of shape \(2, 2\)"),
+        ({"features": np.ones(3)}, r"features are float64 of shape \(3,\)"),
+        ({"features": np.full((3, 1), "a")}, "features are <U1"),
+        ({"features": np.full((3, 1), np.nan)}, "NaN at row 0, column 0"),
+        ({"features": np.ones((3, 1)), **{key: GOOD[key] for key in SPARSE}}, "keep one of them"),
+    ],
+)
+def test_dense_features_that_do_not_fit_are_refused(tmp_path: Path, change: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        load_npz(write(tmp_path, **(SPARSE | change)))
+
+
 def test_without_features_or_names(tmp_path: Path):
     none = dict.fromkeys(["feat_data", "feat_indices", "feat_indptr", "feat_shape", "class_names"])
     data = load_npz(write(tmp_path, **none))

@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 import gssl
-from gssl.evaluation import has_cheap_holdout, held_out_accuracy, masked_labels
+from gssl.evaluation import has_cheap_holdout, held_out_accuracy, held_out_distributions, masked_labels
 from gssl.evaluation.holdout import balanced_fold_count, fold_numbers, label_folds
 
 KARATE = gssl.datasets.load("karate")
@@ -150,3 +152,28 @@ def test_only_some_classifiers_hide_labels_without_a_fit():
     assert has_cheap_holdout(gssl.EmbeddingClassifier())
     assert not has_cheap_holdout(gssl.OGC())
     assert not has_cheap_holdout(Memory())
+
+
+EMBEDDERS = ("G2CN", "GGC", "GGCM", "NDLS", "NoGraph", "PPR", "SGC", "SSGC")
+
+
+@pytest.mark.parametrize("X", [KARATE.features, None], ids=["features", "none"])
+@pytest.mark.parametrize("head", ["logistic", "ridge", "adam", LogisticRegression(C=10.0)], ids=str)
+@pytest.mark.parametrize("embedder", EMBEDDERS)
+@pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
+def test_distributions_under_any_embedder_and_head_are_those_of_fits_to_the_other_labels(embedder, head, X):
+    y = np.where(np.arange(34) % 4, KARATE.labels, -1)
+    model = gssl.EmbeddingClassifier(getattr(gssl, embedder)(), head=head, random_state=0)
+    found = held_out_distributions(model.fit(X, y, adjacency=KARATE.adjacency), X, KARATE.adjacency)
+    assert found.nodes.tolist() == np.flatnonzero(y != -1).tolist()
+    hidden = label_folds(y, found.n_folds, 0)[0]
+    masked = y.copy()
+    masked[hidden] = -1
+    expected = model.fit(X, masked, adjacency=KARATE.adjacency).label_distributions_[hidden]
+    places = np.searchsorted(found.nodes, hidden)
+    np.testing.assert_allclose(found.distributions[places], expected, atol=1e-6)
+
+
+def test_a_classifier_that_is_not_fitted_has_nothing_to_say_about_hidden_labels():
+    with pytest.raises(NotFittedError, match="held_out_accuracy"):
+        held_out_distributions(gssl.EmbeddingClassifier(), KARATE.features, KARATE.adjacency)

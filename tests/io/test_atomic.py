@@ -2,9 +2,15 @@
 
 import errno
 import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+import gssl
 from gssl.io.atomic import check_writable, whole_file, whole_folder
 
 
@@ -22,7 +28,7 @@ def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, writer):
     given = (target,) if writer is whole_file else (target, "mark")
     with (
         pytest.raises(
-            OSError, match=r"result cannot be written: no space left on device; make room or choose"
+            OSError, match=r"result cannot be written: no space left on device, .* free; make room or choose"
         ),
         writer(*given),
     ):
@@ -53,3 +59,108 @@ def test_a_folder_is_built_by_one_at_a_time(tmp_path):
     assert [file.name for file in tmp_path.rglob("*")] == ["store", "a.txt"]
     with pytest.raises(FileExistsError, match="store is there already"), whole_folder(tmp_path / "store", ""):
         pass
+
+
+_FULL = """
+import resource, sys, numpy as np, gssl
+from gssl.io import build_feature_slabs, build_graph_store, write_columns, write_embeddings
+folder = sys.argv[1]
+U, ids = np.random.default_rng(0).random((3000, 5)), [str(i) for i in range(3000)]
+model = gssl.SGC().fit(U[:50], adjacency=np.ones((50, 50)) - np.eye(50))
+model.embedding_ = U
+store = build_graph_store("SELECT '0' AS a, '1' AS b", folder + "/g")
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+work = {
+    "save": lambda path: gssl.save(model, path),
+    "npy": lambda path: write_embeddings(path + ".npy", ids, U),
+    "npz": lambda path: write_embeddings(path + ".npz", ids, U),
+    "csv": lambda path: write_embeddings(path + ".csv", ids, U),
+    "parquet": lambda path: write_embeddings(path + ".parquet", ids, U),
+    "slabs": lambda path: build_feature_slabs(
+        "SELECT a AS id, range(9000)::FLOAT[9000] AS x FROM (VALUES ('0'), ('1')) AS t(a)",
+        path + ".npy",
+        store,
+    ),
+    "graph": lambda path: build_graph_store("SELECT i AS a, i + 1 AS b FROM range(9000) AS t(i)", path),
+}
+try:
+    work[sys.argv[2]](folder + "/result")
+    print("written")
+except OSError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("what", ["save", "npy", "npz", "csv", "parquet", "slabs", "graph"])
+def test_whoever_writes_to_a_full_disk_it_is_one_sentence_and_nothing_is_left(tmp_path, what):
+    """Where files may not grow, every library fails in its own words."""
+    old = tmp_path / "result"
+    if what == "save":
+        old.write_text("old")
+    code = [sys.executable, "-c", _FULL, str(tmp_path), what]
+    done = subprocess.run(code, capture_output=True, text=True, check=True)
+    suffix = "" if what in ("save", "graph") else ".npy" if what == "slabs" else f".{what}"
+    start = f"{tmp_path / 'result'}{suffix} cannot be written: "
+    assert done.stdout.startswith((f"{start}file too large; ", f"{start}no space left on device, "))
+    assert done.stdout.endswith("; make room or choose another place.\n")
+    assert sorted(file.name for file in tmp_path.iterdir()) == (["g", "result"] if what == "save" else ["g"])
+    assert what != "save" or old.read_text() == "old"
+
+
+_WAIT = """
+import sys, time
+from gssl.io.atomic import whole_file
+with whole_file(sys.argv[1]) as part:
+    part.write_text("half of it")
+    print(part, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked on Windows")
+def test_what_a_killed_process_left_is_swept_and_what_a_live_one_writes_is_not(tmp_path):
+    strangers = [".gssl-notes", ".gssl-abcdefghi", ".gssl-ABCDEFGH.gssl", "gssl-abcdefgh"]
+    for name in strangers:
+        (tmp_path / name).write_text("not ours")
+    child = subprocess.Popen(
+        [sys.executable, "-c", _WAIT, str(tmp_path / "m.gssl")], stdout=subprocess.PIPE, text=True
+    )
+    part = Path(child.stdout.readline().strip())
+    assert part.name.startswith(".gssl-")
+    with whole_file(tmp_path / "a.txt") as mine:
+        mine.write_text("x")
+    assert part.read_text() == "half of it"
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+    assert part.exists()
+    with whole_file(tmp_path / "b.txt") as mine:
+        mine.write_text("x")
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*strangers, "a.txt", "b.txt"])
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".tsv", ".parquet", ".gssl"])
+def test_every_writer_writes_into_the_locked_file(tmp_path, monkeypatch, suffix):
+    """A writer that put another file in its place would lose the lock."""
+    seen = {}
+    chmod = Path.chmod
+
+    def record(part, mode):
+        seen[part] = part.stat().st_ino
+        chmod(part, mode)
+
+    made = {}
+    mkstemp = gssl.io.atomic.tempfile.mkstemp
+
+    def remember(**given):
+        handle, name = mkstemp(**given)
+        made[Path(name)] = Path(name).stat().st_ino
+        return handle, name
+
+    monkeypatch.setattr(Path, "chmod", record)
+    monkeypatch.setattr("gssl.io.atomic.tempfile.mkstemp", remember)
+    if suffix == ".gssl":
+        gssl.save(gssl.RidgeHead().fit([[1.0], [-1.0]], ["a", "b"]), tmp_path / "m.gssl")
+    else:
+        gssl.io.write_embeddings(tmp_path / f"u{suffix}", ["a", "b"], np.eye(2))
+    assert seen
+    assert seen == made

@@ -208,6 +208,18 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
     ]
 
 
+@pytest.mark.parametrize("left", [b"", bytes(100), bytes(4096), b"DUCK" * 3072])
+def test_a_database_that_a_kill_left_unreadable_is_thrown_away(write, tmp_path, left):
+    file = write("e.csv", "source,target\nb,a\na,007\n")
+    place = tmp_path / "store"
+    child = stopped_at("number_nodes", file, place)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    (tmp_path / ".store.part" / "build.duckdb").write_bytes(left)
+    same(build_graph_store(file, place), assemble(read_edges(file)))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
+
+
 def test_a_kill_and_other_tables_begin_anew(write, tmp_path):
     file = write("e.csv", "source,target\nb,a\n")
     place = tmp_path / "store"

@@ -142,11 +142,32 @@ def test_pyg(wrap):
     )
     problem = from_pyg(data)
     np.testing.assert_array_equal(problem.adjacency.toarray(), A)
-    assert problem.y.tolist() == ["3", None, "5", None]
+    assert problem.y.tolist() == [3, None, 5, None]
     np.testing.assert_array_equal(problem.features, np.eye(4))
     assert problem.features.dtype == np.float32
     assert problem.notes == ["1 node without any edge"]
-    assert from_pyg(data, mask=None).y.tolist() == ["3", "4", "5", "6"]
+    assert from_pyg(data, mask=None).y.tolist() == [3, 4, 5, 6]
+
+
+def test_predictions_for_a_tensor_graph_compare_with_its_labels():
+    pairs, y = np.array([[0, 1, 3], [1, 2, 4]]), np.array([10, 10, 10, 9, 9])
+    data = SimpleNamespace(edge_index=pairs, y=y, train_mask=np.array([True, False, False, True, False]))
+    problem = from_pyg(data)
+    model = gssl.LabelPropagation().fit(None, problem.y, adjacency=problem.adjacency)
+    np.testing.assert_array_equal(model.transduction_, y)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([2.0, -1.0, 7.0, None], [2, None, 7, None]),
+        ([np.int8(2), 3, float("nan"), -1], [2, 3, None, None]),
+        ([1.5, 2, None, 3.0], ["1.5", "2", None, "3"]),
+        ([True, False, None, -1], ["True", "False", None, None]),
+    ],
+)
+def test_whole_numbers_stay_whole_numbers_and_all_others_become_text(given, expected):
+    assert from_scipy(A, given).y.tolist() == expected
 
 
 def test_pyg_errors():
@@ -173,7 +194,7 @@ def test_dgl():
     )
     problem = from_dgl(graph, weight="w")
     np.testing.assert_array_equal(problem.adjacency.toarray(), A)
-    assert problem.y.tolist() == ["3", None, None, None]
+    assert problem.y.tolist() == [3, None, None, None]
     with pytest.raises(ValueError, match="no edge data 'v'; it has w"):
         from_dgl(graph, weight="v")
     with pytest.raises(TypeError, match="DGL graph"):
@@ -182,7 +203,7 @@ def test_dgl():
 
 def test_scipy():
     problem = from_scipy(coo_array(A), [0, -1, np.nan, 2.0], features=coo_array(np.eye(4)), node_ids=range(4))
-    assert problem.y.tolist() == ["0", None, None, "2"]
+    assert problem.y.tolist() == [0, None, None, 2]
     np.testing.assert_array_equal(problem.features.toarray(), np.eye(4))
     half_way = from_scipy([[0, 1, 1], [0, 0, 0], [1, 0, 0]])
     assert "not symmetric in 1 pair" in half_way.notes[0]

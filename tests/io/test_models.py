@@ -227,6 +227,8 @@ def saved(tmp_path_factory, graph):
         "embedding": gssl.EmbeddingClassifier(gssl.SGC()),
         "calibrated": gssl.CalibratedClassifier(gssl.LabelSpreading(), folds=2, random_state=0),
         "smoothed": gssl.CorrectAndSmooth(depth=2),
+        "sampled": gssl.EmbeddingClassifier(gssl.GGC(negatives=2.0, random_state=1), gssl.RidgeHead()),
+        "ndls": gssl.NDLS(),
     }
     for name, model in models.items():
         gssl.save(fitted(model, graph), folder / f"{name}.gssl")
@@ -390,6 +392,25 @@ LIES = [
         put("fitted", "base_", "classes", "values", value=[0, 9]),
         "its base knows other classes than the model",
     ),
+    ("ogc", put("params", "beta", value=1.5), "OGC: beta must be a number from 0.0 to 1.0, not 1.5"),
+    ("ogc", put("params", "random_state", value="x"), "the parameter 'random_state' of its OGC is 'x'"),
+    ("ogc", put("params", "random_state", value=-1), "the parameter 'random_state' of its OGC is -1"),
+    ("ogc", put("fitted", "n_iter_", value=0), "OGC takes at least one step"),
+    ("ogc", put("fitted", "_feature_exponent", value=1101), "not a whole number from -1100 to 1100"),
+    ("ogc", put("fitted", "_feature_exponent", value="x"), "not a whole number from -1100 to 1100"),
+    ("auto", put("params", "time_budget", value="soon"), "time_budget must be a number"),
+    ("auto", put("params", "time_budget", value=10**400), "time_budget must be a number"),
+    ("calibrated", put("params", "folds", value=1), "folds must be a whole number from 2 on"),
+    ("calibrated", put("fitted", "classifier_", "params", "spread", value=1.0), "spread must be a number"),
+    ("embedding", put("params", "head", value="tree"), "head must be logistic, ridge, adam"),
+    ("embedding", put("params", "head", value=7), "head must be logistic, ridge, adam"),
+    ("embedding", put("params", "embedder", value=7), "embedder must be an embedder of gssl"),
+    ("sampled", put("params", "head", "params", "penalty", value=-1.0), "penalty must be a number"),
+    ("sampled", put("params", "embedder", "params", "negatives", value="many"), "negatives must be"),
+    ("sampled", put("fitted", "embedder_", "params", "negatives", value="many"), "negatives must be"),
+    ("sampled", put("fitted", "embedder_", "params", "negatives", value=1e308), "negatives must be"),
+    ("smoothed", put("params", "scale", value=[1.0]), "scale must be a number"),
+    ("ndls", put("params", "epsilon", value=1e308), "epsilon must be a number from 0.0 to 1000000.0"),
 ]
 
 

@@ -94,7 +94,9 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
             raise duckdb.IOException("IO Error: could not write: No space left on device")
 
     monkeypatch.setattr("gssl.io.table_writing.connect", Full)
-    with pytest.raises(OSError, match=r"p\.csv cannot be written: .*No space left"):
+    with pytest.raises(
+        OSError, match=r"p\.csv cannot be written: no space left on device, .* free; make room"
+    ):
         write_predictions(tmp_path / "p.csv", made(["a"], ["x"]))
     assert [file.name for file in tmp_path.iterdir()] == ["p.csv"]
     assert (tmp_path / "p.csv").read_text() == "old"

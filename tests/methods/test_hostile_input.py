@@ -47,19 +47,6 @@ def test_a_tie_is_no_ignorance():
         model.predict(None, adjacency=path(3))
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize(
-    "model",
-    [
-        gssl.EmbeddingClassifier(gssl.SGC(), head="ridge"),
-        gssl.OGC(random_state=0),
-    ],
-)
-def test_features_out_of_range_are_one_sentence(problem, model):
-    with pytest.raises(ValueError, match="scale X"):
-        model.fit(1e160 * problem.X, problem.y, adjacency=problem.A)
-
-
 @pytest.mark.parametrize("factor", [1e-300, 1e300])
 def test_weights_of_any_size_mean_the_same_to_single_precision(problem, classifier, factor):
     """A tiny weight leaves each node to itself beside its self-loop, so only the labels' own way is sure."""

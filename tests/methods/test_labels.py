@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gssl
+from gssl.methods.labels import encode_labels
 
 UNLABELLED = {
     "ints": lambda truth, known: np.where(known, truth, -1),
@@ -139,3 +140,27 @@ def test_labels_given_are_not_modified(problem, classifier):
     before = problem.y.copy()
     classifier.fit(problem.X, problem.y, adjacency=problem.A)
     np.testing.assert_array_equal(problem.y, before)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["a", "a\0", "b"], r"the labels 'a' and 'a\\x00', which NumPy takes for one"),
+        (["a\0\0", "b", "a\0"], r"the label 'a\\x00\\x00', and NumPy drops NUL"),
+        ([b"a", b"a\0", b"b"], r"the labels b'a' and b'a\\x00'"),
+        ([1, True, 0], "the labels 1 and True, which NumPy takes for one"),
+        ([False, 2, 0.0], r"the labels False and 0\.0"),
+        ([np.True_, 1, 2], "the labels np.True_ and 1"),
+        ([2**53 + 1, 2.0**53, 0.5], "the labels 9007199254740993 and 9007199254740992.0"),
+    ],
+)
+@pytest.mark.parametrize("kind", [list, lambda y: np.array([*y, None], dtype=object)], ids=["list", "object"])
+def test_labels_that_numpy_would_merge_are_refused(y, message, kind):
+    with pytest.raises(ValueError, match=message):
+        encode_labels(kind(y))
+
+
+def test_labels_that_are_equal_are_one_class():
+    assert encode_labels([1, 1.0, np.int8(2), 2])[0].tolist() == [1, 2]
+    assert encode_labels([True, np.False_, None])[0].tolist() == [False, True]
+    assert encode_labels(["a\0b", "a"])[0].tolist() == ["a", "a\0b"]

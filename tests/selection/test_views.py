@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 from gssl.selection import views
-from gssl.selection.views import Views, principal_axes, sample_nodes
+from gssl.selection.views import Views, compress, principal_axes, sample_nodes
 
 
 def cosines(V, W):
@@ -78,3 +78,13 @@ def test_a_sample_is_the_same_in_every_run():
     assert len(np.unique(nodes)) == 20
     assert (np.diff(nodes) > 0).all()
     np.testing.assert_array_equal(sample_nodes(5, 20), np.arange(5))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_compressed_rows_keep_inner_products_of_few_directions(sparse):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(200, 5)) @ rng.normal(size=(5, 600))).astype(np.float32)
+    Z = compress(csr_array(X) if sparse else X, 8)
+    assert Z.dtype == np.float32
+    assert Z.shape == (200, 5)
+    np.testing.assert_allclose(Z @ Z.T, X @ X.T, rtol=1e-3, atol=0.05)

@@ -217,9 +217,16 @@ def predict(model: Path, out: Path, abstain: float | None, **given: Any) -> None
 @click.option(
     "--depth", type=click.IntRange(min=0), help="Number of iterations; the method's default if not given."
 )
+@click.option(
+    "--dimensions",
+    metavar="N",
+    default="128",
+    show_default=True,
+    help="Reduce wider features to N columns (SVD); all keeps every column.",
+)
 @click.option("--out", type=UserPath(), required=True, help=".parquet, .csv, .npy or .npz")
 @options(_READING, _SEED, RUN_OPTIONS)
-def embed(method: str, depth: int | None, out: Path, seed: int, **given: Any) -> None:
+def embed(method: str, depth: int | None, dimensions: str, out: Path, seed: int, **given: Any) -> None:
     """Compute an embedding of every node, without labels.
 
     \b
@@ -229,7 +236,7 @@ def embed(method: str, depth: int | None, out: Path, seed: int, **given: Any) ->
     from gssl.cli.predict import run_embed
 
     inputs, terminal = _start(given)
-    run_embed(inputs, out, method, depth, seed, terminal)
+    run_embed(inputs, out, method, depth, dimensions, seed, terminal)
 
 
 @app.command()

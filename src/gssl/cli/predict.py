@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, hstack
+from scipy.sparse import csc_array, csr_array, hstack, issparse
 
 from gssl.cli.choice import create, embedder_names
 from gssl.cli.classify import withhold_unsure, write_table
@@ -14,10 +14,12 @@ from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
 from gssl.io import Features, load, read_settings, tabulate, write_embeddings
 from gssl.io.predictions import EMBEDDINGS
+from gssl.io.problem import Problem
 from gssl.io.table_writing import TABLES, check_suffix
 from gssl.methods.labels import decide
 from gssl.report import classification_table
 from gssl.selection import CalibratedClassifier
+from gssl.selection.views import compress
 
 
 def run_predict(
@@ -97,10 +99,11 @@ def align_columns(features: Features, names: list[str], terminal: Terminal) -> F
 
 
 def run_embed(
-    inputs: Inputs, out: Path, method: str, depth: int | None, seed: int, terminal: Terminal
+    inputs: Inputs, out: Path, method: str, depth: int | None, dimensions: str, seed: int, terminal: Terminal
 ) -> None:
     """Read, embed, write."""
     check_suffix(out, EMBEDDINGS)
+    width = _read_width(dimensions)
     # the ids of a .npy file are written beside it
     ids = out.with_suffix(".ids.npy") if out.suffix.lower() == ".npy" else None
     check_outputs([out, ids], inputs.sources())
@@ -115,6 +118,8 @@ def run_embed(
     problem = read_problem(inputs, terminal)
     if depth is not None:
         model.set_params(depth=depth)
+    if model.uses_features and width is not None:
+        problem = _compress_features(problem, width, terminal)
     refuse_if_too_large(problem, model)
     with terminal.step(f"fitting {type(model).__name__}"):
         U = model.fit_transform(problem.features, adjacency=problem.adjacency)
@@ -123,3 +128,28 @@ def run_embed(
     for note in notes:
         terminal.note(note)
     terminal.say(f"{U.shape[0]:,} embeddings of {U.shape[1]:,} numbers: {out}")
+
+
+def _read_width(dimensions: str) -> int | None:
+    if dimensions == "all":
+        return None
+    if not dimensions.isdecimal() or int(dimensions) == 0:
+        raise ValueError(f"--dimensions must be a whole number from 1 on, or all, not {dimensions!r}.")
+    return int(dimensions)
+
+
+def _compress_features(problem: Problem, width: int, terminal: Terminal) -> Problem:
+    """Reduce features to their leading directions before they are smoothed, which gives the same as after."""
+    X = problem.features
+    if X is None or X.shape[1] <= width:
+        return problem
+    with terminal.step("reducing features"):
+        Z = compress(X, width)
+    if not Z.shape[1]:
+        return problem  # all of them are zero
+    kept = np.square(np.linalg.norm(Z) / np.linalg.norm(X.data if issparse(X) else X))
+    terminal.note(
+        f"features were reduced from {X.shape[1]:,} columns to {Z.shape[1]:,}, which keep {kept:.1%} of "
+        "their sum of squares (SVD); --dimensions all keeps every column"
+    )
+    return replace(problem, features=Z, feature_names=())

@@ -1,9 +1,9 @@
 """Graphs in one .npz file each, read without pickle.
 
-The file holds ``edges`` (m × 2), ``num_nodes`` and ``labels`` (−1 unknown), and may hold ``feat_data``,
-``feat_indices``, ``feat_indptr`` and ``feat_shape`` (CSR), ``class_names``, and ``train_masks``,
-``val_masks`` and ``test_masks`` (folds × n), which become the splits ``"fold0"``, ``"fold1"``, …. Without
-features, X = I.
+The file holds ``edges`` (m × 2), ``num_nodes`` and ``labels`` (−1 unknown), and may hold ``features``
+(n × d) or ``feat_data``, ``feat_indices``, ``feat_indptr`` and ``feat_shape`` (CSR), ``class_names``, and
+``train_masks``, ``val_masks`` and ``test_masks`` (folds × n), which become the splits ``"fold0"``,
+``"fold1"``, …. Without features, X = I.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def load_npz(path: str | Path, name: str | None = None) -> Dataset:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}; check the path.")
-    arrays = read_arrays(path, {*_REQUIRED, *_FEATURES, *_MASKS, "class_names"})
+    arrays = read_arrays(path, {*_REQUIRED, "features", *_FEATURES, *_MASKS, "class_names"})
     with name_file(path, "correct the file"):
         return _build(arrays, name or path.stem)
 
@@ -76,8 +76,12 @@ def _build(arrays: dict[str, NDArray[Any]], name: str) -> Dataset:
     )
 
 
-def _features(arrays: dict[str, NDArray[Any]], n_nodes: int) -> csr_array:
+def _features(arrays: dict[str, NDArray[Any]], n_nodes: int) -> csr_array | NDArray[Any]:
     missing = [key for key in _FEATURES if key not in arrays]
+    if "features" in arrays:
+        if len(missing) < len(_FEATURES):
+            raise ValueError("there are dense features and sparse ones (feat_…): keep one of them")
+        return _dense_features(arrays["features"], n_nodes)
     if len(missing) == len(_FEATURES):
         return identity_features(n_nodes)
     if missing:
@@ -87,6 +91,15 @@ def _features(arrays: dict[str, NDArray[Any]], n_nodes: int) -> csr_array:
         raise ValueError(f"feat_shape is {shape.ravel()[:4].tolist()} but there are {n_nodes} nodes")
     data, indices, indptr = (arrays[key] for key in _FEATURES[:3])
     return csr_from_parts(data, indices, indptr, (n_nodes, int(shape[1])))
+
+
+def _dense_features(features: NDArray[Any], n_nodes: int) -> NDArray[Any]:
+    if features.ndim != 2 or features.dtype.kind not in "biuf" or len(features) != n_nodes:
+        raise ValueError(
+            f"features are {features.dtype} of shape {features.shape}, not a row of numbers for each of "
+            f"{n_nodes} nodes"
+        )
+    return features.astype(np.result_type(features.dtype, np.float32), copy=False)
 
 
 def number_classes(labels: NDArray[Any]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from gssl.graph import GraphWarning, check_adjacency
 from gssl.methods.base import GraphClassifier
@@ -181,6 +182,9 @@ def held_out_distributions(
     >>> found.nodes.tolist() == (y != -1).nonzero()[0].tolist()
     True
     """
+    check_is_fitted(
+        model, msg="this %(name)s is not fitted: fit it first, or call held_out_accuracy, which fits it."
+    )
     classes, codes = model.classes_, model.fit_codes
 
     def predict(hidden: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Files and folders that appear whole or not at all."""
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -9,13 +10,18 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from gssl.scale.run_folder import explain_write_errors
+
+_PREFIX = ".gssl-"
+
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that takes its place when the block ends without an error.
 
     The folder is made if it is not there. After an error, or Ctrl-C, nothing is left behind and a file that
-    stood at ``path`` is untouched.
+    stood at ``path`` is untouched. What a killed process left behind is removed by the next whole file in the
+    same folder, except on Windows.
 
     Parameters
     ----------
@@ -37,19 +43,61 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     check_writable(path)
-    with _explain_os_errors(path):
+    with explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        # beside its place, for a rename is only atomic within one file system
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem[:100]}-", suffix=path.suffix, dir=path.parent)
-        part = Path(name)
+        _sweep(path.parent)
+        handle, part = _make_part(path)
         try:
-            os.close(handle)
             yield part
             # mkstemp makes a file for its owner only; a result should be as readable as any new file
             part.chmod(0o666 & ~_umask())
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
+            if handle is not None:
+                os.close(handle)
+
+
+def _make_part(path: Path) -> tuple[int | None, Path]:
+    """Make a temporary file beside a path, locked as long as its handle is open."""
+    while True:
+        # beside its place, for a rename is only atomic within one file system
+        handle, name = tempfile.mkstemp(prefix=_PREFIX, suffix=path.suffix, dir=path.parent)
+        part = Path(name)
+        if not _lock(handle, wait=True):
+            os.close(handle)
+            return None, part
+        if part.exists():
+            return handle, part
+        os.close(handle)  # swept by another process before it was locked
+
+
+def _sweep(folder: Path) -> None:
+    """Remove temporary files that belong to no live process: their locks went with it."""
+    for part in folder.glob(f"{_PREFIX}*"):
+        # eight characters of mkstemp's, then perhaps a suffix: nothing else is ours
+        if not re.fullmatch(r"[a-z0-9_]{8}(\..*)?", part.name.removeprefix(_PREFIX)) or part.is_symlink():
+            continue
+        try:
+            handle = os.open(part, os.O_RDWR)
+        except OSError:
+            continue
+        try:
+            if _lock(handle, wait=False):
+                part.unlink(missing_ok=True)
+        finally:
+            os.close(handle)
+
+
+def _lock(handle: int, *, wait: bool) -> bool:
+    """Lock an open file until it is closed; return whether that was possible."""
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        flock(handle, LOCK_EX if wait else LOCK_EX | LOCK_NB)
+    except (ImportError, OSError):  # Windows; or somebody else has it, or files cannot be locked here
+        return False
+    return True
 
 
 @contextmanager
@@ -65,7 +113,7 @@ def whole_folder(path: str | Path, mark: str) -> Iterator[Path]:
     check_writable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
-    with _locked(path), _explain_os_errors(path):
+    with _locked(path), explain_write_errors(path):
         try:
             mark_file = part / "mark"
             if not mark_file.is_file() or mark_file.read_text(encoding="utf-8") != mark:
@@ -92,18 +140,6 @@ def _locked(path: Path) -> Iterator[None]:
     finally:
         Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
-
-
-@contextmanager
-def _explain_os_errors(path: Path) -> Iterator[None]:
-    """Turn errors of the operating system into one sentence about a path; pass our own errors on."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None:
-            raise
-        reason = os.strerror(error.errno).lower()
-        raise OSError(f"{path} cannot be written: {reason}; make room or choose another place.") from error
 
 
 def check_writable(path: str | Path) -> None:

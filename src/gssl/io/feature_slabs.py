@@ -14,7 +14,7 @@ from gssl.io.feature_reading import Features, LongTable, WideTable, open_feature
 from gssl.io.graph_store import GraphStore
 from gssl.io.table_reading import find_files
 from gssl.scale.memory import Load, plan_slabs, read_size
-from gssl.scale.run_folder import RunFolder
+from gssl.scale.run_folder import RunFolder, write_all
 
 
 def build_feature_slabs(
@@ -142,7 +142,7 @@ def _write(reader: ArrayFile | WideTable, path: Path, store: GraphStore | None, 
         for slab in plan.slabs:
             for values in reader.columns(slab):
                 column[slice(None) if places is None else places] = values
-                column.tofile(file)
+                write_all(file, column)
 
 
 def any_negative(X: np.ndarray) -> bool:

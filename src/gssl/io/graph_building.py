@@ -17,6 +17,7 @@ from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.table_columns import IDS, counted, listed, number_sql, pick_column, text_sql
 from gssl.io.table_reading import Table, find_files, is_query, open_table, sql_string
 from gssl.scale.memory import read_size, write_size
+from gssl.scale.run_folder import write_all
 
 # node numbers are 32 bits long with a sign
 _MOST_NODES = 2**31 - 1
@@ -231,7 +232,7 @@ class GrowingArray:
 
     def append(self, values: np.ndarray) -> None:
         """Write more entries behind those that are there."""
-        np.ascontiguousarray(values, dtype=self.dtype).tofile(self._file)
+        write_all(self._file, np.ascontiguousarray(values, dtype=self.dtype))
         self.size += len(values)
 
     def _write_header(self) -> None:
@@ -271,7 +272,14 @@ class _Build:
         run(f"SET temp_directory = {sql_string(str(self.folder / 'spilled'))}")
         if threads is not None:
             run(f"SET threads = {int(threads)}")
-        run(f"ATTACH {sql_string(str(self.folder / 'build.duckdb'))} AS build")
+        attach = f"ATTACH {sql_string(str(self.folder / 'build.duckdb'))} AS build"
+        try:
+            run(attach)
+        except ValueError:
+            # a process that was killed early leaves a file that is no database yet
+            for file in self.folder.glob("build.duckdb*"):
+                file.unlink()
+            run(attach)
 
     def number_nodes(self, nodes: Any) -> None:
         """Store the ids, so that the number of a row is the number of the node."""

@@ -65,7 +65,7 @@ def from_scipy(
     adjacency : sparse matrix of any format, or array-like, shape (n, n)
         Directions are ignored.
     y : array-like of shape (n,), optional
-        Labels; None, NaN and −1 where there is none. They become text.
+        Labels; None, NaN and −1 where there is none. Whole numbers stay; all others become text.
     features : sparse matrix or array-like of shape (n, d), optional
     node_ids : array-like of shape (n,), optional
         ``"0", "1", …`` if None. They become text.
@@ -79,7 +79,7 @@ def from_scipy(
     --------
     >>> problem = from_scipy([[0, 1], [1, 0]], y=[3, -1])
     >>> problem.node_ids.tolist(), problem.y.tolist()
-    (['0', '1'], ['3', None])
+    (['0', '1'], [3, None])
     """
     cleaned, report = clean_adjacency(adjacency)
     n = cleaned.shape[0]
@@ -103,7 +103,7 @@ def from_scipy(
     if y is not None:
         values = list(y.tolist() if isinstance(y, np.ndarray) else y)
         _check_length(len(values), n, "labels")
-        labels[:] = [_label_text(value) for value in values]
+        labels[:] = _read_labels(values)
     return Problem(_texts(node_ids, n), cleaned, matrix, labels, notes, tuple(feature_names))
 
 
@@ -227,7 +227,7 @@ def from_pyg(data: Any, mask: str | None = "train_mask") -> Problem:
     >>> data = SimpleNamespace(edge_index=np.array([[0, 1], [1, 0]]), y=np.array([5, 6]),
     ...                        train_mask=np.array([True, False]))
     >>> from_pyg(data).y.tolist()
-    ['5', None]
+    [5, None]
     """
     if getattr(data, "edge_index", None) is None:
         raise TypeError(f"{type(data).__name__} has no edge_index: give a PyTorch Geometric Data object.")
@@ -268,7 +268,7 @@ def from_dgl(
     >>> graph = SimpleNamespace(edges=lambda: (np.array([0]), np.array([1])), num_nodes=lambda: 2,
     ...                         ndata={"label": np.array([5, 6])})
     >>> from_dgl(graph).y.tolist()
-    ['5', '6']
+    [5, 6]
     """
     if not all(callable(getattr(graph, name, None)) for name in ("edges", "num_nodes")) or not hasattr(
         graph, "ndata"
@@ -289,16 +289,22 @@ def from_dgl(
     return _tensor_problem(np.stack([source, target]), columns, known, graph.num_nodes())
 
 
-def _label_text(value: Any) -> str | None:
-    """Write a label as text; None, NaN and −1 are no label."""
+def _read_labels(values: list[Any]) -> list[Any]:
+    """Return labels as whole numbers, or as text unless all are; None, NaN and −1 are no label."""
+    labels = [_whole_or_text(value) for value in values]
+    if any(isinstance(label, str) for label in labels):
+        return [None if label is None else str(label) for label in labels]
+    return labels
+
+
+def _whole_or_text(value: Any) -> int | str | None:
     if is_missing(value):
         return None
     if isinstance(value, str):
         return value or None
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        value = int(value)
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value == -1:
-        return None
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if whole or (isinstance(value, float | np.floating) and float(value).is_integer()):
+        return None if value == -1 else int(value)
     return str(value)
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import safetensors.numpy
 import sklearn
 from safetensors import SafetensorError, safe_open
 from scipy.sparse import csr_array, issparse
@@ -25,16 +24,26 @@ from gssl.io.atomic import whole_file
 from gssl.io.table_reading import find_files
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
+from gssl.scale.run_folder import write_all
 from gssl.selection import AutoClassifier, CalibratedClassifier, Entry, Leaderboard
 
 FORMAT = "gssl-model"
 VERSION = 2
+# types of stored arrays, as NumPy and as safetensors call them
+_DTYPES = {"<f4": "F32", "<f8": "F64", "<i4": "I32", "<i8": "I64", "|b1": "BOOL"}
 # what a prediction repeats
 _STEPS = ("depth", "max_iter", "n_iter_")
+# no float64 needs a larger power of two
+_MOST_SCALED = 1100
 # values that JSON holds as they are, and what errors call them
-_PLAIN = {"whole": "a whole number from 0 on", "flag": "true or false", "text": "a text"}
-_PLAIN_TYPES: dict[str, Any] = {"whole": int, "flag": bool, "text": str}
-# far more than any method needs, and on a small graph still a matter of seconds
+_PLAIN = {
+    "whole": "a whole number from 0 on",
+    "exponent": f"a whole number from -{_MOST_SCALED} to {_MOST_SCALED}",
+    "flag": "true or false",
+    "text": "a text",
+}
+_PLAIN_TYPES: dict[str, Any] = {"whole": int, "exponent": int, "flag": bool, "text": str}
+# far more than any method needs
 _MOST_STEPS = 10**6
 
 
@@ -44,8 +53,9 @@ class Fitted:
 
     name: str
     # float, bool: an array; code: an int64 array from −1 to below c; class: an array of classes, stored as
-    # codes; matrix: an array, a CSR matrix or None; whole: an int from 0 on; flag, text; texts: an array of
-    # str; table: a leaderboard; model: a fitted model; transient: not stored, of use only beside the fit
+    # codes; matrix: an array, a CSR matrix or None; whole: an int from 0 on; exponent: an int; flag, text;
+    # texts: an array of str; table: a leaderboard; model: a fitted model; transient: not stored, of use only
+    # beside the fit
     kind: str
     shape: tuple[str, ...] = ()
     optional: bool = False
@@ -72,12 +82,13 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         _N_ITER,
         Fitted("_fit_codes", "code", ("n",)),
         Fitted("_fit_features", "matrix", ("n", "d")),
+        Fitted("_feature_exponent", "exponent", optional=True),
         Fitted("label_distributions_", "float", ("n", "c")),
         Fitted("transduction_", "class", ("n",)),
         Fitted("reached_", "bool", ("n",)),
         Fitted("informed_", "bool", ("n",)),
         Fitted("_priors", "matrix", ("priors", "c")),
-        *_transient("_unweighed", "_fit_inputs"),
+        *_transient("_unweighed", "_fit_inputs", "cv_results_", "best_params_", "best_score_"),
     ),
     "OGC": (_COEF, *_transient("_steps", "_replayed", "_smoothing")),
     "ManifoldRegularization": (_COEF,),
@@ -164,9 +175,8 @@ def save(
         "model": writer.describe(model),
         "settings": settings or {},
     }
-    with whole_file(path) as part:
-        told = {FORMAT: json.dumps(metadata, allow_nan=False)}
-        safetensors.numpy.save_file(writer.tensors, part, metadata=told)
+    with whole_file(path) as part, part.open("wb", buffering=0) as file:
+        _write_tensors(file, writer.tensors, {FORMAT: json.dumps(metadata, allow_nan=False)})
 
 
 def load(path: str | Path) -> Any:
@@ -254,6 +264,25 @@ def _read_file(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]
     return metadata, tensors
 
 
+def _write_tensors(file: Any, tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
+    """Write a safetensors file: the length of the header, the header as JSON, then the arrays as they lie.
+
+    The library's own writer copies every array, and writes to a file of its own that a kill would leave.
+    """
+    header: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    # wide types first, so that every array is aligned
+    ordered = sorted(tensors.items(), key=lambda named: -named[1].itemsize)
+    for key, array in ordered:
+        start, end = end, end + array.nbytes
+        header[key] = {"dtype": _DTYPES[array.dtype.str], "shape": array.shape, "data_offsets": [start, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    write_all(file, np.frombuffer(len(text).to_bytes(8, "little") + text, np.uint8))
+    for _, array in ordered:
+        write_all(file, array)
+
+
 class _Writer:
     """Describe models for JSON and collect their arrays, each once however many models hold it."""
 
@@ -296,7 +325,7 @@ class _Writer:
         match attribute.kind:
             case "model":
                 return self.describe(value, f"{key}.")
-            case "whole" | "flag" | "text":
+            case "whole" | "exponent" | "flag" | "text":
                 return _PLAIN_TYPES[attribute.kind](value)
             case "texts":
                 return [str(text) for text in value]
@@ -314,8 +343,9 @@ class _Writer:
 
     def _store(self, array: Any, key: str) -> str:
         if id(array) not in self._keys:
-            # safetensors writes memory as it lies there
-            self.tensors[key] = np.ascontiguousarray(array)
+            # in the order and byte order that files have
+            little = array.dtype.newbyteorder("<")
+            self.tensors[key] = np.ascontiguousarray(array, dtype=little)
             self._keys[id(array)] = key, array
         return self._keys[id(array)][0]
 
@@ -386,7 +416,7 @@ class _Reader:
                 raise ValueError(f"{attribute.name!r} is nothing that a saved model holds.")
             case "table":
                 return _read_table(attribute.name, value)
-            case "whole" | "flag" | "text":
+            case "whole" | "exponent" | "flag" | "text":
                 return self._plain(attribute, value)
             case "texts":
                 return self._texts(attribute, value)
@@ -402,7 +432,11 @@ class _Reader:
         return array if attribute.kind == "code" else self.model.classes_[array]
 
     def _plain(self, attribute: Fitted, value: Any) -> Any:
-        if type(value) is not _PLAIN_TYPES[attribute.kind] or (attribute.kind == "whole" and value < 0):
+        fits = type(value) is _PLAIN_TYPES[attribute.kind]
+        if attribute.kind in ("whole", "exponent"):
+            low, high = (0, math.inf) if attribute.kind == "whole" else (-_MOST_SCALED, _MOST_SCALED)
+            fits = fits and low <= value <= high
+        if not fits:
             raise ValueError(f"{attribute.name!r} is {value!r}, not {_PLAIN[attribute.kind]}.")
         if attribute.name == "n_features_in_":
             self.sizes["d"] = value
@@ -465,9 +499,11 @@ def _read_model(description: Any) -> Any:
         if key not in inspect.signature(kind).parameters:
             raise ValueError(f"a {name} has no parameter {key!r}.")
         params[key] = _read_param(value)
-        if not _fits(value, hints.get(key, Any)):
+        if not _fits(value, int | None if key == "random_state" else hints.get(key, Any)):
             raise ValueError(f"the parameter {key!r} of its {name} is {value!r}.")
-    return kind(**params)
+    model = kind(**params)
+    model._check_parameters()
+    return model
 
 
 def _read_param(value: Any) -> Any:
@@ -487,6 +523,8 @@ def _fits(value: Any, hint: Any) -> bool:
         number = isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
         # NumPy takes no whole number beyond 64 bits, and nobody needs one
         return number and (math.isfinite(value) if isinstance(value, float) else -(2**63) <= value < 2**63)
+    if hint == int | None:
+        return value is None or (_fits(value, int) and value >= 0)
     if typing.get_origin(hint) is Literal:
         return value in typing.get_args(hint)
     if isinstance(value, list):
@@ -539,6 +577,8 @@ def _check_steps(model: Any) -> None:
 def _check_parts(model: Any) -> None:
     """Check what one model says about another inside it, and about its own parameters."""
     steps = getattr(model, "n_iter_", 0)
+    if isinstance(model, methods.OGC) and not steps:
+        raise ValueError("'n_iter_' of its OGC is 0, and OGC takes at least one step.")
     limit = getattr(model, "max_iter", getattr(model, "depth", steps))
     if steps > max(limit, 1):
         raise ValueError(f"it ran {steps} iterations where {limit} were allowed.")

@@ -241,7 +241,9 @@ def _write_arrays(path: Path, ids: np.ndarray, U: np.ndarray) -> None:
         with whole_file(path) as part, part.open("wb") as stream:
             np.savez(stream, ids=ids, features=U)
         return
-    # ids first, so that embeddings are never without them
-    for target, array in ((path.with_suffix(".ids.npy"), ids), (path, U)):
-        with whole_file(target) as part, part.open("wb") as stream:
-            np.save(stream, array, allow_pickle=False)
+    with whole_file(path) as part:
+        with part.open("wb") as stream:
+            np.save(stream, U, allow_pickle=False)
+        # they appear first, so that embeddings are never without them
+        with whole_file(path.with_suffix(".ids.npy")) as ids_part, ids_part.open("wb") as stream:
+            np.save(stream, ids, allow_pickle=False)

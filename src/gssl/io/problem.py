@@ -24,7 +24,7 @@ class Problem:
         Symmetric, without self-loops.
     features : csr_array or ndarray of shape (n, d), or None
     y : object ndarray of shape (n,)
-        A label as text, or None.
+        A label or None. Labels from tables are text.
     notes : list of str
         What was odd about the data, in plain words.
     feature_names : tuple of str

@@ -117,18 +117,16 @@ def _copy(path: str | Path, arrays: dict[str, np.ndarray], select: str, style: s
 
     connection = connect()
     connection.register("columns", arrays)
-    with whole_file(path) as part:
-        try:
-            with interruptible():
-                connection.execute(
-                    f"COPY (SELECT {select} FROM columns) TO {sql_string(str(part))} ({style})"
-                )
-        except duckdb.Error as error:
-            reason = re.sub(r"^(\w+ )*Error: ", "", str(error).splitlines()[0]).rstrip(".")
-            reason = reason.replace(str(part), str(path))
-            raise OSError(
-                f"{path} cannot be written: {reason}; make room or choose another place."
-            ) from error
+    try:
+        with whole_file(path) as part, interruptible():
+            target = sql_string(str(part))
+            connection.execute(
+                f"COPY (SELECT {select} FROM columns) TO {target} ({style}, USE_TMP_FILE false)"
+            )
+    except duckdb.Error as error:
+        reason = re.sub(r"^(\w+ )*Error: ", "", str(error).splitlines()[0]).rstrip(".")
+        reason = reason.replace(str(part), str(path))
+        raise OSError(f"{path} cannot be written: {reason}; make room or choose another place.") from error
 
 
 def _array(values: Any) -> np.ndarray:

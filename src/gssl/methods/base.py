@@ -13,7 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from gssl.graph import k_hop_subgraph, nearest_rows, reached_nodes
 from gssl.graph.mapped import nonzero_rows
-from gssl.methods.inputs import N_NEIGHBORS, FitInputs, check_graph, check_optional_features, select_nodes
+from gssl.methods.inputs import (
+    N_NEIGHBORS,
+    FitInputs,
+    check_graph,
+    check_optional_features,
+    safe_exponent,
+    scale_features,
+    select_nodes,
+)
 from gssl.methods.labels import (
     UNLABELLED,
     class_shares,
@@ -58,6 +66,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     runs_on_torch: ClassVar[bool] = False
     # expected class shares among the predicted nodes; a parameter of the methods that support it
     priors: Any = None
+    # k, where methods see 2ᵏX because squares of X would leave the range of its type
+    _feature_exponent: int = 0
     _fit_inputs: FitInputs
 
     @property
@@ -80,6 +90,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Class codes of the labels of fit, one per node, −1 where there was none."""
         return self._fit_codes
 
+    def _check_parameters(self) -> None:
+        """Check the parameters of the method; called by fit, and when a saved model is loaded."""
+
     @abstractmethod
     def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         """Return how many columns fit would propagate over the graph, to estimate its memory."""
@@ -100,6 +113,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Check the inputs of fit; return features, graph and class codes."""
         X = check_optional_features(self, X, adjacency, reset=True)
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
+        self._feature_exponent = safe_exponent(X)
+        X = scale_features(X, self._feature_exponent)
         self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
         A = self._graph(adjacency, X)
@@ -275,7 +290,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return the part of nodes that have a label in y and are predicted to have it.
 
         Splitting the rows of a graph for cross-validation cuts it apart: hide labels instead, as
-        :func:`gssl.evaluation.held_out_accuracy` does.
+        :func:`gssl.evaluation.held_out_accuracy` and :func:`gssl.selection.search` do.
         """
         predicted = self.predict(X, adjacency=adjacency)
         classes, codes = encode_labels(y, n_nodes=len(predicted))
@@ -286,7 +301,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def predict_informed(self, X: Any, adjacency: Any, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return distributions as :meth:`predict_proba`, and a mask of the informed nodes."""
         check_is_fitted(self)
-        X = check_optional_features(self, X, adjacency, reset=False)
+        X = scale_features(check_optional_features(self, X, adjacency, reset=False), self._feature_exponent)
         chosen = None if nodes is None else select_nodes(nodes, X.shape[0], "nodes")
         if adjacency is not None or self._rows_suffice():
             n = X.shape[0]

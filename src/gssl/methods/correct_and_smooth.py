@@ -97,19 +97,23 @@ class CorrectAndSmooth(GraphClassifier):
         -------
         self
         """
-        if self.scale != "auto":
-            check_number(self, "scale", low=0.0)
-        for name in ("alpha_correct", "alpha_smooth"):
-            check_number(self, name, low=0.0, high=1.0)
-        check_number(self, "depth", low=1, whole=True)
+        self._check_parameters()
         base = LogisticHead() if self.base is None else self.base
-        if isinstance(base, type) or not hasattr(base, "predict_proba"):
-            raise ValueError(f"base must be a classifier with predict_proba, not {self.base!r}.")
         X, A, codes = self._start(X, y, adjacency)
         labelled = np.flatnonzero(codes != UNLABELLED)
         self.base_ = clone(base).fit(X[labelled], codes[labelled])
         self.n_iter_ = self.depth
         return self._finish(*self._propagate(X, A, codes))
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.scale, str) or self.scale != "auto":
+            check_number(self, "scale", low=0.0)
+        for name in ("alpha_correct", "alpha_smooth"):
+            check_number(self, name, low=0.0, high=1.0)
+        check_number(self, "depth", low=1, whole=True)
+        base = self.base
+        if base is not None and (isinstance(base, type) or not hasattr(base, "predict_proba")):
+            raise ValueError(f"base must be a classifier with predict_proba, not {base!r}.")
 
     def _propagate(self, X: Any, A: csr_array, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return distributions, and to which nodes any feature or label has come."""
@@ -119,13 +123,17 @@ class CorrectAndSmooth(GraphClassifier):
         G = np.asarray(self.base_.predict_proba(X), dtype=np.float64)
         A = A.astype(np.float64)
         degree = A.sum(axis=1)
+        # degrees as parts of powers of four, because the inverse of a tiny one would be infinite
+        half = (np.frexp(degree)[1] + 1) // 2
+        degree = np.ldexp(degree, -2 * half)
         inverse = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
         root = diags_array(np.sqrt(inverse))
-        S = csr_array(root @ A @ root)
+        own, other = np.repeat(half, np.diff(A.indptr)), half[A.indices]
+        S = csr_array(root @ _scaled(A, -own - other) @ root)
         if self.scale == "auto":
             G += self._autoscaled(S, labelled, Y - G[labelled], len(codes))
         elif self.scale > 0:
-            mean = csr_array(diags_array(inverse) @ A)
+            mean = csr_array(diags_array(inverse) @ _scaled(A, -2 * own))
             G += self.scale * self._kept(mean, labelled, Y - G[labelled], len(codes))
         G = nearest_distribution(G)
         G[labelled] = Y
@@ -168,3 +176,8 @@ class CorrectAndSmooth(GraphClassifier):
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Propagate over a graph that has grown: its first nodes are those of fit, with their labels."""
         return self._propagate(X, A, self._grown_codes(A.shape[0]))
+
+
+def _scaled(A: csr_array, exponents: np.ndarray) -> csr_array:
+    """Multiply every stored weight by a power of two."""
+    return csr_array((np.ldexp(A.data, exponents), A.indices, A.indptr), shape=A.shape)

@@ -30,7 +30,7 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        """Check the parameters of the method."""
+        """Check the parameters of the method; called by fit, and when a saved model is loaded."""
 
     @abstractmethod
     def embedding_width(self, n_features: int) -> int:

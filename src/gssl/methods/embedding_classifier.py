@@ -105,11 +105,9 @@ class EmbeddingClassifier(GraphClassifier):
         -------
         self
         """
+        self._check_parameters()
         X, A, codes = self._start(X, y, adjacency)
         self.embedder_ = GGCM() if self.embedder is None else clone(self.embedder)
-        if not isinstance(self.embedder_, Embedder):
-            raise ValueError(f"embedder must be an embedder of gssl, such as GGCM(), not {self.embedder!r}.")
-        self.embedder_._check_parameters()
         self._fix_randomness()
         execution = current_execution(self.embedder_)
         self.head_ = self._make_head()
@@ -154,6 +152,7 @@ class EmbeddingClassifier(GraphClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
+        self._check_parameters()
         with self._rollback_on_error():
             return self._learn(self._restart(y), validation, self._no_fit())
 
@@ -275,13 +274,22 @@ class EmbeddingClassifier(GraphClassifier):
             raise ValueError("validation leaves fewer than two classes to train on: name fewer nodes.")
         return training, held_out
 
-    def _make_head(self) -> Any:
-        if hasattr(self.head, "predict_proba") and not isinstance(self.head, type):
-            return self._encode_weights(clone(self.head))
-        if self.head not in _HEADS:
+    def _check_parameters(self) -> None:
+        if self.embedder is not None:
+            if not isinstance(self.embedder, Embedder):
+                raise ValueError(
+                    f"embedder must be an embedder of gssl, such as GGCM(), not {self.embedder!r}."
+                )
+            self.embedder._check_parameters()
+        known = self.head in _HEADS if isinstance(self.head, str) else hasattr(self.head, "predict_proba")
+        if not known or isinstance(self.head, type):
             raise ValueError(
                 f"head must be {', '.join(_HEADS)} or a classifier with predict_proba, not {self.head!r}."
             )
+
+    def _make_head(self) -> Any:
+        if not isinstance(self.head, str):
+            return self._encode_weights(clone(self.head))
         head = _HEADS[self.head]()
         if "random_state" in head.get_params():
             head.set_params(random_state=self.random_state)

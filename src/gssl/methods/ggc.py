@@ -101,10 +101,10 @@ class GGC(LinearFilter):
         if self.negatives != "complement":
             multiple = self.negatives
             numbers = int | float | np.integer | np.floating
-            if not isinstance(multiple, numbers) or isinstance(multiple, bool) or not multiple > 0:
+            if not isinstance(multiple, numbers) or isinstance(multiple, bool) or not 0 < multiple <= 1e9:
                 raise ValueError(
-                    'negatives must be "complement" or a positive multiple of the number of edges, '
-                    f"not {multiple!r}."
+                    'negatives must be "complement" or a positive multiple of the number of edges, up to a '
+                    f"billion, not {multiple!r}."
                 )
 
     def _filters(self, A: csr_array, dtype: Any) -> Callable[[int], Filters]:

@@ -11,7 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from gssl.graph.validate import warn_user
-from gssl.methods.inputs import check_features, check_number, generator
+from gssl.methods.inputs import (
+    FeatureSizeError,
+    check_features,
+    check_number,
+    generator,
+    safe_exponent,
+    scale_features,
+)
 from gssl.methods.labels import UNLABELLED, class_weights, encode_labels, nearest_distribution, one_hot
 from gssl.operators import dense, multiply, small_algebra, soft_labels
 
@@ -28,6 +35,10 @@ class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     intercept_: np.ndarray
 
     @abstractmethod
+    def _check_parameters(self) -> None:
+        """Check the parameters of the head; called by fit, and when a saved model is loaded."""
+
+    @abstractmethod
     def distributions(self, scores: np.ndarray) -> np.ndarray:
         """Turn scores UW + b into distributions over ``classes_``."""
 
@@ -38,13 +49,28 @@ class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self.distributions(multiply(U, self.coef_) + self.intercept_)
 
     def _start(self, U: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the labelled rows, the codes of their classes, and their weights, which sum to one."""
+        """Return the labelled rows, the codes of their classes, and their weights, which sum to one.
+
+        Rows are multiplied by 2ᵏ if their squares would leave the range of their type: see ``_finish``.
+        """
         U = dense(check_features(self, U, reset=True))
         self.classes_, codes = encode_labels(y)
         check_consistent_length(U, codes)
         U, codes = U[codes != UNLABELLED], codes[codes != UNLABELLED]
+        self._exponent = safe_exponent(U)
+        U = scale_features(U, self._exponent)
         w = class_weights(self.class_weight, self.classes_, codes)[codes]
         return U, codes, w / w.sum()
+
+    def _finish(self, W: np.ndarray, b: np.ndarray) -> Self:
+        """Store a predictor of scaled rows as one of the rows that were given."""
+        with np.errstate(over="ignore"):
+            self.coef_, self.intercept_ = np.ldexp(W, self.__dict__.pop("_exponent")), b
+        if not np.isfinite(self.coef_).all():
+            raise FeatureSizeError(
+                f"{type(self).__name__}: features are too small for a predictor in {W.dtype}: scale X."
+            )
+        return self
 
     def predict(self, U: Any) -> np.ndarray:
         """Return the most probable class of each row."""
@@ -94,16 +120,19 @@ class LogisticHead(LinearHead):
 
     def fit(self, U: Any, y: Any) -> Self:
         """Fit W and b to labelled rows."""
-        check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
-        check_number(self, "max_iter", low=1, whole=True)
+        self._check_parameters()
         U, codes, w = self._start(U, y)
         # rows of unit mean square: then λ needs no scale
         scale = 1.0 / max(np.sqrt(_mean_square(U, w)), np.finfo(U.dtype).tiny)
         with small_algebra():
             basis, F = _row_space(U.astype(np.float64) * scale)
             W, b, self.n_iter_ = self._solve(F, one_hot(codes, len(self.classes_), F.dtype), w[:, None])
-        self.coef_, self.intercept_ = (scale * basis @ W).astype(U.dtype), b.astype(U.dtype)
-        return self
+        return self._finish((scale * basis @ W).astype(U.dtype), b.astype(U.dtype))
+
+    def _check_parameters(self) -> None:
+        check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
+        check_number(self, "tol", low=0.0)
+        check_number(self, "max_iter", low=1, whole=True)
 
     def _solve(self, F: np.ndarray, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         """Minimise by L-BFGS, in coordinates in which the curvature is about one everywhere."""
@@ -172,7 +201,7 @@ class RidgeHead(LinearHead):
 
     def fit(self, U: Any, y: Any) -> Self:
         """Solve for W on labelled rows."""
-        check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
+        self._check_parameters()
         U, codes, w = self._start(U, y)
         Y = one_hot(codes, len(self.classes_), U.dtype)
         m, d = U.shape
@@ -181,11 +210,13 @@ class RidgeHead(LinearHead):
             U, Y = root * U, root * Y
         ridge = max(self.penalty * float(np.square(U).sum()), np.finfo(U.dtype).tiny)
         if m <= d:
-            self.coef_ = U.T @ np.linalg.solve(U @ U.T + ridge * np.eye(m, dtype=U.dtype), Y)
+            W = U.T @ np.linalg.solve(U @ U.T + ridge * np.eye(m, dtype=U.dtype), Y)
         else:
-            self.coef_ = np.linalg.solve(U.T @ U + ridge * np.eye(d, dtype=U.dtype), U.T @ Y)
-        self.intercept_ = np.zeros(len(self.classes_), U.dtype)
-        return self
+            W = np.linalg.solve(U.T @ U + ridge * np.eye(d, dtype=U.dtype), U.T @ Y)
+        return self._finish(W, np.zeros(len(self.classes_), U.dtype))
+
+    def _check_parameters(self) -> None:
+        check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
 
     def distributions(self, scores: np.ndarray) -> np.ndarray:
         """Return the distribution nearest to the scores."""
@@ -233,9 +264,7 @@ class AdamHead(LinearHead):
 
     def fit(self, U: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Self:
         """Train on labelled rows; ``validation`` is a pair (rows, labels) that only chooses the epoch."""
-        check_number(self, "epochs", low=1, whole=True)
-        for name in ("learning_rate", "weight_decay"):
-            check_number(self, name, low=0.0)
+        self._check_parameters()
         U, codes, w = self._start(U, y)
         U = _with_ones(U)
         d, c = U.shape[1] - 1, len(self.classes_)
@@ -243,7 +272,8 @@ class AdamHead(LinearHead):
         W = generator(self.random_state).uniform(-bound, bound, size=(d + 1, c)).astype(U.dtype)
         Y = one_hot(codes, c, U.dtype)
         if validation is not None:
-            validation = (dense(check_features(self, validation[0], reset=False)), validation[1])
+            rows = dense(check_features(self, validation[0], reset=False))
+            validation = (scale_features(rows, self._exponent), validation[1])
         judge = _Judge(validation, self.classes_)
         best, self.best_epoch_ = W, 0
         with small_algebra():
@@ -251,8 +281,12 @@ class AdamHead(LinearHead):
             for epoch, trained in enumerate(self._epochs(U, Y, W, w.astype(U.dtype)), start=1):
                 if judge.prefers(trained):
                     best, self.best_epoch_ = trained, epoch
-        self.coef_, self.intercept_ = best[:-1], best[-1]
-        return self
+        return self._finish(best[:-1], best[-1])
+
+    def _check_parameters(self) -> None:
+        check_number(self, "epochs", low=1, whole=True)
+        for name in ("learning_rate", "weight_decay"):
+            check_number(self, name, low=0.0)
 
     def _epochs(self, U: np.ndarray, Y: np.ndarray, W: np.ndarray, w: np.ndarray) -> Any:
         """Yield W after each Adam step (Kingma and Ba, 2015, with its default moments)."""

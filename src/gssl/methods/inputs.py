@@ -76,6 +76,14 @@ def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_arr
     """Check a graph over the rows of X, or build a kNN graph from X if there is none."""
     if adjacency is None:
         return knn_graph(X, N_NEIGHBORS)
+    shape: tuple[int, ...] = getattr(adjacency, "shape", ())
+    if len(shape) == 2 and shape[0] == X.shape[0] < shape[1]:
+        # what scikit-learn's cross-validation makes of a graph
+        raise ValueError(
+            f"the adjacency has {shape[0]} rows but {shape[1]} columns, as if rows had been left out for "
+            "cross-validation, which cuts a graph apart: hide labels instead, by "
+            "gssl.selection.search(estimator, grid, X, y, adjacency=)."
+        )
     return check_adjacency(adjacency, n_nodes=X.shape[0], allow_empty=allow_empty)
 
 
@@ -92,9 +100,9 @@ def check_number(
     value = getattr(estimator, name)
     kind = int | np.integer if whole else int | float | np.integer | np.floating
     inside = isinstance(value, kind) and not isinstance(value, bool)
-    inside = (
-        inside and bool(np.isfinite(value)) and (low < value < high if open_ends else low <= value <= high)
-    )
+    # NumPy takes no whole number beyond 64 bits
+    inside = inside and (abs(value) < 2**63 if isinstance(value, int) else bool(np.isfinite(value)))
+    inside = inside and bool(low < value < high if open_ends else low <= value <= high)
     if not inside:
         number = "a whole number" if whole else "a number"
         between = f"from {low} to {high}" if np.isfinite(high) else f"from {low} on"
@@ -156,6 +164,31 @@ def choose_anchors(anchors: Any, codes: np.ndarray, rng: np.random.Generator) ->
 
 class FeatureSizeError(ValueError):
     """Squares of the features overflow or underflow."""
+
+
+def safe_exponent(X: Any) -> int:
+    """Return k such that squares of 2ᵏX stay in the range of its type; 0 unless those of X do not."""
+    largest = 0.0
+    for rows, columns in () if not min(X.shape) else iterate_blocks(X):
+        part = X.data if issparse(X) else X[rows, columns]
+        largest = max(largest, float(part.max(initial=0.0)), -float(part.min(initial=0.0)))
+    limits, (n, d) = np.finfo(X.dtype), X.shape
+    low, high = float(np.sqrt(limits.tiny) / limits.eps), float(np.sqrt(limits.max / max(1, n))) / max(1, d)
+    return 0 if not largest or low < largest < high else -int(np.frexp(largest)[1])
+
+
+def scale_features(X: Any, exponent: int) -> Any:
+    """Return 2ᵏX; features in a file are refused unless k is 0."""
+    if not exponent:
+        return X
+    if mapped_file(X) is not None:
+        raise FeatureSizeError(
+            f"features of a size near {2.0**-exponent:.0e} leave the range of {X.dtype} when squared, and "
+            "those in a file are not copied: scale X, for instance to rows that sum to one."
+        )
+    if issparse(X):
+        return csr_array((np.ldexp(X.data, exponent), X.indices, X.indptr), shape=X.shape)
+    return np.ldexp(X, exponent)
 
 
 def feature_scale(X: Any) -> float:

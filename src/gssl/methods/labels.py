@@ -30,7 +30,9 @@ def encode_labels(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.nd
         kinds = {type(value).__name__ for value in known if isinstance(value, str | bytes)}
         if (kinds and any(type(value).__name__ not in kinds for value in known)) or len(kinds) > 1:
             raise ValueError("y mixes text with other values: make all labels text, or all of them numbers.")
-        known = np.array(known.tolist())
+        given, known = known, np.array(known.tolist())
+        if known.ndim == 1:
+            _refuse_merged(given, known)
     if known.ndim != 1:
         raise ValueError(
             "y holds a sequence for each node: give one plain label, a number or text, per node."
@@ -102,6 +104,24 @@ def _refuse_missing_as_text(known: np.ndarray, positions: np.ndarray) -> None:
             raise ValueError(
                 f"y is text and has the label {text!r} at position {places[0]}, which looks like a missing "
                 "label turned into text; mark unlabelled nodes by None (an object array) instead."
+            )
+
+
+def _refuse_merged(given: np.ndarray, known: np.ndarray) -> None:
+    """Refuse labels that differ but are one to NumPy: a text and the same with NULs behind it, True and 1."""
+    first: dict[Any, Any] = {}
+    for value, read in zip(given, known.tolist(), strict=True):
+        truth, other = (
+            isinstance(label, bool | np.bool_) for label in (value, first.setdefault(read, value))
+        )
+        if value != first[read] or truth != other:
+            raise ValueError(
+                f"y has the labels {first[read]!r} and {value!r}, which NumPy takes for one: make all labels "
+                "text without NUL characters, or all of them numbers of one kind."
+            )
+        if isinstance(value, str | bytes) and value != read:
+            raise ValueError(
+                f"y has the label {value!r}, and NumPy drops NUL characters at its end: remove them."
             )
 
 

@@ -93,13 +93,16 @@ class ManifoldRegularization(GraphClassifier):
         -------
         self
         """
+        self._check_parameters()
+        X, A, codes = self._start(X, y, adjacency)
+        self.coef_ = self._solve(X.astype(np.float64), A.astype(np.float64), codes).astype(X.dtype)
+        return self._finish(*self._score_graph(X, A))
+
+    def _check_parameters(self) -> None:
         check_number(self, "gamma_ambient", low=0.0, high=np.inf, open_ends=True)
         check_number(self, "gamma_intrinsic", low=0.0)
         check_number(self, "max_iter", low=1, whole=True)
         check_number(self, "tol", low=0.0)
-        X, A, codes = self._start(X, y, adjacency)
-        self.coef_ = self._solve(X.astype(np.float64), A.astype(np.float64), codes).astype(X.dtype)
-        return self._finish(*self._score_graph(X, A))
 
     def _solve(self, X: Any, A: csr_array, codes: np.ndarray) -> np.ndarray:
         """Return W in double precision; each feature is measured in a unit that makes its curvature one."""

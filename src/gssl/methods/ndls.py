@@ -158,7 +158,7 @@ class NDLS(GraphEmbedder):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_number(self, "epsilon", low=0.0)
+        check_number(self, "epsilon", low=0.0, high=1e6)
         check_number(self, "alpha", low=0.0, high=1.0)
 
     def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:

@@ -1,7 +1,9 @@
 """Files of a run: each is written whole or not at all, and errors of the disk become one sentence."""
 
+import errno
 import json
 import os
+import re
 import shutil
 import tempfile
 import weakref
@@ -14,8 +16,12 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.lib import format as npy
 
+from gssl.scale.memory import write_size
+
 # the files of the locks that this process has
 _locked: "weakref.WeakKeyDictionary[Any, int | None]" = weakref.WeakKeyDictionary()
+# no space, no quota, no larger files
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # columns that are turned at a time: a row of them fills a cache line in single precision
 _COLUMNS = 16
 
@@ -63,10 +69,14 @@ class RunFolder:
         target = self.path / name
         part = target.with_name(f".{name}.part")
         with self.explained(target):
-            with part.open("wb") as opened:
-                fill(opened)
-                self.sync(opened)
-            part.replace(target)
+            try:
+                with part.open("wb") as opened:
+                    fill(opened)
+                    self.sync(opened)
+                part.replace(target)
+            except OSError:
+                part.unlink(missing_ok=True)
+                raise
             self._sync_folder()
         return target
 
@@ -104,16 +114,14 @@ class RunFolder:
     @contextmanager
     def explained(self, path: Path) -> Iterator[None]:
         """Turn an error of the system into one sentence that says what to do."""
-        try:
+        advice = "make room, or set TMPDIR to another disk"
+        if self.durable:
+            advice = (
+                "make room or choose another place, then run again with the same resume= folder: finished "
+                "work is kept"
+            )
+        with explain_write_errors(path, advice):
             yield
-        except OSError as error:
-            if error.errno is None:
-                raise
-            advice = "make room or choose another place"
-            if self.durable:
-                advice += f", then run again with the same resume={str(self.path)!r}: finished work is kept"
-            told = os.strerror(error.errno).lower()
-            raise OSError(f"{path} cannot be written: {told}; {advice}.") from error
 
     def _sync_folder(self) -> None:
         if self.durable:
@@ -162,6 +170,38 @@ class ColumnFile:
         mapped: Any = np.load(self.path, mmap_mode="r", allow_pickle=False)
         mapped._gssl_folder = self._folder
         return np.asanyarray(mapped)
+
+
+@contextmanager
+def explain_write_errors(path: Path, advice: str = "make room or choose another place") -> Iterator[None]:
+    """Turn what the system or a library says about a file into one sentence; pass our own errors on."""
+    try:
+        yield
+    except Exception as error:
+        code = _error_number(error)
+        if code is None:
+            raise
+        reason = os.strerror(code).lower()
+        if code != errno.EFBIG and code in _FULL:
+            folder = next(parent for parent in path.absolute().parents if parent.exists())
+            reason += f", {write_size(shutil.disk_usage(folder).free)} free"
+        raise OSError(f"{path} cannot be written: {reason}; {advice}.") from error
+
+
+def _error_number(error: BaseException) -> int | None:
+    """Return the number of the system's error behind an error of any library, None if there is none."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    if isinstance(error, ValueError) and error.__cause__ is not None:
+        error = error.__cause__  # of DuckDB, behind a sentence about the table that was read
+    told = str(error)
+    # as safetensors and as DuckDB write it
+    number = re.search(r'os error (\d+)|"errno":"(\d+)"', told)
+    if number:
+        return int(number.group(1) or number.group(2))
+    if re.fullmatch(r"\d+ requested and \d+ written", told):
+        return errno.ENOSPC  # NumPy does not say why it wrote less
+    return next((code for code in _FULL if os.strerror(code) in told), None)
 
 
 def read_into(opened: Any, array: np.ndarray, offset: int = 0) -> None:

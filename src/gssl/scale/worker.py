@@ -20,7 +20,7 @@ from gssl.scale import slabs
 from gssl.scale.columns import read_columns
 from gssl.scale.execution import FiltersOf, Task
 from gssl.scale.memory import available_memory
-from gssl.scale.run_folder import write_all
+from gssl.scale.run_folder import explain_write_errors, write_all
 
 _ARRAYS = ("indptr", "indices", "weights", "scale")
 
@@ -131,7 +131,7 @@ class FileSlab:
         handle, name = tempfile.mkstemp(prefix="gssl-slab-", dir=_local_directory())
         self._path, self._shape, self._dtype = Path(name), U.shape, U.dtype
         weakref.finalize(self, self._path.unlink, missing_ok=True)
-        with os.fdopen(handle, "wb", buffering=0) as opened:
+        with explain_write_errors(self._path), os.fdopen(handle, "wb", buffering=0) as opened:
             write_all(opened, U)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

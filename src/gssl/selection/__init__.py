@@ -13,6 +13,7 @@ from gssl.selection.leave_one_out import (
     spectrum,
     spectrum_of_rows,
 )
+from gssl.selection.search import search
 from gssl.selection.suggestion import Suggestion, suggest, suggestions
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "label_sets",
     "leave_one_out",
     "score_temperature",
+    "search",
     "spectrum",
     "spectrum_of_rows",
     "suggest",

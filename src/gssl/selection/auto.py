@@ -173,9 +173,7 @@ class AutoClassifier(GraphClassifier):
         -------
         self
         """
-        check_number(self, "depth", low=1, whole=True)
-        if self.time_budget is not None:
-            check_number(self, "time_budget", low=0.0)
+        self._check_parameters()
         execution = current_execution(self)
         if execution.resume is not None and self.time_budget is not None:
             raise ValueError(
@@ -321,6 +319,11 @@ class AutoClassifier(GraphClassifier):
         """Look up what was said about labels while they were hidden."""
         places = np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
         return self._with_priors(self._leave_one_out[places])
+
+    def _check_parameters(self) -> None:
+        check_number(self, "depth", low=1, whole=True)
+        if self.time_budget is not None:
+            check_number(self, "time_budget", low=0.0)
 
     def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         n, d = (0, 0) if X is None else X.shape

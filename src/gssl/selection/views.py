@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from gssl.operators import multiply
 from gssl.selection.graph_features import Features
 
 # nested widths that are tried, the widest of them only from so many nodes on
@@ -63,9 +64,7 @@ class Views(Mapping[str, View]):
 
     def __init__(self, X: Any, A: csr_array) -> None:
         self._X, self._A = X, A
-        n, d = X.shape
-        most = _ROWS if issparse(X) else min(_ROWS, max(_FEWEST, _NUMBERS // max(1, d)))
-        self._nodes = sample_nodes(n, most)
+        self._nodes = _sample_rows(X)
         self._made: dict[str, View] = {}
         self._kinds: list[Kind] = []
         if _varies(X[self._nodes]) and not _only_names(X):
@@ -76,7 +75,7 @@ class Views(Mapping[str, View]):
                 self._kinds.append("raw")
             if not issparse(X):
                 self._kinds.append("standardized")
-        if A.nnz and n <= _MOST_LINKED:
+        if A.nnz and X.shape[0] <= _MOST_LINKED:
             self._kinds.append("links")
 
     def __len__(self) -> int:
@@ -142,6 +141,17 @@ def sample_nodes(n: int, most: int) -> np.ndarray:
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+
+
+def _sample_rows(X: Any) -> np.ndarray:
+    """Return the nodes whose features directions are computed from."""
+    n, d = X.shape
+    return sample_nodes(n, _ROWS if issparse(X) else min(_ROWS, max(_FEWEST, _NUMBERS // max(1, d))))
+
+
+def compress(X: Any, width: int) -> np.ndarray:
+    """Project rows on their leading directions, at most ``width``."""
+    return np.asarray(multiply(X, principal_axes(X[_sample_rows(X)], width).astype(X.dtype)))
 
 
 def principal_axes(rows: Any, n_axes: int) -> np.ndarray:
