@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,17 +9,38 @@ import pytest
 
 import gssl
 
+COLUMNS = ["id", "label", "confidence", "model_says", "model_confidence", "runner_up", "given", "reached"]
+
 
 @pytest.mark.parametrize("out", ["p.csv", "p.tsv", "p.parquet", "p.jsonl", "new/folder/p.csv"])
 def test_ids_survive_in_every_form(graph, classify, out):
     rows = classify(out=out)
     assert list(rows) == graph.ids
     assert {"007", "18446744073709551615", "naïve"} <= set(rows)
-    assert list(rows["naïve"]) == ["id", "label", "confidence", "runner_up", "given", "reached"]
+    assert list(rows["naïve"]) == COLUMNS
     assert rows["007"]["given"] == "true"
     assert rows["n20"]["given"] == "false"
     assert all(0 < float(row["confidence"]) <= 1 for row in rows.values())
-    assert all(row["runner_up"] != row["label"] for row in rows.values())
+    assert all(row["runner_up"] != row["model_says"] for row in rows.values())
+
+
+def test_a_wrong_label_stays_as_given_and_is_said_to_be_doubtful(graph, run):
+    labels = dict(list(graph.truth.items())[:15])
+    labels["n5"] = "c0"  # of class c2
+    graph.write("l.csv", ["id", "label"], labels.items())
+    arguments = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
+    result = run("classify", *arguments)
+    rows = graph.read("p.csv")
+    assert {node: rows[node]["label"] for node in labels} == labels
+    assert rows["n5"]["model_says"] == "c2"
+    assert float(rows["n5"]["confidence"]) < float(rows["n5"]["model_confidence"])
+    doubted = [n for n, row in rows.items() if row["given"] == "true" and row["label"] != row["model_says"]]
+    assert f"{len(doubted)} of 15 given label" in result.stdout
+    assert "rows of p.csv where given is true and model_says is not label" in result.stdout
+    # the table counts labels as they were given
+    counts = {name: list(labels.values()).count(name) for name in ("c0", "c1", "c2")}
+    for name, count in counts.items():
+        assert re.search(rf"│ {name}\s+│\s+{count} │", result.stdout)
 
 
 def test_parquet_keeps_types(graph, classify):
@@ -88,7 +110,7 @@ def test_abstaining_leaves_cells_empty_and_says_how_many(graph, classify, run):
     }
     assert silent == below
     assert 5 <= len(silent) <= 10
-    assert all(rows[node]["runner_up"] == "" for node in silent)
+    assert all(rows[node]["model_says"] == surely[node]["label"] for node in silent)
     assert all(rows[node]["label"] == surely[node]["label"] for node in set(rows) - silent)
     assert f"{len(silent)} nodes have no label: the confidence is below" in result.stderr
     assert "(none: unsure)" in result.stdout

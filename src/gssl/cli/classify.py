@@ -129,6 +129,7 @@ def run_classify(
     terminal.out.print(classification_table(predictions, f"{model!r}"))
     if hasattr(model, "explain_"):
         terminal.say(model.explain_)
+    say_doubts(predictions, outputs.out, terminal)
     terminal.say(f"{len(predictions):,} predictions in {perf_counter() - start:.1f} s: {outputs.out}")
     for name, path in (("report", outputs.report), ("model", outputs.save)):
         if path is not None:
@@ -141,6 +142,17 @@ def fit(model: Any, problem: Problem, terminal: Terminal, options: ExecutionOpti
     method = getattr(model, "classifier", model)
     with (options or ExecutionOptions()).execution(), terminal.step(f"fitting {type(method).__name__}"):
         model.fit(problem.features, problem.y, adjacency=problem.adjacency)
+
+
+def say_doubts(predictions: Predictions, out: Path, terminal: Terminal) -> None:
+    """Say how many given labels the model would not have predicted, and where to see them."""
+    n, n_given = len(predictions.doubted), int(predictions.given.sum())
+    if n:
+        labels = "label looks" if n == 1 else "labels look"
+        terminal.say(
+            f"{n:,} of {n_given:,} given {labels} doubtful to the model: rows of {out} where given is true "
+            "and model_says is not label."
+        )
 
 
 def withhold_unsure(
