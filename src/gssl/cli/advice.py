@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from gssl.cli.choice import Choice
-from gssl.cli.classify import check_classes, fit
+from gssl.cli.classify import check_classes, fit, read
 from gssl.cli.console import Terminal
-from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
+from gssl.cli.reading import Inputs, check_outputs, refuse_if_too_large
 from gssl.evaluation import graph_gain, graph_health
 from gssl.io import write_columns
 from gssl.io.table_writing import TABLES, check_suffix
@@ -17,7 +17,7 @@ _SHOWN = 10
 
 def run_check(inputs: Inputs, terminal: Terminal) -> None:
     """Read, measure, show."""
-    problem = read_problem(inputs, terminal)
+    problem = read(inputs, terminal)
     X = problem.features
     health = graph_health(problem.adjacency, problem.y, None if X is None else X.shape[1])
     terminal.out.print(health_table(health))
@@ -38,11 +38,12 @@ def run_suggest(inputs: Inputs, out: Path, choice: Choice, n: int, terminal: Ter
     check_suffix(out, TABLES)
     check_outputs([out], inputs.sources())
     model = choice.model(inputs.features is not None)
-    problem = read_problem(inputs, terminal)
+    terminal.plan = ("reading", choice.stage, "suggesting", "writing")
+    problem = read(inputs, terminal)
     check_classes(problem, inputs.labels)
     refuse_if_too_large(problem, model)
-    fit(model, problem, terminal)
-    with terminal.step("choosing nodes"):
+    fit(model, problem, terminal, choice.stage)
+    with terminal.stage("suggesting"), terminal.step(""):
         picks = suggestions(model, n)
     ids = [str(problem.node_ids[pick.node]) for pick in picks]
     columns = {
@@ -53,11 +54,14 @@ def run_suggest(inputs: Inputs, out: Path, choice: Choice, n: int, terminal: Ter
         "speaks_for": [pick.speaks_for for pick in picks],
         "why": [pick.why for pick in picks],
     }
-    for note in write_columns(out, columns):
-        terminal.note(note)
+    with terminal.stage("writing") as stage:
+        for note in write_columns(out, columns):
+            terminal.note(note)
+        stage.detail = str(out)
     if len(picks) < n:
         terminal.note(f"only {len(picks):,} of {n:,} nodes: the others would teach nothing new")
     shown = list(zip(ids, picks, strict=True))[:_SHOWN]
     title = f"The first {len(shown)} of {len(picks):,} nodes to label next"
     terminal.out.print(suggestion_table(shown, title))
     terminal.say(f"{len(picks):,} nodes to label next: {out}")
+    terminal.finish()

@@ -1,12 +1,23 @@
 """The commands and their options; each imports what it needs when it runs, so that ``--help`` is quick."""
 
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import click
 
 import gssl
-from gssl.cli.options import QUIET, RUN_OPTIONS, THREADS, Commands, Count, UserPath, options, set_threads
+from gssl.cli.options import (
+    QUIET,
+    RUN_OPTIONS,
+    THREADS,
+    Commands,
+    Count,
+    UserPath,
+    announce,
+    options,
+    set_threads,
+)
 
 # from the list of names, because importing the methods would make --help slow
 _METHODS = (
@@ -69,10 +80,15 @@ _SEED = click.option(
 
 def _start(given: dict[str, Any]) -> tuple[Any, Any]:
     """Turn the options that commands share into the inputs and the terminal of a run."""
+    start = perf_counter()
+    quiet = given.pop("quiet")
+    if not quiet:
+        # first, because importing the libraries takes seconds
+        announce([given.get(name) for name in ("edges", "graph", "labels", "features")])
     from gssl.cli.console import Terminal
     from gssl.cli.reading import Inputs
 
-    terminal = Terminal(given.pop("quiet"), given.pop("verbose"))
+    terminal = Terminal(quiet, given.pop("verbose"), start)
     set_threads(given.pop("threads"))
     return Inputs(edge_columns=_split_names(given.pop("edge_columns")), **given), terminal
 
@@ -155,11 +171,11 @@ def classify(
       gssl classify --edges e.parquet --features x.npy --labels l.csv --out p.parquet
                     --method ogc --memory 8GB --resume run/
     """
+    _require_labels(given)
+    inputs, terminal = _start(given)
     from gssl.cli.choice import Choice
     from gssl.cli.classify import ExecutionOptions, Outputs, run_classify
 
-    _require_labels(given)
-    inputs, terminal = _start(given)
     outputs = Outputs(out, report, save, truth)
     choice = Choice(method, seed, calibrate, abstain)
     run_classify(inputs, outputs, choice, terminal, ExecutionOptions(memory, dask, workers, resume))
@@ -178,11 +194,11 @@ def suggest(method: str, n: int, out: Path, seed: int, **given: Any) -> None:
     Example:
       gssl suggest --edges e.csv --labels l.csv --features f.parquet --n 20 --out picks.csv
     """
+    _require_labels(given)
+    inputs, terminal = _start(given)
     from gssl.cli.advice import run_suggest
     from gssl.cli.choice import Choice
 
-    _require_labels(given)
-    inputs, terminal = _start(given)
     run_suggest(inputs, out, Choice(method, seed), n, terminal)
 
 
@@ -199,9 +215,9 @@ def predict(model: Path, out: Path, abstain: float | None, **given: Any) -> None
       gssl predict --model m.gssl --edges new-e.csv --features new-f.parquet --out p.csv
       gssl predict --model m.gssl --edges new-e.csv --features new-f.parquet --out p.csv --abstain 0.8
     """
+    inputs, terminal = _start(given)
     from gssl.cli.predict import run_predict
 
-    inputs, terminal = _start(given)
     run_predict(inputs, model, out, abstain, terminal)
 
 
@@ -226,9 +242,9 @@ def embed(method: str, depth: int | None, out: Path, seed: int, **given: Any) ->
     Example:
       gssl embed --edges e.csv --features f.parquet --out u.parquet
     """
+    inputs, terminal = _start(given)
     from gssl.cli.predict import run_embed
 
-    inputs, terminal = _start(given)
     run_embed(inputs, out, method, depth, seed, terminal)
 
 
@@ -241,9 +257,9 @@ def check(**given: Any) -> None:
     Example:
       gssl check --edges e.csv --labels l.csv --features f.parquet
     """
+    inputs, terminal = _start(given)
     from gssl.cli.advice import run_check
 
-    inputs, terminal = _start(given)
     run_check(inputs, terminal)
 
 

@@ -22,6 +22,11 @@ class Choice:
     calibrate: bool | None = None
     abstain: float | None = None
 
+    @property
+    def stage(self) -> str:
+        """What a fit is called: choosing, if it compares methods."""
+        return "choosing" if self.method == "auto" else "fitting"
+
     def model(self, has_features: bool) -> Any:
         """Return the classifier, unfitted."""
         model = choose_classifier(self.method, self.seed, has_features)

@@ -75,7 +75,18 @@ def _write_page(
     try:
         from gssl.cli.run_page import write_run_page
 
-        write_run_page(path, problem, model, command=command, truth=truth, terminal=terminal)
+        predictions = list_predictions(model, problem.node_ids, problem.given)
+        write_run_page(
+            path,
+            problem,
+            model,
+            predictions,
+            None,
+            name="Cora",
+            command=command,
+            truth=truth,
+            terminal=terminal,
+        )
     except ImportError as error:
         # the page is an extra, the demo is not
         terminal.out.print(f"No report: {error}", markup=False)

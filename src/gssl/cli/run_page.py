@@ -22,7 +22,7 @@ from gssl.evaluation import (
     node_map,
     reliability,
 )
-from gssl.io import Labels, Predictions, Problem, list_predictions
+from gssl.io import Labels, Predictions, Problem
 from gssl.report import MapPoint, Page, write_page
 from gssl.selection import suggest
 
@@ -32,14 +32,23 @@ _N_SUGGESTIONS = 20
 
 
 def write_run_page(
-    path: Path, problem: Problem, model: Any, *, command: str, truth: Labels | None, terminal: Terminal
+    path: Path,
+    problem: Problem,
+    model: Any,
+    predictions: Predictions,
+    held_out: HeldOut | None,
+    *,
+    name: str,
+    command: str,
+    truth: Labels | None,
+    terminal: Terminal,
 ) -> None:
     """Compute everything that the report shows, and write it."""
     y, A, X = problem.y, problem.adjacency, problem.features
     # whether the model may compute its embeddings, which a fit can do without
     small = X is not None and np.prod(X.shape) <= _MAX_EMBEDDING_SIZE
-    predictions = list_predictions(model, problem.node_ids, problem.given)
-    held_out = _held_out(model, problem, terminal)
+    if held_out is None:
+        held_out = _held_out(model, problem, terminal)
     bins = [] if held_out is None else reliability(held_out.truth, held_out.distributions, held_out.classes)
     gain = None
     if held_out is not None:
@@ -50,7 +59,7 @@ def write_run_page(
         points = _points(model.label_distributions_ if embedding is None else embedding, predictions)
     suggested = suggest(model, _N_SUGGESTIONS)
     page = Page(
-        title=f"{_name(model)} on {len(y):,} nodes",
+        title=f"{name}: {len(y):,} nodes",
         command=command,
         health=graph_health(A, y, None if X is None else X.shape[1]),
         versions={module.__name__: module.__version__ for module in (gssl, np, scipy, sklearn)},
@@ -68,11 +77,6 @@ def write_run_page(
     )
     with terminal.step("writing the report"):
         write_page(path, page)
-
-
-def _name(model: Any) -> str:
-    inner = getattr(model, "classifier_", None)
-    return type(model).__name__ if inner is None else f"{type(inner).__name__}, calibrated,"
 
 
 def _held_out(model: Any, problem: Problem, terminal: Terminal) -> HeldOut | None:
