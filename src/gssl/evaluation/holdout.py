@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from gssl.evaluation.metrics import Confusion, confusion_matrix
 from gssl.graph import GraphWarning, check_adjacency
 from gssl.methods.base import GraphClassifier
 from gssl.methods.labels import UNLABELLED, decode_labels, encode_labels
@@ -75,11 +76,14 @@ class HeldOut:
         return float(np.bincount(self.codes).max() / self.n_labels)
 
     @property
+    def confusion(self) -> Confusion:
+        """Hidden labels against what was predicted for them."""
+        return confusion_matrix(self.truth, self.predicted, self.classes, self.source)
+
+    @property
     def macro_recall(self) -> float:
         """Mean, over the classes, of the fraction of a class's hidden labels that were predicted."""
-        counts = np.bincount(self.codes)
-        right = np.bincount(self.codes[self._hits], minlength=len(counts))
-        return float(np.mean(right[counts > 0] / counts[counts > 0]))
+        return float(np.nanmean(self.confusion.recall))
 
     @property
     def beats_largest_class(self) -> bool:
