@@ -146,6 +146,21 @@ def test_what_was_found_is_said(graph, run, more):
     assert " predicts (" in said
 
 
+def test_a_model_that_is_no_better_than_the_largest_class_is_said_to_be_so(graph, run):
+    """Links and features say nothing about these labels."""
+    rng = np.random.default_rng(0)
+    labels = [(node, "rare" if i % 10 == 0 else "common") for i, node in enumerate(graph.ids)]
+    graph.write("l.csv", ["id", "label"], labels)
+    pairs = [(graph.ids[a], graph.ids[b]) for a, b in rng.integers(0, 30, (60, 2)) if a != b]
+    graph.write("e.csv", ["source", "target"], pairs)
+    where = ["--edges", "e.csv", "--labels", "l.csv"]
+    said = run("classify", *where, "--out", "p.csv").stdout
+    assert "always answering 'common' would be right for 90.0 %" in said
+    assert "This is no better than always answering the largest class." in said
+    checked = run("check", *where).stdout
+    assert next(line for line in said.splitlines() if "hidden labels" in line) in checked
+
+
 def test_labels_that_teach_nothing(graph, spoiled):
     graph.write("two.csv", ["id", "label"], [("007", "a"), ("n3", "b"), ("007", "b")])
     graph.write("one.csv", ["id", "label"], [("007", "a"), ("n3", "a")])

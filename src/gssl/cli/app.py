@@ -74,7 +74,16 @@ _SEED = click.option(
     metavar="S",
     default=0,
     show_default=True,
-    help="Random seed; the same seed gives the same result.",
+    help="Random seed of a method that has one, such as ogc; auto has none and always gives the same result.",
+)
+_MEMORY = click.option(
+    "--memory", metavar="SIZE", help="Memory limit for the fit, such as 4GB; the rest goes to disk."
+)
+_TIME_BUDGET = click.option(
+    "--time-budget",
+    type=click.FloatRange(min=0.0),
+    metavar="SECONDS",
+    help="For auto: try nothing new after so many seconds; what was tried by then predicts.",
 )
 
 
@@ -130,9 +139,8 @@ def app() -> None:
     help="Calibrate the confidence on hidden labels; by default where that is cheap, or with --abstain.",
 )
 @_ABSTAIN
-@click.option(
-    "--memory", metavar="SIZE", help="Memory limit for the fit, such as 4GB; the rest goes to disk."
-)
+@click.option("--probabilities", is_flag=True, help="Write the probability of every class: p_<class>.")
+@options(_TIME_BUDGET, _MEMORY)
 @click.option(
     "--dask", metavar="ADDRESS", help="Run on the Dask scheduler at this address, such as tcp://host:8786."
 )
@@ -152,6 +160,8 @@ def classify(
     truth: str | None,
     calibrate: bool | None,
     abstain: float | None,
+    probabilities: bool,
+    time_budget: float | None,
     seed: int,
     memory: str | None,
     dask: str | None,
@@ -177,8 +187,9 @@ def classify(
     from gssl.cli.classify import ExecutionOptions, Outputs, run_classify
 
     outputs = Outputs(out, report, save, truth)
-    choice = Choice(method, seed, calibrate, abstain)
-    run_classify(inputs, outputs, choice, terminal, ExecutionOptions(memory, dask, workers, resume))
+    choice = Choice(method, seed, calibrate, abstain, time_budget)
+    where = ExecutionOptions(memory, dask, workers, resume)
+    run_classify(inputs, outputs, choice, terminal, where, probabilities)
 
 
 @app.command()
@@ -186,8 +197,10 @@ def classify(
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
 @click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@options(_READING, _SEED, RUN_OPTIONS)
-def suggest(method: str, n: int, out: Path, seed: int, **given: Any) -> None:
+@options(_TIME_BUDGET, _MEMORY, _READING, _SEED, RUN_OPTIONS)
+def suggest(
+    method: str, n: int, out: Path, time_budget: float | None, memory: str | None, seed: int, **given: Any
+) -> None:
     """Suggest nodes to label next: uncertain ones that resemble many others, but not each other.
 
     \b
@@ -198,8 +211,10 @@ def suggest(method: str, n: int, out: Path, seed: int, **given: Any) -> None:
     inputs, terminal = _start(given)
     from gssl.cli.advice import run_suggest
     from gssl.cli.choice import Choice
+    from gssl.cli.classify import ExecutionOptions
 
-    run_suggest(inputs, out, Choice(method, seed), n, terminal)
+    choice = Choice(method, seed, time_budget=time_budget)
+    run_suggest(inputs, out, choice, n, terminal, ExecutionOptions(memory))
 
 
 @app.command()
@@ -249,9 +264,9 @@ def embed(method: str, depth: int | None, out: Path, seed: int, **given: Any) ->
 
 
 @app.command()
-@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN, _READING, RUN_OPTIONS)
-def check(**given: Any) -> None:
-    """Check a graph, and whether it helps to predict the labels.
+@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN, _TIME_BUDGET, _MEMORY, _READING, RUN_OPTIONS)
+def check(time_budget: float | None, memory: str | None, **given: Any) -> None:
+    """Check a graph, and say how many labels gssl classify gets right with it and without it.
 
     \b
     Example:
@@ -259,8 +274,10 @@ def check(**given: Any) -> None:
     """
     inputs, terminal = _start(given)
     from gssl.cli.advice import run_check
+    from gssl.cli.choice import Choice
+    from gssl.cli.classify import ExecutionOptions
 
-    run_check(inputs, terminal)
+    run_check(inputs, Choice(time_budget=time_budget), terminal, ExecutionOptions(memory))
 
 
 @app.command()
