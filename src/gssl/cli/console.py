@@ -104,10 +104,14 @@ class Terminal:
         stage = self._stage
         stage.show(title)
 
+        latest = 0
+
         def move(done: int, total: int | None) -> None:
+            nonlocal latest
+            # a count that begins again is one of many, and says nothing about the stage
+            latest = done if latest <= done else sys.maxsize
             count = f"{done:,}" if total is None else f"{done:,} of {total:,}"
-            stage.step = f"{title} {count}".strip()
-            stage.refresh()
+            stage.show(f"{title} {count}".strip() if latest < sys.maxsize else title)
 
         with warnings.catch_warnings(record=True) as caught, watching(move):
             warnings.simplefilter("always")
