@@ -297,9 +297,11 @@ def demo(out: Path, draws: int, seed: int) -> None:
     Example:
       gssl demo --draws 10 --out results
     """
+    start = perf_counter()
+    click.echo("reading the Cora citation graph", err=True)
     from gssl.cli.demo import run_demo
 
-    run_demo(out, draws, seed)
+    run_demo(out, draws, seed, start)
 
 
 @app.group()
