@@ -249,8 +249,8 @@ def predict(model: Path, out: Path, abstain: float | None, **given: Any) -> None
     "--depth", type=click.IntRange(min=0), help="Number of iterations; the method's default if not given."
 )
 @click.option("--out", type=UserPath(), required=True, help=".parquet, .csv, .npy or .npz")
-@options(_READING, _SEED, RUN_OPTIONS)
-def embed(method: str, depth: int | None, out: Path, seed: int, **given: Any) -> None:
+@options(_MEMORY, _READING, _SEED, RUN_OPTIONS)
+def embed(method: str, depth: int | None, out: Path, memory: str | None, seed: int, **given: Any) -> None:
     """Compute an embedding of every node, without labels.
 
     \b
@@ -258,9 +258,11 @@ def embed(method: str, depth: int | None, out: Path, seed: int, **given: Any) ->
       gssl embed --edges e.csv --features f.parquet --out u.parquet
     """
     inputs, terminal = _start(given)
+    from gssl.cli.classify import ExecutionOptions
     from gssl.cli.predict import run_embed
 
-    run_embed(inputs, out, method, depth, seed, terminal)
+    with ExecutionOptions(memory).execution():
+        run_embed(inputs, out, method, depth, seed, terminal)
 
 
 @app.command()
