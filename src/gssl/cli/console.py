@@ -95,11 +95,14 @@ class Terminal:
     def step(self, title: str, *, notes: bool = True) -> Iterator[Callable[[int, int | None], None]]:
         """Show a step of the stage; fits move it, and so does the function ``move(done, total)``.
 
-        Warnings in the block become notes, unless ``notes`` is False. Outside of a stage, a step is one.
+        Warnings in the block become notes, unless ``notes`` is False. Outside of a stage, a step is a stage
+        called by its first word.
         """
         if self._stage is None:
-            with self.stage(title), self.step("", notes=notes) as inner:
+            name, _, rest = title.partition(" ")
+            with self.stage(name) as stage, self.step(rest, notes=notes) as inner:
                 yield inner
+                stage.detail = rest
             return
         stage = self._stage
         stage.show(title)
