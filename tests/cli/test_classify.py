@@ -43,6 +43,17 @@ def test_a_wrong_label_stays_as_given_and_is_said_to_be_doubtful(graph, run):
         assert re.search(rf"│ {name}\s+│\s+{count} │", result.stdout)
 
 
+def test_probabilities_of_all_classes_add_up_to_one(graph, classify, run):
+    rows = classify(more=["--probabilities", "--save", "m.gssl"])
+    where = ["--edges", "e.csv", "--features", "f.csv"]
+    run("predict", "--model", "m.gssl", *where, "--out", "q.csv", "--probabilities")
+    for row in [*rows.values(), *graph.read("q.csv").values()]:
+        shares = {name: float(row[f"p_{name}"]) for name in ("c0", "c1", "c2")}
+        assert abs(sum(shares.values()) - 1.0) < 2e-4
+        assert max(shares, key=shares.get) == row["model_says"]
+        assert float(row["model_confidence"]) == max(shares.values())
+
+
 def test_parquet_keeps_types(graph, classify):
     classify(out="p.parquet")
     kinds = {field.name: str(field.type) for field in pq.read_schema("p.parquet")}

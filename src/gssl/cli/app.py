@@ -79,6 +79,9 @@ _SEED = click.option(
 _MEMORY = click.option(
     "--memory", metavar="SIZE", help="Memory limit for the fit, such as 4GB; the rest goes to disk."
 )
+_PROBABILITIES = click.option(
+    "--probabilities", is_flag=True, help="Write the probability of every class: p_<class>."
+)
 _TIME_BUDGET = click.option(
     "--time-budget",
     type=click.FloatRange(min=0.0),
@@ -139,8 +142,7 @@ def app() -> None:
     help="Calibrate the confidence on hidden labels; by default where that is cheap, or with --abstain.",
 )
 @_ABSTAIN
-@click.option("--probabilities", is_flag=True, help="Write the probability of every class: p_<class>.")
-@options(_TIME_BUDGET, _MEMORY)
+@options(_PROBABILITIES, _TIME_BUDGET, _MEMORY)
 @click.option(
     "--dask", metavar="ADDRESS", help="Run on the Dask scheduler at this address, such as tcp://host:8786."
 )
@@ -221,8 +223,8 @@ def suggest(
 @click.option("--model", type=UserPath(), required=True, help="A model from gssl classify --save.")
 @options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
 @click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@options(_ABSTAIN, _READING, RUN_OPTIONS)
-def predict(model: Path, out: Path, abstain: float | None, **given: Any) -> None:
+@options(_ABSTAIN, _PROBABILITIES, _READING, RUN_OPTIONS)
+def predict(model: Path, out: Path, abstain: float | None, probabilities: bool, **given: Any) -> None:
     """Label a new graph with a saved model.
 
     \b
@@ -233,7 +235,7 @@ def predict(model: Path, out: Path, abstain: float | None, **given: Any) -> None
     inputs, terminal = _start(given)
     from gssl.cli.predict import run_predict
 
-    run_predict(inputs, model, out, abstain, terminal)
+    run_predict(inputs, model, out, abstain, terminal, probabilities)
 
 
 @app.command()
