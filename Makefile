@@ -6,7 +6,7 @@ BIN := .venv/bin
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-run: .venv/run ## classify a real graph and show the result (a minute or two)
+run: .venv/run ## classify a real graph and show the result (a minute)
 	$(BIN)/gssl demo
 
 test: .venv/dev ## style, types, layers, tests and doctests

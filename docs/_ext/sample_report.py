@@ -13,7 +13,7 @@ from altair_charts import INK, draw
 import gssl
 
 # what the page about reports shows of it, and how wide
-CHARTS = {"map": 700, "confidences": 330, "reliability": 330, "labels": 500}
+CHARTS = {"map": 700, "confidences": 330, "reliability": 330}
 
 
 def write_tables(folder: Path) -> None:

@@ -12,7 +12,15 @@ def test_check_tells_sizes_and_gain(graph, run):
     assert re.search(r"components\s+│\s+3", text)
     assert re.search(r"labels of c1\s+│\s+3", text)
     assert "hidden labels" in text
-    assert "Without labels" in run("check", "--edges", "e.csv").stdout
+    assert "Without labels of two classes" in run("check", "--edges", "e.csv").stdout
+
+
+def test_check_and_classify_give_one_number_for_one_question(graph, run):
+    where = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv"]
+    checked, classified = run("check", *where).stdout, run("classify", *where, "--out", "p.csv").stdout
+    for said in (r"^.* % of 9 hidden labels are right.*$", r"^.*over features alone.*$"):
+        [one], [other] = (re.findall(said, text, re.MULTILINE) for text in (checked, classified))
+        assert one == other
 
 
 @pytest.mark.parametrize("out", ["picks.csv", "picks.parquet"])

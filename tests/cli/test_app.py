@@ -1,5 +1,8 @@
 import subprocess
 import sys
+from pathlib import Path
+
+import gssl
 
 
 def test_options(spoiled, refused):
@@ -16,6 +19,38 @@ def test_options(spoiled, refused):
     assert "give --features" in refused("embed", "--edges", "e.csv", "--out", "u.npy")
     deep = ["embed", "--edges", "e.csv", "--features", "f.csv", "--out", "u.npy", "--depth", 2, "--method"]
     assert "--depth counts iterations, of which nograph has none" in refused(*deep, "nograph")
+
+
+def test_a_time_budget_is_for_the_method_that_tries_many(graph, run, spoiled):
+    where = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv"]
+    run("classify", *where, "--out", "p.csv", "--time-budget", 0, "--save", "m.gssl")
+    model = gssl.load("m.gssl").classifier_
+    assert model.time_budget == 0.0
+    for command in (["check"], ["suggest", "--n", 2, "--out", "s.csv"]):
+        run(*command, *where, "--time-budget", 0)
+    assert "--time-budget is not for --method ogc" in spoiled({"--time-budget": "1", "--method": "ogc"})
+
+
+def test_memory_is_limited_by_every_command_that_fits(graph, run, refused):
+    where = ["--edges", "e.csv", "--features", "f.csv"]
+    commands = [
+        ["classify", "--labels", "l.csv", "--out", "p.csv"],
+        ["check", "--labels", "l.csv"],
+        ["suggest", "--labels", "l.csv", "--out", "s.csv"],
+        ["embed", "--out", "u.npy"],
+    ]
+    for command in commands:
+        run(*command, *where, "--memory", "1GB")
+        assert "memory" in refused(*command, *where, "--memory", "lots")
+
+
+def test_the_default_method_has_no_seed_and_the_help_says_so(graph, run):
+    where = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out"]
+    for seed, out in ((1, "1.csv"), (2, "2.csv")):
+        run("classify", *where, out, "--seed", seed)
+    assert Path("1.csv").read_bytes() == Path("2.csv").read_bytes()
+    help_text = " ".join(run("classify", "--help").stdout.split())
+    assert "auto has none and always gives the same result" in help_text
 
 
 def test_help_is_light():

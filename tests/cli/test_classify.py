@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,17 +9,49 @@ import pytest
 
 import gssl
 
+COLUMNS = ["id", "label", "confidence", "model_says", "model_confidence", "runner_up", "given", "reached"]
+
 
 @pytest.mark.parametrize("out", ["p.csv", "p.tsv", "p.parquet", "p.jsonl", "new/folder/p.csv"])
 def test_ids_survive_in_every_form(graph, classify, out):
     rows = classify(out=out)
     assert list(rows) == graph.ids
     assert {"007", "18446744073709551615", "naïve"} <= set(rows)
-    assert list(rows["naïve"]) == ["id", "label", "confidence", "runner_up", "given", "reached"]
+    assert list(rows["naïve"]) == COLUMNS
     assert rows["007"]["given"] == "true"
     assert rows["n20"]["given"] == "false"
     assert all(0 < float(row["confidence"]) <= 1 for row in rows.values())
-    assert all(row["runner_up"] != row["label"] for row in rows.values())
+    assert all(row["runner_up"] != row["model_says"] for row in rows.values())
+
+
+def test_a_wrong_label_stays_as_given_and_is_said_to_be_doubtful(graph, run):
+    labels = dict(list(graph.truth.items())[:15])
+    labels["n5"] = "c0"  # of class c2
+    graph.write("l.csv", ["id", "label"], labels.items())
+    arguments = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
+    result = run("classify", *arguments)
+    rows = graph.read("p.csv")
+    assert {node: rows[node]["label"] for node in labels} == labels
+    assert rows["n5"]["model_says"] == "c2"
+    assert float(rows["n5"]["confidence"]) < float(rows["n5"]["model_confidence"])
+    doubted = [n for n, row in rows.items() if row["given"] == "true" and row["label"] != row["model_says"]]
+    assert f"{len(doubted)} of 15 given label" in result.stdout
+    assert "rows of p.csv where given is true and model_says is not label" in result.stdout
+    # the table counts labels as they were given
+    counts = {name: list(labels.values()).count(name) for name in ("c0", "c1", "c2")}
+    for name, count in counts.items():
+        assert re.search(rf"│ {name}\s+│\s+{count} │", result.stdout)
+
+
+def test_probabilities_of_all_classes_add_up_to_one(graph, classify, run):
+    rows = classify(more=["--probabilities", "--save", "m.gssl"])
+    where = ["--edges", "e.csv", "--features", "f.csv"]
+    run("predict", "--model", "m.gssl", *where, "--out", "q.csv", "--probabilities")
+    for row in [*rows.values(), *graph.read("q.csv").values()]:
+        shares = {name: float(row[f"p_{name}"]) for name in ("c0", "c1", "c2")}
+        assert abs(sum(shares.values()) - 1.0) < 2e-4
+        assert max(shares, key=shares.get) == row["model_says"]
+        assert float(row["model_confidence"]) == max(shares.values())
 
 
 def test_parquet_keeps_types(graph, classify):
@@ -88,7 +121,7 @@ def test_abstaining_leaves_cells_empty_and_says_how_many(graph, classify, run):
     }
     assert silent == below
     assert 5 <= len(silent) <= 10
-    assert all(rows[node]["runner_up"] == "" for node in silent)
+    assert all(rows[node]["model_says"] == surely[node]["label"] for node in silent)
     assert all(rows[node]["label"] == surely[node]["label"] for node in set(rows) - silent)
     assert f"{len(silent)} nodes have no label: the confidence is below" in result.stderr
     assert "(none: unsure)" in result.stdout
@@ -122,6 +155,21 @@ def test_what_was_found_is_said(graph, run, more):
     said = " ".join(result.stdout.split())
     assert "each hidden when it was asked for" in said
     assert " predicts (" in said
+
+
+def test_a_model_that_is_no_better_than_the_largest_class_is_said_to_be_so(graph, run):
+    """Links and features say nothing about these labels."""
+    rng = np.random.default_rng(0)
+    labels = [(node, "rare" if i % 10 == 0 else "common") for i, node in enumerate(graph.ids)]
+    graph.write("l.csv", ["id", "label"], labels)
+    pairs = [(graph.ids[a], graph.ids[b]) for a, b in rng.integers(0, 30, (60, 2)) if a != b]
+    graph.write("e.csv", ["source", "target"], pairs)
+    where = ["--edges", "e.csv", "--labels", "l.csv"]
+    said = run("classify", *where, "--out", "p.csv").stdout
+    assert "always answering 'common' would be right for 90.0 %" in said
+    assert "This is no better than always answering the largest class." in said
+    checked = run("check", *where).stdout
+    assert next(line for line in said.splitlines() if "hidden labels" in line) in checked
 
 
 def test_labels_that_teach_nothing(graph, spoiled):

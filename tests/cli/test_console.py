@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gssl.cli.console import Terminal
+
 GSSL = str(Path(sys.executable).parent / "gssl")
 
 CLASSIFY = ["classify", "--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv"]
@@ -52,8 +54,56 @@ def test_a_pipe_gets_plain_text_and_no_bar(graph):
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout + done.stderr
     assert "\r" not in done.stdout + done.stderr
-    assert "fitting" not in done.stdout + done.stderr
-    assert re.search(r"30 predictions in .* s: p\.csv\n", done.stdout)
+    assert done.stdout.splitlines()[-1] == "30 predictions: p.csv"
+    stages = [re.sub(r"\d+\.\d", "#", line) for line in done.stderr.splitlines()]
+    assert [" ".join(line.split()) for line in stages] == [
+        "reading e.csv, l.csv, f.csv",
+        "reading # s 30 nodes, 60 edges, 3 features, 9 labels",
+        "fitting # s EmbeddingClassifier",
+        "predicting # s",
+        "writing # s p.csv",
+        "total # s at most # MB of memory",
+    ]
+
+
+def test_the_first_line_comes_before_the_libraries(graph):
+    """Whoever waits sees at once that something happens."""
+    code = (
+        "import sys\nfrom gssl.cli import main\n"
+        "def announce(sources):\n"
+        "    print(sorted({'numpy', 'sklearn', 'rich', 'duckdb'} & set(sys.modules)))\n"
+        "    sys.exit(0)\n"
+        "import gssl.cli.app\ngssl.cli.app.announce = announce\n"
+        f"sys.argv = ['gssl', *{CLASSIFY!r}]\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_a_long_stage_in_a_pipe_says_so_now_and_then(monkeypatch, capsys):
+    monkeypatch.setattr("gssl.cli.console._EVERY", 0.05)
+    terminal = Terminal()
+    with terminal.stage("fitting"), terminal.step("OGC") as move:
+        move(3, 64)
+        time.sleep(0.3)
+    *meanwhile, last = capsys.readouterr().err.splitlines()
+    assert 2 <= len(meanwhile) <= 6
+    assert all(line.startswith("fitting") and line.endswith("so far OGC 3 of 64") for line in meanwhile)
+    assert "so far" not in last
+
+
+def test_predictions_are_announced_before_the_report_is_made(graph, run, monkeypatch):
+    """Nobody waits for a page to use the table."""
+    pytest.importorskip("altair")
+
+    def fail(*arguments, **settings):
+        assert len(graph.read("p.csv")) == 30
+        raise ValueError("the page fails.")
+
+    monkeypatch.setattr("gssl.cli.run_page.write_run_page", fail)
+    done = run(*CLASSIFY, "--report", "r.html", ok=False)
+    assert "30 predictions: p.csv" in done.stdout
+    assert done.stderr.splitlines()[-1] == "gssl: the page fails."
 
 
 def test_quiet_says_nothing(graph):
@@ -72,9 +122,7 @@ def test_quiet_still_tells_errors(graph, run):
 def test_a_terminal_gets_a_bar(graph):
     code, text = on_a_terminal(*CLASSIFY)
     assert code == 0
-    assert all(
-        step in text for step in ("reading edges", "fitting EmbeddingClassifier", "writing predictions")
-    )
+    assert all(stage in text for stage in ("reading", "fitting", "predicting", "writing", "total"))
     assert "━" in text
 
 
@@ -118,7 +166,7 @@ def test_ctrl_c_while_fitting_leaves_nothing(tmp_path, monkeypatch):
     Path("e.csv").write_text("source,target\n" + "".join(f"n{a},n{b}\n" for a, b in pairs.tolist()))
     before = sorted(tmp_path.iterdir())
     arguments = ["embed", "--edges", "e.csv", "--features", "x.npz", "--depth", "400", "--out", "u.npz"]
-    code, text = on_a_terminal(*arguments, until=b"fitting GGCM")
+    code, text = on_a_terminal(*arguments, until=b"fitting")
     assert code == 130
     assert "Traceback" not in text
     assert text.splitlines()[-1].endswith("gssl: interrupted; nothing was left half-written.")

@@ -15,11 +15,12 @@ def demo(tmp_path_factory):
         result = CliRunner().invoke(app, ["demo", "--draws", "1", "--out", str(out)])
     assert result.exit_code == 0, result.output
     with (out / "predictions.csv").open(newline="", encoding="utf-8") as stream:
-        return result.output, list(csv.DictReader(stream))
+        rows = list(csv.DictReader(stream))
+    return result.stdout, rows, (out / "report.html").read_text(encoding="utf-8")
 
 
 def test_every_paper_gets_a_named_class(demo):
-    _, rows = demo
+    _, rows, _ = demo
     assert len(rows) == 2708
     assert sum(row["given"] == "true" for row in rows) == 140
     assert {row["label"] for row in rows} == {
@@ -35,7 +36,7 @@ def test_every_paper_gets_a_named_class(demo):
 
 
 def test_a_pipe_gets_plain_lines_and_the_table(demo):
-    output, _ = demo
+    output, _, _ = demo
     assert "draw 1/1  OGC:" in output
     assert "logistic regression, no graph" in output
     assert "predictions.csv" in output
@@ -43,14 +44,27 @@ def test_a_pipe_gets_plain_lines_and_the_table(demo):
 
 
 def test_a_graph_beats_no_graph(demo):
-    output, _ = demo
+    output, _, _ = demo
     scores = {
         line.split("  ")[1].split(":")[0]: float(line.rsplit(" ", 2)[1])
         for line in output.splitlines()
         if line.startswith("draw")
     }
     assert scores["OGC"] > scores["logistic regression, no graph"] + 15
+    assert scores["AutoClassifier"] == max(scores.values())
+    assert next(iter(scores)) == "AutoClassifier"
     assert scores["GGCM + logistic regression"] > scores["label propagation, no features"] + 5
+
+
+def test_the_demo_explains_itself_and_its_page_is_about_the_same_model(demo):
+    output, rows, page = demo
+    assert "The largest subject has" in output
+    assert " of 140 hidden labels are right" in output
+    assert "The graph adds " in output
+    assert "<title>2,708 nodes of the Cora citation graph</title>" in page
+    assert "We labelled 2,568 nodes from 140 labels." in page
+    assert "2,568 labels of Cora, none of them given to fit." in page
+    assert any(row["model_says"] != row["label"] for row in rows if row["given"] == "true")
 
 
 def test_a_users_error_is_one_sentence_and_exit_code_2(tmp_path):

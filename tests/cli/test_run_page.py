@@ -1,6 +1,10 @@
+import json
+import re
 from pathlib import Path
 
 import pytest
+
+import gssl
 
 
 def test_the_page_has_the_command_and_the_confusion(graph, classify):
@@ -11,3 +15,36 @@ def test_the_page_has_the_command_and_the_confusion(graph, classify):
     assert "21 labels of t.csv" in page
     assert "http-equiv" in page
     assert len(page) < 3_000_000
+
+
+def test_the_page_says_what_was_found_from_one_fit(graph, run, monkeypatch):
+    """Hidden labels are known from the fit that predicts: no other one is made."""
+    pytest.importorskip("altair")
+    fits = []
+    fit = gssl.AutoClassifier.fit
+    monkeypatch.setattr(gssl.AutoClassifier, "fit", lambda *a, **k: fits.append(a) or fit(*a, **k))
+    where = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
+    said = run("classify", *where, "--report", "r.html").stdout
+    assert len(fits) == 1
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert "<title>30 nodes of e.csv</title>" in page
+    assert "We labelled 21 nodes from 9 labels. Expect about" in page
+    right = re.search(r"^(\S+) ± (\S+) % of 9 hidden labels", said, re.MULTILINE)
+    assert f"{right[1]} %<small> ± {right[2]} %</small>" in page
+    assert 'class="matrix"' in page
+    rows = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])["map"]["datasets"]["rows"]
+    assert sum(row["given"] == "yes" for row in rows) == 9
+
+
+def test_classes_of_any_name_have_a_page(graph, run):
+    pytest.importorskip("altair")
+    names = {"c0": "__proto__", "c1": "<script>alert(1)</script>", "c2": "constructor 🜁 \"'"}
+    labels = [(node, names[label]) for node, label in list(graph.truth.items())[:9]]
+    graph.write("l.csv", ["id", "label"], labels)
+    where = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
+    run("classify", *where, "--report", "r.html", "--probabilities")
+    assert {row["label"] for row in graph.read("p.csv").values()} == {name.lower() for name in names.values()}
+    assert "p___proto__" in next(iter(graph.read("p.csv").values()))
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert ">__proto__</bdi>" in page
+    assert "<script>alert(1)" not in page

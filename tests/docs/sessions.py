@@ -12,6 +12,8 @@ _OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 _COMMAND = re.compile(
     r"^(?P<indent> +)\$ (?P<source>(?:.*\\\n)*.*)\n(?P<want>(?:(?P=indent)(?!\$ ).*\n)*)", re.MULTILINE
 )
+# seconds and memory of a run differ from one to the next
+_COST = re.compile(r" +\d+\.\d s\b|\d+\.\d [MG]B of memory")
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 # another processor rounds otherwise, and a node or two may change sides; 0 shows what to print on a new page
 _TOLERANCE = float(os.environ.get("PAGE_TOLERANCE", "0.01"))
@@ -27,14 +29,17 @@ def run_command(command: str) -> None:
         ["bash", "-c", command], text=True, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     lines = done.stdout.splitlines(keepends=True)
-    # only the first run of all on a machine says this
-    sys.stdout.writelines(line for line in lines if not line.startswith("note: compiled "))
+    # only the first run of all on a machine says the one, and only a slow machine the other
+    sys.stdout.writelines(
+        line for line in lines if not line.startswith("note: compiled ") and " s  so far" not in line
+    )
 
 
 class _About(doctest.OutputChecker):
     """Compare numbers with a tolerance, and other text exactly."""
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        want, got = (_COST.sub(" #", text) for text in (want, got))
         if super().check_output(want, got, optionflags):
             return True
         ours, theirs = ([_read(number) for number in _NUMBER.findall(text)] for text in (want, got))

@@ -5,7 +5,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import gssl
-from gssl.evaluation import has_cheap_holdout, held_out_accuracy, held_out_distributions, masked_labels
+from gssl.evaluation import (
+    HeldOut,
+    has_cheap_holdout,
+    held_out_accuracy,
+    held_out_distributions,
+    held_out_if_known,
+    masked_labels,
+)
 from gssl.evaluation.holdout import balanced_fold_count, fold_numbers, label_folds
 
 KARATE = gssl.datasets.load("karate")
@@ -45,6 +52,39 @@ def test_the_standard_error_of_few_right_answers_is_not_zero():
     result = held_out_accuracy(gssl.LabelPropagation(), None, y, KARATE.adjacency, n_folds=2)
     assert result.accuracy == 1.0
     assert result.standard_error == pytest.approx(np.sqrt(5 / 6 * 1 / 6 / 6))
+
+
+def test_accuracy_stands_beside_what_the_largest_class_reaches():
+    """Nine labels in ten are of one class, and the model always says that class."""
+    y = np.array(["rare"] * 3 + ["common"] * 27 + [None] * 4, dtype=object)
+    P = np.tile([0.9, 0.1], (30, 1))
+    result = HeldOut(np.arange(30), (y[:30] == "rare").astype(int), P, np.array(["common", "rare"]), 5, 0)
+    assert (result.accuracy, result.largest_share, result.macro_recall) == (0.9, 0.9, 0.5)
+    assert not result.beats_largest_class
+    assert result.summary == (
+        "90.0 ± 5.8 % of 30 hidden labels are right, and 50.0 % on average over the classes; always "
+        "answering 'common' would be right for 90.0 %. "
+        "This is no better than always answering the largest class."
+    )
+    assert result.confusion.counts.tolist() == [[27, 0], [3, 0]]
+
+
+def test_what_is_known_of_hidden_labels_needs_no_fit(monkeypatch):
+    y = KARATE.labels.copy()
+    y[10:24] = -1
+    ogc = gssl.OGC(random_state=0).fit(KARATE.features, y, adjacency=KARATE.adjacency)
+    assert held_out_if_known(ogc) is None
+    auto = gssl.AutoClassifier(depth=2)
+    models = [gssl.CalibratedClassifier(gssl.OGC(random_state=0)), auto, gssl.CalibratedClassifier(auto)]
+    for model in models:
+        model.fit(KARATE.features, y, adjacency=KARATE.adjacency)
+        monkeypatch.setattr(type(model), "fit", lambda *_, **__: pytest.fail("fitted again"))
+        found = held_out_if_known(model)
+        monkeypatch.undo()
+        assert found.nodes.tolist() == np.flatnonzero(y != -1).tolist()
+        assert found.truth.tolist() == y[y != -1].tolist()
+        assert found.source == "Each of 20 labels was hidden when it was asked for."
+        np.testing.assert_allclose(found.distributions.sum(axis=1), 1.0, rtol=1e-6)
 
 
 def test_folds_are_stratified_and_never_take_a_whole_class():

@@ -23,6 +23,13 @@ def test_confusion_has_truth_in_rows_and_names_on_both_sides():
     assert (confusion.accuracy, confusion.n_nodes, confusion.source) == (0.75, 4, "From the census.")
 
 
+def test_recall_precision_and_mistakes_are_those_of_rows_and_columns():
+    confusion = confusion_matrix([2, 2, 1, 1, 1], [2, 1, 1, 1, 2], classes=[1, 2, 3])
+    np.testing.assert_allclose(confusion.recall, [2 / 3, 1 / 2, np.nan])
+    np.testing.assert_allclose(confusion.precision, [2 / 3, 1 / 2, np.nan])
+    assert confusion.mistakes == [("1", "2", 1), ("2", "1", 1)]
+
+
 def test_no_node_has_no_confusion():
     with pytest.raises(ValueError, match="at least one node"):
         confusion_matrix([], [])

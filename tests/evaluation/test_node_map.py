@@ -31,6 +31,25 @@ def test_a_large_graph_is_sampled():
     assert not np.array_equal(indices, node_map(X, max_nodes=50, random_state=1)[0])
 
 
+def test_nodes_that_must_be_drawn_are_drawn():
+    X, _ = clusters(n=3000)
+    wanted = np.arange(0, 3000, 40)
+    indices, _ = node_map(X, max_nodes=100, always=wanted)
+    assert len(indices) == 100
+    assert set(wanted) <= set(indices)
+    mask = np.zeros(3000, dtype=bool)
+    mask[:300] = True
+    assert node_map(X, max_nodes=100, always=mask)[0].tolist() == list(range(300))
+
+
+def test_nodes_beyond_those_of_the_layout_lie_beside_nodes_of_their_class():
+    X, labels = clusters(n=3000)
+    indices, xy = node_map(X)
+    assert len(indices) == 3000
+    near = KNeighborsClassifier(5).fit(xy[::2], labels[::2])
+    assert near.score(xy[1::2], labels[1::2]) > 0.97
+
+
 @pytest.mark.parametrize("shape", [(1, 4), (2, 1), (3, 0), (5, 1), (6, 2), (40, 3)])
 def test_small_and_flat_embeddings_have_a_map_too(shape):
     rng = np.random.default_rng(0)

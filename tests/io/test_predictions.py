@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.io import Prediction, list_predictions, read_features, write_embeddings, write_predictions
+from gssl.io import Prediction, list_predictions, read_features, tabulate, write_embeddings, write_predictions
+from gssl.io.predictions import withhold
 
 
 @pytest.fixture
@@ -24,8 +25,44 @@ def test_rows_say_what_the_model_says(karate):
     assert all(row.reached for row in rows)
 
 
+def test_a_given_label_stays_and_the_model_says_what_it_would_without_it():
+    """One label of karate is wrong on purpose."""
+    data = gssl.datasets.load("karate")
+    y = data.labels.copy()
+    y[20:30] = -1
+    y[0] = 1 - y[0]
+    model = gssl.EmbeddingClassifier(gssl.SSGC()).fit(data.features, y, adjacency=data.adjacency)
+    rows = list_predictions(model, data.node_ids, y != -1, data.class_names)
+    given = np.flatnonzero(y != -1)
+    assert [rows[i].label for i in given] == [data.class_names[y[i]] for i in given]
+    assert rows[0].model_says == data.class_names[1 - y[0]]
+    assert rows[0].confidence == pytest.approx(1 - rows[0].model_confidence)
+    assert rows.doubted[0] == max(rows.doubted, key=lambda i: rows.model_confidence[i])
+    assert 0 in rows.doubted
+    open_nodes = np.flatnonzero(y == -1)
+    assert all(rows[i].label == rows[i].model_says for i in open_nodes)
+    np.testing.assert_array_equal(rows.distributions[open_nodes], model.label_distributions_[open_nodes])
+    # what is said about a given label comes from a fit without it
+    assert not np.allclose(rows.distributions[given], model.label_distributions_[given])
+
+
+def test_abstaining_keeps_what_the_model_says():
+    rows = tabulate(["a", "b"], np.array([[0.6, 0.4], [0.3, 0.7]]), ["x", "y"], labels=np.array([-1, 0]))
+    kept = withhold(rows, 0.9)
+    assert (kept[0].label, kept[0].model_says, kept[0].runner_up) == ("", "x", "y")
+    assert (kept[1].label, kept[1].model_says) == ("x", "y")
+
+
+def test_probabilities_are_a_column_for_each_class(tmp_path):
+    rows = tabulate(["a"], np.array([[0.25, 0.75]]), ["x", "__proto__, y"])
+    write_predictions(tmp_path / "p.csv", rows, probabilities=True)
+    with (tmp_path / "p.csv").open(newline="", encoding="utf-8") as stream:
+        row = next(csv.DictReader(stream))
+    assert (row["p_x"], row["p___proto__, y"]) == ("0.2500", "0.7500")
+
+
 def test_awkward_text_survives_the_file(tmp_path):
-    rows = [Prediction(f'0{i}7, "naïve"\n', "a,b", 0.5, "c", True, False) for i in range(3)]
+    rows = [Prediction(f'0{i}7, "naïve"\n', "a,b", 0.5, "a,b", 0.5, "c", True, False) for i in range(3)]
     write_predictions(tmp_path / "new folder" / "p.csv", rows)
     with (tmp_path / "new folder" / "p.csv").open(newline="", encoding="utf-8") as stream:
         read = list(csv.DictReader(stream))
@@ -39,7 +76,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path):
     file.write_text("old")
 
     def rows():
-        yield Prediction("1", "a", 0.5, "b", False, True)
+        yield Prediction("1", "a", 0.5, "a", 0.5, "b", False, True)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.evaluation import graph_health
+from gssl.evaluation import confusion_matrix, graph_health
+from gssl.io import tabulate
 from gssl.report import MapPoint, Page, write_page
+from gssl.report.charts import map_classes
+from gssl.report.findings import class_rows
 
 
 class Tree(HTMLParser):
@@ -59,28 +62,67 @@ def hostile(hostile_page, tmp_path_factory):
     return read(path)
 
 
-def test_every_section_is_there(karate):
+def test_every_section_is_there_in_the_order_of_what_matters(karate):
     sections = [section["id"] for section in karate.tags("section")]
-    assert sections == ["run", "map", "accuracy", "confidence", "next", "graph", "labels", "iterations"]
+    assert sections == [
+        "classes", "confusion", "doubts", "next", "map", "confidence", "graph", "iterations", "run",
+    ]  # fmt: skip
     text = " ".join(" ".join(karate.text).split())
     for said in (
+        "We labelled 14 nodes from 20 labels. Expect about 90 % to be right; always guessing",
+        "the largest class gives 55 %.",
+        "5-fold label masking on 20 labels; the graph was never cut.",
+        "The graph adds 44.1 ± 9.9 points.",
+        "Smoothing loss",
+        "Mr. Hi",
         "gssl classify --edges karate.csv",
         "12.3 seconds",
         "3 self-loops were removed.",
-        "5-fold label masking on 20 labels; the graph was never cut.",
-        "20 of 34 nodes have a given label, in 2 classes.",
-        "The graph helps",
-        "Smoothing loss",
-        "Mr. Hi",
     ):
         assert said in text
+
+
+def test_classes_show_counts_and_how_good_they_are_on_hidden_labels(karate_page):
+    rows = class_rows(karate_page.predictions, karate_page.held_out)
+    confusion = karate_page.held_out.confusion
+    assert sum(row.given for row in rows) == 20
+    assert sum(row.predicted for row in rows) == 14
+    assert rows[0].width == 1.0
+    for row in rows:
+        place = confusion.classes.index(row.name)
+        assert row.precision == confusion.precision[place]
+        assert row.recall == confusion.recall[place]
+    without = class_rows(karate_page.predictions, None)
+    assert {(row.precision, row.recall) for row in without} == {(None, None)}
+
+
+def test_the_matrix_is_that_of_hidden_labels_unless_the_truth_is_known(karate, karate_page, tmp_path):
+    counts = [cell["title"] for cell in karate.tags("td") if "→" in cell.get("title", "")]
+    assert "Officer → Officer: 10" in counts
+    truth = confusion_matrix(["Mr. Hi"] * 7, ["Officer"] * 7, ["Mr. Hi", "Officer"], "From the census.")
+    write_page(tmp_path / "p.html", replace(karate_page, confusion=truth))
+    text = " ".join(" ".join(read(tmp_path / "p.html").text).split())
+    assert "From the census. 0.0 % of 7 are right." in text
+    many = confusion_matrix([f"c{i}" for i in range(40)], [f"c{i}" for i in range(1, 40)] + ["c0"])
+    write_page(tmp_path / "p.html", replace(karate_page, confusion=many))
+    assert "40 classes are too many for a matrix" in " ".join(
+        " ".join(read(tmp_path / "p.html").text).split()
+    )
+
+
+def test_a_model_that_is_no_better_than_the_largest_class_is_marked(karate_page, tmp_path):
+    held = karate_page.held_out
+    blind = replace(held, distributions=np.tile([0.6, 0.4], (len(held.nodes), 1)))
+    write_page(tmp_path / "p.html", replace(karate_page, held_out=blind))
+    text = " ".join(" ".join(read(tmp_path / "p.html").text).split())
+    assert "The model is no better than always answering the largest class." in text
 
 
 def test_every_chart_has_a_place_and_every_place_a_chart(karate):
     charts = json.loads(karate.data["application/json"])
     places = [div["data-chart"] for div in karate.tags("div") if "data-chart" in div]
     assert sorted(places) == sorted(charts)
-    assert set(charts) == {"map", "labels", "confusion", "confidences", "reliability", "curve-0"}
+    assert set(charts) == {"map", "confidences", "reliability", "curve-0"}
     assert len(charts["map"]["datasets"]["rows"]) == 34
     # what is not finite is left out
     assert [row["k"] for row in charts["curve-0"]["datasets"]["rows"]] == [1, 2, 4]
@@ -99,7 +141,7 @@ def test_the_page_may_fetch_nothing_and_run_only_its_own_script(karate):
 
 def test_hostile_names_stay_text(hostile, karate, hostile_names):
     extra = {tag for tag, _ in hostile.elements} - {tag for tag, _ in karate.elements}
-    assert extra <= {"li", "span"}
+    assert extra <= {"li", "span", "strong"}
     assert len(hostile.tags("script")) == 2
     assert not hostile.tags("img")
     text = "".join(hostile.text)
@@ -133,19 +175,45 @@ def test_the_least_that_can_be_said_is_a_page_too(tmp_path):
     page = Page("Nothing", "gssl check", graph_health(np.zeros((3, 3)), [None] * 3))
     write_page(tmp_path / "p.html", page)
     tree = read(tmp_path / "p.html")
-    assert [section["id"] for section in tree.tags("section")] == ["run", "accuracy", "graph", "labels"]
-    assert "There is no estimate" in " ".join(tree.text)
+    assert [section["id"] for section in tree.tags("section")] == ["graph", "run"]
+    assert "The graph has 3 nodes, and 0 labels." in " ".join(tree.text)
 
 
 def test_a_sample_and_many_classes_are_said_to_be_so(karate_page, tmp_path):
-    points = [MapPoint(str(i), 0.0, i / 9, f"class {i}", 0.5, False) for i in range(14)]
-    counts = {f"class {i:02}": 1 for i in range(50)}
-    page = replace(karate_page, points=points, health=replace(karate_page.health, label_counts=counts))
+    names = [f"class {i:02}" for i in range(70)]
+    predictions = tabulate(range(70), np.eye(70), names)
+    points = [MapPoint(str(i), 0.0, i / 9, names[i], 0.5, False) for i in range(14)]
+    page = replace(karate_page, points=points, predictions=predictions, held_out=None)
     write_page(tmp_path / "p.html", page)
     text = " ".join(" ".join(read(tmp_path / "p.html").text).split())
-    assert "A random sample of 14 of 34 nodes is shown." in text
+    assert "All labelled nodes and a random sample of the others are drawn, 14 of 34" in text
     assert "4 smaller classes" in text
-    assert "The 40 most frequent are shown." in text
+    assert "The 60 most frequent of 70 classes are shown." in text
+    assert "could not be estimated" in text
+
+
+def test_the_legend_counts_all_nodes_not_those_on_the_map(karate_page):
+    points = karate_page.points[:5]
+    for name, _, count in map_classes(points, karate_page.predictions):
+        assert count == (karate_page.predictions.label == name).sum()
+
+
+def test_the_bundled_script_is_kept_and_made_anew_where_it_cannot_be(tmp_path, monkeypatch):
+    from gssl.report import page
+
+    monkeypatch.setenv("GSSL_CACHE_DIR", str(tmp_path / "cache"))
+    page._script.cache_clear()
+    first = page._script()
+    [kept] = (tmp_path / "cache").iterdir()
+    assert kept.read_bytes().decode() == first
+    page._script.cache_clear()
+    monkeypatch.setattr(page, "_bundle", lambda source: pytest.fail("bundled again"))
+    assert page._script() == first
+    monkeypatch.setenv("GSSL_CACHE_DIR", str(kept))  # no folder
+    monkeypatch.setattr(page, "_bundle", lambda source: "anew")
+    page._script.cache_clear()
+    assert page._script() == "anew"
+    page._script.cache_clear()
 
 
 def test_the_same_page_is_the_same_file(karate_page, tmp_path):

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from gssl.cli.choice import Choice
-from gssl.cli.classify import check_classes, fit
+from gssl.cli.classify import ExecutionOptions, check_classes, fit, read
 from gssl.cli.console import Terminal
-from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
-from gssl.evaluation import graph_gain, graph_health
+from gssl.cli.reading import Inputs, check_outputs, refuse_if_too_large
+from gssl.evaluation import graph_health, held_out_if_known
 from gssl.io import write_columns
 from gssl.io.table_writing import TABLES, check_suffix
 from gssl.report import health_table, suggestion_table
@@ -15,34 +15,46 @@ from gssl.selection import suggestions
 _SHOWN = 10
 
 
-def run_check(inputs: Inputs, terminal: Terminal) -> None:
-    """Read, measure, show."""
-    problem = read_problem(inputs, terminal)
+def run_check(inputs: Inputs, choice: Choice, terminal: Terminal, options: ExecutionOptions) -> None:
+    """Read, show the graph, and say what ``gssl classify`` would reach, from the same fit."""
+    model = choice.model(inputs.features is not None)
+    options.check(choice.method, model)
+    terminal.plan = ("reading", choice.stage)
+    problem = read(inputs, terminal, options)
     X = problem.features
     health = graph_health(problem.adjacency, problem.y, None if X is None else X.shape[1])
     terminal.out.print(health_table(health))
-    if not health.n_labelled:
-        terminal.say("Without labels, gssl cannot say whether the graph helps: give --labels.")
+    if len(health.label_counts) < 2:
+        terminal.say(
+            "Without labels of two classes, gssl cannot say whether the graph helps: "
+            + ("give --labels." if inputs.labels is None else "label more nodes.")
+        )
         return
-    try:
-        with terminal.step("comparing with no graph") as move:
-            gain = graph_gain(X, problem.y, problem.adjacency, on_fold=move)
-    except ValueError as error:
-        terminal.say(f"gssl cannot say whether the graph helps: {error}")
-        return
-    terminal.say(gain.verdict)
+    if not options.limited:
+        refuse_if_too_large(problem, model)
+    fit(model, problem, terminal, choice.stage, options)
+    held_out = held_out_if_known(model)
+    if held_out is not None:
+        terminal.say(held_out.summary)
+    terminal.say(model.explain_)
+    terminal.finish()
 
 
-def run_suggest(inputs: Inputs, out: Path, choice: Choice, n: int, terminal: Terminal) -> None:
+def run_suggest(
+    inputs: Inputs, out: Path, choice: Choice, n: int, terminal: Terminal, options: ExecutionOptions
+) -> None:
     """Read, fit, choose, write, and show the first."""
     check_suffix(out, TABLES)
     check_outputs([out], inputs.sources())
     model = choice.model(inputs.features is not None)
-    problem = read_problem(inputs, terminal)
+    options.check(choice.method, model)
+    terminal.plan = ("reading", choice.stage, "suggesting", "writing")
+    problem = read(inputs, terminal, options)
     check_classes(problem, inputs.labels)
-    refuse_if_too_large(problem, model)
-    fit(model, problem, terminal)
-    with terminal.step("choosing nodes"):
+    if not options.limited:
+        refuse_if_too_large(problem, model)
+    fit(model, problem, terminal, choice.stage, options)
+    with terminal.stage("suggesting"), terminal.step(""):
         picks = suggestions(model, n)
     ids = [str(problem.node_ids[pick.node]) for pick in picks]
     columns = {
@@ -53,11 +65,14 @@ def run_suggest(inputs: Inputs, out: Path, choice: Choice, n: int, terminal: Ter
         "speaks_for": [pick.speaks_for for pick in picks],
         "why": [pick.why for pick in picks],
     }
-    for note in write_columns(out, columns):
-        terminal.note(note)
+    with terminal.stage("writing") as stage:
+        for note in write_columns(out, columns):
+            terminal.note(note)
+        stage.detail = str(out)
     if len(picks) < n:
         terminal.note(f"only {len(picks):,} of {n:,} nodes: the others would teach nothing new")
     shown = list(zip(ids, picks, strict=True))[:_SHOWN]
     title = f"The first {len(shown)} of {len(picks):,} nodes to label next"
     terminal.out.print(suggestion_table(shown, title))
     terminal.say(f"{len(picks):,} nodes to label next: {out}")
+    terminal.finish()

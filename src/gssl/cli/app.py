@@ -1,12 +1,23 @@
 """The commands and their options; each imports what it needs when it runs, so that ``--help`` is quick."""
 
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import click
 
 import gssl
-from gssl.cli.options import QUIET, RUN_OPTIONS, THREADS, Commands, Count, UserPath, options, set_threads
+from gssl.cli.options import (
+    QUIET,
+    RUN_OPTIONS,
+    THREADS,
+    Commands,
+    Count,
+    UserPath,
+    announce,
+    options,
+    set_threads,
+)
 
 # from the list of names, because importing the methods would make --help slow
 _METHODS = (
@@ -63,16 +74,33 @@ _SEED = click.option(
     metavar="S",
     default=0,
     show_default=True,
-    help="Random seed; the same seed gives the same result.",
+    help="Random seed of a method that has one, such as ogc; auto has none and always gives the same result.",
+)
+_MEMORY = click.option(
+    "--memory", metavar="SIZE", help="Memory limit for the fit, such as 4GB; the rest goes to disk."
+)
+_PROBABILITIES = click.option(
+    "--probabilities", is_flag=True, help="Write the probability of every class: p_<class>."
+)
+_TIME_BUDGET = click.option(
+    "--time-budget",
+    type=click.FloatRange(min=0.0),
+    metavar="SECONDS",
+    help="For auto: try nothing new after so many seconds; what was tried by then predicts.",
 )
 
 
 def _start(given: dict[str, Any]) -> tuple[Any, Any]:
     """Turn the options that commands share into the inputs and the terminal of a run."""
+    start = perf_counter()
+    quiet = given.pop("quiet")
+    if not quiet:
+        # first, because importing the libraries takes seconds
+        announce([given.get(name) for name in ("edges", "graph", "labels", "features")])
     from gssl.cli.console import Terminal
     from gssl.cli.reading import Inputs
 
-    terminal = Terminal(given.pop("quiet"), given.pop("verbose"))
+    terminal = Terminal(quiet, given.pop("verbose"), start)
     set_threads(given.pop("threads"))
     return Inputs(edge_columns=_split_names(given.pop("edge_columns")), **given), terminal
 
@@ -114,9 +142,7 @@ def app() -> None:
     help="Calibrate the confidence on hidden labels; by default where that is cheap, or with --abstain.",
 )
 @_ABSTAIN
-@click.option(
-    "--memory", metavar="SIZE", help="Memory limit for the fit, such as 4GB; the rest goes to disk."
-)
+@options(_PROBABILITIES, _TIME_BUDGET, _MEMORY)
 @click.option(
     "--dask", metavar="ADDRESS", help="Run on the Dask scheduler at this address, such as tcp://host:8786."
 )
@@ -136,6 +162,8 @@ def classify(
     truth: str | None,
     calibrate: bool | None,
     abstain: float | None,
+    probabilities: bool,
+    time_budget: float | None,
     seed: int,
     memory: str | None,
     dask: str | None,
@@ -155,14 +183,15 @@ def classify(
       gssl classify --edges e.parquet --features x.npy --labels l.csv --out p.parquet
                     --method ogc --memory 8GB --resume run/
     """
+    _require_labels(given)
+    inputs, terminal = _start(given)
     from gssl.cli.choice import Choice
     from gssl.cli.classify import ExecutionOptions, Outputs, run_classify
 
-    _require_labels(given)
-    inputs, terminal = _start(given)
     outputs = Outputs(out, report, save, truth)
-    choice = Choice(method, seed, calibrate, abstain)
-    run_classify(inputs, outputs, choice, terminal, ExecutionOptions(memory, dask, workers, resume))
+    choice = Choice(method, seed, calibrate, abstain, time_budget)
+    where = ExecutionOptions(memory, dask, workers, resume)
+    run_classify(inputs, outputs, choice, terminal, where, probabilities)
 
 
 @app.command()
@@ -170,28 +199,32 @@ def classify(
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
 @click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@options(_READING, _SEED, RUN_OPTIONS)
-def suggest(method: str, n: int, out: Path, seed: int, **given: Any) -> None:
+@options(_TIME_BUDGET, _MEMORY, _READING, _SEED, RUN_OPTIONS)
+def suggest(
+    method: str, n: int, out: Path, time_budget: float | None, memory: str | None, seed: int, **given: Any
+) -> None:
     """Suggest nodes to label next: uncertain ones that resemble many others, but not each other.
 
     \b
     Example:
       gssl suggest --edges e.csv --labels l.csv --features f.parquet --n 20 --out picks.csv
     """
-    from gssl.cli.advice import run_suggest
-    from gssl.cli.choice import Choice
-
     _require_labels(given)
     inputs, terminal = _start(given)
-    run_suggest(inputs, out, Choice(method, seed), n, terminal)
+    from gssl.cli.advice import run_suggest
+    from gssl.cli.choice import Choice
+    from gssl.cli.classify import ExecutionOptions
+
+    choice = Choice(method, seed, time_budget=time_budget)
+    run_suggest(inputs, out, choice, n, terminal, ExecutionOptions(memory))
 
 
 @app.command()
 @click.option("--model", type=UserPath(), required=True, help="A model from gssl classify --save.")
 @options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
 @click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@options(_ABSTAIN, _READING, RUN_OPTIONS)
-def predict(model: Path, out: Path, abstain: float | None, **given: Any) -> None:
+@options(_ABSTAIN, _PROBABILITIES, _READING, RUN_OPTIONS)
+def predict(model: Path, out: Path, abstain: float | None, probabilities: bool, **given: Any) -> None:
     """Label a new graph with a saved model.
 
     \b
@@ -199,10 +232,10 @@ def predict(model: Path, out: Path, abstain: float | None, **given: Any) -> None
       gssl predict --model m.gssl --edges new-e.csv --features new-f.parquet --out p.csv
       gssl predict --model m.gssl --edges new-e.csv --features new-f.parquet --out p.csv --abstain 0.8
     """
+    inputs, terminal = _start(given)
     from gssl.cli.predict import run_predict
 
-    inputs, terminal = _start(given)
-    run_predict(inputs, model, out, abstain, terminal)
+    run_predict(inputs, model, out, abstain, terminal, probabilities)
 
 
 @app.command()
@@ -225,33 +258,45 @@ def predict(model: Path, out: Path, abstain: float | None, **given: Any) -> None
     help="Reduce wider features to N columns (SVD); all keeps every column.",
 )
 @click.option("--out", type=UserPath(), required=True, help=".parquet, .csv, .npy or .npz")
-@options(_READING, _SEED, RUN_OPTIONS)
-def embed(method: str, depth: int | None, dimensions: str, out: Path, seed: int, **given: Any) -> None:
+@options(_MEMORY, _READING, _SEED, RUN_OPTIONS)
+def embed(
+    method: str,
+    depth: int | None,
+    dimensions: str,
+    out: Path,
+    memory: str | None,
+    seed: int,
+    **given: Any,
+) -> None:
     """Compute an embedding of every node, without labels.
 
     \b
     Example:
       gssl embed --edges e.csv --features f.parquet --out u.parquet
     """
+    inputs, terminal = _start(given)
+    from gssl.cli.classify import ExecutionOptions
     from gssl.cli.predict import run_embed
 
-    inputs, terminal = _start(given)
-    run_embed(inputs, out, method, depth, dimensions, seed, terminal)
+    with ExecutionOptions(memory).execution():
+        run_embed(inputs, out, method, depth, dimensions, seed, terminal)
 
 
 @app.command()
-@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN, _READING, RUN_OPTIONS)
-def check(**given: Any) -> None:
-    """Check a graph, and whether it helps to predict the labels.
+@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN, _TIME_BUDGET, _MEMORY, _READING, RUN_OPTIONS)
+def check(time_budget: float | None, memory: str | None, **given: Any) -> None:
+    """Check a graph, and say how many labels gssl classify gets right with it and without it.
 
     \b
     Example:
       gssl check --edges e.csv --labels l.csv --features f.parquet
     """
-    from gssl.cli.advice import run_check
-
     inputs, terminal = _start(given)
-    run_check(inputs, terminal)
+    from gssl.cli.advice import run_check
+    from gssl.cli.choice import Choice
+    from gssl.cli.classify import ExecutionOptions
+
+    run_check(inputs, Choice(time_budget=time_budget), terminal, ExecutionOptions(memory))
 
 
 @app.command()
@@ -271,9 +316,11 @@ def demo(out: Path, draws: int, seed: int) -> None:
     Example:
       gssl demo --draws 10 --out results
     """
+    start = perf_counter()
+    click.echo("reading the Cora citation graph", err=True)
     from gssl.cli.demo import run_demo
 
-    run_demo(out, draws, seed)
+    run_demo(out, draws, seed, start)
 
 
 @app.group()

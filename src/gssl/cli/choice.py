@@ -21,10 +21,21 @@ class Choice:
     # None: if no other fit is needed for it, or if ``abstain`` is given
     calibrate: bool | None = None
     abstain: float | None = None
+    # seconds, for auto
+    time_budget: float | None = None
+
+    @property
+    def stage(self) -> str:
+        """What a fit is called: choosing, if it compares methods."""
+        return "choosing" if self.method == "auto" else "fitting"
 
     def model(self, has_features: bool) -> Any:
         """Return the classifier, unfitted."""
         model = choose_classifier(self.method, self.seed, has_features)
+        if self.time_budget is not None:
+            if self.method != "auto":
+                raise ValueError(f"--time-budget is not for --method {self.method}: it has one fit to make.")
+            model.set_params(time_budget=self.time_budget)
         calibrate = self.calibrate
         if calibrate is None:
             calibrate = has_cheap_holdout(model) or self.abstain is not None

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from gssl.cli.choice import Choice
 from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large, resolve_normalize
+from gssl.evaluation import held_out_if_known
 from gssl.io import Labels, Predictions, Problem, list_predictions, read_labels, save, write_predictions
 from gssl.io.predictions import withhold
+from gssl.io.table_reading import is_query
 from gssl.io.table_writing import TABLES, check_suffix
 from gssl.report import classification_table
 from gssl.scale import execution
@@ -102,45 +103,111 @@ class ExecutionOptions:
 
 
 def run_classify(
-    inputs: Inputs, outputs: Outputs, choice: Choice, terminal: Terminal, options: ExecutionOptions
+    inputs: Inputs,
+    outputs: Outputs,
+    choice: Choice,
+    terminal: Terminal,
+    options: ExecutionOptions,
+    probabilities: bool = False,
 ) -> None:
     """Read the tables, fit, write the outputs, and print a summary."""
-    start = perf_counter()
     model = choice.model(inputs.features is not None)
     options.check(choice.method, model)
     outputs.check(inputs)
-    problem = read_problem(inputs, terminal, memory=options.feature_memory)
+    report = [] if outputs.report is None else ["report"]
+    terminal.plan = ("reading", choice.stage, "predicting", "writing", *report)
+    problem = read(inputs, terminal, options)
     check_classes(problem, inputs.labels)
     truth = None if outputs.truth is None else _read_truth(outputs.truth, problem)
     if not options.limited:
         refuse_if_too_large(problem, model)
-    fit(model, problem, terminal, options)
-    predictions = list_predictions(model, problem.node_ids, problem.given)
+    fit(model, problem, terminal, choice.stage, options)
+    with terminal.stage("predicting"):
+        held_out = held_out_if_known(model)
+        predictions = list_predictions(model, problem.node_ids, problem.given, held_out=held_out)
     if choice.abstain is not None:
         predictions = withhold_unsure(predictions, choice.abstain, model.informed_, terminal)
-    write_table(outputs.out, predictions, terminal)
+    with terminal.stage("writing") as stage:
+        write_table(outputs.out, predictions, terminal, probabilities)
+        if outputs.save is not None:
+            _save(model, outputs.save, problem, inputs, terminal)
+        stage.detail = str(outputs.out)
+    terminal.out.print(classification_table(predictions, "Labels by class"))
+    if held_out is not None:
+        terminal.say(held_out.summary)
+    if hasattr(model, "explain_"):
+        terminal.say(model.explain_)
+    say_doubts(predictions, outputs.out, terminal)
+    terminal.say(f"{len(predictions):,} predictions: {outputs.out}")
     if outputs.save is not None:
-        _save(model, outputs.save, problem, inputs, terminal)
+        terminal.say(f"model: {outputs.save}")
     if outputs.report is not None:
         from gssl.cli.run_page import write_run_page
 
         command = shlex.join(["gssl", *sys.argv[1:]])
-        write_run_page(outputs.report, problem, model, command=command, truth=truth, terminal=terminal)
-    terminal.out.print(classification_table(predictions, f"{model!r}"))
-    if hasattr(model, "explain_"):
-        terminal.say(model.explain_)
-    terminal.say(f"{len(predictions):,} predictions in {perf_counter() - start:.1f} s: {outputs.out}")
-    for name, path in (("report", outputs.report), ("model", outputs.save)):
-        if path is not None:
-            terminal.say(f"{name}: {path}")
+        with terminal.stage("report"):
+            write_run_page(
+                outputs.report,
+                problem,
+                model,
+                predictions,
+                held_out,
+                name=graph_name(inputs),
+                command=command,
+                truth=truth,
+                terminal=terminal,
+            )
+        terminal.say(f"report: {outputs.report}")
+    terminal.finish()
 
 
-def fit(model: Any, problem: Problem, terminal: Terminal, options: ExecutionOptions | None = None) -> None:
-    """Fit a classifier to a problem under a progress bar."""
+def read(inputs: Inputs, terminal: Terminal, options: "ExecutionOptions | None" = None) -> Problem:
+    """Read the tables as one stage."""
+    with terminal.stage("reading") as stage:
+        memory = None if options is None else options.feature_memory
+        problem = read_problem(inputs, terminal, memory=memory)
+        stage.detail = f"{len(problem.node_ids):,} nodes, {problem.adjacency.nnz // 2:,} edges"
+        if problem.features is not None:
+            stage.detail += f", {problem.features.shape[1]:,} features"
+        if problem.given.any():
+            stage.detail += f", {problem.given.sum():,} labels"
+    return problem
+
+
+def graph_name(inputs: Inputs) -> str:
+    """Return what the graph is called: the name of its file."""
+    source = inputs.edges or inputs.graph or inputs.features
+    return "a query" if is_query(source) else Path(str(source)).name
+
+
+def fit(
+    model: Any,
+    problem: Problem,
+    terminal: Terminal,
+    stage: str = "fitting",
+    options: ExecutionOptions | None = None,
+) -> None:
+    """Fit a classifier to a problem as one stage."""
     # show the name of the method, not of the calibration around it
-    method = getattr(model, "classifier", model)
-    with (options or ExecutionOptions()).execution(), terminal.step(f"fitting {type(method).__name__}"):
+    method = type(getattr(model, "classifier", model)).__name__
+    with (
+        (options or ExecutionOptions()).execution(),
+        terminal.stage(stage) as shown,
+        terminal.step(""),
+    ):
         model.fit(problem.features, problem.y, adjacency=problem.adjacency)
+        shown.detail = method
+
+
+def say_doubts(predictions: Predictions, out: Path, terminal: Terminal) -> None:
+    """Say how many given labels the model would not have predicted, and where to see them."""
+    n, n_given = len(predictions.doubted), int(predictions.given.sum())
+    if n:
+        labels = "label looks" if n == 1 else "labels look"
+        terminal.say(
+            f"{n:,} of {n_given:,} given {labels} doubtful to the model: rows of {out} where given is true "
+            "and model_says is not label."
+        )
 
 
 def withhold_unsure(
@@ -154,10 +221,10 @@ def withhold_unsure(
     return predictions
 
 
-def write_table(out: Path, predictions: Predictions, terminal: Terminal) -> None:
+def write_table(out: Path, predictions: Predictions, terminal: Terminal, probabilities: bool = False) -> None:
     """Write predictions, and note what the format made necessary to change."""
     with terminal.step("writing predictions"):
-        notes = write_predictions(out, predictions)
+        notes = write_predictions(out, predictions, probabilities)
     for note in notes:
         terminal.note(note)
 

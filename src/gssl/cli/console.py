@@ -1,25 +1,24 @@
-"""What a command prints: results on standard output, everything else on standard error."""
+"""What a command prints: results on standard output, stages and notes on standard error."""
 
 import logging
+import sys
+import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from gssl.report import printable
 from gssl.scale.execution import watching
+from gssl.scale.memory import write_size
+
+# seconds between two signs of life in a pipe
+_EVERY = 10.0
 
 
 class _Log(logging.Handler):
@@ -33,16 +32,38 @@ class _Log(logging.Handler):
         self.console.print(f"note: {printable(record.getMessage())}", soft_wrap=True)
 
 
-class Terminal:
-    """The output of one run: results, notes, and steps with progress bars on a terminal."""
+@dataclass
+class Stage:
+    """A part of a run; ``detail`` is shown beside its seconds at its end, ``step`` while it runs."""
 
-    def __init__(self, quiet: bool = False, verbose: bool = False) -> None:
+    name: str
+    detail: str = ""
+    step: str = ""
+    start: float = field(default_factory=perf_counter)
+    refresh: Callable[[], None] = lambda: None
+
+    def show(self, step: str) -> None:
+        """Show what is being done."""
+        self.step = step
+        self.refresh()
+
+
+class Terminal:
+    """The output of one run: results, notes, and stages with their seconds.
+
+    In a pipe a stage is one line at its end, and one every ten seconds before it. On a terminal one bar
+    counts the finished stages of the ``plan``.
+    """
+
+    def __init__(self, quiet: bool = False, verbose: bool = False, start: float | None = None) -> None:
         # texts from the user's data are never markup or emoji
         plain: Any = {"quiet": quiet, "highlight": False, "markup": False, "emoji": False}
         self.out = Console(**plain)
         self.err = Console(stderr=True, **plain)
         self.notes: list[str] = []
-        self.start = perf_counter()
+        self.start = perf_counter() if start is None else start
+        self.plan: Sequence[str] = ()
+        self._stage: Stage | None = None
         log = logging.getLogger("gssl")
         log.handlers = [_Log(self.err)]
         log.propagate = False
@@ -59,31 +80,105 @@ class Terminal:
             self.err.print(f"note: {printable(text)}", soft_wrap=True)
 
     @contextmanager
+    def stage(self, name: str) -> Iterator[Stage]:
+        """Show that a stage runs, and print its seconds at its end."""
+        stage = self._stage = Stage(name)
+        shown = self._bar(stage) if self.err.is_terminal else self._heartbeat(stage)
+        try:
+            with shown:
+                yield stage
+        finally:
+            self._stage = None
+        self._print_seconds(name, perf_counter() - stage.start, stage.detail)
+
+    @contextmanager
     def step(self, title: str, *, notes: bool = True) -> Iterator[Callable[[int, int | None], None]]:
-        """Show a progress bar for a block; fits move it, and so does the function ``move(done, total)``.
+        """Show a step of the stage; fits move it, and so does the function ``move(done, total)``.
 
-        Warnings in the block become notes, unless ``notes`` is False.
+        Warnings in the block become notes, unless ``notes`` is False. Outside of a stage, a step is a stage
+        called by its first word.
         """
-        columns: Any = (
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-        )
-        shown = self.err.is_terminal and not self.err.quiet
-        with Progress(*columns, console=self.err, transient=True, disable=not shown) as progress:
-            task = progress.add_task(title, total=None)
+        if self._stage is None:
+            name, _, rest = title.partition(" ")
+            with self.stage(name) as stage, self.step(rest, notes=notes) as inner:
+                yield inner
+                stage.detail = rest
+            return
+        stage = self._stage
+        stage.show(title)
 
-            def move(done: int, total: int | None) -> None:
-                progress.update(task, completed=done, total=total)
+        latest = 0
 
-            with warnings.catch_warnings(record=True) as caught, watching(move):
-                warnings.simplefilter("always")
-                # scikit-learn takes many classes for a regression target
-                warnings.filterwarnings("ignore", message="The number of unique classes")
-                yield move
+        def move(done: int, total: int | None) -> None:
+            nonlocal latest
+            # a count that begins again is one of many, and says nothing about the stage
+            latest = done if latest <= done else sys.maxsize
+            count = f"{done:,}" if total is None else f"{done:,} of {total:,}"
+            stage.show(f"{title} {count}".strip() if latest < sys.maxsize else title)
+
+        with warnings.catch_warnings(record=True) as caught, watching(move):
+            warnings.simplefilter("always")
+            # scikit-learn takes many classes for a regression target
+            warnings.filterwarnings("ignore", message="The number of unique classes")
+            yield move
         for warning in caught if notes else []:
             if issubclass(warning.category, UserWarning):
                 self.note(str(warning.message))
+
+    def finish(self) -> None:
+        """Print the seconds of the whole run and its peak memory."""
+        peak = peak_memory()
+        detail = "" if peak is None else f"at most {write_size(peak)} of memory"
+        self._print_seconds("total", perf_counter() - self.start, detail)
+
+    def _print_seconds(self, name: str, seconds: float, detail: str) -> None:
+        line = f"{name:<10} {seconds:6.1f} s  {printable(detail)}"
+        self.err.print(line.rstrip(), soft_wrap=True, style="dim" if self.err.is_terminal else None)
+
+    @contextmanager
+    def _bar(self, stage: Stage) -> Iterator[None]:
+        columns: Any = (
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[step]}", markup=False, style="dim"),
+            TimeElapsedColumn(),
+        )
+        with Progress(*columns, console=self.err, transient=True, disable=self.err.quiet) as progress:
+            planned = stage.name in self.plan
+            task = progress.add_task(
+                stage.name,
+                total=len(self.plan) if planned else None,
+                completed=list(self.plan).index(stage.name) if planned else 0,
+                step="",
+            )
+            stage.refresh = lambda: progress.update(task, step=stage.step)
+            yield
+        stage.refresh = lambda: None
+
+    @contextmanager
+    def _heartbeat(self, stage: Stage) -> Iterator[None]:
+        done = threading.Event()
+
+        def beat() -> None:
+            while not done.wait(_EVERY):
+                step = f" {stage.step}" if stage.step else ""
+                self._print_seconds(stage.name, perf_counter() - stage.start, f"so far{step}")
+
+        thread = threading.Thread(target=beat, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+
+def peak_memory() -> int | None:
+    """Return the most bytes of memory that this process has used, None where that is not known."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak

@@ -1,7 +1,7 @@
 """Option types and groups that commands share, and errors printed as one sentence."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -11,6 +11,8 @@ import click
 
 # larger counts are typing mistakes
 _MAX_COUNT = 2**63 - 1
+# characters of a table's name, which may be a query
+_MAX_NAME = 80
 
 
 class UserPath(click.Path):
@@ -68,6 +70,13 @@ def set_threads(threads: int | None) -> None:
 
         set_threads(threads)
         threadpool_limits(threads)
+
+
+def announce(sources: Sequence[str | None]) -> None:
+    """Print which tables are read, on standard error."""
+    names = ["".join(c if c.isprintable() else "?" for c in name) for name in sources if name is not None]
+    short = [name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…" for name in names]
+    click.echo(f"reading {', '.join(short)}", err=True)
 
 
 @contextmanager

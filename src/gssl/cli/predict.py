@@ -23,7 +23,12 @@ from gssl.selection.views import compress
 
 
 def run_predict(
-    inputs: Inputs, model_path: Path, out: Path, abstain: float | None, terminal: Terminal
+    inputs: Inputs,
+    model_path: Path,
+    out: Path,
+    abstain: float | None,
+    terminal: Terminal,
+    probabilities: bool = False,
 ) -> None:
     """Load a model, read a graph, predict, and write; leave labels below confidence ``abstain`` empty."""
     check_suffix(out, TABLES)
@@ -54,9 +59,10 @@ def run_predict(
     if abstain is not None:
         predictions = withhold_unsure(predictions, abstain, informed, terminal)
         _note_uncalibrated(model, model_path, terminal)
-    write_table(out, predictions, terminal)
-    terminal.out.print(classification_table(predictions, f"{model!r}"))
+    write_table(out, predictions, terminal, probabilities)
+    terminal.out.print(classification_table(predictions, "Labels by class"))
     terminal.say(f"{len(predictions):,} predictions: {out}")
+    terminal.finish()
 
 
 def _note_uncalibrated(model: Any, path: Path, terminal: Terminal) -> None:

@@ -1,5 +1,6 @@
 """The report of a run: compute what ``--report`` shows, and write the page."""
 
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -10,87 +11,98 @@ import sklearn
 
 import gssl
 from gssl.cli.console import Terminal
-from gssl.evaluation import (
-    Confusion,
-    HeldOut,
-    confidence_histogram,
-    confusion_matrix,
-    expected_calibration_error,
-    graph_gain,
-    graph_health,
-    held_out_accuracy,
-    node_map,
-    reliability,
-)
+from gssl.evaluation import Confusion, HeldOut, confusion_matrix, graph_health, held_out_accuracy, node_map
+from gssl.graph import check_adjacency
 from gssl.io import Labels, Predictions, Problem, list_predictions
 from gssl.report import MapPoint, Page, write_page
-from gssl.selection import suggest
+from gssl.selection import suggestions
+from gssl.selection.suggestion import smoothed_signature
 
-# larger embeddings are not computed for a report
+# what a larger graph would need is not computed for a report: losses of iterations, rows for the map
 _MAX_EMBEDDING_SIZE = 50_000_000
-_N_SUGGESTIONS = 20
+_MAX_MAP_NODES = 200_000
+_N_SUGGESTIONS = 12
+# fits of a method that does not know what it would say without some of its labels
+_FEW_FOLDS = 3
 
 
 def write_run_page(
-    path: Path, problem: Problem, model: Any, *, command: str, truth: Labels | None, terminal: Terminal
+    path: Path,
+    problem: Problem,
+    model: Any,
+    predictions: Predictions,
+    held_out: HeldOut | None,
+    *,
+    name: str,
+    command: str,
+    truth: Labels | None,
+    terminal: Terminal,
 ) -> None:
     """Compute everything that the report shows, and write it."""
     y, A, X = problem.y, problem.adjacency, problem.features
-    # whether the model may compute its embeddings, which a fit can do without
-    small = X is not None and np.prod(X.shape) <= _MAX_EMBEDDING_SIZE
-    predictions = list_predictions(model, problem.node_ids, problem.given)
-    held_out = _held_out(model, problem, terminal)
-    bins = [] if held_out is None else reliability(held_out.truth, held_out.distributions, held_out.classes)
-    gain = None
-    if held_out is not None:
-        with terminal.step("comparing with no graph") as move:
-            gain = graph_gain(X, y, A, on_fold=move)
+    if held_out is None:
+        held_out = _held_out(model, problem, terminal)
+        if held_out is not None:
+            known = list_predictions(model, problem.node_ids, problem.given, held_out=held_out)
+            # where the model abstains, it still does
+            predictions = replace(known, label=predictions.label)
     with terminal.step("drawing the map"):
-        embedding = getattr(model, "embedding_", None) if small else None
-        points = _points(model.label_distributions_ if embedding is None else embedding, predictions)
-    suggested = suggest(model, _N_SUGGESTIONS)
+        points = _points(_map_rows(model, problem), predictions)
+    with terminal.step("choosing nodes to label next"):
+        next_labels = [
+            (str(problem.node_ids[pick.node]), pick) for pick in suggestions(model, _N_SUGGESTIONS)
+        ]
+    # a fit can do without the losses of its iterations, which take as long again
+    small = X is not None and np.prod(X.shape) <= _MAX_EMBEDDING_SIZE
     page = Page(
-        title=f"{_name(model)} on {len(y):,} nodes",
+        title=f"{len(y):,} nodes of {name}",
         command=command,
         health=graph_health(A, y, None if X is None else X.shape[1]),
         versions={module.__name__: module.__version__ for module in (gssl, np, scipy, sklearn)},
         seconds=perf_counter() - terminal.start,
         notes=tuple(terminal.notes),
-        gain=gain,
+        explain=getattr(model, "explain_", ""),
+        predictions=predictions,
         held_out=held_out,
-        reliability=bins,
-        calibration_error=expected_calibration_error(bins) if bins else None,
         history=getattr(model, "history_", None) if small else None,
         confusion=None if truth is None else _confusion(truth, predictions),
-        confidences=confidence_histogram(model.label_distributions_.max(axis=1)),
         points=points,
-        next_labels=[predictions[i] for i in suggested],
+        next_labels=next_labels,
     )
     with terminal.step("writing the report"):
         write_page(path, page)
 
 
-def _name(model: Any) -> str:
-    inner = getattr(model, "classifier_", None)
-    return type(model).__name__ if inner is None else f"{type(inner).__name__}, calibrated,"
-
-
 def _held_out(model: Any, problem: Problem, terminal: Terminal) -> HeldOut | None:
     with terminal.step("estimating accuracy") as move:
         try:
-            return held_out_accuracy(model, problem.features, problem.y, problem.adjacency, on_fold=move)
+            found = held_out_accuracy(
+                model, problem.features, problem.y, problem.adjacency, n_folds=_FEW_FOLDS, on_fold=move
+            )
         except ValueError as error:
             # too few labels to hide any: the report says that there is no estimate
             terminal.note(f"no accuracy estimate: {error}")
             return None
+    terminal.say(found.summary)
+    return found
 
 
-def _points(embedding: np.ndarray, predictions: Predictions) -> list[MapPoint]:
-    indices, xy = node_map(embedding)
-    rows = [predictions[i] for i in indices]
+def _map_rows(model: Any, problem: Problem) -> np.ndarray:
+    """Return what says which nodes are alike: what is predicted, and smoothed features if they are few."""
+    P = np.sqrt(np.asarray(model.label_distributions_, dtype=np.float32))
+    X = problem.features
+    if X is None or not X.shape[1] or len(P) > _MAX_MAP_NODES:
+        return P
+    A = check_adjacency(problem.adjacency, allow_empty=True)
+    return np.hstack([smoothed_signature(X, A), P])
+
+
+def _points(rows: np.ndarray, predictions: Predictions) -> list[MapPoint]:
+    indices, xy = node_map(rows, always=predictions.given)
+    nodes = [predictions[i] for i in indices]
     return [
-        MapPoint(row.id, float(x), float(y), row.label, row.confidence, row.given)
-        for row, (x, y) in zip(rows, xy, strict=True)
+        MapPoint(node.id, float(x), float(y), node.label or node.model_says, node.confidence, node.given)
+        for node, (x, y) in zip(nodes, xy, strict=True)
     ]
 
 
@@ -111,4 +123,4 @@ def _confusion(truth: Labels, predictions: Predictions) -> Confusion:
     known = dict(zip(truth.ids, truth.labels, strict=True))
     true = np.array([known[predictions.id[i]] for i in nodes], dtype=str)
     source = f"{len(nodes):,} labels of {truth.name}, none of them given to fit."
-    return confusion_matrix(true, predictions.label[nodes].astype(str), source=source)
+    return confusion_matrix(true, predictions.model_says[nodes].astype(str), source=source)

@@ -8,6 +8,7 @@ from gssl.evaluation.holdout import (
     has_cheap_holdout,
     held_out_accuracy,
     held_out_distributions,
+    held_out_if_known,
     masked_labels,
 )
 from gssl.evaluation.metrics import Confusion, accuracy, confusion_matrix
@@ -32,6 +33,7 @@ __all__ = [
     "has_cheap_holdout",
     "held_out_accuracy",
     "held_out_distributions",
+    "held_out_if_known",
     "masked_labels",
     "node_map",
     "reliability",

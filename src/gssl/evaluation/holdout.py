@@ -6,13 +6,14 @@ Only labels are hidden. Every node and edge stays, as it will when the model is 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from gssl.evaluation.metrics import Confusion, confusion_matrix
 from gssl.graph import GraphWarning, check_adjacency
 from gssl.methods.base import GraphClassifier
 from gssl.methods.labels import UNLABELLED, decode_labels, encode_labels
@@ -27,7 +28,8 @@ class HeldOut:
 
     ``nodes`` are the nodes whose labels were hidden, once each, in order; ``codes`` are their classes as
     indices into ``classes``; ``distributions`` are the predictions made while they were hidden, one column
-    per class. ``n_untested`` classes have one label only, which cannot be hidden.
+    per class. ``n_untested`` classes have one label only, which cannot be hidden. ``n_folds`` is 0 where the
+    model kept what it said about hidden labels.
     """
 
     nodes: np.ndarray
@@ -70,9 +72,45 @@ class HeldOut:
         return float(np.sqrt(p * (1.0 - p) / n))
 
     @property
+    def largest_share(self) -> float:
+        """Fraction of hidden labels that are of the largest class: what always answering it would reach."""
+        return float(np.bincount(self.codes).max() / self.n_labels)
+
+    @property
+    def confusion(self) -> Confusion:
+        """Hidden labels against what was predicted for them."""
+        return confusion_matrix(self.truth, self.predicted, self.classes, self.source)
+
+    @property
+    def macro_recall(self) -> float:
+        """Mean, over the classes, of the fraction of a class's hidden labels that were predicted."""
+        return float(np.nanmean(self.confusion.recall))
+
+    @property
+    def beats_largest_class(self) -> bool:
+        """Whether ``accuracy`` exceeds ``largest_share`` by more than its standard error."""
+        return self.accuracy > self.largest_share + self.standard_error
+
+    @property
+    def summary(self) -> str:
+        """One or two sentences: accuracy, mean recall, and what the largest class alone would reach."""
+        largest = self.classes[np.bincount(self.codes).argmax()]
+        said = (
+            f"{100 * self.accuracy:.1f} ± {100 * self.standard_error:.1f} % of {self.n_labels:,} hidden "
+            f"labels are right, and {100 * self.macro_recall:.1f} % on average over the classes; always "
+            f"answering {str(largest)!r} would be right for {100 * self.largest_share:.1f} %."
+        )
+        if not self.beats_largest_class:
+            said += " This is no better than always answering the largest class."
+        return said
+
+    @property
     def source(self) -> str:
         """One sentence that says where the numbers come from."""
-        said = f"{self.n_folds}-fold label masking on {self.n_labels:,} labels; the graph was never cut"
+        if self.n_folds:
+            said = f"{self.n_folds}-fold label masking on {self.n_labels:,} labels; the graph was never cut"
+        else:
+            said = f"Each of {self.n_labels:,} labels was hidden when it was asked for"
         if self.n_untested:
             classes = "class" if self.n_untested == 1 else "classes"
             said += f", and {self.n_untested} {classes} with one label could not be tested"
@@ -198,6 +236,50 @@ def held_out_distributions(
         if model.distributions_without(folds[0]) is None:
             folds = label_folds(codes, n_folds, random_state)
         return _hold_out(folds, predict, classes, codes)
+
+
+def held_out_if_known(model: Any) -> HeldOut | None:
+    """Return what a fitted classifier says about hidden labels, if that needs no other fit of the model.
+
+    Parameters
+    ----------
+    model : fitted classifier
+
+    Returns
+    -------
+    HeldOut or None
+        None if the model would have to be fitted again, or if every class has one label only.
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> y = data.labels.copy()
+    >>> y[10:30] = -1
+    >>> held_out_if_known(gssl.LabelPropagation().fit(None, y, adjacency=data.adjacency)) is None
+    True
+    >>> model = gssl.AutoClassifier(depth=2).fit(data.features, y, adjacency=data.adjacency)
+    >>> held_out_if_known(model).n_labels
+    14
+    """
+    inner = getattr(model, "classifier_", None)
+    if inner is not None and inner.priors is not None:
+        # priors come after the calibration
+        return held_out_if_known(inner)
+    classes, codes = model.classes_, model.fit_codes
+    try:
+        folds = label_folds(codes, _CHEAP_FOLDS, random_state=0)
+    except ValueError:
+        return None
+    if inner is not None:
+        # a calibrated classifier has hidden every label already
+        nodes = np.sort(np.concatenate(folds))
+        P = model.calibration_(model.held_out_distributions_)
+        return HeldOut(nodes, codes[nodes], P, classes, 0, _count_untested(codes))
+    if not has_cheap_holdout(model) or model.distributions_without(folds[0]) is None:
+        return None
+    found = _hold_out(folds, model.distributions_without, classes, codes)
+    return replace(found, n_folds=0)
 
 
 def has_cheap_holdout(model: Any) -> bool:
@@ -331,5 +413,8 @@ def _hold_out(
         if on_fold is not None:
             on_fold(done, len(folds))
     nodes = np.sort(np.concatenate(folds))
-    n_untested = int((np.bincount(codes[codes != UNLABELLED]) == 1).sum())
-    return HeldOut(nodes, codes[nodes], P[nodes], classes, len(folds), n_untested)
+    return HeldOut(nodes, codes[nodes], P[nodes], classes, len(folds), _count_untested(codes))
+
+
+def _count_untested(codes: np.ndarray) -> int:
+    return int((np.bincount(codes[codes != UNLABELLED]) == 1).sum())

@@ -56,6 +56,31 @@ class Confusion:
         """Fraction of nodes on the diagonal."""
         return float(np.trace(self.counts) / self.counts.sum())
 
+    @property
+    def recall(self) -> np.ndarray:
+        """Fraction of each true class that was predicted; NaN for a class without nodes."""
+        return _ratio(np.diag(self.counts), self.counts.sum(axis=1))
+
+    @property
+    def precision(self) -> np.ndarray:
+        """Fraction of each predicted class that is right; NaN for a class that is never predicted."""
+        return _ratio(np.diag(self.counts), self.counts.sum(axis=0))
+
+    @property
+    def mistakes(self) -> list[tuple[str, str, int]]:
+        """True class, predicted class and number of nodes of each kind of mistake, most frequent first."""
+        wrong = self.counts - np.diag(np.diag(self.counts))
+        rows, columns = np.nonzero(wrong)
+        order = np.argsort(-wrong[rows, columns], kind="stable")
+        return [
+            (self.classes[i], self.classes[j], int(wrong[i, j]))
+            for i, j in zip(rows[order].tolist(), columns[order].tolist(), strict=True)
+        ]
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    return np.asarray(np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0))
+
 
 def confusion_matrix(truth: Any, predicted: Any, classes: Any = None, source: str = "") -> Confusion:
     """Count true against predicted classes.

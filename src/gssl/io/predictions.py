@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gssl.evaluation import HeldOut, held_out_if_known
 from gssl.io.atomic import whole_file
 from gssl.io.table_writing import check_suffix, write_columns
 
@@ -18,14 +19,21 @@ EMBEDDINGS = (".csv", ".tsv", ".parquet", *_ARRAYS)
 class Prediction:
     """The prediction for one node.
 
-    ``given`` is whether its label was given to the model, ``reached`` whether any label is in its component;
-    if not, the confidence rests on features alone. ``label`` and ``runner_up`` are empty if the confidence
-    was too low.
+    ``label`` is the given label where there is one, and otherwise what the model says. ``model_says`` is the
+    class that the model predicts and ``model_confidence`` its probability; for a given label, without having
+    seen it where that is known. ``confidence`` is the probability of ``label``. ``runner_up`` is the second
+    most probable class.
+
+    ``given`` is whether the label was given to the model, ``reached`` whether any label is in the node's
+    component; if not, the confidence rests on features alone. ``label`` is empty if the confidence was too
+    low.
     """
 
     id: str
     label: str
     confidence: float
+    model_says: str
+    model_confidence: float
     runner_up: str
     given: bool
     reached: bool
@@ -37,18 +45,31 @@ class Predictions:
 
     Attributes
     ----------
-    id, label, runner_up : object ndarray of str, shape (n,)
-    confidence : float ndarray of shape (n,)
+    id, label, model_says, runner_up : object ndarray of str, shape (n,)
+    confidence, model_confidence : float ndarray of shape (n,)
     given, reached : bool ndarray of shape (n,)
         See :class:`Prediction`.
+    distributions : ndarray of shape (n, c)
+        The probability of every class; of given labels, without having seen them where that is known.
+    class_names : tuple of c str
     """
 
     id: np.ndarray
     label: np.ndarray
     confidence: np.ndarray
+    model_says: np.ndarray
+    model_confidence: np.ndarray
     runner_up: np.ndarray
     given: np.ndarray
     reached: np.ndarray
+    distributions: np.ndarray
+    class_names: tuple[str, ...]
+
+    @property
+    def doubted(self) -> np.ndarray:
+        """The nodes whose given label is not what the model says, the most certain first."""
+        nodes = np.flatnonzero(self.given & (self.label != self.model_says))
+        return nodes[np.argsort(-self.model_confidence[nodes], kind="stable")]
 
     def __len__(self) -> int:
         return len(self.id)
@@ -58,6 +79,8 @@ class Predictions:
             id=str(self.id[row]),
             label=str(self.label[row]),
             confidence=float(self.confidence[row]),
+            model_says=str(self.model_says[row]),
+            model_confidence=float(self.model_confidence[row]),
             runner_up=str(self.runner_up[row]),
             given=bool(self.given[row]),
             reached=bool(self.reached[row]),
@@ -67,8 +90,15 @@ class Predictions:
         return (self[row] for row in range(len(self)))
 
 
+_COLUMNS = tuple(field.name for field in fields(Prediction))
+
+
 def list_predictions(
-    model: Any, node_ids: Any, given: np.ndarray, class_names: Sequence[str] | None = None
+    model: Any,
+    node_ids: Any,
+    given: np.ndarray,
+    class_names: Sequence[str] | None = None,
+    held_out: HeldOut | None = None,
 ) -> Predictions:
     """Return the predictions of a fitted classifier for the nodes of fit.
 
@@ -77,9 +107,12 @@ def list_predictions(
     model : fitted classifier
     node_ids : array-like of n str
     given : bool mask of shape (n,)
-        The nodes whose label the model was fitted to.
+        The nodes whose label the model was fitted to, and keeps here.
     class_names : sequence of str, optional
         Names for classes that are whole numbers; the classes themselves if None.
+    held_out : HeldOut, optional
+        What the model says about given labels without having seen them; what is known without another fit if
+        None.
 
     Returns
     -------
@@ -95,8 +128,15 @@ def list_predictions(
     'Mr. Hi'
     """
     classes = [str(value) if class_names is None else class_names[value] for value in model.classes_]
+    P = model.label_distributions_
     chosen = np.searchsorted(model.classes_, model.transduction_)
-    return tabulate(node_ids, model.label_distributions_, classes, chosen, given, model.reached_)
+    known = held_out_if_known(model) if held_out is None else held_out
+    if known is not None:
+        P, chosen = P.copy(), chosen.copy()
+        P[known.nodes] = known.distributions
+        chosen[known.nodes] = known.distributions.argmax(axis=1)
+    labels = np.where(given, model.fit_codes, -1)
+    return tabulate(node_ids, P, classes, chosen, labels, model.reached_)
 
 
 def tabulate(
@@ -104,7 +144,7 @@ def tabulate(
     distributions: np.ndarray,
     class_names: Sequence[str],
     chosen: np.ndarray | None = None,
-    given: np.ndarray | None = None,
+    labels: np.ndarray | None = None,
     reached: np.ndarray | None = None,
 ) -> Predictions:
     """Return predictions for any nodes from their distributions over classes.
@@ -115,9 +155,11 @@ def tabulate(
     distributions : ndarray of shape (n, c)
     class_names : sequence of c str
     chosen : int ndarray of shape (n,), optional
-        The class of each node; the most probable if None.
-    given, reached : bool ndarray of shape (n,), optional
-        All false and all true if None.
+        The class that the model says for each node; the most probable if None.
+    labels : int ndarray of shape (n,), optional
+        The classes that were given, −1 where none was; none at all if None.
+    reached : bool ndarray of shape (n,), optional
+        All true if None.
 
     Returns
     -------
@@ -125,23 +167,33 @@ def tabulate(
 
     Examples
     --------
-    >>> tabulate(["007"], np.array([[0.1, 0.9]]), ["cook", "spy"])[0]
-    Prediction(id='007', label='spy', confidence=0.9, runner_up='cook', given=False, reached=True)
+    >>> spy = tabulate(["007"], np.array([[0.1, 0.9]]), ["cook", "spy"])[0]
+    >>> spy.label, spy.confidence, spy.runner_up
+    ('spy', 0.9, 'cook')
+    >>> doubted = tabulate(["007"], np.array([[0.1, 0.9]]), ["cook", "spy"], labels=np.array([0]))[0]
+    >>> doubted.label, doubted.confidence, doubted.model_says, doubted.model_confidence
+    ('cook', 0.1, 'spy', 0.9)
     """
     n = len(distributions)
     rows, names = np.arange(n), np.array(class_names, dtype=object)
     best = distributions.argmax(axis=1) if chosen is None else chosen
+    given = np.zeros(n, dtype=bool) if labels is None else np.asarray(labels) >= 0
+    kept = best if labels is None else np.where(given, labels, best)
     others = distributions.copy()
     others[rows, best] = -1.0
     ids = np.empty(n, dtype=object)
     ids[:] = [str(node) for node in node_ids]
     return Predictions(
         id=ids,
-        label=names[best],
-        confidence=distributions[rows, best],
+        label=names[kept],
+        confidence=distributions[rows, kept],
+        model_says=names[best],
+        model_confidence=distributions[rows, best],
         runner_up=names[others.argmax(axis=1)],
-        given=np.zeros(n, dtype=bool) if given is None else np.asarray(given, dtype=bool),
+        given=given,
         reached=np.ones(n, dtype=bool) if reached is None else np.asarray(reached, dtype=bool),
+        distributions=distributions,
+        class_names=tuple(class_names),
     )
 
 
@@ -151,18 +203,22 @@ def withhold(predictions: Predictions, abstain: float, informed: Any = True) -> 
     Nodes that are not ``informed``, of which nothing is known, lose their label too.
     """
     unsure = ((predictions.confidence < abstain) | ~np.asarray(informed)) & ~predictions.given
-    label, runner_up = predictions.label.copy(), predictions.runner_up.copy()
-    label[unsure] = runner_up[unsure] = ""
-    return replace(predictions, label=label, runner_up=runner_up)
+    label = predictions.label.copy()
+    label[unsure] = ""
+    return replace(predictions, label=label)
 
 
-def write_predictions(path: str | Path, predictions: Predictions | Iterable[Prediction]) -> list[str]:
+def write_predictions(
+    path: str | Path, predictions: Predictions | Iterable[Prediction], probabilities: bool = False
+) -> list[str]:
     """Write predictions as a table, whole or not at all.
 
     Parameters
     ----------
     path : path ending in .csv, .tsv, .parquet or .jsonl
     predictions : Predictions, or iterable of Prediction
+    probabilities : bool, default=False
+        Add a column ``p_<class>`` for each class; only :class:`Predictions` hold them.
 
     Returns
     -------
@@ -173,28 +229,32 @@ def write_predictions(path: str | Path, predictions: Predictions | Iterable[Pred
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "p.csv"
-    >>> write_predictions(file, [Prediction("007", "spy", 0.9, "cook", False, True)])
+    >>> write_predictions(file, [Prediction("007", "spy", 0.9, "spy", 0.9, "cook", False, True)])
     []
     >>> print(file.read_text().splitlines()[1])
-    007,spy,0.9000,cook,false,true
+    007,spy,0.9000,spy,0.9000,cook,false,true
     """
-    if not isinstance(predictions, Predictions):
-        predictions = _columns(list(predictions))
-    return write_columns(
-        path, {field.name: getattr(predictions, field.name) for field in fields(predictions)}
-    )
+    if isinstance(predictions, Predictions):
+        columns = {name: getattr(predictions, name) for name in _COLUMNS}
+        if probabilities:
+            by_class = zip(predictions.class_names, predictions.distributions.T, strict=True)
+            columns |= {f"p_{name}": np.ascontiguousarray(column) for name, column in by_class}
+    else:
+        columns = _columns(list(predictions))
+    return write_columns(path, columns)
 
 
-def _columns(rows: list[Prediction]) -> Predictions:
-    kinds = {"confidence": np.float64, "given": np.bool_, "reached": np.bool_}
-    return Predictions(
-        **{
-            field.name: np.array(
-                [getattr(row, field.name) for row in rows], dtype=kinds.get(field.name, object)
-            )
-            for field in fields(Prediction)
-        }
-    )
+def _columns(rows: list[Prediction]) -> dict[str, np.ndarray]:
+    kinds = {
+        "confidence": np.float64,
+        "model_confidence": np.float64,
+        "given": np.bool_,
+        "reached": np.bool_,
+    }
+    return {
+        name: np.array([getattr(row, name) for row in rows], dtype=kinds.get(name, object))
+        for name in _COLUMNS
+    }
 
 
 def write_embeddings(path: str | Path, ids: Any, U: np.ndarray) -> list[str]:

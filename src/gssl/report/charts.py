@@ -4,13 +4,15 @@ Names from the user's data are only used as *values*, never in field names, titl
 name is interpreted as a path, a format or code.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import numpy as np
 
-from gssl.evaluation import Bin, Confusion
+from gssl.evaluation import Bin
+from gssl.io import Predictions
 from gssl.report.page import MapPoint, Page
 
 # of medium lightness, legible in light and dark mode
@@ -28,8 +30,7 @@ PALETTE = (
     "#6d8f2f",
 )
 OTHER = "#8b929b"
-MAX_BARS = 40
-MAX_NUMBERED = 20
+_MANY_RINGS, _SMALL_RING = 500, {"size": 42, "width": 0.9}
 Spec = dict[str, Any]
 
 _UNIT = alt.Scale(domain=[0, 1])
@@ -39,18 +40,14 @@ _SNUG = alt.Scale(nice=False, zero=False)
 def draw(page: Page) -> dict[str, Spec]:
     """Return the charts of a report by name, leaving out those without data."""
     specs: dict[str, Spec] = {}
-    if page.health.label_counts:
-        specs["labels"] = label_bars(page.health.label_counts)
     for place, values in enumerate((page.history or {}).values()):
         specs[f"curve-{place}"] = curve(values)
-    if page.confusion is not None:
-        specs["confusion"] = confusion_heatmap(page.confusion)
     if page.confidences:
         specs["confidences"] = histogram(page.confidences)
     if page.reliability:
         specs["reliability"] = reliability_curve(page.reliability)
     if page.points:
-        specs["map"] = node_scatter(page.points, map_classes(page.points))
+        specs["map"] = node_scatter(page.points, map_classes(page.points, page.predictions))
     return specs
 
 
@@ -69,26 +66,6 @@ def _finish(chart: Any, rows: Sequence[Spec], height: int | None = None) -> Spec
 
 def _percent_axis(**settings: Any) -> Any:
     return alt.Axis(format=".0%", values=[0, 0.2, 0.4, 0.6, 0.8, 1.0], **settings)
-
-
-def label_bars(counts: dict[str, int]) -> Spec:
-    """Draw the number of labels per class, the most frequent classes first."""
-    order = sorted(counts, key=lambda name: -counts[name])[:MAX_BARS]
-    rows = [{"place": place, "label": name, "count": counts[name]} for place, name in enumerate(order)]
-    sort = alt.EncodingSortField(field="place", order="ascending")
-    bars = (
-        _over_rows()
-        .mark_bar(color=ACCENT, cornerRadiusEnd=2, height={"band": 0.7})
-        .encode(
-            x=alt.X("count:Q", title="labels", axis=alt.Axis(tickMinStep=1, format=",d", tickCount=5)),
-            y=alt.Y("label:N", sort=sort, title=None, axis=alt.Axis(ticks=False, domain=False)),
-            tooltip=[
-                alt.Tooltip("label:N", title="class"),
-                alt.Tooltip("count:Q", title="labels", format=",d"),
-            ],
-        )
-    )
-    return _finish(bars, rows, height=26 * len(rows))
 
 
 def curve(values: Any) -> Spec:
@@ -114,44 +91,6 @@ def curve(values: Any) -> Spec:
     return _finish(line, rows, height=180)
 
 
-def confusion_heatmap(confusion: Confusion) -> Spec:
-    """Draw true classes as rows and predicted ones as columns, shaded by the share of the row."""
-    names, counts = confusion.classes, confusion.counts
-    totals = np.maximum(counts.sum(axis=1), 1)
-    rows = [
-        {
-            "i": i,
-            "j": j,
-            "truth": names[i],
-            "predicted": names[j],
-            "count": int(counts[i, j]),
-            "part": float(counts[i, j] / totals[i]),
-        }
-        for i in range(len(names))
-        for j in range(len(names))
-    ]
-    axis: dict[str, Any] = {"ticks": False, "domain": False, "grid": False}
-    by_row, by_column = (alt.EncodingSortField(field=place, order="ascending") for place in "ij")
-    base = _over_rows().encode(
-        x=alt.X("predicted:N", sort=by_column, title="predicted", axis=alt.Axis(labelAngle=-45, **axis)),
-        y=alt.Y("truth:N", sort=by_row, title="true", axis=alt.Axis(**axis)),
-        tooltip=[
-            alt.Tooltip("truth:N", title="true"),
-            alt.Tooltip("predicted:N", title="predicted"),
-            alt.Tooltip("count:Q", title="nodes", format=",d"),
-            alt.Tooltip("part:Q", title="of the true class", format=".0%"),
-        ],
-    )
-    shade = alt.Opacity("part:Q", scale=alt.Scale(domain=[0, 1], range=[0.03, 0.85]), legend=None)
-    cells = base.mark_rect(color=ACCENT, cornerRadius=2).encode(opacity=shade)
-    numbers = base.mark_text(color="currentColor", fontSize=12, tooltip=None).encode(
-        text=alt.Text("count:Q", format=",d"),
-        opacity=alt.condition("datum.count > 0", alt.value(1.0), alt.value(0.25)),
-    )
-    chart = cells + numbers if len(names) <= MAX_NUMBERED else cells
-    return _finish(chart, rows, height=max(120, min(36 * len(names), 640)))
-
-
 def histogram(bins: Sequence[Bin]) -> Spec:
     """Draw the number of nodes per bin of confidence."""
     rows = [{"low": b.low, "high": b.high, "count": b.count, "zero": 0} for b in bins]
@@ -161,7 +100,7 @@ def histogram(bins: Sequence[Bin]) -> Spec:
         .encode(
             x=alt.X("low:Q", title="confidence", scale=_UNIT, axis=_percent_axis(grid=False)),
             x2="high:Q",
-            y=alt.Y("count:Q", title="nodes", axis=alt.Axis(format="~s", tickCount=5)),
+            y=alt.Y("count:Q", title="nodes", axis=alt.Axis(format=",d", tickCount=5)),
             y2="zero:Q",
             tooltip=[
                 alt.Tooltip("low:Q", title="from", format=".0%"),
@@ -197,11 +136,18 @@ def reliability_curve(bins: Sequence[Bin]) -> Spec:
     return _finish(diagonal + line + dots, rows, height=240)
 
 
-def map_classes(points: Sequence[MapPoint]) -> list[tuple[str, str, int]]:
-    """Return name, colour and number of points of each class on the map, most frequent first."""
-    counts: dict[str, int] = {}
-    for point in points:
-        counts[point.label] = counts.get(point.label, 0) + 1
+def map_classes(
+    points: Sequence[MapPoint], predictions: Predictions | None = None
+) -> list[tuple[str, str, int]]:
+    """Return name, colour and number of nodes of each class on the map, most frequent first.
+
+    All nodes count, also those that are not on the map; without ``predictions``, the points.
+    """
+    counts = Counter(point.label for point in points)
+    if predictions is not None:
+        # where the model abstains, the map shows what it says
+        shown = Counter(np.where(predictions.label == "", predictions.model_says, predictions.label).tolist())
+        counts = Counter({name: shown[name] for name in counts})
     order = sorted(counts, key=lambda name: (-counts[name], name))
     return [
         (name, PALETTE[place] if place < len(PALETTE) else OTHER, counts[name])
@@ -231,6 +177,8 @@ def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, i
         "confidence:Q", scale=alt.Scale(domain=[0, 1], range=[0.2, 1.0], clamp=True), legend=None
     )
     given = "datum.given === 'yes'"
+    # many rings hide each other
+    ring = {"size": 80, "width": 1.4} if sum(point.given for point in points) <= _MANY_RINGS else _SMALL_RING
     bare = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
     dots = (
         _over_rows()
@@ -240,9 +188,9 @@ def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, i
             y=alt.Y("y:Q", axis=bare, scale=alt.Scale(nice=False, padding=8)),
             color=alt.Color("place:N", scale=colour, legend=None),
             opacity=alt.condition("chosen < 0 || datum.place === chosen", certainty, alt.value(0.05)),
-            size=alt.condition(given, alt.value(80), alt.value(30)),
+            size=alt.condition(given, alt.value(ring["size"]), alt.value(30)),
             stroke=alt.condition(given, alt.value("currentColor"), alt.value("transparent")),
-            strokeWidth=alt.value(1.4),
+            strokeWidth=alt.value(ring["width"]),
             tooltip=[
                 alt.Tooltip("id:N", title="id"),
                 alt.Tooltip("label:N", title="label"),

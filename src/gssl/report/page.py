@@ -4,16 +4,36 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module, resources
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gssl.evaluation import Bin, Confusion, GraphGain, Health, HeldOut
-from gssl.io import Prediction, whole_file
+from gssl.datasets.location import cache_dir
+from gssl.evaluation import (
+    Bin,
+    Confusion,
+    Health,
+    HeldOut,
+    confidence_histogram,
+    expected_calibration_error,
+    reliability,
+)
+from gssl.io import Predictions, whole_file
+from gssl.report.findings import (
+    MAX_CLASSES,
+    MAX_MATRIX,
+    MAX_ROWS,
+    class_rows,
+    headline,
+    matrix,
+)
+from gssl.selection import Suggestion
 
 EXTRA = ("altair", "jinja2", "vl_convert")
 
@@ -37,6 +57,7 @@ class Page:
     Parameters
     ----------
     title : str
+        What was classified.
     command : str
         The command line that reproduces the run.
     health : Health
@@ -46,23 +67,19 @@ class Page:
         Duration of the run.
     notes : sequence of str
         Notes about the data, such as repairs of the graph.
-    gain : GraphGain, optional
-        Accuracy with the graph and without it.
+    explain : str
+        What the graph adds, and what predicts.
+    predictions : Predictions, optional
+        Of all nodes.
     held_out : HeldOut, optional
-        The accuracy on hidden labels, with its source.
-    reliability : sequence of Bin
-        Accuracy by confidence, on hidden labels.
-    calibration_error : float, optional
-        Mean distance of confidence and accuracy.
+        What the model says about hidden labels.
     history : mapping of str to array of shape (n_iter,), optional
         One curve per entry.
     confusion : Confusion, optional
-        If true labels are given.
-    confidences : sequence of Bin
-        Histogram of the confidences of all nodes.
+        If true labels are known; that of hidden labels if None.
     points : sequence of MapPoint
         The map, of all nodes or a sample.
-    next_labels : sequence of Prediction
+    next_labels : sequence of (id, Suggestion)
         The nodes most worth labelling, the best one first.
 
     Examples
@@ -79,15 +96,25 @@ class Page:
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     notes: Sequence[str] = ()
-    gain: GraphGain | None = None
+    explain: str = ""
+    predictions: Predictions | None = None
     held_out: HeldOut | None = None
-    reliability: Sequence[Bin] = ()
-    calibration_error: float | None = None
     history: Mapping[str, np.ndarray] | None = None
     confusion: Confusion | None = None
-    confidences: Sequence[Bin] = ()
     points: Sequence[MapPoint] = ()
-    next_labels: Sequence[Prediction] = ()
+    next_labels: Sequence[tuple[str, Suggestion]] = ()
+
+    @property
+    def reliability(self) -> list[Bin]:
+        """Accuracy by confidence, on hidden labels."""
+        held = self.held_out
+        return [] if held is None else reliability(held.truth, held.distributions, held.classes)
+
+    @property
+    def confidences(self) -> list[Bin]:
+        """Histogram of the confidences of nodes without a given label."""
+        rows = self.predictions
+        return [] if rows is None else confidence_histogram(rows.model_confidence[~rows.given])
 
 
 def check_extra() -> None:
@@ -142,17 +169,26 @@ def _render(page: Page) -> bytes:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(percent=_percent, duration=_duration, words=_words)
-    script = _script()
+    environment.filters.update(percent=_percent, duration=_duration, words=_words, count=_count)
+    script, held_out, predictions = _script(), page.held_out, page.predictions
+    confusion = page.confusion or (None if held_out is None else held_out.confusion)
     html = environment.from_string(read_template("page.html")).render(
         page=page,
         health=page.health,
+        headline=headline(page.health, predictions, held_out),
+        classes=[] if predictions is None else class_rows(predictions, held_out),
+        max_classes=MAX_CLASSES,
+        confusion=confusion,
+        matrix=[] if confusion is None else matrix(confusion),
+        max_matrix=MAX_MATRIX,
+        max_rows=MAX_ROWS,
+        doubts=[] if predictions is None else predictions.doubted.tolist(),
+        calibration_error=expected_calibration_error(page.reliability) if page.reliability else None,
         facts=_facts(page.health),
         curves=[(f"curve-{place}", name) for place, name in enumerate(page.history or {})],
-        legend=charts.map_classes(page.points),
+        legend=charts.map_classes(page.points, predictions),
         colours=len(charts.PALETTE),
         other=charts.OTHER,
-        max_bars=charts.MAX_BARS,
         charts=Markup(_json(charts.draw(page))),
         style=Markup(read_template("page.css")),
         script=Markup(script),
@@ -169,10 +205,23 @@ def read_template(name: str) -> str:
 
 @cache
 def _script() -> str:
-    """Return page.js bundled with Vega, escaped for a script element."""
+    """Return page.js bundled with Vega; bundling takes a second or two, so the result is kept on disk."""
+    source = read_template("page.js")
+    key = hashlib.sha256(f"{version('vl-convert-python')}\n{source}".encode()).hexdigest()[:16]
+    kept = cache_dir() / f"report-{key}.js"
+    with suppress(OSError, UnicodeDecodeError):
+        return kept.read_bytes().decode("utf-8")
+    code = _bundle(source)
+    with suppress(OSError), whole_file(kept) as part:
+        part.write_bytes(code.encode("utf-8"))
+    return code
+
+
+def _bundle(source: str) -> str:
+    """Return a script with the libraries that it imports, escaped for a script element."""
     import vl_convert
 
-    code: str = vl_convert.javascript_bundle(read_template("page.js"))
+    code: str = vl_convert.javascript_bundle(source)
     # browsers normalise line ends before they compute the hash
     return code.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
@@ -199,6 +248,7 @@ def _facts(health: Health) -> list[tuple[str, str, str]]:
     degrees = health.degrees
     unreached = "a guess, without features" if health.n_features is None else "predicted from features alone"
     facts = [
+        ("Edges", f"{health.n_edges:,}", ""),
         ("Features", "none" if health.n_features is None else f"{health.n_features:,}", ""),
         ("Components", f"{health.n_components:,}", f"the largest has {health.largest_component:,} nodes"),
         ("Isolated nodes", f"{health.n_isolated:,}", "without a neighbour"),
@@ -218,8 +268,12 @@ def _facts(health: Health) -> list[tuple[str, str, str]]:
     return facts
 
 
-def _percent(value: float, digits: int = 1) -> str:
-    return f"{100 * value:.{digits}f} %"
+def _percent(value: float | None, digits: int = 1) -> str:
+    return "–" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def _count(number: int) -> str:
+    return f"{number:,}"
 
 
 def _duration(seconds: float) -> str:

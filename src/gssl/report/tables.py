@@ -78,7 +78,8 @@ def prediction_table(rows: Iterable[tuple[Prediction, str]], title: str) -> Tabl
     Examples
     --------
     >>> from gssl.io import Prediction
-    >>> table = prediction_table([(Prediction("007", "spy", 0.9, "cook", False, True), "spy")], "Agents")
+    >>> row = Prediction("007", "spy", 0.9, "spy", 0.9, "cook", False, True)
+    >>> table = prediction_table([(row, "spy")], "Agents")
     >>> table.row_count
     1
     """

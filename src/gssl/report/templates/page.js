@@ -43,9 +43,20 @@
     }
   }
 
+  // many points are drawn on a canvas, which knows no "currentColor"
+  function drawing(element, spec) {
+    const rows = spec.datasets ? spec.datasets.rows : [];
+    const settings = roomy(element);
+    if (rows.length <= 6000) return [spec, settings];
+    const { datasets, ...rest } = spec;
+    const ink = getComputedStyle(element).color;
+    const inked = (value) => JSON.parse(JSON.stringify(value).replaceAll("currentColor", ink));
+    return [{ ...inked(rest), datasets }, { ...settings, config: inked(settings.config), renderer: "canvas" }];
+  }
+
   for (const element of document.querySelectorAll("[data-chart]")) {
     const name = element.dataset.chart;
-    vegaEmbed(element, fitted(element, charts[name]), roomy(element))
+    vegaEmbed(element, ...drawing(element, fitted(element, charts[name])))
       .then(({ view }) => {
         if (name === "map") chooseClasses(view);
         element.dataset.drawn = "yes";

@@ -1,0 +1,103 @@
+"""What a report says in words and tables: the headline, the classes, the confusion."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gssl.evaluation import Confusion, Health, HeldOut
+from gssl.io import Predictions
+
+# classes listed in a table, the widest matrix of classes, and rows of the other tables
+MAX_CLASSES = 60
+MAX_MATRIX = 30
+MAX_ROWS = 12
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """A class: labels given and predicted, its share of the largest, and how good it is on hidden labels.
+
+    ``precision`` and ``recall`` are None where no hidden label tells.
+    """
+
+    name: str
+    given: int
+    predicted: int
+    width: float
+    precision: float | None
+    recall: float | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A count of a confusion matrix, and its share of the true class."""
+
+    truth: str
+    predicted: str
+    count: int
+    part: float
+    right: bool
+
+
+def headline(health: Health, predictions: Predictions | None, held_out: HeldOut | None) -> str:
+    """Return the sentences that one would say aloud about a run."""
+    labels = "1 label" if health.n_labelled == 1 else f"{health.n_labelled:,} labels"
+    if predictions is None:
+        return f"The graph has {health.n_nodes:,} nodes, and {labels}."
+    n_new = int((~predictions.given & (predictions.label != "")).sum())
+    n_silent = int((predictions.label == "").sum())
+    nodes = "1 node" if n_new == 1 else f"{n_new:,} nodes"
+    said = [f"We labelled {nodes} from {labels}"]
+    if n_silent:
+        said[0] += f", and left {n_silent:,} open where the model is not sure enough"
+    if held_out is None:
+        said.append("How many are right could not be estimated: no label could be hidden")
+    else:
+        said.append(
+            f"Expect about {100 * held_out.accuracy:.0f} % to be right; always guessing the largest class "
+            f"gives {100 * held_out.largest_share:.0f} %"
+        )
+    return " ".join(f"{sentence}." for sentence in said)
+
+
+def class_rows(predictions: Predictions, held_out: HeldOut | None) -> list[ClassRow]:
+    """Return the classes, the most frequently predicted first."""
+    confusion = None if held_out is None else held_out.confusion
+    measures = (
+        {}
+        if confusion is None
+        else {
+            name: (precision, recall)
+            for name, precision, recall in zip(
+                confusion.classes, confusion.precision.tolist(), confusion.recall.tolist(), strict=True
+            )
+        }
+    )
+    counts = []
+    for name in dict.fromkeys(predictions.class_names):
+        mine = predictions.label == name
+        counts.append((name, int((mine & predictions.given).sum()), int((mine & ~predictions.given).sum())))
+    largest = max((predicted for _, _, predicted in counts), default=0) or 1
+    rows = []
+    for name, given, predicted in sorted(counts, key=lambda count: (-count[2], count[0])):
+        precision, recall = (_known(value) for value in measures.get(name, (np.nan, np.nan)))
+        rows.append(ClassRow(name, given, predicted, predicted / largest, precision, recall))
+    return rows
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def matrix(confusion: Confusion) -> list[list[Cell]]:
+    """Return the rows of a confusion matrix; none if there are too many classes to show."""
+    if len(confusion.classes) > MAX_MATRIX:
+        return []
+    totals = np.maximum(confusion.counts.sum(axis=1), 1)
+    return [
+        [
+            Cell(truth, predicted, int(count), float(count / totals[i]), i == j)
+            for j, (predicted, count) in enumerate(zip(confusion.classes, confusion.counts[i], strict=True))
+        ]
+        for i, truth in enumerate(confusion.classes)
+    ]
