@@ -22,6 +22,7 @@ from gssl.io import (
     read_edges,
     read_features,
     read_labels,
+    read_nodes,
 )
 from gssl.io.atomic import check_writable
 from gssl.io.feature_slabs import any_negative, map_features
@@ -47,6 +48,16 @@ class Inputs:
     knn: int | None = None
     normalize: str = "auto"
     graph: str | None = None
+    nodes: str | None = None
+    # texts that mean no label; the usual ones if there are none
+    na: tuple[str, ...] = ()
+    no_header: bool = False
+    strict: bool = False
+
+    @property
+    def header(self) -> bool | None:
+        """Whether text files have a header; None: it is detected."""
+        return False if self.no_header else None
 
     def sources(self) -> list[str | None]:
         """Return the files that are read, which no output may replace."""
@@ -54,7 +65,7 @@ class Inputs:
         if self.features is not None and self.features.lower().endswith(".npy"):
             npy_ids = str(Path(self.features).with_suffix(".ids.npy"))
         store_files = None if self.graph is None else str(Path(self.graph) / "*")
-        return [self.edges, self.features, npy_ids, self.labels, store_files]
+        return [self.edges, self.features, npy_ids, self.labels, self.nodes, store_files]
 
 
 def check_outputs(targets: Sequence[Path | None], sources: Sequence[str | None]) -> None:
@@ -86,24 +97,31 @@ def read_problem(
     if inputs.features is None and (inputs.knn is not None or inputs.text is not None):
         option = "--knn" if inputs.knn is not None else "--text"
         raise ValueError(f"{option} works on features: give --features.")
-    edges = features = labels = None
+    nodes = edges = features = labels = None
+    if inputs.nodes is not None:
+        with terminal.step("reading nodes"):
+            nodes = read_nodes(inputs.nodes, header=inputs.header)
     if inputs.edges is not None:
         with terminal.step("reading edges"):
-            edges = read_edges(inputs.edges, inputs.edge_columns or None)
+            edges = read_edges(inputs.edges, inputs.edge_columns or None, header=inputs.header)
     if inputs.features is not None:
         with terminal.step("reading features"):
             features = _read_features(inputs, store, memory)
         features = features if prepare is None else prepare(features)
     if inputs.labels is not None:
         with terminal.step("reading labels"):
-            labels = read_labels(inputs.labels)
-    for part in (edges, features, labels):
+            labels = read_labels(inputs.labels, na=inputs.na or None, header=inputs.header)
+    for part in (nodes, edges, features, labels):
         # now, because a note may explain why joining fails
         for note in [] if part is None else part.notes:
             terminal.note(note)
     with terminal.step("joining tables"):
         features = scale_rows(features, inputs.normalize)
-        problem = assemble(edges, features, labels) if store is None else join_store(store, features, labels)
+        problem = (
+            assemble(edges, features, labels, nodes=nodes, strict=inputs.strict)
+            if store is None
+            else join_store(store, features, labels, nodes=nodes, strict=inputs.strict)
+        )
     if inputs.knn is not None:
         with terminal.step("finding neighbours"):
             problem = _with_neighbours(problem, inputs.knn)
@@ -116,9 +134,14 @@ def _read_features(inputs: Inputs, store: GraphStore | None, memory: Any) -> Fea
     """Read features: into memory, or with a budget into a scaled file unless text or kNN needs them."""
     source = str(inputs.features)
     if memory is None or inputs.text is not None or inputs.knn is not None:
-        return read_features(source, id=inputs.id_column, text=inputs.text)
+        return read_features(source, id=inputs.id_column, text=inputs.text, header=inputs.header)
     return map_features(
-        source, id=inputs.id_column, store=store, normalize=inputs.normalize, memory_budget=memory
+        source,
+        id=inputs.id_column,
+        header=inputs.header,
+        store=store,
+        normalize=inputs.normalize,
+        memory_budget=memory,
     )
 
 

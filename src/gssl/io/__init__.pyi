@@ -15,7 +15,9 @@ from .interop import from_pyg as from_pyg
 from .interop import from_scipy as from_scipy
 from .interop import to_networkx as to_networkx
 from .label_tables import Labels as Labels
+from .label_tables import Nodes as Nodes
 from .label_tables import read_labels as read_labels
+from .label_tables import read_nodes as read_nodes
 from .models import load as load
 from .models import read_settings as read_settings
 from .models import save as save

@@ -11,15 +11,18 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
 from gssl.io.feature_arrays import ArrayFile
-from gssl.io.graph_store import GraphStore, check_rows, id_relation
+from gssl.io.graph_store import GraphStore, id_relation
 from gssl.io.table_columns import (
     IDS,
     check_distinct,
     check_ids,
     encode_texts,
     is_number,
+    note_spaces,
     number_sql,
     pick_column,
+    row_number_column,
+    shortened,
     text_sql,
 )
 from gssl.io.table_reading import Column, Table, open_table
@@ -71,6 +74,7 @@ def read_features(
     columns: Sequence[str] | None = None,
     text: str | None = None,
     ids: Any = None,
+    header: bool | None = None,
 ) -> Features:
     """Read features: a wide or a long table, lists, text, or an array file.
 
@@ -90,6 +94,8 @@ def read_features(
         A column of text, to be weighed word by word (TF-IDF).
     ids : array-like of str, optional
         The ids of an array file that has none.
+    header : bool, optional
+        Whether the first line of a text file names the columns; detected if None.
 
     Returns
     -------
@@ -101,7 +107,7 @@ def read_features(
     >>> features.names, features.matrix.tolist()
     (('age', 'job=spy'), [[1.5, 1.0]])
     """
-    reader = open_features(source, id=id, columns=columns, text=text, ids=ids)
+    reader = open_features(source, id=id, columns=columns, text=text, ids=ids, header=header)
     return Features(*reader.read(), reader.name, reader.notes)
 
 
@@ -112,11 +118,12 @@ def open_features(
     columns: Sequence[str] | None = None,
     text: str | None = None,
     ids: Any = None,
+    header: bool | None = None,
 ) -> "ArrayFile | LongTable | WideTable":
     """Open features without reading them; see :func:`read_features`."""
     if isinstance(source, str | Path) and Path(source).suffix.lower() in (".npy", ".npz"):
         return ArrayFile(Path(source), ids)
-    table = open_table(source)
+    table = open_table(source, header=header)
     long = long_columns(table) if id is None and columns is None and text is None else None
     return WideTable(table, id, columns, text) if long is None else LongTable(table, *long)
 
@@ -135,20 +142,27 @@ def wide_columns(
 ) -> tuple[str, list[str]]:
     """Return the id column and the feature columns of a wide table; note columns that are left out."""
     name = pick_column(table, id, IDS, 0)
+    index = row_number_column(table)
+    if index is not None and index != name:
+        table.leave_out_row_numbers(index)
+    note_spaces(table, [name])
     if text is not None:
         pick_column(table, text, (), 0)
     if columns is None:
         beside = [column for column in table.columns if column != name]
         labels = [column for column in beside if column.lower() in _LABEL_NAMES and column != text]
         table.notes += [
-            f"{table.name}: column {column!r} is named like a label and is no feature." for column in labels
+            f"{table.name}: column {shortened(column)!r} is named like a label and is no feature."
+            for column in labels
         ]
         chosen = [column for column in beside if column not in labels]
     else:
         chosen = [pick_column(table, column, (), 0) for column in columns]
         chosen += [text] if text is not None and text not in chosen else []
     if not chosen:
-        raise ValueError(f"{table.name} has no features beside the column {name!r}: give at least one.")
+        raise ValueError(
+            f"{table.name} has no features beside the column {shortened(name)!r}: give at least one."
+        )
     return name, chosen
 
 
@@ -206,7 +220,7 @@ class WideTable:
         return ids
 
     def places(self, store: GraphStore) -> np.ndarray:
-        """Return the node in a graph store of each row, without reading the ids into memory."""
+        """Return the node in a graph store of each row or −1, without reading the ids into memory."""
         relation = self.table.relation
         found = self.table.fetch_columns(
             "SELECT CASE WHEN text IS NULL THEN -2 ELSE coalesce(k.file_row_number, -1) END::INTEGER AS node "
@@ -214,7 +228,11 @@ class WideTable:
             f"LEFT JOIN {id_relation(store)} AS k ON text = k.id ORDER BY row"
         )["node"]
         self._refuse_empty(found == -2)
-        return check_rows(store, found, self.name, lambda row: str(self._cell(self._id_sql, row)))
+        return found
+
+    def row_id(self, row: int) -> str:
+        """Return the id of a row."""
+        return str(self._cell(self._id_sql, row))
 
     def _refuse_empty(self, empty: np.ndarray) -> None:
         if empty.any():
@@ -432,7 +450,8 @@ class LongTable:
         if bad is not None:
             row, node, feature = bad
             raise ValueError(
-                f"{table.row_name(row)}: feature {feature!r} of id {node!r} is not a number; give one."
+                f"{table.row_name(row)}: feature {shortened(feature)!r} of id {shortened(node)!r} "
+                "is not a number; give one."
             )
         twice = table.fetch_row(
             "SELECT id, feature FROM long WHERE feature IS NOT NULL GROUP BY ALL HAVING count(*) > 1 "
@@ -440,5 +459,6 @@ class LongTable:
         )
         if twice:
             raise ValueError(
-                f"{self.name}: id {twice[0]!r} has the feature {twice[1]!r} twice; keep one row."
+                f"{self.name}: id {shortened(twice[0])!r} has the feature {shortened(twice[1])!r} "
+                "twice; keep one row."
             )
