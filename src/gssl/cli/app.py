@@ -59,10 +59,13 @@ _READING = options(
     click.option("--id-column", metavar="NAME", help="Id column in --features; guessed by default."),
     click.option(
         "--normalize",
-        type=click.Choice(["auto", "l1", "none"]),
+        # "l1" is the former name of "rows"
+        type=click.Choice(["auto", "rows", "columns", "none", "l1"]),
+        metavar="auto|rows|columns|none",
         default="auto",
         show_default=True,
-        help="Scale feature rows to sum to one; auto: unless a feature is negative.",
+        help="Make rows of features sum to one, or standardise columns; auto: word counts by rows, other "
+        "numbers by columns.",
     ),
 )
 _ABSTAIN = click.option(

@@ -1,6 +1,5 @@
 """``gssl classify``: files in, a label for every node out."""
 
-import json
 import shlex
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from typing import Any
 
 from gssl.cli.choice import Choice
 from gssl.cli.console import Terminal
-from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large, resolve_normalize
+from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
 from gssl.io import Labels, Predictions, Problem, list_predictions, read_labels, save, write_predictions
 from gssl.io.predictions import withhold
 from gssl.io.table_writing import TABLES, check_suffix
@@ -120,7 +119,7 @@ def run_classify(
         predictions = withhold_unsure(predictions, choice.abstain, model.informed_, terminal)
     write_table(outputs.out, predictions, terminal)
     if outputs.save is not None:
-        _save(model, outputs.save, problem, inputs, terminal)
+        _save(model, outputs.save, problem, terminal)
     if outputs.report is not None:
         from gssl.cli.run_page import write_run_page
 
@@ -162,12 +161,10 @@ def write_table(out: Path, predictions: Predictions, terminal: Terminal) -> None
         terminal.note(note)
 
 
-def _save(model: Any, path: Path, problem: Problem, inputs: Inputs, terminal: Terminal) -> None:
+def _save(model: Any, path: Path, problem: Problem, terminal: Terminal) -> None:
     with terminal.step("saving the model"):
-        settings = {"features": json.dumps(problem.feature_names)}
-        if problem.features is not None:
-            settings["normalize"] = resolve_normalize(problem.features, inputs.normalize)
-        save(model, path, settings=settings)
+        prepared = problem.preparation
+        save(model, path, settings={} if prepared is None else {"preparation": prepared.to_json()})
 
 
 def _read_truth(table: str, problem: Problem) -> Labels:

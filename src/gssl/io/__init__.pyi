@@ -27,6 +27,7 @@ from .predictions import list_predictions as list_predictions
 from .predictions import tabulate as tabulate
 from .predictions import write_embeddings as write_embeddings
 from .predictions import write_predictions as write_predictions
+from .preparation import Preparation as Preparation
 from .problem import Problem as Problem
 from .problem import assemble as assemble
 from .problem import join_store as join_store

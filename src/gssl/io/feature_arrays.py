@@ -26,6 +26,7 @@ class ArrayFile:
 
     def __init__(self, path: Path, ids: Any = None) -> None:
         self.path, self.name, self.notes = path, str(path), list[str]()
+        self.kinds: tuple[str, ...] = ()
         find_files(path)
         names = None
         if path.suffix.lower() == ".npy":
@@ -91,7 +92,8 @@ class ArrayFile:
         return ids, matrix, self.names
 
     def _check_finite(self, part: Any, start: int = 0) -> None:
-        finite = np.isfinite(part.data if issparse(part) else part)
+        # NaN is a missing cell
+        finite = ~np.isinf(part.data if issparse(part) else part)
         if not finite.all():
             first = int(finite.argmin())
             row, column = (

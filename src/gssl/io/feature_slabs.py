@@ -13,6 +13,7 @@ from gssl.io.atomic import whole_file
 from gssl.io.feature_arrays import ArrayFile, open_matrix
 from gssl.io.feature_reading import Features, LongTable, WideTable, open_features, read_features
 from gssl.io.graph_store import GraphStore, check_rows
+from gssl.io.table_columns import shortened
 from gssl.io.table_reading import find_files
 from gssl.scale.memory import Load, plan_slabs, read_size
 from gssl.scale.run_folder import RunFolder
@@ -69,7 +70,7 @@ def build_feature_slabs(
         raise ValueError(f"{reader.name} has no columns of features: give at least one.")
     places = check_rows(store, reader.places(store), reader.name, reader.row_id)
     with whole_file(path) as part:
-        _write(reader, part, places, budget // 2)
+        _write(reader, part, places, budget // 2, complete=True)
     return open_feature_slabs(path)
 
 
@@ -103,13 +104,12 @@ def map_features(
     id: str | None = None,
     header: bool | None = None,
     store: GraphStore | None = None,
-    normalize: str = "none",
     memory_budget: Any = "2GB",
 ) -> Features:
     """Read numeric features into a temporary file, some columns at a time; read others into memory.
 
-    In the file, rows are in the order of the store, if any, and scaled to sum to one if ``normalize`` is
-    ``"l1"``, or ``"auto"`` and no feature is negative. The file is deleted with the matrix.
+    In the file, rows are in the order of the store if it has just their ids, else in that of the table. The
+    file is deleted with the matrix.
     """
     budget = read_size(memory_budget)
     reader = open_features(source, id=id, header=header)
@@ -130,14 +130,17 @@ def map_features(
         # at least one column at a time; if the budget is too small, the fit says so
         _write(reader, path, places, max(budget // 2, 64 * len(ids)))
         matrix: Any = open_feature_slabs(path)
-        if normalize == "l1" or (normalize == "auto" and not any_negative(matrix)):
-            _scale_rows(path, matrix)
     matrix._gssl_folder = folder
     return Features(ids, matrix, reader.names, reader.name, reader.notes)
 
 
-def _write(reader: ArrayFile | WideTable, path: Path, places: np.ndarray | None, budget: int) -> None:
-    """Write features column by column, rows to ``places``; read as many as fit into a budget in bytes."""
+def _write(
+    reader: ArrayFile | WideTable, path: Path, places: np.ndarray | None, budget: int, complete: bool = False
+) -> None:
+    """Write features column by column, rows to ``places``; read as many as fit into a budget in bytes.
+
+    If they must be ``complete``, missing cells are refused.
+    """
     n, d = len(reader.ids) if places is None else len(places), len(reader.names)
     # per column: as read, reordered, and a copy in DuckDB
     plan = plan_slabs(d, Load(per_column=16 * n, fixed=16 * n), budget)
@@ -145,7 +148,10 @@ def _write(reader: ArrayFile | WideTable, path: Path, places: np.ndarray | None,
 
     def columns() -> Iterator[np.ndarray]:
         for slab in plan.slabs:
-            for values in reader.columns(slab):
+            for j, values in enumerate(reader.columns(slab), start=slab.start):
+                if complete and np.isnan(values).any():
+                    name = shortened(reader.names[j])
+                    raise ValueError(f"{reader.name}: column {name!r} has missing cells; fill them in.")
                 column[slice(None) if places is None else places] = values
                 yield column
 
@@ -194,20 +200,3 @@ def _write_columns(columns: Iterable[np.ndarray], path: Path, n: int, d: int) ->
         npy.write_array_header_1_0(file, head)
         for values in columns:
             np.asarray(values, np.float32).tofile(file)
-
-
-def any_negative(X: np.ndarray) -> bool:
-    """Return whether a matrix, possibly memory-mapped, has a negative number."""
-    return any(bool((X[rows, columns] < 0).any()) for rows, columns in iterate_blocks(X))
-
-
-def _scale_rows(path: Path, matrix: np.ndarray) -> None:
-    """Divide every nonzero row by the sum of its absolute values, in place."""
-    sums = np.zeros(len(matrix))
-    for rows, columns in iterate_blocks(matrix):
-        sums[rows] += np.abs(matrix[rows, columns]).sum(axis=1, dtype=np.float64)
-    sums[sums == 0] = 1.0
-    written = np.load(path, mmap_mode="r+", allow_pickle=False)
-    for rows, columns in iterate_blocks(written):
-        written[rows, columns] = written[rows, columns] / sums[rows, None]
-        written.flush()

@@ -3,14 +3,16 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, issparse
 
+from gssl.graph.mapped import mapped_file
 from gssl.graph.simplify import declare_simple, simplify
 from gssl.io.edge_tables import Edges, count_facts
 from gssl.io.feature_reading import Features
 from gssl.io.feature_slabs import take_rows_or_zeros
 from gssl.io.graph_store import GraphStore
 from gssl.io.label_tables import Labels, Nodes
+from gssl.io.preparation import Preparation
 from gssl.io.table_columns import counted, listed, shortened
 
 
@@ -29,6 +31,8 @@ class Problem:
     notes : list of str
         What was odd about the data, in plain words.
     feature_names : tuple of str
+    preparation : Preparation or None
+        How the features were filled and scaled.
     """
 
     node_ids: np.ndarray
@@ -37,6 +41,7 @@ class Problem:
     y: np.ndarray
     notes: list[str] = field(default_factory=list)
     feature_names: tuple[str, ...] = ()
+    preparation: Preparation | None = None
 
     @property
     def given(self) -> np.ndarray:
@@ -63,8 +68,8 @@ def assemble(
 
     The nodes are the ids of all tables: first those of ``nodes``, then those of the features, of the edges
     and of the labels. A node without a row of features gets zeros, and one without edges is isolated; notes
-    count both. Each row of the edges is one undirected edge, listed in one direction or in both; if the two
-    weights differ, the larger counts.
+    count both. Missing cells of features are filled with medians. Each row of the edges is one undirected
+    edge, listed in one direction or in both; if the two weights differ, the larger counts.
 
     Parameters
     ----------
@@ -152,6 +157,7 @@ class _Join:
 
     def run(self, edges: Edges | None, features: Features | None, labels: Labels | None) -> Problem:
         """Gather all ids, then put every table in the order of the nodes."""
+        features = _filled(features)
         places = {}
         for part in (self.nodes, features, edges, labels):
             if part is not None:
@@ -271,6 +277,16 @@ class _Join:
 
     def _has(self, *ids: str) -> bool:
         return bool((self._find(np.array(ids, dtype=object)) >= 0).any())
+
+
+def _filled(features: Features | None) -> Features | None:
+    """Fill missing cells of features in memory; those in a file are prepared already."""
+    if features is None or mapped_file(features.matrix) is not None:
+        return features
+    values = features.matrix.data if issparse(features.matrix) else features.matrix
+    if not np.isnan(values).any():
+        return features
+    return Preparation.fit(features, "none").apply(features)
 
 
 def _with_isolated(A: csr_array, count: int) -> csr_array:
