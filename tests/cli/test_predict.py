@@ -20,7 +20,7 @@ def test_a_saved_model_labels_a_new_graph(graph, classify, run, method):
     result = run(
         "predict", "--model", "m.gssl", "--edges", "e2.csv", "--features", "f2.csv", "--out", "p2.csv"
     )
-    assert "1 features that the model does not know" in result.stderr
+    assert "f2.csv: left out 1 feature that the model does not know: 'zero'." in result.stderr
     found = graph.read("p2.csv")
     assert {node: found[name[node]]["label"] for node in graph.ids} == graph.truth
     if method != "ogc":  # which moves its embeddings by the labels of fit
@@ -28,7 +28,7 @@ def test_a_saved_model_labels_a_new_graph(graph, classify, run, method):
 
 
 def test_scaling_of_fit_is_that_of_predict(graph, classify, run):
-    """One negative number in the new table does not turn scaling off."""
+    """Means and deviations are those of fit, whatever the new table holds."""
     fitted = classify(more=["--save", "m.gssl"])
     text = Path("f.csv").read_text(encoding="utf-8").splitlines()
     text[-1] = "n29,-0.000001,0.1,0.7"
@@ -86,13 +86,20 @@ def test_models(graph, run, refused):
         assert "labels belong to the nodes it was fitted to" in refused(*predict, f"{method}.gssl", *where)
     assert "give those of the new graph" in refused(*predict, "m.gssl", "--edges", "e.csv")
     graph.write("fewer.csv", ["id", "a", "b"], [(i, 1, 2) for i in graph.ids])
-    sentence = refused(*predict, "m.gssl", "--edges", "e.csv", "--features", "fewer.csv")
-    assert "not in the table, the first of them 'c'" in sentence
+    fewer = ["m.gssl", "--edges", "e.csv", "--features", "fewer.csv"]
+    sentence = refused(*predict, *fewer, "--strict")
+    assert "1 feature that fewer.csv does not have, the first of them 'c'" in sentence
+    told = run(*predict, *fewer).stderr
+    assert "fewer.csv: 1 column of the model that it does not have taken as missing: 'c'." in told
+    graph.write("other.csv", ["id", "d"], [(i, 1) for i in graph.ids])
+    sentence = refused(*predict, "m.gssl", "--edges", "e.csv", "--features", "other.csv")
+    assert "3 features that other.csv does not have, the first of them 'a'" in sentence
 
 
 @pytest.mark.parametrize("out", ["u.parquet", "u.csv", "u.npy", "u.npz"])
 def test_embeddings(graph, run, out):
-    run("embed", "--edges", "e.csv", "--features", "f.csv", "--method", "sgc", "--depth", 0, "--out", out)
+    given = ["--edges", "e.csv", "--features", "f.csv", "--normalize", "rows"]
+    run("embed", *given, "--method", "sgc", "--depth", 0, "--out", out)
     back = read_features(out)
     assert back.ids.tolist() == graph.ids
     np.testing.assert_allclose(back.matrix, graph.x / graph.x.sum(axis=1, keepdims=True), rtol=1e-5)

@@ -176,8 +176,11 @@ def test_labels(graph, classify, form):
 def test_a_feature_that_drowns_the_others_is_told(graph, run):
     rows = [[i, *row, 1990 + k] for k, (i, row) in enumerate(zip(graph.ids, graph.x.tolist(), strict=True))]
     graph.write("f.csv", ["id", "a", "b", "c", "year"], rows)
-    result = run("embed", "--edges", "e.csv", "--features", "f.csv", "--out", "u.npy")
-    assert "feature 'year' makes up" in result.stderr
+    given = ["embed", "--edges", "e.csv", "--features", "f.csv", "--out", "u.npy"]
+    assert "feature 'year' makes up" in run(*given, "--normalize", "none").stderr
+    told = run(*given).stderr
+    assert "feature 'year'" not in told
+    assert "f.csv: 4 columns of measurements are standardised (mean 0, deviation 1)." in told
 
 
 @pytest.mark.parametrize("method", ["labelpropagation", "sgc"])
@@ -203,8 +206,14 @@ def test_nodes_in_the_order_of_a_table(graph, run):
     [
         (["--graph", "nowhere"], "nowhere is no graph store: make one with gssl graph build."),
         (["--graph", "web.graph", "--edges", "e.csv"], "--graph is a graph already: leave out --edges."),
-        (["--graph", "web.graph", "--labels", "x.csv"], "x.csv has labels for 1 id that web.graph does not"),
-        (["--graph", "web.graph", "--features", "g.csv"], "g.csv has no features for 28 ids of web.graph"),
+        (
+            ["--graph", "web.graph", "--labels", "x.csv", "--strict"],
+            "x.csv has labels for 1 id that web.graph does not",
+        ),
+        (
+            ["--graph", "web.graph", "--features", "g.csv", "--strict"],
+            "g.csv has no features for 28 ids of web.graph",
+        ),
         (["--graph", "web.graph", "--features", "h.csv"], "h.csv names 1 id that web.graph does not have"),
     ],
 )
@@ -261,29 +270,51 @@ def test_queries(spoiled):
     assert '"nope" not found' in spoiled({"--edges": "SELECT nope FROM 'e.csv'"})
 
 
-def test_ids_that_do_not_meet(graph, spoiled):
+def test_ids_that_do_not_meet_are_refused_if_strict(graph, spoiled):
     unknown = [(f"x{i}", "007") for i in range(8)]
     graph.write("x.csv", ["source", "target"], unknown)
     five = "'x0', 'x1', 'x2', 'x3', 'x4' and 3 more"
-    assert f"x.csv names 8 ids that the features do not have: {five}" in spoiled({"--edges": "x.csv"})
+    assert f"x.csv names 8 ids that the features do not have: {five}" in spoiled(
+        {"--edges": "x.csv"}, "--strict"
+    )
     graph.write("x.csv", ["id", "label"], unknown)
     for features in ("f.csv", None):
         sentence = spoiled({"--labels": "x.csv", "--features": features})
         assert f"x.csv has labels for 8 ids that the graph does not have: {five}" in sentence
     graph.write("z.csv", ["id", "label"], [("7", "a"), ("n4", "b")])
-    assert "leading zeros" in spoiled({"--labels": "z.csv"})
+    assert "leading zeros" in spoiled({"--labels": "z.csv"}, "--strict")
 
 
-def test_a_first_edge_taken_for_names_is_told(graph, run):
-    """Nothing tells a header from an edge here, so the note must stand before the error."""
+def test_ids_that_a_table_lacks_are_filled_in(graph, run):
+    graph.write("x.csv", ["source", "target"], [*graph.edges, *((f"x{i}", "007") for i in range(8))])
+    graph.write("n.csv", ["id"], [("lonely",), ("naïve",)])
+    given = ["--edges", "x.csv", "--features", "f.csv", "--labels", "l.csv", "--method", "sgc"]
+    result = run("classify", *given, "--nodes", "n.csv", "--out", "p.csv")
+    rows = graph.read("p.csv")
+    assert list(rows)[:3] == ["lonely", "naïve", "007"]
+    assert rows["x7"]["label"] == "c0"
+    assert {node: rows[node]["label"] for node in graph.ids} == graph.truth
+    assert (
+        "f.csv: 9 nodes without a row got zeros: 'lonely', 'x0', 'x1', 'x2', 'x3' and 4 more."
+        in result.stderr
+    )
+    assert "x.csv: added 8 ids that n.csv does not list: 'x0'" in result.stderr
+
+
+def test_a_first_edge_that_looks_like_names_is_told(graph, run):
     graph.write("bare.csv", *(("naïve", "n5"), [("n5", "n8"), ("n8", "n11")]))
     graph.write("few.csv", ["id", "label"], [("naïve", "a"), ("n8", "b")])
-    result = run("classify", "--edges", "bare.csv", "--labels", "few.csv", "--out", "p.csv", ok=False)
-    assert result.exit_code == 2
-    assert "note: bare.csv: the first line names the columns." in result.stderr
+    given = ["classify", "--edges", "bare.csv", "--labels", "few.csv", "--out", "p.csv"]
+    result = run(*given)
+    assert "note: bare.csv: the first line is taken as data." in result.stderr
+    assert set(graph.read("p.csv")) == {"naïve", "n5", "n8", "n11"}
+    graph.write("bare.csv", *(("naïve", "ann"), [("n5", "n8"), ("n8", "n11")]))
+    assert "note: bare.csv: the first line names the columns." in run(*given).stderr
+    assert "note: bare.csv" not in run(*given, "--no-header").stderr
+    assert "ann" in graph.read("p.csv")
 
 
-@pytest.mark.parametrize("value", ["NaN", "", "inf", "1e99", "oops"])
+@pytest.mark.parametrize("value", ["inf", "1e99", "oops"])
 def test_features_that_are_no_numbers(graph, spoiled, value):
     rows = [[i, *row] for i, row in zip(graph.ids, graph.x.tolist(), strict=True)]
     rows[2][3] = value
@@ -291,9 +322,9 @@ def test_features_that_are_no_numbers(graph, spoiled, value):
     assert "column 'c' of id 'naïve' is" in spoiled({})
 
 
-def test_arrays_with_gaps(graph, spoiled):
+def test_arrays_that_are_not_finite(graph, spoiled):
     x = graph.x.copy()
-    x[2, 1] = np.nan
+    x[2, 1] = np.inf
     np.savez("x.npz", ids=np.array(graph.ids), features=x)
     assert "column 1 of id 'naïve' is not finite" in spoiled({"--features": "x.npz"})
     Path("y.npy").write_bytes(b"no array")

@@ -179,5 +179,18 @@ def test_missing_things(tmp_path, write):
 
 def test_an_uncertain_first_line_is_told(write):
     edges = read_edges(write("e.csv", "alice,bob\nbob,carol\n"))
-    assert pairs(edges) == [("bob", "carol")]
+    assert pairs(edges) == [("alice", "bob"), ("bob", "carol")]
+    assert "the first line is taken as data" in edges.notes[0]
+    edges = read_edges(write("e.csv", "alice,bob\ncarol,dave\n"))
+    assert pairs(edges) == [("carol", "dave")]
     assert "the first line names the columns" in edges.notes[0]
+    edges = read_edges(write("e.csv", "alice,bob\ncarol,dave\n"), header=False)
+    assert pairs(edges) == [("alice", "bob"), ("carol", "dave")]
+    assert edges.notes == []
+
+
+def test_a_first_line_that_recurs_far_below_is_data(write):
+    rows = "".join(f"{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}q,zz{chr(97 + i % 26)}\n" for i in range(676))
+    edges = read_edges(write("e.csv", "alice,bob\n" + rows + "zzz,alice\n"))
+    assert ("alice", "bob") in pairs(edges)
+    assert len(edges.source) == 678

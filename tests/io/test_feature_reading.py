@@ -107,7 +107,7 @@ def test_arrays(tmp_path):
         ({"ids": np.array(["a"]), "features": np.eye(2)}, "1 ids for 2 rows"),
         ({"ids": np.array(["a", "a"]), "features": np.eye(2)}, "has more than one row for 'a'; keep one"),
         (
-            {"ids": np.array(["a", "b"]), "features": np.array([[1], [np.nan]])},
+            {"ids": np.array(["a", "b"]), "features": np.array([[1], [np.inf]])},
             "column 0 of id 'b' is not fin",
         ),
         (
@@ -145,18 +145,15 @@ def test_a_broken_array_file(write, content):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("id,x\na,1\nb,\n", "column 'x' of id 'b' is empty, not a finite number"),
-        ("id,x\na,1\nb,nan\n", "column 'x' of id 'b' is 'nan', not a finite number"),
+        ("id,x\na,1\nb,inf\n", "column 'x' of id 'b' is 'inf', not a finite number"),
         ("id,x\na,1\nb,1e99\n", "column 'x' of id 'b' is '1e99', not a finite number"),
         ("id,x\na,1\nb,2\nc,oops\n", "column 'x' of id 'c' is 'oops', not a finite number"),
-        ("id,job\na,spy\nb,\n", "column 'job' of id 'b' is empty, not a category"),
         ('id,v\na,"[1,2]"\nb,"[1]"\nc,"[3,4]"\n', "column 'v' of id 'b' is '.1.', not a list of 2 numbers"),
-        ('id,v\na,"[1,nan]"\nb,"[1,2]"\n', "column 'v' of id 'a' .*not a list of 2 finite numbers"),
+        ('id,v\na,"[1,inf]"\nb,"[1,2]"\n', "column 'v' of id 'a' .*not a list of 2 finite numbers"),
         ("id,x\na,1\nb,2\na,3\nb,4\n", "more than one row for 'a', 'b'"),
         ("id,x\na,1\n,2\n", "row 2: column 'id' has no id"),
         ("id,x\n", "has no rows"),
         ("id\na\n", "has no features beside the column 'id'"),
-        ("id,x,y\na,1,\nb,2,\n", "column 'y' is empty"),
         ("id,feature,value\na,x,1\na,x,2\n", "id 'a' has the feature 'x' twice"),
         ("id,feature,value\na,x,1\nb,y,oops\n", "row 2: feature 'y' of id 'b' is not a number"),
         ("id,feature,value\na,,\n", "has no features"),
@@ -177,3 +174,36 @@ def test_bad_columns(write, tmp_path):
         read_features("SELECT 'a' AS id, DATE '2020-01-01' AS \"when\"")
     with pytest.raises(FileNotFoundError):
         read_features(tmp_path / "x.npy")
+
+
+def test_missing_numbers_are_nan_and_missing_categories_a_category(write):
+    text = 'id,x,job,y,v\na,1,spy,,"[1,2]"\nb,NA,,,\nc,nan,?,,"[3,nan]"\nd, 4 ,cook,,"[5,6]"\n'
+    features = read_features(write("f.csv", text))
+    nan = np.nan
+    assert features.names == ("x", "job=cook", "job=missing", "job=spy", "y", "v[0]", "v[1]")
+    assert features.kinds == ("number", "category", "category", "category", "number", "number", "number")
+    np.testing.assert_array_equal(
+        dense(features),
+        [
+            [1, 0, 0, 1, nan, 1, 2],
+            [nan, 0, 1, 0, nan, nan, nan],
+            [nan, 0, 1, 0, nan, 3, nan],
+            [4, 1, 0, 0, nan, 5, 6],
+        ],
+    )
+    assert features.notes[-1].endswith("2 missing cells became the category 'missing': 'job' (2).")
+
+
+def test_missing_values_of_a_long_table_are_zeros(write):
+    features = read_features(write("f.csv", "id,feature,value\na,x,1\nb,y,NA\nc,x,\nb,x,2\n"))
+    assert features.ids.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(dense(features), [[1], [2], [0]])
+    assert features.notes[-1].endswith("2 missing values taken as zero.")
+
+
+def test_row_numbers_of_pandas_are_no_feature(write):
+    features = read_features(write("f.csv", ",id,x\n0,a,5\n1,b,6\n"))
+    assert (features.ids.tolist(), features.names) == (["a", "b"], ("x",))
+    assert "left out the first column" in features.notes[0]
+    # where nothing else is an id, they are the ids
+    assert read_features(write("f.csv", ",x\n0,5\n1,6\n")).ids.tolist() == ["0", "1"]

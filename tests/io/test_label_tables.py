@@ -39,7 +39,9 @@ def test_a_repeated_id_is_merged_unless_its_labels_differ(write):
     assert dict(zip(labels.ids, labels.labels, strict=True)) == {"a": "x", "b": "y"}
     assert labels.notes[-1].endswith("merged 2 repeated rows.")
     rows = "".join(f"n{i},x\nn{i},y\n" for i in range(8))
-    with pytest.raises(ValueError, match=r"id 'n0' has two labels, 'x' and 'y'; so have 'n1', .* and 2 more"):
+    with pytest.raises(
+        ValueError, match=r"id 'n0' has two labels, 'x' and 'y'; so have 'n1', 'n2', 'n3', 'n4' and 3 more"
+    ):
         read_labels(write("l.csv", "id,label\n" + rows))
 
 
@@ -56,3 +58,56 @@ def test_a_repeated_id_is_merged_unless_its_labels_differ(write):
 def test_bad_labels(write, text, columns, message):
     with pytest.raises(ValueError, match=message):
         read_labels(write("l.csv", text), columns)
+
+
+def given(labels):
+    return dict(zip(labels.ids, labels.labels, strict=True))
+
+
+def test_missing_markers_are_no_labels_and_are_counted(write):
+    text = "id,label\na,spy\nb,NA\nc,nan\nd,None\ne,\nf,cook\ng,-1\nh,na\ni,NA\n"
+    labels = read_labels(write("l.csv", text))
+    wanted = {"a": "spy", "b": None, "c": None, "d": None, "e": None, "f": "cook", "g": None, "h": "na"}
+    assert given(labels) == wanted | {"i": None}
+    assert labels.notes[0].endswith(
+        "5 cells taken as no label: 'NA' (2), 'nan' (1), 'None' (1), '-1' (1) (--na sets which)."
+    )
+    other = read_labels(write("l.csv", text), na=["spy", " na"])
+    assert given(other)["b"] == "NA"
+    assert given(other)["a"] is given(other)["h"] is given(other)["e"] is None
+
+
+def test_minus_one_beside_one_other_class_is_a_class(write):
+    labels = read_labels(write("l.csv", "id,label\na,1\nb,-1\nc,1\n"))
+    assert given(labels) == {"a": "1", "b": "-1", "c": "1"}
+    assert labels.notes == []
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_white_space_makes_no_classes_and_no_ids(write, tmp_path, form):
+    frame = pd.DataFrame({"id": ["p", "q ", "\u00a0r"], "label": ["a", "a ", "  a"]})
+    frame.to_csv(tmp_path / "l.csv", index=False)
+    frame.to_parquet(tmp_path / "l.parquet")
+    labels = read_labels(tmp_path / f"l.{form}")
+    assert given(labels) == {"p": "a", "q": "a", "r": "a"}
+    assert [note.split(": ", 1)[1] for note in labels.notes] == [
+        "removed white space around 2 cells of column 'id'.",
+        "removed white space around 2 cells of column 'label', which merged 2 with others.",
+    ]
+
+
+def test_a_column_of_measurements_is_refused(write):
+    rows = "".join(f"n{i},{i / 7:.3f}\n" for i in range(40))
+    with pytest.raises(
+        ValueError, match=r"'label' holds 40 different numbers, such as .*classes, not numbers"
+    ):
+        read_labels(write("l.csv", "id,label\n" + rows))
+    years = "".join(f"n{i},{1980 + i}.0\n" for i in range(40))
+    assert len(set(read_labels(write("l.csv", "id,label\n" + years)).labels)) == 40
+
+
+def test_an_unnamed_column_of_row_numbers_is_left_out(write):
+    labels = read_labels(write("l.csv", ",paper,topic\n0,a,x\n1,b,y\n"))
+    assert given(labels) == {"a": "x", "b": "y"}
+    assert labels.notes[0].endswith("left out the first column, which has no name and counts the rows.")
+    assert given(read_labels(write("l.csv", ",topic\n7,x\n8,y\n"))) == {"7": "x", "8": "y"}

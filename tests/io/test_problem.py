@@ -2,8 +2,18 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 
-from gssl.io import Labels, assemble, read_edges, read_features, read_labels
+from gssl.io import (
+    Labels,
+    assemble,
+    build_graph_store,
+    join_store,
+    read_edges,
+    read_features,
+    read_labels,
+    read_nodes,
+)
 
 
 def edges(rows, weighted=False):
@@ -68,16 +78,71 @@ def test_features_set_the_nodes():
     assert problem.notes == ["1 node without any edge."]
 
 
-def test_unknown_ids_are_listed_up_to_five():
+def test_strict_lists_unknown_ids_up_to_five():
     rows = [("a", f"n{i}") for i in range(7)]
     with pytest.raises(ValueError, match=r"7 ids that the features do not have: 'n0', .*'n4' and 2 more"):
-        assemble(edges(rows), features("a"))
+        assemble(edges(rows), features("a"), strict=True)
+    some = labels(a="x", **{f"n{i}": "y" for i in range(7)})
     with pytest.raises(
         ValueError, match=r"labels for 7 ids that the graph does not have: 'n0', .*and 2 more"
     ):
-        assemble(edges([("a", "b")]), labels=labels(a="x", **{f"n{i}": "y" for i in range(7)}))
+        assemble(edges([("a", "b")]), labels=some, strict=True)
     with pytest.raises(ValueError, match="labels for 1 id that"):
-        assemble(edges([("a", "b")]), features("a", "b"), labels(c="x"))
+        assemble(edges([("a", "b")]), features("a", "b"), labels(a="x", c="x"), strict=True)
+
+
+def test_nodes_without_features_get_zeros_and_are_counted():
+    problem = assemble(edges([("a", "b"), ("b", "c")]), features("z", "b"), labels(b="x", q="y", r=None))
+    assert problem.node_ids.tolist() == ["z", "b", "a", "c", "q", "r"]
+    assert problem.features.tolist() == [[1], [1], [0], [0], [0], [0]]
+    assert problem.y.tolist() == [None, "x", None, None, "y", None]
+    assert problem.adjacency.toarray()[:4, :4].tolist() == [
+        [0, 0, 0, 0],
+        [0, 0, 1, 1],
+        [0, 1, 0, 0],
+        [0, 1, 0, 0],
+    ]
+    assert problem.notes == [
+        "labels: 2 ids that no other table has became nodes without edges: 'q', 'r'.",
+        "the query: 4 nodes without a row got zeros: 'a', 'c', 'q', 'r'.",
+        "3 nodes without any edge.",
+    ]
+
+
+def test_sparse_features_get_empty_rows():
+    given = read_features("SELECT unnest(['b', 'a']) AS id, unnest(['p', 'q']) AS feature, 2.0 AS value")
+    problem = assemble(edges([("a", "b"), ("b", "c")]), given)
+    assert issparse(problem.features)
+    assert problem.node_ids.tolist() == ["b", "a", "c"]
+    assert problem.features.toarray().tolist() == [[2, 0], [0, 2], [0, 0]]
+
+
+def test_a_list_of_nodes_sets_their_order_and_others_are_added():
+    nodes = read_nodes("SELECT unnest(['c', 'b', 'alone', 'b']) AS id")
+    assert nodes.notes == ["the query: merged 1 repeated row."]
+    problem = assemble(edges([("a", "b"), ("b", "c")]), nodes=nodes)
+    assert problem.node_ids.tolist() == ["c", "b", "alone", "a"]
+    assert "the query: added 1 id that the query does not list: 'a'." in problem.notes
+    with pytest.raises(ValueError, match="names 1 id that the query does not have: 'a'; add them or remove"):
+        assemble(edges([("a", "b"), ("b", "c")]), nodes=nodes, strict=True)
+
+
+def test_a_store_is_joined_like_tables(tmp_path):
+    store = build_graph_store("SELECT 'a' AS src, 'b' AS dst UNION ALL SELECT 'b', 'c'", tmp_path / "s")
+    problem = join_store(store, features("z", "b"), labels(b="x", q="y"))
+    assert problem.node_ids.tolist() == ["a", "b", "c", "z", "q"]
+    assert problem.features.tolist() == [[0], [1], [0], [1], [0]]
+    assert problem.y.tolist() == [None, "x", None, None, "y"]
+    assert problem.adjacency.sum(axis=0).tolist() == [1, 2, 1, 0, 0]
+    assert [note.split(": ")[1] for note in problem.notes] == [
+        "1 id that no other table has became nodes without edges",
+        "1 id that no other table has became nodes without edges",
+        "3 nodes without a row got zeros",
+    ]
+    with pytest.raises(ValueError, match=r"names 1 id that .* does not have: 'z'; remove them, or build"):
+        join_store(store, features("z", "b"), strict=True)
+    with pytest.raises(ValueError, match=r"has no features for 2 ids of .*: 'a', 'c'; add them"):
+        join_store(store, features("b"), strict=True)
 
 
 @pytest.mark.parametrize(
@@ -89,19 +154,12 @@ def test_unknown_ids_are_listed_up_to_five():
         ("7", "7 ", "spaces"),
     ],
 )
-def test_the_usual_reasons_are_named(node, label_id, hint):
+def test_tables_that_do_not_meet_are_refused_with_the_usual_reason(node, label_id, hint):
     given = Labels(np.array([label_id], dtype=object), np.array(["x"], dtype=object))
     with pytest.raises(ValueError, match=hint):
         assemble(edges([(node, "b")]), labels=given)
-
-
-def test_ids_listed_without_a_label():
-    alone = assemble(edges([("a", "b")]), labels=labels(a="x", z=None))
-    assert alone.node_ids.tolist() == ["a", "b", "z"]
-    assert alone.notes == ["1 node without any edge."]
-    known = assemble(edges([("a", "b")]), features("a", "b"), labels(a="x", z=None))
-    assert known.node_ids.tolist() == ["a", "b"]
-    assert known.notes == ["labels: 1 id without a label that the graph does not have."]
+    with pytest.raises(ValueError, match=r"the query names 2 ids that the features do not have"):
+        assemble(edges([("a", "b")]), features("c"))
 
 
 def test_no_edges():

@@ -35,7 +35,15 @@ _EDGES = click.option(
     "--edges", metavar="TABLE", help="Two columns of ids and, optionally, a third of weights."
 )
 _GRAPH = click.option("--graph", metavar="STORE", help="A graph from gssl graph build, instead of --edges.")
-_LABELS = click.option("--labels", metavar="TABLE", help="Ids and labels; an empty label means unknown.")
+_LABELS = options(
+    click.option("--labels", metavar="TABLE", help="Ids and labels; an empty label means unknown."),
+    click.option(
+        "--na",
+        metavar="TEXT",
+        multiple=True,
+        help="A label that means unknown, instead of NA, nan, None, null, ? and -1; may be repeated.",
+    ),
+)
 _FEATURES = click.option(
     "--features",
     metavar="TABLE",
@@ -51,15 +59,24 @@ _KNN = click.option(
 _EDGE_COLUMNS = click.option(
     "--edge-columns", metavar="A,B[,W]", help="Column names in --edges; guessed by default.", default=""
 )
+_NO_HEADER = click.option("--no-header", is_flag=True, help="Text files begin with data, not with names.")
 _READING = options(
+    click.option(
+        "--nodes", metavar="TABLE", help="Ids of all nodes, in order; found in the others by default."
+    ),
+    click.option("--strict", is_flag=True, help="Refuse ids that a table lacks, instead of filling in."),
+    _NO_HEADER,
     _EDGE_COLUMNS,
     click.option("--id-column", metavar="NAME", help="Id column in --features; guessed by default."),
     click.option(
         "--normalize",
-        type=click.Choice(["auto", "l1", "none"]),
+        # "l1" is the former name of "rows"
+        type=click.Choice(["auto", "rows", "columns", "none", "l1"]),
+        metavar="auto|rows|columns|none",
         default="auto",
         show_default=True,
-        help="Scale feature rows to sum to one; auto: unless a feature is negative.",
+        help="Make rows of features sum to one, or standardise columns; auto: word counts by rows, other "
+        "numbers by columns.",
     ),
 )
 _ABSTAIN = click.option(
@@ -361,9 +378,16 @@ def graph() -> None:
 @click.option(
     "--memory", metavar="SIZE", default="2GB", show_default=True, help="Memory limit for the build."
 )
-@options(_EDGE_COLUMNS, THREADS, QUIET)
+@options(_NO_HEADER, _EDGE_COLUMNS, THREADS, QUIET)
 def build(
-    edges: str, nodes: str | None, out: Path, memory: str, edge_columns: str, threads: int | None, quiet: bool
+    edges: str,
+    nodes: str | None,
+    out: Path,
+    memory: str,
+    no_header: bool,
+    edge_columns: str,
+    threads: int | None,
+    quiet: bool,
 ) -> None:
     """Build a graph store from edge tables, for the --graph option of other commands.
 
@@ -382,6 +406,7 @@ def build(
             out,
             nodes=nodes,
             columns=_split_names(edge_columns) or None,
+            header=False if no_header else None,
             memory_budget=memory,
             threads=threads,
         )

@@ -1,6 +1,5 @@
 """``gssl classify``: files in, a label for every node out."""
 
-import json
 import shlex
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from typing import Any
 
 from gssl.cli.choice import Choice
 from gssl.cli.console import Terminal
-from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large, resolve_normalize
+from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
 from gssl.evaluation import held_out_if_known
 from gssl.io import Labels, Predictions, Problem, list_predictions, read_labels, save, write_predictions
 from gssl.io.predictions import withhold
@@ -130,7 +129,7 @@ def run_classify(
     with terminal.stage("writing") as stage:
         write_table(outputs.out, predictions, terminal, probabilities)
         if outputs.save is not None:
-            _save(model, outputs.save, problem, inputs, terminal)
+            _save(model, outputs.save, problem, terminal)
         stage.detail = str(outputs.out)
     terminal.out.print(classification_table(predictions, "Labels by class"))
     if held_out is not None:
@@ -229,12 +228,10 @@ def write_table(out: Path, predictions: Predictions, terminal: Terminal, probabi
         terminal.note(note)
 
 
-def _save(model: Any, path: Path, problem: Problem, inputs: Inputs, terminal: Terminal) -> None:
+def _save(model: Any, path: Path, problem: Problem, terminal: Terminal) -> None:
     with terminal.step("saving the model"):
-        settings = {"features": json.dumps(problem.feature_names)}
-        if problem.features is not None:
-            settings["normalize"] = resolve_normalize(problem.features, inputs.normalize)
-        save(model, path, settings=settings)
+        prepared = problem.preparation
+        save(model, path, settings={} if prepared is None else {"preparation": prepared.to_json()})
 
 
 def _read_truth(table: str, problem: Problem) -> Labels:
@@ -247,12 +244,7 @@ def _read_truth(table: str, problem: Problem) -> Labels:
 
 
 def check_classes(problem: Problem, labels: str | None) -> None:
-    """Refuse labels that look like missing values, and fewer than two classes."""
-    for node, label in zip(problem.node_ids, problem.y, strict=True):
-        if label in ("-1", "nan", "None"):
-            raise ValueError(
-                f"{labels}: the label of id {node!r} is {label!r}, which looks like none: empty the cell."
-            )
+    """Refuse fewer than two classes."""
     classes = sorted({label for label in problem.y if label is not None})
     if len(classes) < 2:
         found = f"only the label {classes[0]!r}" if classes else "no label"

@@ -1,18 +1,17 @@
 """``gssl predict`` and ``gssl embed``: label a new graph with a saved model, or embed a graph."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, hstack, issparse
+from scipy.sparse import issparse
 
 from gssl.cli.choice import create, embedder_names
 from gssl.cli.classify import withhold_unsure, write_table
 from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
-from gssl.io import Features, load, read_settings, tabulate, write_embeddings
+from gssl.io import Preparation, load, read_settings, tabulate, write_embeddings
 from gssl.io.predictions import EMBEDDINGS
 from gssl.io.problem import Problem
 from gssl.io.table_writing import TABLES, check_suffix
@@ -41,17 +40,16 @@ def run_predict(
         )
     if inputs.features is None:
         raise ValueError(f"{model_path} learned from features: give those of the new graph with --features.")
-    names = json.loads(settings.get("features", "[]"))
-    problem = read_problem(
-        replace(inputs, normalize=settings.get("normalize", inputs.normalize)),
-        terminal,
-        prepare=lambda features: align_columns(features, names, terminal),
-    )
+    if "normalize" in settings:
+        raise ValueError(f"{model_path} was saved by an earlier gssl: fit and save it again.")
+    kept = settings.get("preparation")
+    with terminal.stage("reading"):
+        problem = read_problem(inputs, terminal, None if kept is None else Preparation.from_json(kept))
     if inputs.text is not None:
         terminal.note(
             f"words of {inputs.text!r} are weighted by how rare they are in these texts, not in those of fit"
         )
-    with terminal.step("predicting"):
+    with terminal.stage("predicting"), terminal.step(""):
         P, informed = model.predict_informed(problem.features, problem.adjacency)
         chosen = decide(P, informed, model.fit_codes)
     classes = [str(name) for name in model.classes_]
@@ -59,7 +57,8 @@ def run_predict(
     if abstain is not None:
         predictions = withhold_unsure(predictions, abstain, informed, terminal)
         _note_uncalibrated(model, model_path, terminal)
-    write_table(out, predictions, terminal, probabilities)
+    with terminal.stage("writing"):
+        write_table(out, predictions, terminal, probabilities)
     terminal.out.print(classification_table(predictions, "Labels by class"))
     terminal.say(f"{len(predictions):,} predictions: {out}")
     terminal.finish()
@@ -73,35 +72,6 @@ def _note_uncalibrated(model: Any, path: Path, terminal: Terminal) -> None:
             f"the confidence of {path} is not calibrated: every class had one label only when it "
             "was fitted, so none could be hidden; label a second node of some class and fit it again"
         )
-
-
-def align_columns(features: Features, names: list[str], terminal: Terminal) -> Features:
-    """Return features with the columns of fit, in that order.
-
-    Call it before rows are scaled, because columns that are left out must not count in their sums.
-    """
-    if not names or tuple(names) == features.names:
-        return features
-    place = {name: i for i, name in enumerate(features.names)}
-    missing = [name for name in names if name not in place]
-    # a category (a=b) or word (a:b) that does not occur is zero; a missing number is an error
-    unknown = missing if len(missing) == len(names) else [m for m in missing if not set("=:") & set(m)]
-    if unknown:
-        raise ValueError(
-            f"the model learned from {len(unknown)} features that are not in the table, the first of them "
-            f"{unknown[0]!r}: give the same columns as in fit, and --text where it was given."
-        )
-    extra = len(set(place) - set(names))
-    if extra:
-        terminal.note(f"{extra} features that the model does not know were left out")
-    if missing:
-        terminal.note(f"{len(missing)} categories or words of the model do not occur here and count as zero")
-    zeros = csc_array((features.matrix.shape[0], 1), dtype=features.matrix.dtype)
-    columns = hstack([csc_array(features.matrix), zeros], format="csc")
-    last = columns.shape[1] - 1
-    matrix = csr_array(columns[:, [place.get(name, last) for name in names]])
-    dense = isinstance(features.matrix, np.ndarray)
-    return replace(features, matrix=matrix.toarray() if dense else matrix, names=tuple(names))
 
 
 def run_embed(

@@ -1,13 +1,12 @@
 """Read the tables named on the command line into a problem."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.preprocessing import normalize
 
 from gssl.cli.console import Terminal
 from gssl.graph import knn_graph
@@ -15,6 +14,7 @@ from gssl.graph.mapped import iterate_blocks, mapped_file
 from gssl.io import (
     Features,
     GraphStore,
+    Preparation,
     Problem,
     assemble,
     join_store,
@@ -22,9 +22,10 @@ from gssl.io import (
     read_edges,
     read_features,
     read_labels,
+    read_nodes,
 )
 from gssl.io.atomic import check_writable
-from gssl.io.feature_slabs import any_negative, map_features
+from gssl.io.feature_slabs import map_features
 from gssl.io.table_writing import refuse_overwrite
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
@@ -47,6 +48,16 @@ class Inputs:
     knn: int | None = None
     normalize: str = "auto"
     graph: str | None = None
+    nodes: str | None = None
+    # texts that mean no label; the usual ones if there are none
+    na: tuple[str, ...] = ()
+    no_header: bool = False
+    strict: bool = False
+
+    @property
+    def header(self) -> bool | None:
+        """Whether text files have a header; None: it is detected."""
+        return False if self.no_header else None
 
     def sources(self) -> list[str | None]:
         """Return the files that are read, which no output may replace."""
@@ -54,7 +65,7 @@ class Inputs:
         if self.features is not None and self.features.lower().endswith(".npy"):
             npy_ids = str(Path(self.features).with_suffix(".ids.npy"))
         store_files = None if self.graph is None else str(Path(self.graph) / "*")
-        return [self.edges, self.features, npy_ids, self.labels, store_files]
+        return [self.edges, self.features, npy_ids, self.labels, self.nodes, store_files]
 
 
 def check_outputs(targets: Sequence[Path | None], sources: Sequence[str | None]) -> None:
@@ -73,11 +84,12 @@ def check_outputs(targets: Sequence[Path | None], sources: Sequence[str | None])
 def read_problem(
     inputs: Inputs,
     terminal: Terminal,
-    prepare: Callable[[Features], Features] | None = None,
+    preparation: Preparation | None = None,
     memory: Any = None,
 ) -> Problem:
-    """Read tables, join them by id, scale features (after ``prepare``), and print notes about the data.
+    """Read tables, prepare features, join all by id, and print notes about the data.
 
+    ``preparation`` is that of a saved model; without one it is made of the features, as ``--normalize`` says.
     If ``memory`` is a budget, numeric features are kept in a temporary file.
     """
     store = None if inputs.graph is None else _open_store(inputs)
@@ -86,24 +98,35 @@ def read_problem(
     if inputs.features is None and (inputs.knn is not None or inputs.text is not None):
         option = "--knn" if inputs.knn is not None else "--text"
         raise ValueError(f"{option} works on features: give --features.")
-    edges = features = labels = None
+    nodes = edges = features = labels = None
+    if inputs.nodes is not None:
+        with terminal.step("reading nodes"):
+            nodes = read_nodes(inputs.nodes, header=inputs.header)
     if inputs.edges is not None:
         with terminal.step("reading edges"):
-            edges = read_edges(inputs.edges, inputs.edge_columns or None)
+            edges = read_edges(inputs.edges, inputs.edge_columns or None, header=inputs.header)
     if inputs.features is not None:
         with terminal.step("reading features"):
             features = _read_features(inputs, store, memory)
-        features = features if prepare is None else prepare(features)
+        with terminal.step("preparing features"):
+            if preparation is None:
+                preparation = Preparation.fit(features, inputs.normalize)
+                features = replace(features, notes=[*features.notes, *preparation.notes])
+            features = preparation.apply(features, strict=inputs.strict)
     if inputs.labels is not None:
         with terminal.step("reading labels"):
-            labels = read_labels(inputs.labels)
-    for part in (edges, features, labels):
+            labels = read_labels(inputs.labels, na=inputs.na or None, header=inputs.header)
+    for part in (nodes, edges, features, labels):
         # now, because a note may explain why joining fails
         for note in [] if part is None else part.notes:
             terminal.note(note)
     with terminal.step("joining tables"):
-        features = scale_rows(features, inputs.normalize)
-        problem = assemble(edges, features, labels) if store is None else join_store(store, features, labels)
+        problem = (
+            assemble(edges, features, labels, nodes=nodes, strict=inputs.strict)
+            if store is None
+            else join_store(store, features, labels, nodes=nodes, strict=inputs.strict)
+        )
+    problem = replace(problem, preparation=preparation)
     if inputs.knn is not None:
         with terminal.step("finding neighbours"):
             problem = _with_neighbours(problem, inputs.knn)
@@ -113,12 +136,16 @@ def read_problem(
 
 
 def _read_features(inputs: Inputs, store: GraphStore | None, memory: Any) -> Features:
-    """Read features: into memory, or with a budget into a scaled file unless text or kNN needs them."""
+    """Read features: into memory, or with a budget into a file unless text or kNN needs them."""
     source = str(inputs.features)
     if memory is None or inputs.text is not None or inputs.knn is not None:
-        return read_features(source, id=inputs.id_column, text=inputs.text)
+        return read_features(source, id=inputs.id_column, text=inputs.text, header=inputs.header)
     return map_features(
-        source, id=inputs.id_column, store=store, normalize=inputs.normalize, memory_budget=memory
+        source,
+        id=inputs.id_column,
+        header=inputs.header,
+        store=store,
+        memory_budget=memory,
     )
 
 
@@ -128,25 +155,6 @@ def _open_store(inputs: Inputs) -> GraphStore:
         if value is not None:
             raise ValueError(f"--graph is a graph already: leave out {option}.")
     return open_graph_store(str(inputs.graph))
-
-
-def scale_rows(features: Features | None, how: str) -> Features | None:
-    """Scale feature rows to sum to one if ``how`` is "l1", or "auto" and no feature is negative."""
-    # features in a file were scaled when it was written
-    if (
-        features is None
-        or mapped_file(features.matrix) is not None
-        or resolve_normalize(features.matrix, how) == "none"
-    ):
-        return features
-    return replace(features, matrix=normalize(features.matrix, norm="l1"))
-
-
-def resolve_normalize(matrix: Any, how: str) -> str:
-    """Return "l1" or "none" for ``auto``; scaled features give the same answer."""
-    if how != "auto":
-        return how
-    return "none" if any_negative(matrix.data[None] if issparse(matrix) else matrix) else "l1"
 
 
 def _dominance_notes(problem: Problem) -> list[str]:

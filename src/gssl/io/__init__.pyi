@@ -15,7 +15,9 @@ from .interop import from_pyg as from_pyg
 from .interop import from_scipy as from_scipy
 from .interop import to_networkx as to_networkx
 from .label_tables import Labels as Labels
+from .label_tables import Nodes as Nodes
 from .label_tables import read_labels as read_labels
+from .label_tables import read_nodes as read_nodes
 from .models import load as load
 from .models import read_settings as read_settings
 from .models import save as save
@@ -25,6 +27,7 @@ from .predictions import list_predictions as list_predictions
 from .predictions import tabulate as tabulate
 from .predictions import write_embeddings as write_embeddings
 from .predictions import write_predictions as write_predictions
+from .preparation import Preparation as Preparation
 from .problem import Problem as Problem
 from .problem import assemble as assemble
 from .problem import join_store as join_store

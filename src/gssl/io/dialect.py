@@ -1,21 +1,33 @@
-"""Detect the layout of a delimited text file: separator, header, column names."""
+"""Detect the layout of a delimited text file, and copy a file that DuckDB would misread."""
 
 import csv
 import gzip
 import re
 import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-# the part of a file that is inspected
+# the part of a file that is inspected; more if it has fewer than three lines, as with very many columns
 _SAMPLE_BYTES = 1 << 16
+_LARGEST_SAMPLE = 1 << 26
 _SAMPLE_ROWS = 50
+# bytes that are searched at a time
+_CHUNK = 1 << 20
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-# cells of the first line that mark it as a header
+# what spreadsheets and libraries write for a missing value; "na" and "none" may be words
+MISSING = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "None", "NULL", "null", "NaT", "?")
+# cells of the first line that mark it as a header, those of one letter unless they occur again
 _NAMES = {
     *("source", "target", "src", "dst", "from", "to", "weight", "u", "v", "head", "tail"),
-    *("id", "node", "node_id", "nodeid", "name", "key", "label", "class", "feature", "value", "y"),
+    *("source_id", "target_id", "from_id", "to_id", "fromnodeid", "tonodeid", "feature", "value", "y"),
+    *("id", "node", "node_id", "nodeid", "name", "key", "label", "labels", "class"),
 }
+_COMMENT = re.compile(r"#[ \t]|%|#$")
+# white space other than line ends, in UTF-8
+_SPACES = (b" ", b"\t", b"\xc2\xa0", b"\xe3\x80\x80")
 
 
 @dataclass(frozen=True)
@@ -23,7 +35,8 @@ class Dialect:
     """The layout of one delimited text file.
 
     ``skip`` is the number of leading comment lines; without a header, columns are named ``column1``,
-    ``column2`` …; ``sure`` is whether the cells make it clear that the first line is a header or is not.
+    ``column2`` …; ``first`` are the cells of the first line, and ``sure`` is whether it is clear that they
+    are names or are not.
     """
 
     delimiter: str
@@ -31,41 +44,158 @@ class Dialect:
     header: bool
     names: tuple[str, ...]
     sure: bool
+    first: tuple[str, ...] = ()
 
 
-def sniff_dialect(path: Path) -> Dialect:
+@dataclass(frozen=True)
+class Oddities:
+    """What a search through a whole text file found."""
+
+    # lines end in CRLF here and in LF there
+    mixed_line_ends: bool = False
+    # lines that begin with # or %, which may be comments
+    comments: bool = False
+    # white space beside separators
+    spaces: bool = False
+
+
+def sniff_dialect(path: Path, header: bool | None = None) -> Dialect:
     r"""Detect the layout of a text file, possibly gzipped, from its first rows.
 
-    The first line is a header unless its first cell is a number, or the numbers in later cells are not a
-    count 0, 1, 2 … or 1, 2, 3 …. Leading lines that begin with ``# ``, ``#\t`` or ``%`` are comments.
+    The first line is a header unless its first cell is a number, its cells occur again as ids, or they look
+    like those below. Leading lines that begin with ``# ``, ``#\t`` or ``%`` are comments, and so are those
+    with ``#`` and another number of cells than the rows.
     """
     lines = _first_lines(path)
+    matrix_market = bool(lines) and lines[0].startswith("%%MatrixMarket")
+    data = next((line for line in lines if line.strip() and line[0] not in "#%"), None)
     skip = 0
-    while skip < len(lines) and re.match(r"#[ \t]|%|#$", lines[skip]):
+    while skip < len(lines) and (not lines[skip].strip() or _is_comment(lines[skip], data, path)):
+        skip += 1
+    if matrix_market and skip < len(lines):
+        # the line of sizes
         skip += 1
     lines = lines[skip:]
     first = next((line for line in lines if line.strip()), None)
     if first is None:
         raise ValueError(f"{path} is empty: give a table with at least one row.")
     delimiter = _delimiter(first, path)
-    rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+    rows = list(_rows(lines, delimiter))
     head, body = rows[0], rows[1 : _SAMPLE_ROWS + 1]
-    header, sure = _is_header(head, body)
-    names = tuple(head) if header else tuple(f"column{i}" for i in range(1, len(head) + 1))
+    sure = True
+    if matrix_market:
+        header = False
+    elif header is None:
+        header, sure = _is_header(head, body)
+    names = tuple(f"column{i}" for i in range(1, len(head) + 1))
     if header:
+        names = (head[0].removeprefix("#"), *head[1:])
         _check_names(names, path)
-    return Dialect(delimiter, skip, header, names, sure)
+    return Dialect(delimiter, skip, header, names, sure, tuple(head))
+
+
+def find_oddities(path: Path, dialect: Dialect) -> Oddities:
+    """Search a text file behind its leading comments for what DuckDB would misread, and for white space."""
+    crlf = lf = comments = spaces = False
+    separator = dialect.delimiter.encode()
+    beside = (separator, b"\n", b"\r", b'"')
+    kinds = [space for space in _SPACES if space != separator]
+    before = b""
+    with _opened(path) as stream:
+        for _ in range(dialect.skip):
+            stream.readline()
+        while chunk := stream.read(_CHUNK):
+            data = before + chunk
+            # single bytes first, which are found at the speed of memory
+            if b"\r" in data:
+                pairs = data.count(b"\r\n")
+                crlf = crlf or pairs > 0
+                lf = lf or data.count(b"\n", len(before)) > pairs
+            else:
+                lf = lf or b"\n" in chunk
+            comments = comments or any(mark in data and b"\n" + mark in data for mark in (b"#", b"%"))
+            if not spaces:
+                there = [space for space in kinds if space[:1] in data and space in data]
+                spaces = any(
+                    space + mark in data or mark + space in data for space in there for mark in beside
+                )
+                if separator == b" ":
+                    spaces = spaces or any(run in data for run in (b"  ", b"\n ", b" \n", b" \r"))
+            before = data[-4:]
+    spaces = spaces or any(before.endswith(space) for space in kinds)
+    return Oddities(crlf and lf, comments, spaces)
+
+
+def copy_lines(path: Path, target: Path, dialect: Dialect, runs: bool) -> str:
+    """Copy a text file with LF at the ends of lines and empty lines for comments; return its separator.
+
+    With ``runs``, cells stand between runs of white space, which become tabs. Lines keep their numbers.
+    """
+    delimiter, width = dialect.delimiter.encode(), len(dialect.names)
+    quoted = False
+    with _opened(path) as stream, target.open("wb") as copy:
+        for number, line in enumerate(stream):
+            content = line.rstrip(b"\r\n")
+            if not quoted and content[:1] in (b"#", b"%") and number >= dialect.skip:
+                cells = (
+                    len(content.split()) if runs else len(next(_rows([_text(content)], delimiter.decode())))
+                )
+                content = content if cells == width else b""
+            # a line end inside quotation marks belongs to the cell
+            quoted ^= content.count(b'"') % 2 == 1
+            copy.write(b"\t".join(content.split()) if runs else content)
+            copy.write(b"\n")
+    return "\t" if runs else dialect.delimiter
+
+
+def _is_comment(line: str, data: str | None, path: Path) -> bool:
+    """Return whether a leading line is a comment; ``data`` is the first line without a mark of comments."""
+    if _COMMENT.match(line):
+        return True
+    if not line.startswith("#") or data is None:
+        return False
+    delimiter = _delimiter(data, path)
+    cells, wanted = (len(next(_rows([text], delimiter), [])) for text in (line, data))
+    # a sentence may have any number of words
+    return cells != wanted or delimiter == " "
+
+
+def _rows(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    """Split lines into cells without white space around them, and leave out empty lines and comments."""
+    if delimiter == " ":
+        lines = (" ".join(line.split()) for line in lines)
+    try:
+        for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True):
+            if row and not (len(row) == 1 and not row[0].strip()):
+                yield [cell.strip() for cell in row]
+    except csv.Error:
+        # a cell longer than Python's parser takes; the rows so far suffice
+        return
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+            yield stream
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} is not a whole gzip file: pack it again.") from error
 
 
 def _first_lines(path: Path) -> list[str]:
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            sample = stream.read(_SAMPLE_BYTES)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} is not a whole gzip file ({error}): pack it again.") from error
+    sample = b""
+    with _opened(path) as stream:
+        while part := stream.read(_SAMPLE_BYTES):
+            sample += part
+            if len(sample) >= _LARGEST_SAMPLE or max(sample.count(b"\n"), sample.count(b"\r")) > 2:
+                break
+        cut = bool(part) and bool(stream.read(1))
     if sample[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ValueError(f"{path} is UTF-16 text: save it as UTF-8.")
-    cut = len(sample) == _SAMPLE_BYTES
     try:
         text = sample.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -74,7 +204,8 @@ def _first_lines(path: Path) -> list[str]:
             line = sample[: error.start].count(b"\n") + 1
             raise ValueError(f"{path}, line {line} is not UTF-8 text: save the file as UTF-8.") from error
         text = sample[: error.start].decode("utf-8-sig")
-    lines = text.splitlines(keepends=True) if "\r" in text else text.split("\n")
+    # not splitlines, which also splits at characters such as U+2028 and form feeds
+    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text) if "\r" in text else text.split("\n")
     # drop the last line of a sample, which is incomplete, unless it is the only one
     return lines[:-1] if cut and len(lines) > 1 else lines
 
@@ -84,37 +215,64 @@ def _delimiter(line: str, path: Path) -> str:
     if ".tsv" in suffixes:
         return "\t"
     unquoted = re.sub(r'"[^"]*"', "", line)
-    candidates = [",", ";", "\t", "|"] if ".csv" in suffixes else ["\t", ",", ";", "|", " "]
+    candidates = [",", ";", "\t", "|"] if ".csv" in suffixes else ["\t", ",", ";", "|"]
     counts = [unquoted.count(candidate) for candidate in candidates]
-    if "\t" in candidates and unquoted.count("\t") and ".csv" not in suffixes:
+    if "\t" in unquoted.strip() and ".csv" not in suffixes:
         return "\t"
     best = max(counts)
-    return candidates[counts.index(best)] if best else ","
+    if best:
+        return candidates[counts.index(best)]
+    # white space separates cells only where nothing else does
+    return " " if " " in unquoted.strip() else ","
 
 
 def _is_header(head: list[str], body: list[list[str]]) -> tuple[bool, bool]:
     """Return whether the first row is a header, and whether that is certain."""
-    if NUMBER.fullmatch(head[0].strip()):
+    if NUMBER.fullmatch(head[0]):
         return False, True
-    if any(cell.strip().lower() in _NAMES for cell in head):
+    known = [cell for cell in head if cell.lower() in _NAMES]
+    # pandas gives the column of row numbers no name
+    indexed = not head[0] and all(head[1:]) and all(NUMBER.fullmatch(row[0]) for row in body)
+    if any(len(name) > 1 for name in known) or (indexed and body):
         return True, True
-    numbers = [cell.strip() for cell in head[1:] if NUMBER.fullmatch(cell.strip())]
+    numbers = [cell for cell in head[1:] if NUMBER.fullmatch(cell)]
     if numbers:
         counting = [[str(i + start) for i in range(len(numbers))] for start in (0, 1)]
         return numbers in counting, False
-    for j in range(len(head)):
-        cells = [row[j].strip() for row in body if j < len(row) and row[j].strip()]
-        if cells and all(NUMBER.fullmatch(cell) for cell in cells):
+    columns = [[row[j] for row in body if j < len(row)] for j in range(len(head))]
+    for name, column in zip(head, columns, strict=True):
+        cells = [cell for cell in column if cell and cell not in MISSING]
+        if name and cells and all(NUMBER.fullmatch(cell) for cell in cells):
             return True, True
-    return True, False
+    if _recur(head, columns) or _same_shape(head, columns):
+        return False, False
+    return True, bool(known)
+
+
+def _recur(head: list[str], columns: list[list[str]]) -> bool:
+    """Return whether a cell occurs again in its column, or as the other end of an edge."""
+    ends = {cell for column in columns[:2] for cell in column}
+    return any(
+        cell and (cell in ends if j < 2 else cell in column)
+        for j, (cell, column) in enumerate(zip(head, columns, strict=True))
+    )
+
+
+def _same_shape(head: list[str], columns: list[list[str]]) -> bool:
+    """Return whether an id with digits, such as P12, stands on top of three or more of its kind."""
+    for cell, column in list(zip(head, columns, strict=True))[:2]:
+        shape = re.sub(r"\d+", "0", cell)
+        if shape != cell and len(column) > 2 and all(re.sub(r"\d+", "0", other) == shape for other in column):
+            return True
+    return False
 
 
 def _check_names(names: tuple[str, ...], path: Path) -> None:
     seen: set[str] = set()
     for place, name in enumerate(names, start=1):
         # the first column may be a row index written by pandas, without a name
-        if not name.strip() and place > 1:
+        if not name and place > 1:
             raise ValueError(f"{path}: column {place} has no name; give it one in the first line.")
         if name in seen:
-            raise ValueError(f"{path} has two columns named {name!r}: rename one of them.")
+            raise ValueError(f"{path} has two columns named {name[:100]!r}: rename one of them.")
         seen.add(name)

@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.io.table_columns import counted, encode_texts, is_number, number_sql, pick_column, text_sql
+from gssl.io.table_columns import (
+    counted,
+    encode_texts,
+    is_number,
+    listed,
+    note_spaces,
+    number_sql,
+    pick_column,
+    row_number_column,
+    shortened,
+    text_sql,
+)
 from gssl.io.table_reading import Table, open_table
 
 _PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
@@ -43,8 +54,8 @@ class Edges:
     notes: list[str] = field(default_factory=list)
 
 
-def read_edges(source: Any, columns: Sequence[str] | None = None) -> Edges:
-    """Read edges; ids stay the text they are.
+def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: bool | None = None) -> Edges:
+    """Read edges; ids stay the text they are, without white space around them.
 
     Parameters
     ----------
@@ -53,6 +64,8 @@ def read_edges(source: Any, columns: Sequence[str] | None = None) -> Edges:
     columns : two or three names, optional
         The ends and the weight. Guessed if None: ``source, target``, ``src, dst``, ``from, to``, else the
         first two; the weight is a column named so, or the third of three if it holds numbers.
+    header : bool, optional
+        Whether the first line of a text file names the columns; detected if None.
 
     Returns
     -------
@@ -64,8 +77,9 @@ def read_edges(source: Any, columns: Sequence[str] | None = None) -> Edges:
     >>> edges.ids[edges.source].tolist(), edges.ids[edges.target].tolist(), edges.weights.tolist()
     (['007'], ['8'], [0.5])
     """
-    table = open_table(source)
+    table = open_table(source, header=header)
     ends, weight = choose_columns(table, columns)
+    note_spaces(table, ends)
     a, b = (text_sql(table, end) for end in ends)
     value = "" if weight is None else f", {number_sql(table.columns[weight])} AS weight"
     table.execute(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
@@ -86,6 +100,9 @@ def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[s
             raise ValueError(f"edges need two column names, or three with the weight, not {columns!r}.")
         a, b, *rest = (pick_column(table, name, (), 0) for name in columns)
         return (a, b), rest[0] if rest else None
+    index = row_number_column(table)
+    if index is not None and len(table.columns) > 2:
+        table.leave_out_row_numbers(index)
     lower = {name.lower() for name in table.columns}
     pair = next((pair for pair in _PAIRS if lower.issuperset(pair)), ("", ""))
     ends = (pick_column(table, None, pair[:1], 0), pick_column(table, None, pair[1:], 1))
@@ -93,10 +110,10 @@ def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[s
     weight = next((name for name in rest if name.lower() in _WEIGHTS), None)
     if weight is None and len(rest) == 1 and _looks_like_weight(table, rest[0]):
         weight = rest[0]
-        table.notes.append(f"{table.name}: column {weight!r} is taken as the weight of the edges.")
+        table.notes.append(f"{table.name}: column {shortened(weight)!r} is taken as the weight of the edges.")
     ignored = [name for name in rest if name != weight]
     if ignored:
-        table.notes.append(f"{table.name}: not used: {', '.join(repr(name) for name in ignored)}.")
+        table.notes.append(f"{table.name}: not used: {listed(ignored)}.")
     return ends, weight
 
 
@@ -131,8 +148,8 @@ def refuse_rows(table: Table, ends: tuple[str, str], weight: str | None) -> None
     if no_source or no_target:
         raise table.missing_id_error(row, ends[0] if no_source else ends[1])
     raise ValueError(
-        f"{table.row_name(row)}: column {weight!r} is {value!r}, and a weight is a finite number from 0 on; "
-        "repair it or name another column."
+        f"{table.row_name(row)}: column {shortened(weight)!r} is {shortened(value)!r}, and a weight "
+        "is a finite number from 0 on; repair it or name another column."
     )
 
 

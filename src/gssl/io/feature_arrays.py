@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.datasets.numpy_files import csr_from_parts, map_npy, read_npz
-from gssl.io.graph_store import GraphStore, check_rows
+from gssl.io.graph_store import GraphStore
 from gssl.io.table_columns import check_distinct
 from gssl.io.table_reading import find_files
 from gssl.scale.columns import read_columns
@@ -26,6 +26,7 @@ class ArrayFile:
 
     def __init__(self, path: Path, ids: Any = None) -> None:
         self.path, self.name, self.notes = path, str(path), list[str]()
+        self.kinds: tuple[str, ...] = ()
         find_files(path)
         names = None
         if path.suffix.lower() == ".npy":
@@ -68,8 +69,12 @@ class ArrayFile:
         """Do nothing: the array stays in its file until columns are read."""
 
     def places(self, store: GraphStore) -> np.ndarray:
-        """Return the node in a graph store of each row."""
-        return check_rows(store, store.nodes(self._ids), self.name, lambda row: str(self._ids[row]))
+        """Return the node in a graph store of each row, −1 where it has none."""
+        return store.nodes(self._ids)
+
+    def row_id(self, row: int) -> str:
+        """Return the id of a row."""
+        return str(self._ids[row])
 
     def columns(self, slab: slice) -> Iterator[np.ndarray]:
         """Read some columns in single precision, in the order of the rows."""
@@ -87,7 +92,8 @@ class ArrayFile:
         return ids, matrix, self.names
 
     def _check_finite(self, part: Any, start: int = 0) -> None:
-        finite = np.isfinite(part.data if issparse(part) else part)
+        # NaN is a missing cell
+        finite = ~np.isinf(part.data if issparse(part) else part)
         if not finite.all():
             first = int(finite.argmin())
             row, column = (

@@ -10,19 +10,24 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
+from gssl.io.dialect import MISSING
 from gssl.io.feature_arrays import ArrayFile
-from gssl.io.graph_store import GraphStore, check_rows, id_relation
+from gssl.io.graph_store import GraphStore, id_relation
 from gssl.io.table_columns import (
     IDS,
     check_distinct,
     check_ids,
+    counted,
     encode_texts,
     is_number,
+    note_spaces,
     number_sql,
     pick_column,
+    row_number_column,
+    shortened,
     text_sql,
 )
-from gssl.io.table_reading import Column, Table, open_table
+from gssl.io.table_reading import Column, Table, open_table, sql_string
 
 _LONG = (("feature", "word", "term"), ("value", "count"))
 # columns that hold labels, not features
@@ -48,6 +53,7 @@ class Features:
     ids : object ndarray of shape (n,)
         Distinct, as text, in the order of the table.
     matrix : csr_array or ndarray of shape (n, d), float32
+        NaN where a cell is missing; :class:`gssl.io.Preparation` fills it.
     names : tuple of str
         Of the d columns: a number's own name, ``column=value`` of a category, ``column[i]`` of a list,
         ``column:word`` of a text.
@@ -55,6 +61,8 @@ class Features:
         Where they came from.
     notes : list of str
         What was odd.
+    kinds : tuple of str
+        "number", "category" or "word" for each column; if empty, all are numbers.
     """
 
     ids: np.ndarray
@@ -62,6 +70,7 @@ class Features:
     names: tuple[str, ...]
     name: str = "features"
     notes: list[str] = field(default_factory=list)
+    kinds: tuple[str, ...] = ()
 
 
 def read_features(
@@ -71,6 +80,7 @@ def read_features(
     columns: Sequence[str] | None = None,
     text: str | None = None,
     ids: Any = None,
+    header: bool | None = None,
 ) -> Features:
     """Read features: a wide or a long table, lists, text, or an array file.
 
@@ -90,6 +100,8 @@ def read_features(
         A column of text, to be weighed word by word (TF-IDF).
     ids : array-like of str, optional
         The ids of an array file that has none.
+    header : bool, optional
+        Whether the first line of a text file names the columns; detected if None.
 
     Returns
     -------
@@ -101,8 +113,8 @@ def read_features(
     >>> features.names, features.matrix.tolist()
     (('age', 'job=spy'), [[1.5, 1.0]])
     """
-    reader = open_features(source, id=id, columns=columns, text=text, ids=ids)
-    return Features(*reader.read(), reader.name, reader.notes)
+    reader = open_features(source, id=id, columns=columns, text=text, ids=ids, header=header)
+    return Features(*reader.read(), reader.name, reader.notes, reader.kinds)
 
 
 def open_features(
@@ -112,11 +124,12 @@ def open_features(
     columns: Sequence[str] | None = None,
     text: str | None = None,
     ids: Any = None,
+    header: bool | None = None,
 ) -> "ArrayFile | LongTable | WideTable":
     """Open features without reading them; see :func:`read_features`."""
     if isinstance(source, str | Path) and Path(source).suffix.lower() in (".npy", ".npz"):
         return ArrayFile(Path(source), ids)
-    table = open_table(source)
+    table = open_table(source, header=header)
     long = long_columns(table) if id is None and columns is None and text is None else None
     return WideTable(table, id, columns, text) if long is None else LongTable(table, *long)
 
@@ -135,29 +148,37 @@ def wide_columns(
 ) -> tuple[str, list[str]]:
     """Return the id column and the feature columns of a wide table; note columns that are left out."""
     name = pick_column(table, id, IDS, 0)
+    index = row_number_column(table)
+    if index is not None and index != name:
+        table.leave_out_row_numbers(index)
+    note_spaces(table, [name])
     if text is not None:
         pick_column(table, text, (), 0)
     if columns is None:
         beside = [column for column in table.columns if column != name]
         labels = [column for column in beside if column.lower() in _LABEL_NAMES and column != text]
         table.notes += [
-            f"{table.name}: column {column!r} is named like a label and is no feature." for column in labels
+            f"{table.name}: column {shortened(column)!r} is named like a label and is no feature."
+            for column in labels
         ]
         chosen = [column for column in beside if column not in labels]
     else:
         chosen = [pick_column(table, column, (), 0) for column in columns]
         chosen += [text] if text is not None and text not in chosen else []
     if not chosen:
-        raise ValueError(f"{table.name} has no features beside the column {name!r}: give at least one.")
+        raise ValueError(
+            f"{table.name} has no features beside the column {shortened(name)!r}: give at least one."
+        )
     return name, chosen
 
 
 @dataclass(frozen=True)
 class _Number:
-    """A numeric feature: its name, the SQL that reads it, and its column."""
+    """A numeric feature: its name, the SQL of its value and of what is NULL if it is missing, its column."""
 
     name: str
     sql: str
+    given: str
     column: str
     # what a cell must be, for errors
     wanted: str
@@ -174,6 +195,9 @@ class WideTable:
         self.name, self.notes, self.text = table.name, table.notes, text
         self.id, self.chosen = wide_columns(table, id, columns, text)
         self._id_sql = text_sql(table, self.id)
+        self.kinds: tuple[str, ...] = ()
+        # of categories: missing cells by column
+        self._missing: dict[str, int] = {}
 
     def limit_memory(self, budget: int) -> None:
         """Limit the memory of DuckDB to a budget in bytes."""
@@ -206,7 +230,7 @@ class WideTable:
         return ids
 
     def places(self, store: GraphStore) -> np.ndarray:
-        """Return the node in a graph store of each row, without reading the ids into memory."""
+        """Return the node in a graph store of each row or −1, without reading the ids into memory."""
         relation = self.table.relation
         found = self.table.fetch_columns(
             "SELECT CASE WHEN text IS NULL THEN -2 ELSE coalesce(k.file_row_number, -1) END::INTEGER AS node "
@@ -214,7 +238,11 @@ class WideTable:
             f"LEFT JOIN {id_relation(store)} AS k ON text = k.id ORDER BY row"
         )["node"]
         self._refuse_empty(found == -2)
-        return check_rows(store, found, self.name, lambda row: str(self._cell(self._id_sql, row)))
+        return found
+
+    def row_id(self, row: int) -> str:
+        """Return the id of a row."""
+        return str(self._cell(self._id_sql, row))
 
     def _refuse_empty(self, empty: np.ndarray) -> None:
         if empty.any():
@@ -251,16 +279,15 @@ class WideTable:
     def _kinds_of_texts(self, names: list[str]) -> dict[str, str]:
         kinds, asked = {}, []
         for name in names:
-            text = text_sql(self.table, name)
+            text = given_sql(self.table, name)
             number = number_sql(Column(text, "VARCHAR"))
-            asked.append(f"count({text}), count({number}), count(*) FILTER ({text} LIKE '[%]'), count(*)")
+            asked.append(f"count({text}), count({number}), count(*) FILTER ({text} LIKE '[%]')")
         counts = self.table.fetch_row(f"SELECT {', '.join(asked)} FROM {self.table.relation}")
-        for name, place in zip(names, range(0, len(counts), 4), strict=True):
-            filled, numeric, lists, rows = counts[place : place + 4]
-            if rows and not filled:
-                raise ValueError(f"{self.name}: column {name!r} is empty; leave it out.")
+        for name, place in zip(names, range(0, len(counts), 3), strict=True):
+            filled, numeric, lists = counts[place : place + 3]
             # tolerate typing errors in a column of numbers; reading it will refuse them
-            kinds[name] = "list" if lists == filled else "number" if 2 * numeric > filled else "category"
+            number_like = 2 * numeric > filled or not filled
+            kinds[name] = "number" if number_like else "list" if lists == filled else "category"
         return kinds
 
     @property
@@ -276,17 +303,22 @@ class WideTable:
         """Return the features of a column of numbers or lists of numbers."""
         column = self.table.columns[name]
         if self._kinds[name] == "number":
-            if column.type.startswith("ENUM"):
-                column = Column(text_sql(self.table, name), "VARCHAR")
-            return [_Number(name, number_sql(column), name, "a finite number")]
-        lists = column.sql
+            given = f"nullif({column.sql}::DOUBLE, 'nan'::DOUBLE)"
+            if not is_number(column):
+                given = given_sql(self.table, name)
+                column = Column(given, "VARCHAR")
+            return [_Number(name, number_sql(column), given, name, "a finite number")]
+        lists = given = column.sql
         if not column.type.endswith("]"):
-            lists = f"TRY_CAST({text_sql(self.table, name)} AS DOUBLE[])"
+            given = given_sql(self.table, name)
+            lists = f"TRY_CAST({given} AS DOUBLE[])"
         relation = self.table.relation
         length = self.table.fetch_row(f"SELECT mode(len({lists})) FROM {relation}")[0]
+        missing = "false" if length is None else f"{given} IS NULL"
         odd = self.table.fetch_row(
-            f"SELECT row FROM (SELECT len({lists}) AS n, row_number() OVER () - 1 AS row FROM {relation}) "
-            f"WHERE n IS NULL OR n <> {length or 0} ORDER BY row LIMIT 1"
+            f"SELECT row FROM (SELECT len({lists}) AS n, {missing} AS missing, row_number() OVER () - 1 "
+            f"AS row FROM {relation}) WHERE NOT missing AND (n IS NULL OR n <> {length or 0}) "
+            "ORDER BY row LIMIT 1"
         )
         if odd is not None:
             self._refuse(
@@ -294,7 +326,10 @@ class WideTable:
             )
         wanted = f"a list of {length} finite numbers"
         parts = (number_sql(Column(f"({lists})[{j + 1}]", "DOUBLE")) for j in range(length or 0))
-        return [_Number(f"{name}[{j}]", part, name, wanted) for j, part in enumerate(parts)]
+        return [
+            _Number(f"{name}[{j}]", part, f"nullif({part}, 'nan'::DOUBLE)", name, wanted)
+            for j, part in enumerate(parts)
+        ]
 
     def columns(self, slab: slice) -> Iterator[np.ndarray]:
         """Read some features in single precision, in the order of the table."""
@@ -304,17 +339,28 @@ class WideTable:
         # TRY_CAST gives NULL for numbers beyond single precision, where CAST would fail the whole query
         asked = ", ".join(f"TRY_CAST({number.sql} AS FLOAT) AS x{j}" for j, number in enumerate(numbers))
         found = self.table.fetch_columns(f"SELECT {asked} FROM {self.table.relation}")
-        for j, number in enumerate(numbers):
-            values = found.pop(f"x{j}")
-            bad = np.flatnonzero(~np.isfinite(values))
-            if len(bad):
+        odd = [j for j in range(len(numbers)) if not np.isfinite(found[f"x{j}"]).all()]
+        if odd:
+            self._refuse_bad([numbers[j] for j in odd])
+        for j in range(len(numbers)):
+            yield found.pop(f"x{j}")
+
+    def _refuse_bad(self, numbers: list[_Number]) -> None:
+        """Refuse a cell that is not missing and no finite number, if there is one."""
+        for number in numbers:
+            value = f"TRY_CAST({number.sql} AS FLOAT)"
+            bad = self.table.fetch_row(
+                f"SELECT row FROM (SELECT {value} AS x, {number.given} IS NOT NULL AS given, "
+                f"row_number() OVER () - 1 AS row FROM {self.table.relation}) "
+                "WHERE given AND (x IS NULL OR NOT isfinite(x)) ORDER BY row LIMIT 1"
+            )
+            if bad is not None:
                 self._refuse(int(bad[0]), number.column, number.wanted)
-            yield values
 
     def read(self) -> tuple[np.ndarray, csr_array | np.ndarray, tuple[str, ...]]:
         """Read ids, all features and their names into memory."""
         self._copy()
-        n, blocks, names = len(self.ids), list[Any](), list[str]()
+        n, blocks, names, kinds = len(self.ids), list[Any](), list[str](), list[str]()
         for dense, group in groupby(self.chosen, key=lambda name: self._kinds[name] in _DENSE):
             if dense:
                 numbers = [number for name in group for number in self._numbers(name)]
@@ -326,24 +372,33 @@ class WideTable:
                         block[:, j] = values
                 blocks.append(block)
                 names += [number.name for number in numbers]
+                kinds += ["number"] * len(numbers)
                 continue
             for name in group:
                 made, texts = self._words(name) if name == self.text else self._categories(name)
                 blocks.append(made)
                 names += texts
+                kinds += ["word" if name == self.text else "category"] * len(texts)
+        self.kinds = tuple(kinds)
+        if self._missing:
+            cells = ", ".join(f"{shortened(name)!r} ({n:,})" for name, n in list(self._missing.items())[:5])
+            more = f" and {len(self._missing) - 5:,} more" if len(self._missing) > 5 else ""
+            count = counted(sum(self._missing.values()), "missing cell")
+            self.notes.append(f"{self.name}: {count} became the category 'missing': {cells}{more}.")
         return self.ids, _join_blocks(blocks), tuple(names)
 
     def _categories(self, name: str) -> tuple[csr_array, list[str]]:
-        n, text = len(self.ids), text_sql(self.table, name)
+        n, text = len(self.ids), given_sql(self.table, name)
         self.table.execute(f"CREATE OR REPLACE TEMP TABLE category AS SELECT {text} AS text FROM features")
-        row = self.table.fetch_row("SELECT min(rowid) FROM category WHERE text IS NULL")[0]
-        if row is not None:
-            self._refuse(row, name, "a category")
+        missing = self.table.fetch_row("SELECT count(*) FROM category WHERE text IS NULL")[0]
+        if missing:
+            self._missing[name] = missing
+            self.table.execute("UPDATE category SET text = 'missing' WHERE text IS NULL")
         values, found = encode_texts(self.table, "category", ["text"], ["rowid"])
         if len(values) > max(_MANY_CATEGORIES, n // 10):
             self.notes.append(
-                f"{self.name}: column {name!r} has {len(values):,} different texts, each a feature "
-                f"of its own; text={name!r} would take it word by word."
+                f"{self.name}: column {shortened(name)!r} has {len(values):,} different texts, each a "
+                f"feature of its own; text={shortened(name)!r} would take it word by word."
             )
         entries = (np.ones(n, dtype=np.float32), (found["rowid"], found["text"]))
         return csr_array(entries, shape=(n, len(values))), [f"{name}={value}" for value in values]
@@ -363,14 +418,20 @@ class WideTable:
     def _refuse(self, row: int, name: str, wanted: str) -> NoReturn:
         node, value = (self._cell(sql, row) for sql in (self._id_sql, self.table.columns[name].sql))
         shown = "empty" if value is None or value == "" else repr(value)
-        shown = shown if len(shown) < 100 else shown[:99] + "…"
+        shown = shortened(shown, 100)
         raise ValueError(
-            f"{self.name}: column {name!r} of id {node!r} is {shown}, not {wanted}; "
+            f"{self.name}: column {shortened(name)!r} of id {shortened(node)!r} is {shown}, not {wanted}; "
             "fill it in or leave the column out."
         )
 
     def _cell(self, sql: str, row: int) -> Any:
         return self.table.fetch_row(f"SELECT {sql} FROM {self.table.relation} LIMIT 1 OFFSET {row}")[0]
+
+
+def given_sql(table: Table, name: str) -> str:
+    """Return the SQL that reads a column as text, NULL where the cell is empty or says that it is missing."""
+    text, markers = text_sql(table, name), ", ".join(sql_string(marker) for marker in MISSING)
+    return f"CASE WHEN {text} IN ({markers}) THEN NULL ELSE {text} END"
 
 
 def _join_blocks(blocks: list[Any]) -> csr_array | np.ndarray:
@@ -392,15 +453,16 @@ class LongTable:
 
     def __init__(self, table: Table, id: str, feature: str, value: str) -> None:
         self.table, self.id, self.feature, self.value = table, id, feature, value
-        self.name, self.notes = table.name, table.notes
+        self.name, self.notes, self.kinds = table.name, table.notes, ()
+        note_spaces(table, [id, feature])
 
     def read(self) -> tuple[np.ndarray, csr_array, tuple[str, ...]]:
         """Read ids, the matrix and the names of its columns into memory."""
         table = self.table
         table.execute(
             f"CREATE TEMP TABLE long AS SELECT {text_sql(table, self.id)} AS id, "
-            f"{text_sql(table, self.feature)} AS feature, {number_sql(table.columns[self.value])} AS number "
-            f"FROM {table.relation}"
+            f"{text_sql(table, self.feature)} AS feature, {number_sql(table.columns[self.value])} AS number, "
+            f"{self._missing_sql()} AS missing FROM {table.relation}"
         )
         self._check()
         nodes = table.fetch_columns("SELECT id FROM long GROUP BY id ORDER BY min(rowid)")["id"].astype(
@@ -408,7 +470,8 @@ class LongTable:
         )
         places = {node: i for i, node in enumerate(nodes)}
         table.execute(
-            "CREATE TEMP TABLE entries AS SELECT id, feature, number FROM long WHERE feature IS NOT NULL"
+            "CREATE TEMP TABLE entries AS SELECT id, feature, number FROM long "
+            "WHERE feature IS NOT NULL AND NOT missing"
         )
         ids, found = encode_texts(table, "entries", ["id"], ["feature", "number"])
         names, columns = np.unique(found["feature"].astype(str), return_inverse=True)
@@ -421,18 +484,28 @@ class LongTable:
         matrix = csr_array(entries, shape=(len(nodes), len(names)), dtype=np.float32)
         return nodes, matrix, tuple(names.tolist())
 
+    def _missing_sql(self) -> str:
+        column = self.table.columns[self.value]
+        if is_number(column):
+            return f"{column.sql} IS NULL OR isnan({column.sql}::DOUBLE)"
+        return f"{given_sql(self.table, self.value)} IS NULL"
+
     def _check(self) -> None:
         table = self.table
         if not check_ids(table, "long", self.id):
             raise ValueError(f"{self.name} has no rows: give one for each node.")
+        missing = table.fetch_row("SELECT count(*) FROM long WHERE feature IS NOT NULL AND missing")[0]
+        if missing:
+            self.notes.append(f"{self.name}: {counted(missing, 'missing value')} taken as zero.")
         bad = table.fetch_row(
-            "SELECT rowid, id, feature FROM long WHERE feature IS NOT NULL "
+            "SELECT rowid, id, feature FROM long WHERE feature IS NOT NULL AND NOT missing "
             "AND (number IS NULL OR NOT isfinite(number)) ORDER BY rowid LIMIT 1"
         )
         if bad is not None:
             row, node, feature = bad
             raise ValueError(
-                f"{table.row_name(row)}: feature {feature!r} of id {node!r} is not a number; give one."
+                f"{table.row_name(row)}: feature {shortened(feature)!r} of id {shortened(node)!r} "
+                "is not a number; give one."
             )
         twice = table.fetch_row(
             "SELECT id, feature FROM long WHERE feature IS NOT NULL GROUP BY ALL HAVING count(*) > 1 "
@@ -440,5 +513,6 @@ class LongTable:
         )
         if twice:
             raise ValueError(
-                f"{self.name}: id {twice[0]!r} has the feature {twice[1]!r} twice; keep one row."
+                f"{self.name}: id {shortened(twice[0])!r} has the feature {shortened(twice[1])!r} "
+                "twice; keep one row."
             )

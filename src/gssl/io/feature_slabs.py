@@ -1,17 +1,19 @@
 """Features larger than memory, written to a file column by column in the order of a graph's nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
+from scipy.sparse import csr_array, issparse
 
-from gssl.graph.mapped import iterate_blocks
+from gssl.graph.mapped import iterate_blocks, mapped_file
 from gssl.io.atomic import whole_file
 from gssl.io.feature_arrays import ArrayFile, open_matrix
 from gssl.io.feature_reading import Features, LongTable, WideTable, open_features, read_features
-from gssl.io.graph_store import GraphStore
+from gssl.io.graph_store import GraphStore, check_rows
+from gssl.io.table_columns import shortened
 from gssl.io.table_reading import find_files
 from gssl.scale.memory import Load, plan_slabs, read_size
 from gssl.scale.run_folder import RunFolder, write_all
@@ -66,8 +68,9 @@ def build_feature_slabs(
     reader.limit_memory(budget // 2)
     if not reader.names:
         raise ValueError(f"{reader.name} has no columns of features: give at least one.")
+    places = check_rows(store, reader.places(store), reader.name, reader.row_id)
     with whole_file(path) as part:
-        _write(reader, part, store, budget // 2)
+        _write(reader, part, places, budget // 2, complete=True)
     return open_feature_slabs(path)
 
 
@@ -99,64 +102,101 @@ def map_features(
     source: str,
     *,
     id: str | None = None,
+    header: bool | None = None,
     store: GraphStore | None = None,
-    normalize: str = "none",
     memory_budget: Any = "2GB",
 ) -> Features:
     """Read numeric features into a temporary file, some columns at a time; read others into memory.
 
-    In the file, rows are in the order of the store, if any, and scaled to sum to one if ``normalize`` is
-    ``"l1"``, or ``"auto"`` and no feature is negative. The file is deleted with the matrix.
+    In the file, rows are in the order of the store if it has just their ids, else in that of the table. The
+    file is deleted with the matrix.
     """
     budget = read_size(memory_budget)
-    reader = open_features(source, id=id)
+    reader = open_features(source, id=id, header=header)
     if isinstance(reader, LongTable) or reader.obstacle:
-        return read_features(source, id=id)
+        return read_features(source, id=id, header=header)
     reader.limit_memory(budget // 2)
     if not reader.names:
-        return read_features(source, id=id)
+        return read_features(source, id=id, header=header)
+    places = None if store is None else reader.places(store)
+    if store is not None and places is not None and np.array_equal(np.sort(places), np.arange(store.n_nodes)):
+        ids = store.node_ids
+    else:
+        # in the order of the table; joining adds what is missing
+        ids, places = reader.ids, None
     folder = RunFolder()
     path = folder.path / "features.npy"
     with folder.explained(path):
         # at least one column at a time; if the budget is too small, the fit says so
-        n = len(reader.ids) if store is None else store.n_nodes
-        _write(reader, path, store, max(budget // 2, 64 * n))
+        _write(reader, path, places, max(budget // 2, 64 * len(ids)))
         matrix: Any = open_feature_slabs(path)
-        if normalize == "l1" or (normalize == "auto" and not any_negative(matrix)):
-            _scale_rows(path, matrix)
     matrix._gssl_folder = folder
-    ids = reader.ids if store is None else store.node_ids
     return Features(ids, matrix, reader.names, reader.name, reader.notes)
 
 
-def _write(reader: ArrayFile | WideTable, path: Path, store: GraphStore | None, budget: int) -> None:
-    """Write features column by column, reading as many at a time as fit into a budget in bytes."""
-    places = None if store is None else reader.places(store)
-    n, d = len(reader.ids) if store is None else store.n_nodes, len(reader.names)
+def _write(
+    reader: ArrayFile | WideTable, path: Path, places: np.ndarray | None, budget: int, complete: bool = False
+) -> None:
+    """Write features column by column, rows to ``places``; read as many as fit into a budget in bytes.
+
+    If they must be ``complete``, missing cells are refused.
+    """
+    n, d = len(reader.ids) if places is None else len(places), len(reader.names)
     # per column: as read, reordered, and a copy in DuckDB
     plan = plan_slabs(d, Load(per_column=16 * n, fixed=16 * n), budget)
     column = np.empty(n, np.float32)
-    with path.open("wb") as file:
-        head = {"descr": npy.dtype_to_descr(column.dtype), "fortran_order": True, "shape": (n, d)}
-        npy.write_array_header_1_0(file, head)
+
+    def columns() -> Iterator[np.ndarray]:
         for slab in plan.slabs:
-            for values in reader.columns(slab):
+            for j, values in enumerate(reader.columns(slab), start=slab.start):
+                if complete and np.isnan(values).any():
+                    name = shortened(reader.names[j])
+                    raise ValueError(f"{reader.name}: column {name!r} has missing cells; fill them in.")
                 column[slice(None) if places is None else places] = values
-                write_all(file, column)
+                yield column
+
+    _write_columns(columns(), path, n, d)
 
 
-def any_negative(X: np.ndarray) -> bool:
-    """Return whether a matrix, possibly memory-mapped, has a negative number."""
-    return any(bool((X[rows, columns] < 0).any()) for rows, columns in iterate_blocks(X))
+def take_rows_or_zeros(matrix: Any, rows: np.ndarray) -> Any:
+    """Return rows of a feature matrix, zeros where ``rows`` is −1; those of a file are in a file again."""
+    n, d = matrix.shape
+    if len(rows) == n and np.array_equal(rows, np.arange(n)):
+        return matrix
+    if issparse(matrix):
+        indptr = np.append(matrix.indptr, matrix.indptr[-1])
+        padded = csr_array((matrix.data, matrix.indices, indptr), shape=(n + 1, d))
+        return csr_array(padded[np.where(rows < 0, n, rows)])
+    present = rows >= 0
+    if mapped_file(matrix) is None:
+        found = np.zeros((len(rows), d), matrix.dtype)
+        found[present] = matrix[rows[present]]
+        return found
+
+    def columns() -> Iterator[np.ndarray]:
+        column = np.zeros(len(rows), np.float32)
+        for _, part in iterate_blocks(matrix):
+            for values in matrix[:, part].T:
+                column[present] = values[rows[present]]
+                yield column
+
+    return write_temporary(columns(), len(rows), d)
 
 
-def _scale_rows(path: Path, matrix: np.ndarray) -> None:
-    """Divide every nonzero row by the sum of its absolute values, in place."""
-    sums = np.zeros(len(matrix))
-    for rows, columns in iterate_blocks(matrix):
-        sums[rows] += np.abs(matrix[rows, columns]).sum(axis=1, dtype=np.float64)
-    sums[sums == 0] = 1.0
-    written = np.load(path, mmap_mode="r+", allow_pickle=False)
-    for rows, columns in iterate_blocks(written):
-        written[rows, columns] = written[rows, columns] / sums[rows, None]
-        written.flush()
+def write_temporary(columns: Iterable[np.ndarray], n: int, d: int) -> np.ndarray:
+    """Write columns to a temporary file and map it; the file is deleted with the matrix."""
+    folder = RunFolder()
+    path = folder.path / "features.npy"
+    with folder.explained(path):
+        _write_columns(columns, path, n, d)
+        matrix: Any = open_feature_slabs(path)
+    matrix._gssl_folder = folder
+    return np.asanyarray(matrix)
+
+
+def _write_columns(columns: Iterable[np.ndarray], path: Path, n: int, d: int) -> None:
+    with path.open("wb") as file:
+        head = {"descr": npy.dtype_to_descr(np.dtype(np.float32)), "fortran_order": True, "shape": (n, d)}
+        npy.write_array_header_1_0(file, head)
+        for values in columns:
+            write_all(file, np.ascontiguousarray(values, np.float32))

@@ -14,7 +14,16 @@ from numpy.lib import format as npy
 from gssl.io.atomic import whole_folder
 from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
-from gssl.io.table_columns import IDS, counted, listed, number_sql, pick_column, text_sql
+from gssl.io.table_columns import (
+    IDS,
+    counted,
+    listed,
+    note_spaces,
+    number_sql,
+    pick_column,
+    shortened,
+    text_sql,
+)
 from gssl.io.table_reading import Table, find_files, is_query, open_table, sql_string
 from gssl.scale.memory import read_size, write_size
 from gssl.scale.run_folder import write_all
@@ -38,6 +47,7 @@ def build_graph_store(
     *,
     nodes: Any = None,
     columns: Sequence[str] | None = None,
+    header: bool | None = None,
     memory_budget: Any = "2GB",
     threads: int | None = None,
 ) -> GraphStore:
@@ -59,6 +69,8 @@ def build_graph_store(
         another id is an error.
     columns : two or three names, optional
         Of the ends and the weight; guessed if None.
+    header : bool, optional
+        Whether the first lines of text files name the columns; detected if None.
     memory_budget : number of bytes or str, default="2GB"
         For this whole process, as far as it can be told beforehand; at least 400 MB. Beside it, the disk
         that holds ``directory`` lends some 50 bytes per row for the time of the build.
@@ -85,21 +97,22 @@ def build_graph_store(
     if budget < _LEAST:
         raise ValueError(f"a memory budget of {write_size(budget)} is too small: give at least 400 MB.")
     place = Path(directory).expanduser()
-    mark = _mark(edges, nodes, columns)
+    mark = _mark(edges, nodes, columns, header)
     with whole_folder(place, mark) as folder:
-        table = open_table(edges)
+        table = open_table(edges, header=header)
         work = _Build(table, folder, budget, *choose_columns(table, columns))
         work.limit(threads)
-        work.number_nodes(nodes)
+        note_spaces(table, work.ends)
+        work.number_nodes(nodes, header)
         work.code_edges()
         facts = work.merge()
         work.finish(facts)
     return open_graph_store(place)
 
 
-def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None) -> str:
+def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, header: bool | None) -> str:
     """Describe what a store is made of; what is not made of files is never the same again."""
-    told: list[Any] = [1, list(columns or ())]
+    told: list[Any] = [2, list(columns or ()), header]
     for source in (edges, nodes):
         if source is None:
             told.append(None)
@@ -281,7 +294,7 @@ class _Build:
                 file.unlink()
             run(attach)
 
-    def number_nodes(self, nodes: Any) -> None:
+    def number_nodes(self, nodes: Any, header: bool | None) -> None:
         """Store the ids, so that the number of a row is the number of the node."""
         if not self._has("ids"):
             if nodes is None:
@@ -289,7 +302,7 @@ class _Build:
                 ids = f"SELECT DISTINCT unnest([{a}, {b}]) AS id FROM {self.table.relation}"
                 self._store("ids", f"SELECT id FROM ({ids}) WHERE id IS NOT NULL ORDER BY id")
             else:
-                self._copy_nodes(nodes)
+                self._copy_nodes(nodes, header)
         self.n_nodes = self.table.fetch_row("SELECT count(*) FROM build.ids")[0]
         if self.n_nodes > _MOST_NODES:
             raise ValueError(
@@ -297,8 +310,8 @@ class _Build:
                 "split the graph."
             )
 
-    def _copy_nodes(self, nodes: Any) -> None:
-        listing = open_table(nodes)
+    def _copy_nodes(self, nodes: Any, header: bool | None) -> None:
+        listing = open_table(nodes, header=header)
         name = pick_column(listing, None, IDS, 0)
         text = text_sql(listing, name)
         path = self.folder / "nodes.parquet"
@@ -311,7 +324,7 @@ class _Build:
             f"SELECT id FROM {read} GROUP BY id HAVING count(*) > 1 ORDER BY min(file_row_number) LIMIT 1"
         )
         if twice is not None:
-            raise ValueError(f"{listing.name} has more than one row for {twice[0]!r}; keep one.")
+            raise ValueError(f"{listing.name} has more than one row for {shortened(twice[0])!r}; keep one.")
         self._store("ids", f"SELECT id FROM {read} ORDER BY file_row_number")
         path.unlink()
 

@@ -1,15 +1,31 @@
-"""Labels from a table."""
+"""Labels, and lists of nodes, from a table."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gssl.io.table_columns import IDS, check_ids, counted, listed, pick_column, text_sql
-from gssl.io.table_reading import Table, open_table
+from gssl.io.dialect import MISSING, NUMBER
+from gssl.io.table_columns import (
+    IDS,
+    check_ids,
+    counted,
+    listed,
+    note_spaces,
+    pick_column,
+    row_number_column,
+    shortened,
+    text_sql,
+)
+from gssl.io.table_reading import Table, open_table, sql_string
 
 _LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
+# a label that means none, except beside a single other class, as in 1 and −1
+_MINUS_ONE = "-1"
+# numbers with decimals are classes up to this many, and measurements beyond
+_MOST_DECIMALS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +50,65 @@ class Labels:
     notes: list[str] = field(default_factory=list)
 
 
-def read_labels(source: Any, columns: Sequence[str] | None = None) -> Labels:
-    """Read labels; an empty cell is no label, and ids and labels stay the text they are.
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """A list of node ids.
+
+    Attributes
+    ----------
+    ids : object ndarray of shape (n,)
+        Distinct, as text, in the order of the table.
+    name : str
+        Where they came from.
+    notes : list of str
+        What was odd.
+    """
+
+    ids: np.ndarray
+    name: str = "nodes"
+    notes: list[str] = field(default_factory=list)
+
+
+def read_nodes(source: Any, *, header: bool | None = None) -> Nodes:
+    """Read a list of nodes: the column ``id`` or ``node``, else the first.
+
+    Parameters
+    ----------
+    source : path, glob, SQL or data frame
+        See :func:`gssl.io.open_table`.
+    header : bool, optional
+        Whether the first line of a text file names the columns; detected if None.
+
+    Returns
+    -------
+    Nodes
+
+    Examples
+    --------
+    >>> read_nodes("SELECT unnest(['007', '8']) AS id").ids.tolist()
+    ['007', '8']
+    """
+    table = open_table(source, header=header)
+    name = pick_column(table, None, IDS, 0)
+    note_spaces(table, [name])
+    table.execute(f"CREATE TEMP TABLE nodes AS SELECT {text_sql(table, name)} AS id FROM {table.relation}")
+    count = check_ids(table, "nodes", name)
+    if not count:
+        raise ValueError(f"{table.name} has no rows: give at least one node.")
+    ids = table.fetch_columns("SELECT id FROM nodes GROUP BY id ORDER BY min(rowid)")["id"].astype(object)
+    if len(ids) < count:
+        table.notes.append(f"{table.name}: merged {counted(count - len(ids), 'repeated row')}.")
+    return Nodes(ids, table.name, table.notes)
+
+
+def read_labels(
+    source: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    na: Sequence[str] | None = None,
+    header: bool | None = None,
+) -> Labels:
+    """Read labels; ids and labels stay the text they are, without white space around them.
 
     Parameters
     ----------
@@ -44,6 +117,11 @@ def read_labels(source: Any, columns: Sequence[str] | None = None) -> Labels:
     columns : two names, optional
         Of the id and the label. Guessed if None: ``id`` or ``node``, else the first; ``label`` or
         ``class``, else the second.
+    na : sequence of str, optional
+        Texts that mean no label, as an empty cell does. If None: the usual ones, such as ``NA``, ``nan``,
+        ``None``, ``null`` and ``?``; and ``-1``, unless there is but one other class.
+    header : bool, optional
+        Whether the first line of a text file names the columns; detected if None.
 
     Returns
     -------
@@ -52,23 +130,20 @@ def read_labels(source: Any, columns: Sequence[str] | None = None) -> Labels:
 
     Examples
     --------
-    >>> labels = read_labels("SELECT '007' AS id, 'spy' AS label UNION ALL SELECT '8', NULL")
+    >>> labels = read_labels("SELECT '007' AS id, 'spy' AS label UNION ALL SELECT '8', 'NA'")
     >>> labels.ids.tolist(), labels.labels.tolist()
     (['007', '8'], ['spy', None])
     """
-    table = open_table(source)
-    if columns is not None and (isinstance(columns, str) or len(columns) != 2):
-        raise ValueError(f"labels need two column names, of the id and the label, not {columns!r}.")
-    name, label = columns or (None, None)
-    name = pick_column(table, name, IDS, 0)
-    if label is None:
-        # never the column of the ids, even if its name is among the guesses
-        place = 1 if list(table.columns).index(name) == 0 else 0
-        label = pick_column(table, None, [guess for guess in _LABELS if guess != name.lower()], place)
-    label = pick_column(table, label, (), 0)
+    table = open_table(source, header=header)
+    name, label = _choose_columns(table, columns)
+    note_spaces(table, [name, label])
     ids, labels = text_sql(table, name), text_sql(table, label)
     table.execute(f"CREATE TEMP TABLE labels AS SELECT {ids} AS id, {labels} AS label FROM {table.relation}")
-    _check(table, name)
+    if not check_ids(table, "labels", name):
+        raise ValueError(f"{table.name} has no rows: give at least one label.")
+    _empty_missing(table, na)
+    _refuse_measurements(table, label)
+    _refuse_two_labels(table)
     found = table.fetch_columns(
         "SELECT id, min(label) AS label, count(*) AS n FROM labels GROUP BY id ORDER BY min(rowid)"
     )
@@ -78,16 +153,60 @@ def read_labels(source: Any, columns: Sequence[str] | None = None) -> Labels:
     return Labels(found["id"].astype(object), found["label"].astype(object), table.name, table.notes)
 
 
-def _check(table: Table, name: str) -> None:
-    if not check_ids(table, "labels", name):
-        raise ValueError(f"{table.name} has no rows: give at least one label.")
+def _choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[str, str]:
+    if columns is not None:
+        if isinstance(columns, str) or len(columns) != 2:
+            raise ValueError(f"labels need two column names, of the id and the label, not {columns!r}.")
+        return pick_column(table, columns[0], (), 0), pick_column(table, columns[1], (), 0)
+    index = row_number_column(table)
+    if index is not None and len(table.columns) > 2:
+        table.leave_out_row_numbers(index)
+    name = pick_column(table, None, IDS, 0)
+    # never the column of the ids, even if its name is among the guesses
+    place = 1 if list(table.columns).index(name) == 0 else 0
+    return name, pick_column(table, None, [guess for guess in _LABELS if guess != name.lower()], place)
+
+
+def _empty_missing(table: Table, na: Sequence[str] | None) -> None:
+    """Empty the labels that mean none, and note how many there were."""
+    counts = dict(table.fetch_rows("SELECT label, count(*) FROM labels WHERE label IS NOT NULL GROUP BY ALL"))
+    markers = [text.strip() for text in (MISSING if na is None else na)]
+    if na is None and len(set(counts) - set(markers) - {_MINUS_ONE}) > 1:
+        markers.append(_MINUS_ONE)
+    found = {text: counts[text] for text in markers if text in counts}
+    if not found:
+        return
+    texts = ", ".join(sql_string(text) for text in found)
+    table.execute(f"UPDATE labels SET label = NULL WHERE label IN ({texts})")
+    each = ", ".join(f"{shortened(text)!r} ({count:,})" for text, count in list(found.items())[:5])
+    cells = counted(sum(found.values()), "cell")
+    table.notes.append(f"{table.name}: {cells} taken as no label: {each} (--na sets which).")
+
+
+def _refuse_measurements(table: Table, label: str) -> None:
+    """Refuse a column of many numbers with decimals."""
+    texts = [
+        text for (text,) in table.fetch_rows("SELECT DISTINCT label FROM labels WHERE label IS NOT NULL")
+    ]
+    if len(texts) <= _MOST_DECIMALS or not all(NUMBER.fullmatch(text) for text in texts):
+        return
+    decimal = next((text for text in texts if not re.fullmatch(r"[+-]?\d+(\.0*)?", text)), None)
+    if decimal is not None:
+        raise ValueError(
+            f"{table.name}: column {shortened(label)!r} holds {len(texts):,} different numbers, such as "
+            f"{shortened(decimal)}, and gssl predicts classes, not numbers: give classes, such as 'low' and "
+            "'high'."
+        )
+
+
+def _refuse_two_labels(table: Table) -> None:
     twice = table.fetch_rows(
         "SELECT id, min(label), max(label) FROM labels GROUP BY id HAVING min(label) <> max(label) "
         "ORDER BY min(rowid)"
     )
     if twice:
-        first, one, other = twice[0]
-        also = f"; so have {listed([row[0] for row in twice[1:]])}" if len(twice) > 1 else ""
+        first, one, other = (shortened(text) for text in twice[0])
+        also = f"; so have {listed([row[0] for row in twice[1:]], 4)}" if len(twice) > 1 else ""
         raise ValueError(
             f"{table.name}: id {first!r} has two labels, {one!r} and {other!r}{also}; keep one each."
         )

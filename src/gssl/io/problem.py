@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
 
-from gssl.graph.simplify import simplify
+from gssl.graph.mapped import mapped_file
+from gssl.graph.simplify import declare_simple, simplify
 from gssl.io.edge_tables import Edges, count_facts
 from gssl.io.feature_reading import Features
-from gssl.io.graph_store import GraphStore, check_rows
-from gssl.io.label_tables import Labels
-from gssl.io.table_columns import counted, listed
+from gssl.io.feature_slabs import take_rows_or_zeros
+from gssl.io.graph_store import GraphStore
+from gssl.io.label_tables import Labels, Nodes
+from gssl.io.preparation import Preparation
+from gssl.io.table_columns import counted, listed, shortened
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,6 +31,8 @@ class Problem:
     notes : list of str
         What was odd about the data, in plain words.
     feature_names : tuple of str
+    preparation : Preparation or None
+        How the features were filled and scaled.
     """
 
     node_ids: np.ndarray
@@ -36,6 +41,7 @@ class Problem:
     y: np.ndarray
     notes: list[str] = field(default_factory=list)
     feature_names: tuple[str, ...] = ()
+    preparation: Preparation | None = None
 
     @property
     def given(self) -> np.ndarray:
@@ -50,14 +56,20 @@ class Problem:
         )
 
 
-def assemble(edges: Edges | None, features: Features | None = None, labels: Labels | None = None) -> Problem:
+def assemble(
+    edges: Edges | None,
+    features: Features | None = None,
+    labels: Labels | None = None,
+    *,
+    nodes: Nodes | None = None,
+    strict: bool = False,
+) -> Problem:
     """Join edges, features and labels by node id.
 
-    With features, their ids are the nodes, in their order: an edge or a label of another id is an error, and
-    a node without edges is isolated. Without features, the ids of the edges are the nodes, in text order; a
-    label of another id is an error, but an id that is listed *without* a label becomes an isolated node. Each
-    row of the edges is one undirected edge, listed in one direction or in both; if the two weights differ,
-    the larger counts.
+    The nodes are the ids of all tables: first those of ``nodes``, then those of the features, of the edges
+    and of the labels. A node without a row of features gets zeros, and one without edges is isolated; notes
+    count both. Missing cells of features are filled with medians. Each row of the edges is one undirected
+    edge, listed in one direction or in both; if the two weights differ, the larger counts.
 
     Parameters
     ----------
@@ -65,6 +77,11 @@ def assemble(edges: Edges | None, features: Features | None = None, labels: Labe
         Without edges the adjacency is empty.
     features : Features, optional
     labels : Labels, optional
+    nodes : Nodes, optional
+        All nodes, in their order; ids that it does not list are added at the end, and noted.
+    strict : bool, default=False
+        Refuse ids that are not among the nodes or, without ``nodes``, edges of ids without features and
+        labels of ids without edges and features.
 
     Returns
     -------
@@ -80,36 +97,33 @@ def assemble(edges: Edges | None, features: Features | None = None, labels: Labe
     >>> problem.y.tolist()
     ['spy', None]
     """
-    notes = [note for part in (edges, features, labels) if part is not None for note in part.notes]
-    node_ids = _nodes(edges, features, labels)
-    places = {node: i for i, node in enumerate(node_ids)}
-    adjacency = _adjacency(edges, places, notes)
-    y = np.full(len(node_ids), None, dtype=object)
-    if labels is not None:
-        found = np.array([places.get(node, -1) for node in labels.ids], dtype=np.int64)
-        unknown = _place_labels(y, labels, found, notes)
-        if unknown:
-            raise ValueError(
-                f"{labels.name} has labels for {counted(len(unknown), 'id')} that the graph does not have: "
-                f"{listed(unknown)}{_hint(unknown, places)}; remove them or add the nodes."
-            )
-    matrix = None if features is None else features.matrix
-    names = () if features is None else features.names
-    return Problem(node_ids, adjacency, matrix, y, notes, names)
+    if edges is None and features is None and nodes is None:
+        raise ValueError("there are neither edges nor features: give at least one of them.")
+    return _Join(strict, None, nodes).run(edges, features, labels)
 
 
-def join_store(store: GraphStore, features: Features | None = None, labels: Labels | None = None) -> Problem:
+def join_store(
+    store: GraphStore,
+    features: Features | None = None,
+    labels: Labels | None = None,
+    *,
+    nodes: Nodes | None = None,
+    strict: bool = False,
+) -> Problem:
     """Join features and labels to a graph store, in the order of its nodes.
 
-    Only the ids are read into memory; the arrays of the graph stay in their files.
+    Only the ids are read into memory; the arrays of the graph stay in their files. Ids that the store does
+    not have become isolated nodes behind its own, and a node without a row of features gets zeros.
 
     Parameters
     ----------
     store : GraphStore
     features : Features, optional
-        One row for each node of the store; rows of other ids are an error.
     labels : Labels, optional
-        A label of another id is an error; other ids without a label are ignored.
+    nodes : Nodes, optional
+        More nodes, without edges.
+    strict : bool, default=False
+        Refuse features, labels and nodes of ids that the store does not have, and nodes without features.
 
     Returns
     -------
@@ -125,84 +139,164 @@ def join_store(store: GraphStore, features: Features | None = None, labels: Labe
     >>> problem.y.tolist()
     [None, 'spy']
     """
-    notes = [*store.notes, *(note for part in (features, labels) if part is not None for note in part.notes)]
-    y = np.full(store.n_nodes, None, dtype=object)
-    if labels is not None:
-        unknown = _place_labels(y, labels, store.nodes(labels.ids), notes)
-        if unknown:
-            raise ValueError(
-                f"{labels.name} has labels for {counted(len(unknown), 'id')} that {store.directory} does not "
-                f"have: {listed(unknown)}; remove them or build the store with them among its nodes."
+    return _Join(strict, store, nodes).run(None, features, labels)
+
+
+class _Join:
+    """Nodes that are gathered from one table after another, behind those of a graph store if there is one."""
+
+    def __init__(self, strict: bool, store: GraphStore | None, nodes: Nodes | None) -> None:
+        self.strict, self.store, self.nodes = strict, store, nodes
+        self.notes: list[str] = [] if store is None else list(store.notes)
+        self.added: dict[str, int] = {}
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes so far."""
+        return len(self.added) + (0 if self.store is None else self.store.n_nodes)
+
+    def run(self, edges: Edges | None, features: Features | None, labels: Labels | None) -> Problem:
+        """Gather all ids, then put every table in the order of the nodes."""
+        features = _filled(features)
+        places = {}
+        for part in (self.nodes, features, edges, labels):
+            if part is not None:
+                self.notes += part.notes
+                places[part.name, type(part)] = self._add(part)
+        node_ids = np.array(list(self.added), dtype=object)
+        if self.store is not None:
+            node_ids = np.concatenate([self.store.node_ids, node_ids]) if self.added else self.store.node_ids
+        y = np.full(self.n_nodes, None, dtype=object)
+        if labels is not None:
+            y[places[labels.name, Labels]] = labels.labels
+        matrix = None
+        if features is not None:
+            rows = np.full(self.n_nodes, -1, dtype=np.int64)
+            rows[places[features.name, Features]] = np.arange(len(features.ids))
+            self._tell_zeros(features, node_ids[rows < 0])
+            matrix = take_rows_or_zeros(features.matrix, rows)
+        adjacency = self._adjacency(edges, None if edges is None else places[edges.name, Edges])
+        names = () if features is None else features.names
+        return Problem(node_ids, adjacency, matrix, y, self.notes, names)
+
+    def _add(self, part: "Nodes | Features | Edges | Labels") -> np.ndarray:
+        """Return the places of the ids of a table among the nodes; new ids become nodes."""
+        places = self._find(part.ids)
+        new = places < 0
+        if new.any() and self.n_nodes:
+            self._tell_new(part, new)
+        places[new] = np.arange(self.n_nodes, self.n_nodes + np.count_nonzero(new))
+        self.added.update(zip(part.ids[new], places[new].tolist(), strict=True))
+        return places
+
+    def _find(self, ids: np.ndarray) -> np.ndarray:
+        if self.store is None:
+            return np.array([self.added.get(node, -1) for node in ids], dtype=np.int64)
+        places = self.store.nodes(ids)
+        for row in np.flatnonzero(places < 0) if self.added else ():
+            places[row] = self.added.get(ids[row], -1)
+        return places
+
+    def _tell_new(self, part: "Nodes | Features | Edges | Labels", new: np.ndarray) -> None:
+        """Note ids that no table before this one has; refuse them if strict, or if the table has no other."""
+        refused = new & self._given(part) if self.strict else new
+        unknown = list(part.ids[refused])
+        ids = f"{listed(unknown)}{self._hint(unknown)}"
+        if (self.strict and unknown) or new.all():
+            raise ValueError(self._refusal(part, counted(len(unknown), "id"), ids))
+        count = counted(int(np.count_nonzero(new)), "id")
+        ids = ids or listed(part.ids[new])
+        if self.nodes is not None:
+            self.notes.append(f"{part.name}: added {count} that {self.nodes.name} does not list: {ids}.")
+        elif not isinstance(part, Edges):
+            self.notes.append(
+                f"{part.name}: {count} that no other table has became nodes without edges: {ids}."
             )
-    if features is None:
-        return Problem(store.node_ids, store.adjacency, None, y, notes)
-    places = store.nodes(features.ids)
-    check_rows(store, places, features.name, lambda row: str(features.ids[row]))
-    matrix = features.matrix
-    if not np.array_equal(places, np.arange(len(places))):
-        row = np.argsort(places)
-        matrix = csr_array(matrix[row]) if issparse(matrix) else matrix[row]
-    return Problem(store.node_ids, store.adjacency, matrix, y, notes, features.names)
 
+    def _given(self, part: "Nodes | Features | Edges | Labels") -> np.ndarray:
+        """Return which ids of a table count: an id that is listed without a label says nothing."""
+        if not isinstance(part, Labels):
+            return np.ones(len(part.ids), dtype=bool)
+        return np.array([label is not None for label in part.labels], dtype=bool)
 
-def _nodes(edges: Edges | None, features: Features | None, labels: Labels | None) -> np.ndarray:
-    if features is not None:
-        return features.ids
-    if edges is None:
-        raise ValueError("there are neither edges nor features: give at least one of them.")
-    if labels is None:
-        return edges.ids
-    known = set(edges.ids)
-    added = [
-        i for i, label in zip(labels.ids, labels.labels, strict=True) if label is None and i not in known
-    ]
-    return np.array([*edges.ids, *added], dtype=object) if added else edges.ids
+    def _refusal(self, part: "Nodes | Features | Edges | Labels", count: str, ids: str) -> str:
+        owner = "the features do" if isinstance(part, Edges) else "the graph does"
+        remedy = "remove them or add the nodes"
+        if self.nodes is not None:
+            owner, remedy = f"{self.nodes.name} does", "add them or remove them here"
+        elif self.store is not None:
+            owner, remedy = f"{self.store.directory} does", "remove them, or build the store with them"
+        elif isinstance(part, Edges):
+            remedy = "add their features or remove their edges"
+        what = "has labels for" if isinstance(part, Labels) else "names"
+        return f"{part.name} {what} {count} that {owner} not have: {ids}; {remedy}."
 
-
-def _adjacency(edges: Edges | None, places: dict[str, int], notes: list[str]) -> csr_array:
-    n = len(places)
-    if edges is None:
-        return csr_array((n, n), dtype=np.float64)
-    unknown = [node for node in edges.ids if node not in places]
-    if unknown:
-        raise ValueError(
-            f"{edges.name} names {counted(len(unknown), 'id')} that the features do not have: "
-            f"{listed(unknown)}{_hint(unknown, places)}; add their features or remove their edges."
+    def _tell_zeros(self, features: Features, missing: np.ndarray) -> None:
+        if not len(missing):
+            return
+        if self.strict and self.store is not None:
+            raise ValueError(
+                f"{features.name} has no features for {counted(len(missing), 'id')} of "
+                f"{self.store.directory}: {listed(missing)}; add them."
+            )
+        self.notes.append(
+            f"{features.name}: {counted(len(missing), 'node')} without a row got zeros: {listed(missing)}."
         )
-    where = np.array([places[node] for node in edges.ids], dtype=np.int64)
-    u, v = where[edges.source], where[edges.target]
-    weights = np.ones(len(u)) if edges.weights is None else edges.weights
-    if edges.weights is not None:
-        # sort, so that sums of repeated edges do not depend on the order in which threads deliver rows
-        order = np.lexsort((weights, v, u))
-        u, v, weights = u[order], v[order], weights[order]
-    simple, self_loops, duplicates, zeros = simplify(coo_array((weights, (u, v)), shape=(n, n)))
-    mirrored = simple.T.tocsr()
-    adjacency = simple.maximum(mirrored)
-    notes += count_facts(simple, mirrored, (self_loops, duplicates, zeros)).notes(edges.name)
-    return csr_array(adjacency)
+
+    def _adjacency(self, edges: Edges | None, places: np.ndarray | None) -> csr_array:
+        n = self.n_nodes
+        if self.store is not None:
+            return _with_isolated(self.store.adjacency, len(self.added))
+        if edges is None or places is None:
+            return csr_array((n, n), dtype=np.float64)
+        u, v = places[edges.source], places[edges.target]
+        weights = np.ones(len(u)) if edges.weights is None else edges.weights
+        if edges.weights is not None:
+            # sort, so that sums of repeated edges do not depend on the order in which threads deliver rows
+            order = np.lexsort((weights, v, u))
+            u, v, weights = u[order], v[order], weights[order]
+        simple, self_loops, duplicates, zeros = simplify(coo_array((weights, (u, v)), shape=(n, n)))
+        mirrored = simple.T.tocsr()
+        self.notes += count_facts(simple, mirrored, (self_loops, duplicates, zeros)).notes(edges.name)
+        return csr_array(simple.maximum(mirrored))
+
+    def _hint(self, unknown: list[str]) -> str:
+        """Return a likely reason why the first of some ids was not found."""
+        if not unknown:
+            return ""
+        node = unknown[0]
+        if node.endswith(".0") and self._has(node[:-2]):
+            return (
+                f" ({shortened(node)!r} is {shortened(node[:-2])!r} there: a table program made ids decimal)"
+            )
+        if self._has(node.strip()):
+            return f" ({shortened(node)!r} has spaces around it)"
+        if self._has(node.lstrip("0"), *(node.zfill(width) for width in range(2, 12))):
+            return f" ({shortened(node)!r} differs there in leading zeros)"
+        return ""
+
+    def _has(self, *ids: str) -> bool:
+        return bool((self._find(np.array(ids, dtype=object)) >= 0).any())
 
 
-def _place_labels(y: np.ndarray, labels: Labels, places: np.ndarray, notes: list[str]) -> list[str]:
-    """Write labels into y at ``places``, and return the labelled ids whose place is −1."""
-    known = places >= 0
-    y[places[known]] = labels.labels[known]
-    given = np.array([label is not None for label in labels.labels], dtype=bool)
-    unlabelled = int(np.count_nonzero(~known & ~given))
-    if unlabelled:
-        notes.append(
-            f"{labels.name}: {counted(unlabelled, 'id')} without a label that the graph does not have."
-        )
-    return list(labels.ids[~known & given])
+def _filled(features: Features | None) -> Features | None:
+    """Fill missing cells of features in memory; those in a file are prepared already."""
+    if features is None or mapped_file(features.matrix) is not None:
+        return features
+    values = features.matrix.data if issparse(features.matrix) else features.matrix
+    if not np.isnan(values).any():
+        return features
+    return Preparation.fit(features, "none").apply(features)
 
 
-def _hint(unknown: list[str], places: dict[str, int]) -> str:
-    """Return a likely reason why an id was not found."""
-    node = unknown[0]
-    if node.endswith(".0") and node[:-2] in places:
-        return f" ({node!r} is {node[:-2]!r} there: a table program made ids decimal)"
-    if node.strip() in places:
-        return f" ({node!r} has spaces around it)"
-    if node.lstrip("0") in places or any(node.zfill(width) in places for width in range(2, 12)):
-        return f" ({node!r} differs there in leading zeros)"
-    return ""
+def _with_isolated(A: csr_array, count: int) -> csr_array:
+    """Return a graph of a store with isolated nodes behind its own; its indices stay in their file."""
+    if not count:
+        return A
+    n = A.shape[0] + count
+    larger = csr_array((n, n), dtype=A.dtype)
+    larger.indptr = np.concatenate([A.indptr, np.full(count, A.indptr[-1], A.indptr.dtype)])
+    larger.indptr.flags.writeable = False
+    larger.indices, larger.data = A.indices, A.data
+    larger.has_canonical_format = True
+    return declare_simple(larger)

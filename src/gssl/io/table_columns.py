@@ -8,6 +8,9 @@ import numpy as np
 
 from gssl.io.table_reading import Column, Table
 
+# white space, in a regular expression of RE2 and in SQL
+_SPACED = r"^[\s\x{a0}\x{3000}\x{feff}]|[\s\x{a0}\x{3000}\x{feff}]$"
+_SPACES = "concat(' ', chr(9), chr(10), chr(11), chr(12), chr(13), chr(160), chr(12288), chr(65279))"
 IDS = ("id", "node", "node_id", "nodeid", "name", "key", "")
 
 
@@ -16,7 +19,7 @@ def pick_column(table: Table, name: str | None, guesses: Sequence[str], fallback
     there = list(table.columns)
     if name is not None:
         if name not in table.columns:
-            raise ValueError(f"{table.name} has no column {name!r}; it has {listed(there, len(there))}.")
+            raise ValueError(f"{table.name} has no column {shortened(name)!r}; it has {listed(there, 7)}.")
         return name
     by_lower = {column.lower(): column for column in reversed(there)}
     for guess in guesses:
@@ -24,25 +27,25 @@ def pick_column(table: Table, name: str | None, guesses: Sequence[str], fallback
             return by_lower[guess]
     if fallback >= len(there):
         raise ValueError(
-            f"{table.name} has only {counted(len(there), 'column')} ({listed(there, 10)}) and needs "
+            f"{table.name} has only {counted(len(there), 'column')} ({listed(there, 7)}) and needs "
             f"{fallback + 1}: check the separator of the file."
         )
     return there[fallback]
 
 
 def text_sql(table: Table, name: str) -> str:
-    """Return the SQL that reads a column as text, empty cells as NULL.
+    """Return the SQL that reads a column as text without white space around it, empty cells as NULL.
 
     Whole numbers stored as floats lose their ``.0``: spreadsheets store integers with gaps like this.
     """
     column = table.columns[name]
     kind, sql = column.type, column.sql
     if kind == "VARCHAR":
-        return f"nullif({sql}, '')"
+        return f"nullif({sql if table.stripped else stripped_sql(sql)}, '')"
     if kind == "JSON":
         text = f"({sql}->>'$')"
         whole = f"regexp_replace({text}, '\\.0+$', '')"
-        return f"nullif(CASE WHEN json_type({sql}) = 'DOUBLE' THEN {whole} ELSE {text} END, '')"
+        return f"nullif(CASE WHEN json_type({sql}) = 'DOUBLE' THEN {whole} ELSE {stripped_sql(text)} END, '')"
     if kind == "BLOB":
         return f"nullif(decode({sql}), '')"
     if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):
@@ -50,6 +53,46 @@ def text_sql(table: Table, name: str) -> str:
     if kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION")):
         raise ValueError(f"{table.name}: column {name!r} holds lists, and text or numbers are needed there.")
     return f"CAST({sql} AS VARCHAR)"
+
+
+def stripped_sql(sql: str) -> str:
+    """Return the SQL of a text without white space around it; the test is quicker than ``trim``."""
+    return f"CASE WHEN regexp_matches({sql}, '{_SPACED}') THEN trim({sql}, {_SPACES}) ELSE {sql} END"
+
+
+def note_spaces(table: Table, names: Iterable[str]) -> None:
+    """Note how many cells of some columns have white space around them, and how many texts that merges."""
+    for name in names:
+        column = table.columns[name]
+        if table.stripped or column.type not in ("VARCHAR", "JSON"):
+            continue
+        sql = column.sql if column.type == "VARCHAR" else f"({column.sql}->>'$')"
+        count = table.fetch_row(
+            f"SELECT count(*) FROM {table.relation} WHERE regexp_matches({sql}, '{_SPACED}')"
+        )[0]
+        if not count:
+            continue
+        before, after = table.fetch_row(
+            f"SELECT count(DISTINCT {sql}), count(DISTINCT {stripped_sql(sql)}) FROM {table.relation}"
+        )
+        merged = f", which merged {before - after:,} with others" if after < before else ""
+        table.notes.append(
+            f"{table.name}: removed white space around {counted(count, 'cell')} of column "
+            f"{shortened(name)!r}{merged}."
+        )
+
+
+def row_number_column(table: Table) -> str | None:
+    """Return the first column if it has no name and counts the rows, as pandas writes it."""
+    name = next(iter(table.columns))
+    if name.strip() and not re.fullmatch(r"Unnamed: 0(\.\d+)?", name):
+        return None
+    number = number_sql(table.columns[name])
+    counted_rows = table.fetch_row(
+        f"SELECT bool_and(number = row OR number = row - 1) AND (min(number) < 2) FROM "
+        f"(SELECT {number} AS number, row_number() OVER () AS row FROM {table.relation} LIMIT 10000)"
+    )[0]
+    return name if counted_rows else None
 
 
 def _text_of_floats(table: Table, name: str, column: Column) -> str:
@@ -74,8 +117,9 @@ def _text_of_floats(table: Table, name: str, column: Column) -> str:
 def number_sql(column: Column) -> str:
     """Return the SQL that reads a column as a number, NULL where that fails; booleans are 0 and 1."""
     if column.type in ("VARCHAR", "JSON"):
+        # a cast to DOUBLE ignores white space
         text = column.sql if column.type == "VARCHAR" else f"({column.sql}->>'$')"
-        truth = f"CASE lower({text}) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 END"
+        truth = f"CASE lower(trim({text})) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 END"
         return f"coalesce(TRY_CAST({text} AS DOUBLE), {truth})"
     return f"CAST({column.sql} AS DOUBLE)"
 
@@ -123,10 +167,17 @@ def check_distinct(ids: np.ndarray, name: str) -> None:
 
 
 def listed(names: Iterable[object], limit: int = 5) -> str:
-    """Return the first few names as text, for an error."""
+    """Return the first few names as text, each shortened, for an error or a note."""
     names = list(names)
-    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
-    return ", ".join(repr(str(name)) for name in names[:limit]) + more
+    shown = min(limit, len(names))
+    more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
+    return ", ".join(repr(shortened(name)) for name in names[:shown]) + more
+
+
+def shortened(text: object, limit: int = 40) -> str:
+    """Return the beginning of a text from a file."""
+    text = str(text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def counted(number: int, what: str) -> str:

@@ -3,17 +3,20 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gssl.io.dialect import Dialect, sniff_dialect
+from gssl.io.dialect import Dialect, copy_lines, find_oddities, sniff_dialect
+from gssl.scale.run_folder import RunFolder
 
 _PARQUET = {".parquet", ".pq"}
 _JSON = {".json", ".jsonl", ".ndjson"}
+# characters of DuckDB's own words in an error
+_LONGEST = 200
 # the name of an SQL query in errors
 _QUERY = "the query"
 
@@ -31,7 +34,9 @@ class Table:
     """An open table.
 
     ``name`` is used in errors, ``relation`` follows ``FROM`` in SQL, ``files`` is empty for a query or a data
-    frame, and ``notes`` are sentences about what was odd.
+    frame, ``notes`` are sentences about what was odd, and ``stripped`` is whether no cell is known to have
+    white space around it. Where a text file had to be copied first, ``files`` are the copies in ``folder``
+    and ``originals`` the files by the names of their copies.
     """
 
     name: str
@@ -40,6 +45,14 @@ class Table:
     connection: Any
     files: tuple[Path, ...] = ()
     notes: list[str] = field(default_factory=list)
+    stripped: bool = False
+    originals: dict[str, str] = field(default_factory=dict)
+    folder: RunFolder | None = None
+
+    def leave_out_row_numbers(self, name: str) -> None:
+        """Remove a column of row numbers, and note it."""
+        del self.columns[name]
+        self.notes.append(f"{self.name}: left out the first column, which has no name and counts the rows.")
 
     def execute(self, sql: str) -> None:
         """Run SQL without a result."""
@@ -66,7 +79,7 @@ class Table:
             with interruptible():
                 return take(self.connection.execute(sql))
         except (duckdb.Error, UnicodeDecodeError) as error:
-            raise ValueError(_explain(str(error), self.name)) from error
+            raise ValueError(_explain(str(error), self.name, self.originals)) from error
 
     def row_name(self, number: int) -> str:
         """Return the file and row number, counted from 1, of a row that is counted from 0 over all files."""
@@ -77,18 +90,18 @@ class Table:
             rows = {str(file): int(count) for file, count in counts}
             for file in self.files:
                 if number < rows.get(str(file), 0):
-                    return f"{file}, row {number + 1}"
+                    return f"{self.originals.get(str(file), file)}, row {number + 1}"
                 number -= rows.get(str(file), 0)
         return f"{self.name}, row {number + 1}"
 
     def missing_id_error(self, number: int, column: str) -> ValueError:
         """Return the error about a row without an id."""
         return ValueError(
-            f"{self.row_name(number)}: column {column!r} has no id; remove the row or fill it in."
+            f"{self.row_name(number)}: column {column[:100]!r} has no id; remove the row or fill it in."
         )
 
 
-def open_table(source: Any) -> Table:
+def open_table(source: Any, *, header: bool | None = None) -> Table:
     r"""Open a table without reading its rows yet.
 
     Parameters
@@ -98,6 +111,8 @@ def open_table(source: Any) -> Table:
         for many files with the same columns; ``"SELECT …"`` or ``"WITH …"``, run by DuckDB; or a pandas,
         polars or pyarrow table. Every cell of a text file is text. In a query DuckDB guesses types from a
         sample: write ``read_csv('…', all_varchar=true)`` there where ids have leading zeros in few rows.
+    header : bool, optional
+        Whether the first line of a text file names the columns; detected if None.
 
     Returns
     -------
@@ -123,7 +138,7 @@ def open_table(source: Any) -> Table:
         return _described(str(source), f"read_parquet({_sql_list(files)})", connect(), files)
     if suffixes & _JSON:
         return _open_json(str(source), files)
-    return _open_text(str(source), files)
+    return _open_text(str(source), files, header)
 
 
 def is_query(source: Any) -> bool:
@@ -183,10 +198,10 @@ def sql_name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _explain(message: str, name: str) -> str:
+def _explain(message: str, name: str, originals: dict[str, str]) -> str:
     """Turn an error of DuckDB into one sentence with the file, the line and what to do."""
     file = re.search(r"^\s*file = (.+)$", message, re.M)
-    name = file.group(1) if file else name
+    name = originals.get(file.group(1), file.group(1)) if file else name
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f"{name}, line {line.group(1)}" if line else name
     if "offload data block" in message or "No space left" in message:
@@ -206,11 +221,16 @@ def _explain(message: str, name: str) -> str:
         return f"{where} is not UTF-8 text: save the file as UTF-8."
     if "unterminated quote" in message:
         return f"{where} opens a quotation mark that is never closed: repair the line."
-    first = next((part for part in message.splitlines() if part.strip()), message)
-    first = re.sub(r"^(\w+ )*Error: ", "", first).rstrip(" .")
+    if "Maximum line size" in message:
+        return f"{where} is longer than 2 MB: check the quotation marks and the ends of lines."
     if name == _QUERY:
-        return f"{where} cannot be read: {first.rstrip('!')}; repair it."
-    return f"{where} cannot be read: {first}; write the file again."
+        # DuckDB's own words, which are about the user's SQL
+        first = next((part for part in message.splitlines() if part.strip()), message)
+        first = re.sub(r"^(\w+ )*Error: ", "", first).rstrip(" .!")[:_LONGEST]
+        return f"{where} cannot be read: {first}; repair it."
+    if line:
+        return f"{where} cannot be read: check its quotation marks and the number of its cells."
+    return f"{where} cannot be read: it is damaged or of another format than its name says; write it again."
 
 
 def _open_query(query: str) -> Table:
@@ -220,7 +240,7 @@ def _open_query(query: str) -> Table:
     try:
         statements = connection.extract_statements(query)
     except duckdb.Error as error:
-        raise ValueError(_explain(str(error), _QUERY)) from error
+        raise ValueError(_explain(str(error), _QUERY, {})) from error
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise ValueError(f"{_QUERY} must be one SELECT and nothing else.")
     return _described(_QUERY, f"({query.strip().rstrip(';')}\n)", connection)
@@ -249,21 +269,62 @@ def _open_json(name: str, files: Sequence[Path]) -> Table:
     return Table(name, columns, relation, plain.connection, tuple(files))
 
 
-def _open_text(name: str, files: Sequence[Path]) -> Table:
-    dialect = sniff_dialect(files[0])
+def _open_text(name: str, files: Sequence[Path], header: bool | None) -> Table:
+    dialect = sniff_dialect(files[0], header)
     for file in files[1:]:
-        other = sniff_dialect(file)
+        other = sniff_dialect(file, header)
         if other.names != dialect.names:
             raise ValueError(
-                f"{file} has the columns {', '.join(other.names)} but {files[0]} has "
-                f"{', '.join(dialect.names)}: files read together need the same columns."
+                f"{file} has the columns {_joined(other.names)} but {files[0]} has "
+                f"{_joined(dialect.names)}: files read together need the same columns."
             )
-    columns = {column: Column(f"c{i}", "VARCHAR") for i, column in enumerate(dialect.names)}
-    notes = []
-    if not dialect.sure:
-        what = "names the columns" if dialect.header else "is taken as data, for it holds numbers"
-        notes.append(f"{name}: the first line {what}.")
-    return Table(name, columns, _read_csv(files, dialect), connect(), tuple(files), notes)
+    table = _clean_table(name, files, dialect)
+    if header is None and not dialect.sure:
+        dialect = _resolve_header(table, files[0], dialect)
+        table.columns = _text_columns(dialect)
+        table.relation = table.relation.replace("header=true", f"header={str(dialect.header).lower()}", 1)
+        what = "names the columns" if dialect.header else "is taken as data"
+        table.notes.append(f"{name}: the first line {what}.")
+    return table
+
+
+def _clean_table(name: str, files: Sequence[Path], dialect: Dialect) -> Table:
+    """Open text files, and copies of those whose lines DuckDB would misread."""
+    odd = [find_oddities(file, dialect) for file in files]
+    runs = dialect.delimiter == " " and any(facts.spaces for facts in odd)
+    table = Table(name, _text_columns(dialect), "", connect(), tuple(files))
+    if runs or any(facts.mixed_line_ends or facts.comments for facts in odd):
+        table.folder = RunFolder()
+        copies = [table.folder.path / f"{i}.csv" for i in range(len(files))]
+        with table.folder.explained(table.folder.path):
+            separators = [
+                copy_lines(file, copy, dialect, runs) for file, copy in zip(files, copies, strict=True)
+            ]
+        dialect = replace(dialect, delimiter=separators[0])
+        table.files = tuple(copies)
+        table.originals = {str(copy): str(file) for copy, file in zip(copies, files, strict=True)}
+    table.relation = _read_csv(table.files, dialect)
+    table.stripped = runs or not any(facts.spaces for facts in odd)
+    return table
+
+
+def _resolve_header(table: Table, file: Path, dialect: Dialect) -> Dialect:
+    """Take an uncertain first line for data if one of its cells occurs again, as an id or in its column."""
+    if not dialect.header:
+        return dialect
+    ends = ", ".join(sql_string(cell) for cell in dialect.first[:2] if cell)
+    asked = [f"c{i} IN ({ends})" for i in range(min(2, len(dialect.first)))]
+    asked += [f"c{i} = {sql_string(cell)}" for i, cell in enumerate(dialect.first[2:50], start=2) if cell]
+    recurs = table.fetch_row(f"SELECT 1 FROM {table.relation} WHERE {' OR '.join(asked)} LIMIT 1")
+    return dialect if recurs is None else sniff_dialect(file, header=False)
+
+
+def _text_columns(dialect: Dialect) -> dict[str, Column]:
+    return {column: Column(f"c{i}", "VARCHAR") for i, column in enumerate(dialect.names)}
+
+
+def _joined(names: Sequence[str]) -> str:
+    return ", ".join(name[:40] for name in names[:3]) + (" …" if len(names) > 3 else "")
 
 
 def _read_csv(files: Sequence[Path], dialect: Dialect) -> str:

@@ -1,0 +1,166 @@
+"""Filling and scaling of features: by values, in memory, sparse and in a file, and again for new tables."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, issparse
+
+from gssl.graph.mapped import mapped_file
+from gssl.io import Features, Preparation, preparation
+from gssl.io.feature_slabs import write_temporary
+
+NAN = np.nan
+
+
+def features(matrix, names=None, kinds=()):
+    matrix = matrix if issparse(matrix) else np.asarray(matrix, dtype=np.float32)
+    ids = np.array([f"n{i}" for i in range(matrix.shape[0])], dtype=object)
+    return Features(ids, matrix, names or tuple(f"x{j}" for j in range(matrix.shape[1])), "f", [], kinds)
+
+
+def as_form(matrix, form):
+    matrix = np.asarray(matrix, dtype=np.float32)
+    if form == "sparse":
+        return csr_array(matrix)
+    return matrix if form == "dense" else write_temporary(iter(matrix.T), *matrix.shape)
+
+
+def dense(matrix):
+    return matrix.toarray() if issparse(matrix) else np.asarray(matrix)
+
+
+FORMS = pytest.mark.parametrize("form", ["dense", "sparse", "mapped"])
+
+
+@FORMS
+def test_gaps_get_the_median_and_one_mark_for_equal_gaps(form, monkeypatch):
+    monkeypatch.setattr(preparation, "_BLOCK_BYTES", 64)  # two columns at a time
+    X = [[1, NAN, NAN, 5], [3, NAN, NAN, 6], [NAN, 7, 4, 7], [100, 9, 5, 8]]
+    given = features(as_form(X, form))
+    made = Preparation.fit(given, "none")
+    found = made.apply(given)
+    assert found.names == ("x0", "x1", "x2", "x3", "x0=missing", "x1=missing")
+    wanted = [[1, 8, 4.5, 5, 0, 1], [3, 8, 4.5, 6, 0, 1], [3, 7, 4, 7, 1, 0], [100, 9, 5, 8, 0, 0]]
+    np.testing.assert_array_equal(dense(found.matrix), wanted)
+    assert found.notes == [
+        "f: filled 5 missing cells with the median of the column: 'x0' (1), 'x1' (2), 'x2' (2)."
+    ]
+    assert made.notes == ()
+    assert (mapped_file(found.matrix) is not None) == (form == "mapped")
+    assert issparse(found.matrix) == (form == "sparse")
+
+
+def test_at_most_five_columns_are_named():
+    X = np.ones((2, 8))
+    X[0] = NAN
+    given = features(X)
+    [note] = Preparation.fit(given, "none").apply(given).notes
+    assert note.endswith("'x3' (1), 'x4' (1) and 3 more.")
+
+
+@FORMS
+def test_word_counts_are_scaled_by_rows(form):
+    X = np.array([[2, 0, 0, 0, 2], [0, 1, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 3, 0, 0]])
+    given = features(as_form(X, form))
+    made = Preparation.fit(given)
+    np.testing.assert_allclose(
+        dense(made.apply(given).matrix), X / np.maximum(X.sum(axis=1, keepdims=True), 1)
+    )
+    assert made.notes == ("f: rows of 5 word counts are scaled to sum to one.",)
+
+
+@FORMS
+def test_measurements_are_standardised_and_flags_and_categories_stay(form):
+    X = np.array([[20, 1000, 1, 1, 0], [40, 5000, 0, 1, 0], [60, 3000, 1, 0, 1], [40, 3000, 1, 0, 1]])
+    kinds = ("number", "number", "number", "category", "category")
+    given = features(as_form(X, form), ("age", "income", "member", "city=a", "city=b"), kinds)
+    made = Preparation.fit(given)
+    found = dense(made.apply(given).matrix)
+    np.testing.assert_allclose(found[:, :2], (X[:, :2] - X[:, :2].mean(0)) / X[:, :2].std(0), atol=1e-6)
+    np.testing.assert_array_equal(found[:, 2:], X[:, 2:])
+    assert made.notes == ("f: 2 columns of measurements are standardised (mean 0, deviation 1).",)
+
+
+def test_many_categories_do_not_make_measurements_counts():
+    """Rows of age, income and city must not sum to one, although most cells are zeros."""
+    cities = np.eye(30)
+    X = np.column_stack([np.arange(20, 50), np.arange(30) * 100.0, cities])
+    kinds = ("number", "number", *("category",) * 30)
+    given = features(csr_array(X), kinds=kinds)
+    found = dense(Preparation.fit(given).apply(given).matrix)
+    np.testing.assert_allclose(found[:, :2].std(axis=0), 1, rtol=1e-5)
+    np.testing.assert_array_equal(found[:, 2:], cities)
+
+
+def test_flags_and_embeddings_stay():
+    flags = features(np.array([[1, 0, 1], [1, 1, 0], [0, 1, 1]]))
+    made = Preparation.fit(flags)
+    np.testing.assert_array_equal(made.apply(flags).matrix, flags.matrix)
+    assert made.notes == ("f: 3 columns of 0 and 1 kept as given.",)
+    vectors = features(np.random.default_rng(0).normal(size=(50, 20)))
+    made = Preparation.fit(vectors)
+    np.testing.assert_array_equal(made.apply(vectors).matrix, vectors.matrix)
+    assert made.notes == ("f: 20 columns on one scale kept as given.",)
+
+
+def test_words_of_a_text_are_scaled_beside_measurements():
+    X = np.array([[30, 0.5, 0.5], [50, 0, 2.0]])
+    given = features(X, ("age", "t:a", "t:b"), ("number", "word", "word"))
+    np.testing.assert_allclose(Preparation.fit(given).apply(given).matrix, [[-1, 0.5, 0.5], [1, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("how", "wanted"),
+    [
+        ("none", [[1, 3], [3, 3]]),
+        ("rows", [[0.25, 0.75], [0.5, 0.5]]),
+        ("l1", [[0.25, 0.75], [0.5, 0.5]]),
+        ("columns", [[-1, 0], [1, 0]]),
+    ],
+)
+def test_what_the_user_asks_for_is_done(how, wanted):
+    given = features([[1, 3], [3, 3]])
+    np.testing.assert_allclose(Preparation.fit(given, how).apply(given).matrix, wanted)
+
+
+def test_an_unknown_way_is_refused():
+    with pytest.raises(ValueError, match="normalize is 'l2': give one of auto, rows, columns, none"):
+        Preparation.fit(features([[1.0]]), "l2")
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_new_tables_get_the_numbers_of_fit(form):
+    """The columns in another order, one more, one gone, and gaps where there were none."""
+    old = features(as_form([[1, 10], [3, 30], [5, 20]], form), ("a", "b"))
+    made = Preparation.from_json(Preparation.fit(old).to_json())
+    assert made == Preparation.fit(old)
+    new = features(as_form([[7, 20, 3], [7, NAN, 5]], form), ("extra", "b", "a"))
+    found = made.apply(new)
+    scale_a, scale_b = np.std([1, 3, 5]), np.std([10, 20, 30])
+    np.testing.assert_allclose(dense(found.matrix), [[0, 0], [2 / scale_a, 0 / scale_b]], atol=1e-6)
+    assert found.notes == [
+        "f: left out 1 feature that the model does not know: 'extra'.",
+        "f: filled 1 missing cell with the median of the column: 'b' (1).",
+    ]
+    gone = made.apply(features(as_form([[30.0]], form), ("b",)))
+    np.testing.assert_allclose(dense(gone.matrix), [[0, 10 / scale_b]], atol=1e-6)
+    assert gone.notes == ["f: 1 column of the model that it does not have taken as missing: 'a'."]
+    with pytest.raises(ValueError, match="1 feature that f does not have, the first of them 'a'"):
+        made.apply(features([[30.0]], ("b",)), strict=True)
+    with pytest.raises(ValueError, match="2 features that f does not have"):
+        made.apply(features([[30.0]], ("c",)))
+
+
+def test_words_that_do_not_occur_again_are_zeros():
+    made = Preparation.fit(features(csr_array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]]), ("p", "q", "r")))
+    found = made.apply(features(csr_array([[2.0, 2.0, 4.0]]), ("r", "p", "new")))
+    assert dense(found.matrix).tolist() == [[0.5, 0, 0.5]]
+    assert found.notes[1] == "f: 1 feature of the model that it does not have taken as zero: 'q'."
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"names": 1}', '{"names": ["a"], "kinds": [], "fill": [], "marked": [], "shift": []}'],
+)
+def test_a_damaged_preparation_is_one_sentence(text):
+    with pytest.raises(ValueError, match="does not say how its features were prepared"):
+        Preparation.from_json(text)
