@@ -277,18 +277,26 @@ class WideTable:
         return {name: kinds[name] for name in self.chosen}
 
     def _kinds_of_texts(self, names: list[str]) -> dict[str, str]:
-        kinds, asked = {}, []
-        for name in names:
-            text = given_sql(self.table, name)
-            number = number_sql(Column(text, "VARCHAR"))
-            asked.append(f"count({text}), count({number}), count(*) FILTER ({text} LIKE '[%]')")
-        counts = self.table.fetch_row(f"SELECT {', '.join(asked)} FROM {self.table.relation}")
-        for name, place in zip(names, range(0, len(counts), 3), strict=True):
-            filled, numeric, lists = counts[place : place + 3]
-            # tolerate typing errors in a column of numbers; reading it will refuse them
-            number_like = 2 * numeric > filled or not filled
-            kinds[name] = "number" if number_like else "list" if lists == filled else "category"
+        # short expressions: DuckDB takes minutes to plan hundreds of long ones
+        counts = self._count_kinds([_raw_text(self.table.columns[name]) for name in names])
+        kinds = dict.fromkeys(names, "number")
+        for name, (filled, numeric, _) in zip(names, counts, strict=True):
+            if 2 * numeric <= filled:
+                [(filled, numeric, lists)] = self._count_kinds([given_sql(self.table, name)])
+                # tolerate typing errors in a column of numbers; reading it will refuse them
+                if filled and 2 * numeric <= filled:
+                    kinds[name] = "list" if lists == filled else "category"
         return kinds
+
+    def _count_kinds(self, texts: list[str]) -> list[tuple[int, int, int]]:
+        """Count the cells of columns of text that are not empty, that are numbers, and that are lists."""
+        asked = [
+            f"count(nullif({text}, '')), count({number_sql(Column(text, 'VARCHAR'))}), "
+            f"count(*) FILTER ({text} LIKE '[%]')"
+            for text in texts
+        ]
+        counts = self.table.fetch_row(f"SELECT {', '.join(asked)} FROM {self.table.relation}")
+        return [counts[place : place + 3] for place in range(0, len(counts), 3)]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -305,8 +313,8 @@ class WideTable:
         if self._kinds[name] == "number":
             given = f"nullif({column.sql}::DOUBLE, 'nan'::DOUBLE)"
             if not is_number(column):
-                given = given_sql(self.table, name)
-                column = Column(given, "VARCHAR")
+                # as in kinds; a missing cell gives no number either
+                given, column = given_sql(self.table, name), Column(_raw_text(column), "VARCHAR")
             return [_Number(name, number_sql(column), given, name, "a finite number")]
         lists = given = column.sql
         if not column.type.endswith("]"):
@@ -426,6 +434,12 @@ class WideTable:
 
     def _cell(self, sql: str, row: int) -> Any:
         return self.table.fetch_row(f"SELECT {sql} FROM {self.table.relation} LIMIT 1 OFFSET {row}")[0]
+
+
+def _raw_text(column: Column) -> str:
+    if column.type == "JSON":
+        return f"({column.sql}->>'$')"
+    return column.sql if column.type == "VARCHAR" else f"CAST({column.sql} AS VARCHAR)"
 
 
 def given_sql(table: Table, name: str) -> str:
