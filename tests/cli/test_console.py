@@ -178,7 +178,7 @@ def test_ctrl_c_while_writing_keeps_the_old_file(graph, monkeypatch, run):
     Path("p.csv").write_text("old")
 
     def stop(*arguments, **settings):
-        Path(next(graph.folder.glob(".p-*"))).write_text("half")
+        Path(next(graph.folder.glob(".gssl-*"))).write_text("half")
         raise KeyboardInterrupt
 
     monkeypatch.setattr("gssl.io.table_writing.sql_string", stop)
@@ -186,4 +186,4 @@ def test_ctrl_c_while_writing_keeps_the_old_file(graph, monkeypatch, run):
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "gssl: interrupted; nothing was left half-written."
     assert Path("p.csv").read_text() == "old"
-    assert not list(graph.folder.glob(".p-*"))
+    assert not list(graph.folder.glob(".gssl-*"))
