@@ -6,7 +6,7 @@ from gssl.cli.choice import Choice
 from gssl.cli.classify import ExecutionOptions, check_classes, fit, read
 from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs, refuse_if_too_large
-from gssl.evaluation import graph_health, held_out_if_known
+from gssl.evaluation import graph_health
 from gssl.io import write_columns
 from gssl.io.table_writing import TABLES, check_suffix
 from gssl.report import health_table, suggestion_table
@@ -33,9 +33,6 @@ def run_check(inputs: Inputs, choice: Choice, terminal: Terminal, options: Execu
     if not options.limited:
         refuse_if_too_large(problem, model)
     fit(model, problem, terminal, choice.stage, options)
-    held_out = held_out_if_known(model)
-    if held_out is not None:
-        terminal.say(held_out.summary)
     terminal.say(model.explain_)
     terminal.finish()
 

@@ -12,7 +12,16 @@ from gssl.cli.choice import Choice
 from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
 from gssl.evaluation import held_out_if_known
-from gssl.io import Labels, Predictions, Problem, list_predictions, read_labels, save, write_predictions
+from gssl.io import (
+    Labels,
+    Predictions,
+    Preparation,
+    Problem,
+    list_predictions,
+    read_labels,
+    save,
+    write_predictions,
+)
 from gssl.io.predictions import withhold
 from gssl.io.table_reading import is_query
 from gssl.io.table_writing import TABLES, check_suffix
@@ -117,7 +126,7 @@ def run_classify(
     terminal.plan = ("reading", choice.stage, "predicting", "writing", *report)
     problem = read(inputs, terminal, options)
     check_classes(problem, inputs.labels)
-    truth = None if outputs.truth is None else _read_truth(outputs.truth, problem)
+    truth = None if outputs.truth is None else _read_truth(outputs.truth, problem, inputs)
     if not options.limited:
         refuse_if_too_large(problem, model)
     fit(model, problem, terminal, choice.stage, options)
@@ -132,10 +141,10 @@ def run_classify(
             _save(model, outputs.save, problem, terminal)
         stage.detail = str(outputs.out)
     terminal.out.print(classification_table(predictions, "Labels by class"))
-    if held_out is not None:
-        terminal.say(held_out.summary)
     if hasattr(model, "explain_"):
         terminal.say(model.explain_)
+    elif held_out is not None:
+        terminal.say(held_out.summary)
     say_doubts(predictions, outputs.out, terminal)
     terminal.say(f"{len(predictions):,} predictions: {outputs.out}")
     if outputs.save is not None:
@@ -160,11 +169,16 @@ def run_classify(
     terminal.finish()
 
 
-def read(inputs: Inputs, terminal: Terminal, options: "ExecutionOptions | None" = None) -> Problem:
+def read(
+    inputs: Inputs,
+    terminal: Terminal,
+    options: "ExecutionOptions | None" = None,
+    preparation: Preparation | None = None,
+) -> Problem:
     """Read the tables as one stage."""
     with terminal.stage("reading") as stage:
         memory = None if options is None else options.feature_memory
-        problem = read_problem(inputs, terminal, memory=memory)
+        problem = read_problem(inputs, terminal, preparation, memory)
         stage.detail = f"{len(problem.node_ids):,} nodes, {problem.adjacency.nnz // 2:,} edges"
         if problem.features is not None:
             stage.detail += f", {problem.features.shape[1]:,} features"
@@ -234,11 +248,11 @@ def _save(model: Any, path: Path, problem: Problem, terminal: Terminal) -> None:
         save(model, path, settings={} if prepared is None else {"preparation": prepared.to_json()})
 
 
-def _read_truth(table: str, problem: Problem) -> Labels:
+def _read_truth(table: str, problem: Problem, inputs: Inputs) -> Labels:
     """Read true labels; at least one must be of a node whose label was not given."""
     from gssl.cli.run_page import nodes_with_new_truth
 
-    truth = read_labels(table)
+    truth = read_labels(table, na=inputs.na or None, header=inputs.header)
     nodes_with_new_truth(truth, problem.node_ids, problem.given)
     return truth
 

@@ -50,8 +50,6 @@ def run_demo(out: Path, draws: int, seed: int, start: float | None = None) -> No
     terminal.say(
         f"\nWhat AutoClassifier says of itself, from its {problem.given.sum()} labels alone (seed {seed}):"
     )
-    if held_out is not None:
-        terminal.say(held_out.summary)
     terminal.say(model.explain_)
     terminal.out.print()
     title = "Some of its predictions, from the surest to the least sure"

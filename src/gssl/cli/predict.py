@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from gssl.cli.choice import create, embedder_names
-from gssl.cli.classify import withhold_unsure, write_table
+from gssl.cli.classify import read, withhold_unsure, write_table
 from gssl.cli.console import Terminal
-from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
+from gssl.cli.reading import Inputs, check_outputs, refuse_if_too_large
 from gssl.io import Preparation, load, read_settings, tabulate, write_embeddings
 from gssl.io.predictions import EMBEDDINGS
 from gssl.io.problem import Problem
@@ -43,8 +43,8 @@ def run_predict(
     if "normalize" in settings:
         raise ValueError(f"{model_path} was saved by an earlier gssl: fit and save it again.")
     kept = settings.get("preparation")
-    with terminal.stage("reading"):
-        problem = read_problem(inputs, terminal, None if kept is None else Preparation.from_json(kept))
+    preparation = None if kept is None else Preparation.from_json(kept)
+    problem = read(inputs, terminal, preparation=preparation)
     if inputs.text is not None:
         terminal.note(
             f"words of {inputs.text!r} are weighted by how rare they are in these texts, not in those of fit"
@@ -91,15 +91,17 @@ def run_embed(
         raise ValueError(f"embeddings of {method} are made of features: give --features.")
     if depth is not None and "depth" not in model.get_params():
         raise ValueError(f"--depth counts iterations, of which {method} has none: leave it out.")
-    problem = read_problem(inputs, terminal)
+    problem = read(inputs, terminal)
     if depth is not None:
         model.set_params(depth=depth)
     if model.uses_features and width is not None:
         problem = _compress_features(problem, width, terminal)
     refuse_if_too_large(problem, model)
-    with terminal.step(f"fitting {type(model).__name__}"):
+    with terminal.stage("fitting") as stage, terminal.step(""):
+        stage.detail = type(model).__name__
         U = model.fit_transform(problem.features, adjacency=problem.adjacency)
-    with terminal.step("writing embeddings"):
+    with terminal.stage("writing") as stage:
+        stage.detail = str(out)
         notes = write_embeddings(out, problem.node_ids, U)
     for note in notes:
         terminal.note(note)
@@ -119,7 +121,7 @@ def _compress_features(problem: Problem, width: int, terminal: Terminal) -> Prob
     X = problem.features
     if X is None or X.shape[1] <= width:
         return problem
-    with terminal.step("reducing features"):
+    with terminal.stage("reducing"):
         Z = compress(X, width)
     if not Z.shape[1]:
         return problem  # all of them are zero

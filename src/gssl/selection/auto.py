@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from gssl.evaluation.graph_gain import GraphGain, compare_hits
-from gssl.evaluation.holdout import balanced_fold_count, label_folds
+from gssl.evaluation.holdout import HeldOut, balanced_fold_count, label_folds
 from gssl.graph import GraphWarning
 from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods.base import GraphClassifier, featured_nodes
@@ -106,7 +106,7 @@ class AutoClassifier(GraphClassifier):
         The models that were tried, with estimated score and standard error. Where labels are thousands, a
         part of them judges.
     explain_ : str
-        What the graph adds, and what predicts.
+        How many hidden labels are right, what the graph adds, and which models predict.
     self_training_ : bool
         Whether unlabelled nodes teach.
     coef_, unit_coef_, standardized_coef_ : ndarray of shape (t, d, c)
@@ -130,8 +130,8 @@ class AutoClassifier(GraphClassifier):
     >>> data = gssl.datasets.load("cora")
     >>> model = gssl.AutoClassifier(depth=4)
     >>> model = model.fit(data.features, data.mask_labels("default"), adjacency=data.adjacency)
-    >>> model.explain_[:15]
-    'The graph adds '
+    >>> "The graph adds" in model.explain_
+    True
     """
 
     runs_by_columns = True
@@ -255,9 +255,9 @@ class AutoClassifier(GraphClassifier):
             self.self_training_ = False
             self._leave_one_out = won[0].P
             self._let_predict(won[0].model)
-            self.explain_ += (
-                f" Labels alone, spread over the graph, do better by {100 * won[1].difference:.1f} points, "
-                "so LabelSpreading predicts instead."
+            self.explain_ = (
+                f"Labels alone, spread over the graph, are better by {100 * won[1].difference:.1f} points "
+                "than the best models of features, so LabelSpreading predicts."
             )
         elif search.few:
             self._let_predict(LabelSpreading())
@@ -265,6 +265,16 @@ class AutoClassifier(GraphClassifier):
                 f" With {len(search.labelled):,} labels in {search.n_classes} classes little can be "
                 "compared, so label spreading has a part of one half in the average."
             )
+        self._say_accuracy(search)
+
+    def _say_accuracy(self, search: "_Search") -> None:
+        """Put the accuracy on hidden labels, beside the share of the largest class, first."""
+        tested = np.isin(search.labelled, np.concatenate([*search.folds, search.labelled[:0]]))
+        if tested.any():
+            untested = int((np.bincount(search.truth) == 1).sum())
+            nodes, P = search.labelled[tested], self._leave_one_out[tested]
+            held_out = HeldOut(nodes, search.truth[tested], P, self.classes_, 0, untested)
+            self.explain_ = f"{held_out.summary} {self.explain_}"
 
     def _spread_labels(self, search: "_Search") -> None:
         """Spread labels over a graph that is too large for its links to be features."""
@@ -282,11 +292,8 @@ class AutoClassifier(GraphClassifier):
         self._leave_one_out = best.P
         self._let_predict(best.model)
         self.leaderboard_ = in_order(replace(r.entry, chosen=r is best) for r in rivals)
-        self.explain_ = (
-            f"There are no features: LabelSpreading spreads labels over the graph, and "
-            f"{100 * best.entry.score:.1f} ± {100 * best.entry.standard_error:.1f} % of hidden labels are "
-            "right."
-        )
+        self.explain_ = "There are no features: LabelSpreading spreads labels over the graph."
+        self._say_accuracy(search)
 
     def _let_predict(self, model: GraphClassifier) -> None:
         """Fit a model of its own to all labels."""
@@ -543,36 +550,25 @@ def clear_winner(
 
 
 def explain(found: _Found, search: _Search) -> str:
-    """Say in words what the graph is worth and what predicts."""
+    """Say in words what the graph is worth and which models predict."""
     if not search.folds:
         return "No class has two labels, so nothing could be compared: smooth filters predict, untested."
-    said = [] if search.has_features else ["there are no features, so links take their place"]
+    said = [] if search.has_features else ["There are no features, so links take their place."]
     hits = search.hits(found.hidden)
-    answer = np.bincount(search.truth).max() / len(search.truth)
-    without = None
     plain = [trial for trial in found.trials if not trial.filter.uses_graph and trial.kind != "links"]
     if plain and len(plain[0].hits) == len(hits) and search.has_features:
         without = max(plain, key=lambda trial: trial.score).hits
         gain = compare_hits(hits, without)
         points = f"{100 * abs(gain.difference):.1f} ± {100 * gain.standard_error:.1f} points"
+        compared = f"features alone ({100 * without.mean():.1f} %)"
         if abs(gain.difference) < 2 * gain.standard_error:
-            said.append(f"the graph makes no clear difference over features alone ({points})")
+            said.append(f"The graph makes no clear difference over {compared}: {points}.")
         else:
-            said.append(
-                f"the graph {'adds' if gain.difference > 0 else 'costs'} {points} over features alone"
-            )
-    error = score_error(float(hits.mean()), len(hits))
-    compared = f" with it and {100 * without.mean():.1f} % without" if without is not None else ""
-    said.append(
-        f"of {len(hits):,} labels, each hidden when it was asked for, {100 * hits.mean():.1f} % are right"
-        f"{compared}; always answering the largest class would be right for {100 * answer:.1f} %"
-    )
-    if hits.mean() <= answer + error:
-        said.append("this is no better than always answering the largest class")
+            said.append(f"The graph {'adds' if gain.difference > 0 else 'costs'} {points} over {compared}.")
     names = dict.fromkeys(trial.name for trial in found.chosen)
     count = len(found.chosen)
-    models = "1 model predicts" if count == 1 else f"the average of {count} near-best models predicts"
-    said.append(f"{models} ({'; '.join(names)})")
+    models = "1 model predicts" if count == 1 else f"The average of {count} near-best models predicts"
+    said.append(f"{models} ({'; '.join(names)}).")
     if found.taught:
-        said.append("unlabelled nodes teach, too, by what the average says about them")
-    return " ".join(sentence[0].upper() + sentence[1:] + "." for sentence in said)
+        said.append("It also learns from its own predictions for unlabelled nodes.")
+    return " ".join(said)

@@ -7,6 +7,8 @@ from scipy.optimize import minimize
 
 # pulls the map towards a multiple of the identity: so many labels outweigh it
 _RIDGE = 5.0
+# beyond so many classes there are never enough labels for a map of all their scores
+_MOST_MAPPED = 100
 _STEPS = 60
 # a temperature before any label has spoken, what that is worth in labels, and the bounds
 _USUAL, _PRIOR, _SHARPEST = 10.0, 1.0, 200.0
@@ -77,6 +79,9 @@ def fit_link(Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, t: float) -> tup
     Returns the link and the mean loss with its penalty, by which models are compared.
     """
     m, c = Y.shape
+    if c > _MOST_MAPPED:
+        logs = np.log(np.maximum((_softmax(t * Z)[0] * Y).sum(axis=1), np.finfo(np.float64).tiny))
+        return Link(t * np.eye(c), np.zeros(c)), -float(np.average(logs, weights=weights))
     w = (weights * m / weights.sum())[:, None]
     scale = max(float(Z.std()), 1e-12)
     F = np.hstack([Z / scale, np.ones((m, 1))])

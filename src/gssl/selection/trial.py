@@ -20,6 +20,8 @@ from gssl.selection.views import WIDTHS
 PENALTIES = 10.0 ** np.arange(-2.5, 1.1, 0.5)
 # where there are more labels, so many judge the candidates
 JUDGES = 1000
+# labels times classes up to which every penalty is judged by likelihood
+_MANY_SCORES = 200_000
 # how many filters of the usual view are tried with other views, and how many of all with other widths
 _SHORTLIST = 4
 _FINALISTS = 3
@@ -100,18 +102,26 @@ def try_filter(
     roots = np.sqrt(labels.weights)[:, None]
     gram = spectrum_of_rows(roots * rows.rows(kind, filter_, width, places))
     predicted = keep_class_mass(leave_one_out(gram, roots * labels.Y, PENALTIES) / roots, labels.Y)
+    penalties = PENALTIES
+    if labels.Y.size > _MANY_SCORES:
+        # the likelihood of every penalty would take too long: the squared error chooses
+        errors = [
+            float(np.average(np.square(Z - labels.Y).sum(axis=1), weights=labels.weights)) for Z in predicted
+        ]
+        least = [int(np.argmin(errors))]
+        predicted, penalties = predicted[least], penalties[least]
     temperatures, losses = inverse_temperatures(predicted, labels.Y, labels.weights)
     best = int(np.argmin(losses))
     link, loss = fit_link(predicted[best], labels.Y, labels.weights, float(temperatures[best]))
     logits = link.logits(predicted[best])
     hits = logits.argmax(axis=1) == labels.Y.argmax(axis=1)
     surprise = (filter_.surprise + _SURPRISE[kind]) / labels.effective_number
-    settings = (filter_.settings, f"directions={width}", f"penalty={PENALTIES[best]:.2g}")
+    settings = (filter_.settings, f"directions={width}", f"penalty={penalties[best]:.2g}")
     return Trial(
         kind=kind,
         filter=filter_,
         width=width,
-        penalty=float(PENALTIES[best] * gram.scale),
+        penalty=float(penalties[best] * gram.scale),
         link=link,
         predicted=predicted[best],
         t=float(temperatures[best]),
