@@ -1,6 +1,7 @@
 """A graph store from edge tables of any size, within a memory budget.
 
-DuckDB numbers the ids, with files to help it. The rows become pairs of node numbers, which are sorted as whole numbers, a range of them at a time.
+DuckDB numbers the ids, with files to help it. The rows become pairs of node numbers, which are sorted as
+whole numbers, a range of them at a time.
 """
 
 import json
@@ -189,7 +190,7 @@ class PairMerging:
         self._listed += len(part.key) - int(np.count_nonzero(part.key & 1))
         key = np.concatenate([self._held[0], part.key])
         first = np.r_[True, key[1:] != key[:-1]]
-        sums = np.empty(0)
+        sums: np.ndarray = np.empty(0)
         if part.weight is not None:
             # one after the other, from the front: NumPy's own sums take another order
             sums = np.bincount(np.cumsum(first) - 1, np.concatenate([self._held[1], part.weight]))

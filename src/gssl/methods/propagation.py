@@ -7,6 +7,7 @@ from scipy.sparse import csgraph, csr_array, diags_array
 from sklearn.exceptions import ConvergenceWarning
 
 from gssl.graph import reached_nodes
+from gssl.graph.mapped import mapped_file
 from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import check_number
@@ -129,14 +130,15 @@ class LabelPropagation(GraphClassifier):
     ) -> tuple[np.ndarray, int]:
         """Return F, and the number of steps."""
         labelled = codes != UNLABELLED
-        F = np.zeros((len(codes), len(self.classes_)))
-        F[labelled] = one_hot(codes[labelled], len(self.classes_), F.dtype)
+        given = one_hot(codes[labelled], len(self.classes_), np.float64)
         free = np.flatnonzero(reached & ~labelled)
-        if not len(free):
-            return F, 1  # a look was enough
-        F[free], n_iter = self._solve(A, codes, free, execution)
+        G, n_iter = np.empty((0, given.shape[1])), 1  # a look is enough where all have labels
+        if len(free):
+            G, n_iter = self._solve(A, codes, free, execution)
         if self.class_mass:
-            F[free] = normalize_class_mass(F[free], F[labelled].mean(axis=0))
+            G = normalize_class_mass(G, given.mean(axis=0))
+        F = np.zeros((len(codes), given.shape[1]), G.dtype)
+        F[labelled], F[free] = given, G
         return F, n_iter
 
     def _solve(
@@ -170,12 +172,13 @@ class LabelPropagation(GraphClassifier):
             )
             if close or dtype == np.float64:
                 G = run_steps(filters, B.astype(dtype), steps, execution, checkpoint)
+                G = np.multiply(G, scale[:, None].astype(dtype), out=_own(G))
                 # rounding may leave the simplex by a hair
-                F = np.maximum(scale[:, None] * G, 0.0)
-                if close and np.abs(F.sum(axis=1) - 1.0).max() <= 2.0 * near:
-                    return F, len(steps)
+                np.maximum(G, 0.0, out=G)
+                if close and np.abs(G.sum(axis=1) - 1.0).max() <= 2.0 * near:
+                    return G, len(steps)
         self._warn_unsettled()
-        return F, len(steps)
+        return G, len(steps)
 
     def _warn_unsettled(self) -> None:
         warn_user(
@@ -258,16 +261,25 @@ class LabelSpreading(LabelPropagation):
         F = run_steps(filters, Y.astype(dtype), steps, execution, checkpoint)
         if not settled:
             self._warn_unsettled()
-        return np.maximum(F, 0.0), len(steps)
+        return np.maximum(F, 0.0, out=_own(F)), len(steps)
 
 
 def normalize_class_mass(F: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    r"""Scale the columns of F so that their sums are in given proportions.
+    r"""Scale the columns of F, in place where that can be, so that their sums are in given proportions.
 
     .. math:: F_{ic} \leftarrow \frac{q_c}{\sum_j F_{jc}} F_{ic}
     """
-    mass = F.sum(axis=0)
-    return np.asarray(F * np.divide(shares, mass, out=np.zeros_like(mass), where=mass > 0))
+    mass = F.sum(axis=0, dtype=np.float64)
+    factor = np.divide(shares, mass, out=np.zeros_like(mass), where=mass > 0)
+    if (factor > 1.0 / FLOOR).any():  # a class that is hardly there
+        F = F.astype(np.float64)
+    F *= factor.astype(F.dtype)
+    return F
+
+
+def _own(F: np.ndarray) -> np.ndarray | None:
+    """Return an array to write results over, None if it is a file or somebody else's."""
+    return F if F.flags.writeable and mapped_file(F) is None else None
 
 
 def nearest_nodes(A: csr_array, far: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ come out the same in memory, in slabs and on workers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -68,9 +68,10 @@ def spreading_steps(
     steps = chebyshev_steps(alpha, min(limit, most))
     given = np.full(len(labelled), 1.0 - alpha, dtype)
     B = csr_array((given, (labelled, np.zeros_like(labelled))), (filters.A_hat.shape[0], 1))
+    add = _adding(B)
     F, before = _begin(B, steps[0])
     for k, step in enumerate(steps[1:], start=2):
-        F, before = mix(filters, F, step, out=before, X=B), F
+        F, before = add(mix(filters, F, _pass(step), out=before), step), F
         if k >= enough:
             change = np.abs(F - before)
             settled = (rho / (1.0 - rho) * change <= tol * F) | (np.abs(F) + change < FLOOR)
@@ -206,12 +207,30 @@ class _Run:
             F, before = np.split(np.asarray(state), 2)
             begin = np.array(F), np.array(before)
 
+        add = _adding(B)
+
         def move(pair: Pair, k: int) -> Pair:
             F, before = pair
-            return mix(filters(1), F, self.steps[k], out=before, X=B), F
+            return add(mix(filters(1), F, _pass(self.steps[k]), out=before), self.steps[k]), F
 
         F, before = last(chain([begin], iterate(move, begin, range(start, self.stop))))
         return F if self.stop == len(self.steps) else np.concatenate([F, before])
+
+
+def _pass(step: Mixture) -> Mixture:
+    """Return the part of a step that passes over the graph."""
+    return replace(step, restart=0.0)
+
+
+def _adding(B: csr_array) -> Callable[[np.ndarray, Mixture], np.ndarray]:
+    """Return what adds dB in place; the places of its few entries are found once, for all steps."""
+    B = B.tocoo()
+
+    def add(F: np.ndarray, step: Mixture) -> np.ndarray:
+        F[B.row, B.col] += B.data.dtype.type(step.restart) * B.data
+        return F
+
+    return add
 
 
 def _begin(B: csr_array, first: Mixture) -> Pair:
