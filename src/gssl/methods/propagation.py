@@ -102,8 +102,10 @@ class LabelPropagation(GraphClassifier):
         self._check_parameters()
         execution = current_execution(self)
         X, A, codes = self._start(X, y, adjacency)
-        P, reached, self.n_iter_ = self._propagate(X, A, codes, execution)
-        return self._finish(P, reached)
+        # found already, unless there are no links
+        reached = self.reached_ if A.nnz else codes != UNLABELLED
+        P, self.n_iter_ = self._propagate(X, A, codes, reached, execution)
+        return self._finish(P, reached.copy())
 
     def _check_parameters(self) -> None:
         check_number(self, "max_iter", low=1, whole=True)
@@ -114,16 +116,15 @@ class LabelPropagation(GraphClassifier):
         return n_classes
 
     def _propagate(
-        self, X: Any, A: csr_array, codes: np.ndarray, execution: Execution
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return distributions, a mask of the nodes that a label reaches, and the number of steps."""
-        reached = reached_nodes(A, codes != UNLABELLED, checked=True)
+        self, X: Any, A: csr_array, codes: np.ndarray, reached: np.ndarray, execution: Execution
+    ) -> tuple[np.ndarray, int]:
+        """Return distributions, and the number of steps."""
         F, n_iter = self._fixed_point(A, codes, reached, execution)
         P = rows_to_distributions(F.astype(X.dtype, copy=False))
         far = np.flatnonzero(reached & (F.max(axis=1) < FLOOR))
         if len(far):
             P[far] = P[nearest_nodes(A, far)]
-        return P, reached, n_iter
+        return P, n_iter
 
     def _fixed_point(
         self, A: csr_array, codes: np.ndarray, reached: np.ndarray, execution: Execution
@@ -189,7 +190,9 @@ class LabelPropagation(GraphClassifier):
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Propagate the labels of fit over a graph that has grown: its first nodes are those of fit."""
         execution = current_execution(self, resumes=False)
-        P, reached, _ = self._propagate(X, A, self._grown_codes(A.shape[0]), execution)
+        codes = self._grown_codes(A.shape[0])
+        reached = reached_nodes(A, codes != UNLABELLED, checked=True)
+        P, _ = self._propagate(X, A, codes, reached, execution)
         return P, reached
 
 
