@@ -122,7 +122,8 @@ class LabelPropagation(GraphClassifier):
         F, n_iter = self._fixed_point(A, codes, reached, execution)
         P = rows_to_distributions(F.astype(X.dtype, copy=False))
         far = np.flatnonzero(reached & (F.max(axis=1) < FLOOR))
-        if len(far):
+        # where max_iter was too small, that was said, and labels may not have come anywhere yet
+        if len(far) and n_iter < self.max_iter:
             P[far] = P[nearest_nodes(A, far)]
         return P, n_iter
 
