@@ -27,8 +27,8 @@ coverage: .venv/dev ## which lines the tests run, without the optional networks;
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report
 
-bench: .venv/bench ## ratios against rivals and against the machine itself (about 20 minutes)
-	$(BIN)/python -m benchmarks
+bench: .venv/bench ## ratios against rivals and against the machine itself (about 25 minutes); ONLY=name for one
+	$(BIN)/python -m benchmarks $(foreach name,$(ONLY),--only $(name))
 
 paper: .venv/dev ## every table and figure of the paper, from kept runs where there are any (many hours without)
 	$(BIN)/python -m reproduction all

@@ -70,6 +70,17 @@ def reddit(quick: bool) -> tuple[csr_array, np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=1)
+def sparse(quick: bool) -> Task:
+    """Draw a graph of 45 classes and three links a node, 40 labels for each class."""
+    n_nodes, n_edges = (11_800, 18_850) if quick else (118_000, 188_500)
+    data = make_block_graph(n_nodes, n_edges, 1, 45, random_state=0)
+    split = draw_split(data.labels, per_class=40, n_val=0, random_state=0)
+    y = np.full(n_nodes, -1)
+    y[split["train"]] = data.labels[split["train"]]
+    return Task(data, y, split["train"], np.flatnonzero(y < 0))
+
+
+@lru_cache(maxsize=1)
 def grown(n_edges: int) -> Dataset:
     """Draw a graph of ten edges for each node and 64 dense features."""
     return make_block_graph(n_edges // 10, n_edges, 64, 5, features="dense", random_state=0)

@@ -56,7 +56,7 @@ def _network(name: str, dataset: str, budget: str) -> Cell:
 
 # from a row to the cell of a graph and a budget
 CELLS: dict[str, Callable[[str, str], Cell]] = {
-    "LP": lambda dataset, budget: classifier("LabelPropagation", dataset, budget),
+    "LP": lambda dataset, budget: classifier("LabelPropagation", dataset, budget, class_mass=False),
     "LabelSpreading": lambda dataset, budget: classifier("LabelSpreading", dataset, budget),
     "ManiReg": lambda dataset, budget: classifier("ManifoldRegularization", dataset, budget),
     "C&S": lambda dataset, budget: classifier("CorrectAndSmooth", dataset, budget),

@@ -1,7 +1,7 @@
 """Label spreading and its kin in scikit-learn and scikit-network."""
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array, csr_matrix, diags_array
 from sklearn.semi_supervised import LabelSpreading
 from sknetwork.classification import DiffusionClassifier, PageRankClassifier
 
@@ -11,6 +11,41 @@ def scikit_learn(A: csr_array, y: np.ndarray, alpha: float) -> np.ndarray:
     rows = np.arange(len(y), dtype=float)[:, None]
     model = LabelSpreading(kernel=lambda X, Y=None: A.toarray(), alpha=alpha, max_iter=1000)
     return model.fit(rows, y).transduction_
+
+
+def scipy_spreading(A: csr_array, y: np.ndarray, alpha: float, n_steps: int) -> np.ndarray:
+    """Spread labels by SciPy's sparse product, in single precision and into arrays that are there."""
+    degree = np.asarray(A.sum(axis=1)).ravel()
+    root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
+    S = csr_array(diags_array(alpha * root) @ A @ diags_array(root)).astype(np.float32)
+    Y = _one_hot(y, 1.0 - alpha)
+    F = Y.copy()
+    for _ in range(n_steps):
+        F = S @ F
+        F += Y
+    return F.argmax(axis=1)
+
+
+def scipy_propagation(A: csr_array, y: np.ndarray, n_steps: int) -> np.ndarray:
+    """Average over neighbours, and put the given labels back after each step."""
+    degree = np.asarray(A.sum(axis=1)).ravel()
+    inverse = np.divide(1.0, degree, out=np.zeros(len(degree)), where=degree > 0)
+    P = csr_array(diags_array(inverse) @ A).astype(np.float32)
+    labelled, F = y >= 0, _one_hot(y, 1.0)
+    given = F[labelled]
+    for _ in range(n_steps):
+        F = P @ F
+        F[labelled] = given
+    mass = F[~labelled].sum(axis=0)
+    F[~labelled] *= given.mean(axis=0) / np.maximum(mass, np.finfo(np.float32).tiny)
+    return F.argmax(axis=1)
+
+
+def _one_hot(y: np.ndarray, value: float) -> np.ndarray:
+    F = np.zeros((len(y), int(y.max()) + 1), np.float32)
+    labelled = np.flatnonzero(y >= 0)
+    F[labelled, y[labelled]] = value
+    return F
 
 
 def diffusion(A: csr_array, y: np.ndarray) -> np.ndarray:

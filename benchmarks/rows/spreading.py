@@ -11,13 +11,69 @@ from benchmarks.entry import Contest, Race, Rival
 
 _ALPHA = 0.9
 _LAYERS = 50
+# on a large graph, where it takes seconds for each
+_FEW = 10
+# steps of a plain loop to what Chebyshev's iteration comes to
+_SLOW = 110
 
 
 def entries(*, quick: bool) -> list[Race]:
     """Give a race on cora, where scikit-learn's dense affinity fits, and one on pubmed without it."""
     names = ["cora"] if quick else ["cora", "pubmed"]
     what = "LabelSpreading(spread=0.9), {}, train labels"
-    return [Race(f"spreading-{name}", what.format(name), partial(_contest, name), 5) for name in names]
+    known = [Race(f"spreading-{name}", what.format(name), partial(_contest, name), 5) for name in names]
+    n_nodes = "12,000" if quick else "118,000"
+    drawn = f"{n_nodes} nodes, three links each, 45 classes, 40 labels for each"
+    return [
+        *known,
+        Race("spreading-sparse", f"LabelSpreading(), {drawn}", partial(_spreading, quick), 3),
+        Race("propagation-sparse", f"LabelPropagation(), {drawn}", partial(_propagation, quick), 3),
+    ]
+
+
+def _spreading(quick: bool) -> Contest:
+    from benchmarks.rivals import spreading
+
+    task = graphs.sparse(quick)
+    A, y, check = task.data.adjacency, task.y, partial(_accuracies, graphs.sparse(quick))
+    rivals = (
+        Rival("scikit-network PageRank", lambda: spreading.pagerank(A, y), 1.0, check),
+        Rival("scikit-network diffusion", lambda: spreading.diffusion(A, y), None, check, "ten steps"),
+        Rival(
+            "SciPy loop, float32",
+            lambda: spreading.scipy_spreading(A, y, _ALPHA, _SLOW),
+            None,
+            check,
+            f"{_SLOW} steps",
+        ),
+        Rival("PyG LabelPropagation", _pyg(A, y), None, check, f"{_FEW} iterations"),
+    )
+    return Contest(lambda: gssl.LabelSpreading(_ALPHA).fit(None, y, adjacency=A).transduction_, rivals)
+
+
+def _propagation(quick: bool) -> Contest:
+    from benchmarks.rivals import spreading
+
+    task = graphs.sparse(quick)
+    A, y, check = task.data.adjacency, task.y, partial(_accuracies, graphs.sparse(quick))
+    loop = Rival(
+        "SciPy loop, float32, class mass",
+        lambda: spreading.scipy_propagation(A, y, _LAYERS),
+        None,
+        check,
+        f"{_LAYERS} steps, far from settled",
+    )
+    return Contest(lambda: gssl.LabelPropagation().fit(None, y, adjacency=A).transduction_, (loop,))
+
+
+def _pyg(A: Any, y: np.ndarray) -> Any:
+    import torch
+
+    from benchmarks.rivals import pyg
+
+    edge_index = torch.from_numpy(np.array(A.nonzero(), np.int64))
+    labels, labelled = torch.from_numpy(np.maximum(y, 0)), torch.from_numpy(y >= 0)
+    return lambda: pyg.spread_labels(edge_index, labels, labelled, _ALPHA, _FEW)
 
 
 def _contest(name: str) -> Contest:

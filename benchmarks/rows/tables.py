@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +23,10 @@ def entries(*, quick: bool) -> list[Race | Figure]:
     return [
         Race("read-edges", what, lambda: _contest(n_edges)),
         Figure("read-memory", f"{what}: peak memory beyond imports", lambda: _memory(n_edges), unit="MB"),
+        *(
+            _building(kind, goal, 10**5 if quick else 10**7)
+            for kind, goal in (("text", 1.2), ("integer", 2.5))
+        ),
         Figure("help", "`gssl --help` beyond Python's own start", _help, unit="s", at_most=0.5),
     ]
 
@@ -72,6 +77,33 @@ print(peak() - before)
     done = subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True)
     used = float(done.stdout)
     return Reading([used], f"{used:.0f} MB", f"the file: {path.stat().st_size / 1e6:.0f} MB")
+
+
+def _building(kind: str, goal: float, n_rows: int) -> Figure:
+    what = f"`graph build`, {n_rows:,} rows of {kind} ids within 2 GB"
+    return Figure(f"build-{kind}", what, lambda: _built(kind, n_rows), unit="M rows/s", at_least=goal)
+
+
+def _built(kind: str, n_rows: int) -> Reading:
+    import duckdb
+
+    from gssl.io import build_graph_store
+
+    form = "'user_' || lpad({}::VARCHAR, 9, '0')" if kind == "text" else "{}"
+    node = form.format(f"(random() * {n_rows // 10})::BIGINT")
+    with TemporaryDirectory(prefix="gssl-bench-") as folder:
+        file = Path(folder) / "edges.csv"
+        duckdb.execute(f"COPY (SELECT {node} AS source, {node} AS target FROM range({n_rows})) TO '{file}'")
+        read = f"SELECT max(source), max(target) FROM read_csv('{file}', all_varchar=true)"
+        calls = {
+            "build": lambda: build_graph_store(
+                file, Path(folder) / str(time.monotonic_ns()), memory_budget="2GB"
+            ),
+            "read": lambda: duckdb.execute(read).fetchall(),
+        }
+        times = interleaved(calls, 2)
+    rates = [n_rows / 1e6 / taken for taken in times["build"]]
+    return Reading(rates, seconds(times["build"]), f"DuckDB reads the file: {seconds(times['read'])}")
 
 
 def _help() -> Reading:

@@ -90,7 +90,7 @@ def test_any_edges_in_parts_of_any_length(tmp_path_factory, edges, weighted, len
     parts = []
     for start in range(0, len(rows), length):
         row, column, side, weight = map(np.array, zip(*rows[start : start + length], strict=True))
-        parts.append(Pairs(row, column, side, None if plain else weight))
+        parts.append(Pairs(row << 32 | column << 1 | side, None if plain else weight))
     facts = PairMerging(folder, len(place), not plain).run(parts)
     A = problem.adjacency
     assert np.load(folder / "indptr.npy").tolist() == A.indptr.tolist()
@@ -99,6 +99,46 @@ def test_any_edges_in_parts_of_any_length(tmp_path_factory, edges, weighted, len
     assert weights.tobytes() == A.data.tobytes()
     loops, zeros = sum(u == v and w > 0 for u, v, w in links), sum(w == 0 for *_, w in links)
     assert replace(facts, self_loops=loops, zeros=zeros).notes("the table") == problem.notes
+
+
+def test_pairs_are_sorted_by_key_and_then_by_weight():
+    key, weight = np.array([7, 3, 7, 5, 7, 3]), np.array([0.3, 1.0, 0.1, 2.0, 0.2, 0.5])
+    found = Pairs(key, weight).sorted()
+    assert found.key.tolist() == [3, 3, 5, 7, 7, 7]
+    assert found.weight.tolist() == [0.5, 1.0, 2.0, 0.1, 0.2, 0.3]
+    assert Pairs(key).sorted().key.tolist() == [3, 3, 5, 7, 7, 7]
+
+
+@pytest.mark.parametrize("ids", [["10", "9", "-3", "0"], ["10", "09", "9", "x"], ["10", "9", "1e1", "+9"]])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cut_into_parts_whole_numbers_and_text_give_the_graph_in_memory(tmp_path, monkeypatch, ids, weighted):
+    rng = np.random.default_rng(0)
+    names = np.array(ids + [str(node) for node in range(100, 160)])
+    frame = pd.DataFrame({"source": rng.choice(names, 900), "target": rng.choice(names, 900)})
+    if weighted:
+        frame["weight"] = rng.choice([0.0, 0.1, 0.2, 0.7], 900)
+    cuts = [0, 3 << 32 | 9, 20 << 32, 20 << 32 | 40, 2**63 - 1]
+    monkeypatch.setattr(graph_building._Build, "_cuts", lambda build: cuts)
+    same(build_graph_store(frame, tmp_path / "store"), assemble(read_edges(frame)))
+
+
+def test_parts_are_about_equal_also_where_one_node_has_most_links(tmp_path, monkeypatch):
+    monkeypatch.setattr(graph_building, "_MERGING", 200)
+    sizes = []
+    between = graph_building._Build._between
+
+    def noted(build, low, high):
+        found = between(build, low, high)
+        sizes.append(len(found.key))
+        return found
+
+    monkeypatch.setattr(graph_building._Build, "_between", noted)
+    star = "SELECT 0 AS source, range + 1 AS target FROM range(500000)"
+    store = build_graph_store(star, tmp_path / "store", memory_budget="400MB")
+    assert len(sizes) >= 3
+    assert sum(sizes) == 10**6
+    assert max(sizes) < 1.2 * 10**6 / len(sizes)
+    assert store.adjacency.nnz == 10**6
 
 
 def in_memory(edges, weighted):
@@ -198,7 +238,7 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
 
     monkeypatch.setattr(graph_building._Build, "_store", noted)
     same(build_graph_store(file, place), assemble(read_edges(file)))
-    assert stages == (["coded", "facts", "sorted"] if stage == "number_nodes" else [])
+    assert stages == (["coded", "facts"] if stage == "number_nodes" else [])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
     assert sorted(path.name for path in place.iterdir()) == [
         "ids.parquet",

@@ -116,7 +116,7 @@ def test_networkx_errors():
 
 def test_back_to_networkx():
     problem = from_scipy(np.array(A)[:3, :3], ["x", None, "y"], node_ids=["007", "b", "c"])
-    model = gssl.LabelPropagation().fit(None, problem.y, adjacency=problem.adjacency)
+    model = gssl.LabelPropagation(class_mass=False).fit(None, problem.y, adjacency=problem.adjacency)
     graph = to_networkx(problem, model)
     assert graph["007"]["b"]["weight"] == 2
     assert graph.number_of_edges() == 2

@@ -36,20 +36,23 @@ def make_graph(n, weighted, seed=0):
 @pytest.mark.parametrize("sharp", [False, True])
 @pytest.mark.parametrize("gather", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_mix_is_its_twin(dtype, weighted, sharp, gather, sparse):
+@pytest.mark.parametrize(("width", "past"), [(13, 0.0), (13, -0.6), (3, -0.6)])
+def test_mix_is_its_twin(dtype, weighted, sharp, gather, sparse, width, past):
     A = make_graph(80, weighted)
-    X = random_array((80, 13), density=0.3, rng=np.random.default_rng(1), format="csr").astype(dtype)
+    X = random_array((80, width), density=0.3, rng=np.random.default_rng(1), format="csr").astype(dtype)
     U = csr_array(X) if sparse else X.toarray()
     A_hat, N_hat = normalized_adjacency(A, dtype), complement_negatives(A, dtype)
-    carried = CARRIED if sharp else Mixture(0.3, 0.0, 0.4)
+    carried = (CARRIED if sharp else Mixture(0.3, 0.0, 0.4)) + Mixture(past=past)
     gathered = (GATHERED if sharp else Mixture(-0.5, 0.0, 0.1)) if gather else None
-    total = np.ones((80, 13), dtype) if gather else None
-    ours = mix(Filters(A_hat, N_hat), U, carried, gathered=gathered, total=total)
+    total = np.ones((80, width), dtype) if gather else None
+    # without a past, what is in out must not be read
+    before = np.full((80, width), 2.0 if past else np.nan, dtype)
+    ours = mix(Filters(A_hat, N_hat), U, carried, out=before.copy(), gathered=gathered, total=total)
 
     t = N_hat.scale if sharp else np.empty(0, dtype)
     sums = rows_numpy.sum_rows(t, X.toarray()).astype(dtype) if sharp else t
     graph = (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale, t, sums)
-    out, expected = np.empty((80, 13), dtype), np.ones((80, 13), dtype) if gather else np.empty((0, 0), dtype)
+    out, expected = before, np.ones((80, width), dtype) if gather else np.empty((0, 0), dtype)
     q = (gathered or Mixture()).coefficients
     rows_numpy.mix(graph, U, carried.coefficients, q, out, expected)
     tolerance = 1e-5 if dtype == np.float32 else 1e-13
@@ -57,6 +60,12 @@ def test_mix_is_its_twin(dtype, weighted, sharp, gather, sparse):
     np.testing.assert_allclose(ours, out, atol=tolerance)
     if gather:
         np.testing.assert_allclose(total, expected, atol=tolerance)
+
+
+def test_a_past_needs_an_output_that_holds_it():
+    filters = Filters(normalized_adjacency(make_graph(30, False)))
+    with pytest.raises(ValueError, match="past needs out"):
+        mix(filters, np.ones((30, 2)), Mixture(smooth=1.0, past=1.0))
 
 
 def test_narrow_products_and_column_sums_are_their_twins():

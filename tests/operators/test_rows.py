@@ -71,8 +71,9 @@ def graph(weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sharp", [0.0, 0.7])
 @pytest.mark.parametrize("gather", [False, True])
+@pytest.mark.parametrize("past", [0.0, 0.5])
 @pytest.mark.parametrize("kind", ["wide", "narrow", "sparse"])
-def test_mixtures(twice, dtype, weighted, sharp, gather, kind):
+def test_mixtures(twice, dtype, weighted, sharp, gather, past, kind):
     A = graph(weighted)
     X = random_array((12, 3 if kind == "narrow" else 9), density=0.5, rng=np.random.default_rng(1))
     U = csr_array(X).astype(dtype) if kind == "sparse" else X.toarray().astype(dtype)
@@ -81,7 +82,8 @@ def test_mixtures(twice, dtype, weighted, sharp, gather, kind):
     def call():
         total = np.ones(U.shape, dtype) if gather else None
         gathered = Mixture(-0.5, sharp, 0.1) if gather else None
-        out = mix(filters, U, Mixture(0.3, sharp, 0.4), gathered=gathered, total=total)
+        carried = Mixture(0.3, sharp, 0.4, past=past)
+        out = mix(filters, U, carried, out=np.ones(U.shape, dtype), gathered=gathered, total=total)
         return np.concatenate([out, total]) if gather else out
 
     compiled, plain, used = twice(call)

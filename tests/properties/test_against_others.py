@@ -91,7 +91,7 @@ def test_label_propagation_is_the_dirichlet_problem(graph):
     y[[0, 5, 9, 14]] = [0, 1, 1, 0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gssl.GraphWarning)
-        model = gssl.LabelPropagation(tol=1e-14).fit(None, y, adjacency=A)
+        model = gssl.LabelPropagation(tol=1e-14, class_mass=False).fit(None, y, adjacency=A)
     heat = {node: float(y[node]) for node in np.flatnonzero(y >= 0)}
     theirs = regression.Dirichlet(n_iter=20_000).fit_predict(csr_matrix(A), values=heat)
     reached = model.reached_

@@ -457,7 +457,7 @@ def test_a_result_that_another_goes_on_from_is_removed(blocks, tmp_path):
 
 @pytest.mark.parametrize("stop", [5, 9, 14])
 def test_label_spreading_goes_on_where_it_was(blocks, fit, tmp_path, stopping, monkeypatch, stop):
-    monkeypatch.setattr("gssl.methods.propagation._CHECKPOINT", 5)
+    monkeypatch.setattr("gssl.methods.recurrences.CHECKPOINT", 5)
     _, y, A = blocks
     method = gssl.LabelSpreading(spread=0.99)
     plain = fit(method, None, y, adjacency=A)

@@ -157,7 +157,7 @@ def held_out_accuracy(
     >>> data = gssl.datasets.load("karate")
     >>> y = data.labels.copy()
     >>> y[10:30] = -1
-    >>> result = held_out_accuracy(gssl.LabelPropagation(), None, y, data.adjacency)
+    >>> result = held_out_accuracy(gssl.LabelPropagation(class_mass=False), None, y, data.adjacency)
     >>> result.n_labels, result.accuracy > 0.8
     (14, True)
     >>> result.source

@@ -1,9 +1,16 @@
-"""A graph store from edge tables of any size, within a memory budget: DuckDB sorts, with files to help it."""
+"""A graph store from edge tables of any size, within a memory budget.
+
+DuckDB numbers the ids, with files to help it. The rows become pairs of node numbers, which are sorted as
+whole numbers, a range of them at a time.
+"""
 
 import json
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -35,8 +42,10 @@ _BASE = 160 * 10**6
 _LEAST = 400 * 10**6
 # of what is left: DuckDB's buffers; it goes beyond them while it reads and writes files
 _DATABASE_SHARE = 0.6
-# bytes per row of a sorted part while it is merged
-_MERGING = 120
+# bytes per pair of a part while it is merged, and while it waits or is sorted; so many wait or are sorted
+_MERGING, _WAITING, _AHEAD = 120, 32, 2
+# rows that tell where to cut the pairs into parts
+_SAMPLE = 20_000
 # row pointers that are made at a time
 _ROWS = 1 << 20
 
@@ -128,13 +137,25 @@ def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, header: bool | 
 class Pairs:
     """Some rows of the sorted list in which every edge stands twice, once under each of its ends.
 
-    ``mirrored`` is 0 where the table has the edge from row to column, 1 where it has it the other way.
+    A key is row · 2³² + column · 2 + mirrored, which is 0 where the table has the edge from row to column, 1
+    where it has it the other way.
     """
 
-    row: np.ndarray
-    column: np.ndarray
-    mirrored: np.ndarray
+    key: np.ndarray
     weight: np.ndarray | None = None
+
+    def sorted(self) -> "Pairs":
+        """Sort by key, and equal keys by weight; the arrays may be written over."""
+        if self.weight is None:
+            self.key.sort()
+            return self
+        order = np.argsort(self.key)
+        key, weight = self.key[order], self.weight[order]
+        same = key[1:] == key[:-1]
+        if same.any():
+            repeated = np.flatnonzero(np.r_[same, False] | np.r_[False, same])
+            weight[repeated] = weight[repeated][np.lexsort((weight[repeated], key[repeated]))]
+        return Pairs(key, weight)
 
 
 class PairMerging:
@@ -149,8 +170,8 @@ class PairMerging:
         self.folder = folder
         self.n_nodes = n_nodes
         self.weighted = weighted
-        # key, direction and weight of the last pair, which may go on in the next part
-        self._held = (np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0))
+        # keys and weights of the last pair, which may go on in the next part
+        self._held = (np.empty(0, np.int64), np.empty(0))
         self._next_row = 0
         self._linked = self._listed = self._directed = self._two_way = self._differ = 0
         self._summed = False
@@ -178,23 +199,22 @@ class PairMerging:
         )
 
     def _take(self, part: Pairs) -> None:
-        if not len(part.row):
+        if not len(part.key):
             return
-        self._listed += int(np.count_nonzero(part.mirrored == 0))
-        key = part.row.astype(np.int64) << 32 | part.column
-        key = np.concatenate([self._held[0], key])
-        side = np.concatenate([self._held[1], part.mirrored.astype(np.int8)])
-        first = np.r_[True, (key[1:] != key[:-1]) | (side[1:] != side[:-1])]
-        sums: np.ndarray = np.ones(int(np.count_nonzero(first)))
+        self._listed += len(part.key) - int(np.count_nonzero(part.key & 1))
+        key = np.concatenate([self._held[0], part.key])
+        first = np.r_[True, key[1:] != key[:-1]]
+        sums: np.ndarray = np.empty(0)
         if part.weight is not None:
             # one after the other, from the front: NumPy's own sums take another order
-            sums = np.bincount(np.cumsum(first) - 1, np.concatenate([self._held[2], part.weight]))
-        key, side = key[first], side[first]
-        done = int(np.searchsorted(key, key[-1]))
-        self._held = (key[done:], side[done:], sums[done:])
-        self._write(key[:done], side[:done], sums[:done])
+            sums = np.bincount(np.cumsum(first) - 1, np.concatenate([self._held[1], part.weight]))
+        key = key[first]
+        # both directions of the last pair
+        done = int(np.searchsorted(key, key[-1] & ~1))
+        self._held = (key[done:], sums[done:])
+        self._write(key[:done], sums[:done])
 
-    def _write(self, key: np.ndarray, side: np.ndarray, sums: np.ndarray) -> None:
+    def _write(self, key: np.ndarray, sums: np.ndarray) -> None:
         """Append pairs that are complete, each with one sum for each direction it is listed in."""
         if not len(key):
             return
@@ -203,23 +223,21 @@ class PairMerging:
                 "the weights of an edge that is listed more than once add up to more than float64 can hold: "
                 "scale the weights down."
             )
-        forward = side == 0
-        self._directed += int(np.count_nonzero(forward))
-        self._summed |= bool((sums != 1).any())
-        starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]])
-        weights = np.maximum.reduceat(sums, starts)
-        both = np.diff(starts, append=len(key)) == 2
-        pairs = key[starts]
-        row, column = pairs >> 32, pairs & 0xFFFFFFFF
+        self._directed += len(key) - int(np.count_nonzero(key & 1))
+        # a pair that is listed in both directions has two keys, which differ in the last bit
+        second = np.r_[False, (key[1:] ^ key[:-1]) == 1]
+        pairs = key[~second]
+        row, column = (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF) >> 1
         # every pair is there twice, from either end
-        once = both & (row < column)
-        self._two_way += int(np.count_nonzero(once))
-        seen_first = starts[once]
-        self._differ += int(np.count_nonzero(sums[seen_first] != sums[seen_first + 1]))
+        twice = np.flatnonzero(second)
+        twice = twice[key[twice] >> 32 < (key[twice] & 0xFFFFFFFF) >> 1]
+        self._two_way += len(twice)
         self._point(row, int(row[-1]) + 1)
         self._indices.append(column)
         if self.weighted:
-            self._weights.append(weights)
+            self._summed |= bool((sums != 1).any())
+            self._differ += int(np.count_nonzero(sums[twice] != sums[twice - 1]))
+            self._weights.append(np.maximum.reduceat(sums, np.flatnonzero(~second)))
 
     def _point(self, row: np.ndarray, stop: int) -> None:
         """Append the pointers of the rows before ``stop`` that have none, given the rows of new entries."""
@@ -297,18 +315,61 @@ class _Build:
     def number_nodes(self, nodes: Any, header: bool | None) -> None:
         """Store the ids, so that the number of a row is the number of the node."""
         if not self._has("ids"):
-            if nodes is None:
+            if nodes is not None:
+                self._copy_nodes(nodes, header)
+            elif not self._number_integers():
                 a, b = (text_sql(self.table, end) for end in self.ends)
                 ids = f"SELECT DISTINCT unnest([{a}, {b}]) AS id FROM {self.table.relation}"
                 self._store("ids", f"SELECT id FROM ({ids}) WHERE id IS NOT NULL ORDER BY id")
-            else:
-                self._copy_nodes(nodes, header)
+        if not self._has("keys"):
+            self._store_keys(nodes)
         self.n_nodes = self.table.fetch_row("SELECT count(*) FROM build.ids")[0]
         if self.n_nodes > _MOST_NODES:
             raise ValueError(
                 f"{self.table.name} names {self.n_nodes:,} nodes, and a graph store holds fewer than 2³¹: "
                 "split the graph."
             )
+
+    def _number_integers(self) -> bool:
+        """Number ids that are whole numbers, which is faster than text; return False if any is not one."""
+        a, b = (self._integer(end) for end in self.ends)
+        sample = f"SELECT {a} AS a, {b} AS b FROM {self.table.relation} LIMIT 1000"
+        if not self.table.fetch_row(f"SELECT bool_and(a IS NOT NULL AND b IS NOT NULL) FROM ({sample})")[0]:
+            return False
+        self._store("numbers", f"SELECT DISTINCT unnest([{a}, {b}]) AS number FROM {self.table.relation}")
+        whole = self.table.fetch_row("SELECT bool_and(number IS NOT NULL) FROM build.numbers")[0]
+        if whole:
+            self._store("ids", "SELECT number::VARCHAR AS id FROM build.numbers ORDER BY id")
+        self.table.execute("DROP TABLE build.numbers")
+        return bool(whole)
+
+    def _integer(self, end: str) -> str:
+        """Return the SQL of an id as a whole number, NULL where it is not written like one."""
+        text = text_sql(self.table, end)
+        return f"CASE WHEN TRY_CAST({text} AS BIGINT)::VARCHAR = {text} THEN TRY_CAST({text} AS BIGINT) END"
+
+    def _store_keys(self, nodes: Any) -> None:
+        """Store what rows find the number of a node by: a whole number, a hash, or its text.
+
+        Hashes serve where all ids come from the edges themselves and no two share one.
+        """
+        count, whole, hashes = self.table.fetch_row(
+            "SELECT count(*), bool_and(coalesce(TRY_CAST(id AS BIGINT)::VARCHAR = id, false)), "
+            "count(DISTINCT hash(id)) FROM build.ids"
+        )
+        key = "id"
+        if nodes is None and whole:
+            key = "id::BIGINT"
+        elif nodes is None and hashes == count:
+            key = "hash(id)"
+        self._store("keys", f"SELECT {key} AS key, rowid::INTEGER AS number FROM build.ids")
+
+    def _key(self, end: str) -> str:
+        """Return the SQL of the key of an id in the edges."""
+        text = text_sql(self.table, end)
+        kind = self.table.fetch_row("SELECT typeof(key) FROM build.keys LIMIT 1")
+        kinds = {"BIGINT": f"TRY_CAST({text} AS BIGINT)", "UBIGINT": f"hash({text})"}
+        return kinds.get(kind[0] if kind else "", text)
 
     def _copy_nodes(self, nodes: Any, header: bool | None) -> None:
         listing = open_table(nodes, header=header)
@@ -329,29 +390,19 @@ class _Build:
         path.unlink()
 
     def code_edges(self) -> None:
-        """Store the edges as pairs of node numbers, sorted, each under both of its ends."""
-        if self._has("sorted"):
-            return
+        """Store the edges as pairs of node numbers."""
         if not self._has("coded"):
-            a, b = (text_sql(self.table, end) for end in self.ends)
+            a, b = (self._key(end) for end in self.ends)
             named = "" if self.weight is None else ", weight"
             number = "NULL" if self.weight is None else number_sql(self.table.columns[self.weight])
             self._store(
                 "coded",
-                f"SELECT k.rowid::INTEGER AS u, l.rowid::INTEGER AS v{named} "
+                f"SELECT k.number AS u, l.number AS v{named} "
                 f"FROM (SELECT {a} AS a, {b} AS b, {number} AS weight FROM {self.table.relation}) "
-                "LEFT JOIN build.ids AS k ON a = k.id LEFT JOIN build.ids AS l ON b = l.id",
+                "LEFT JOIN build.keys AS k ON a = k.key LEFT JOIN build.keys AS l ON b = l.key",
             )
         self._check()
         self._count()
-        keep = "" if self.weight is None else " AND weight <> 0"
-        weight = ", weight" if self._weighted else ""
-        self._store(
-            "sorted",
-            f"SELECT u AS i, v AS j, 0::UTINYINT AS d{weight} FROM build.coded WHERE u <> v{keep} UNION ALL "
-            f"SELECT v, u, 1{weight} FROM build.coded WHERE u <> v{keep} ORDER BY i, j, d{weight}",
-        )
-        self.table.execute("DROP TABLE build.coded")
 
     def _check(self) -> None:
         bad = "u IS NULL OR v IS NULL" + ("" if self.weight is None else f" OR {BAD_WEIGHT}")
@@ -394,15 +445,45 @@ class _Build:
         return replace(merged, self_loops=self_loops, zeros=zeros)
 
     def _parts(self) -> Iterator[Pairs]:
-        count = self.table.fetch_row("SELECT count(*) FROM build.sorted")[0]
-        step = max(10**5, int((self.budget - _BASE) * (1 - _DATABASE_SHARE)) // (2 * _MERGING))
-        names = ["i", "j", "d", *(["weight"] if self._weighted else [])]
-        for start in range(0, count, step):
-            found = self.table.fetch_columns(
-                f"SELECT {', '.join(names)} FROM build.sorted "
-                f"WHERE rowid >= {start} AND rowid < {start + step} ORDER BY rowid"
+        """Yield the pairs in order; the next parts are sorted while one is merged."""
+        waiting: deque[Future[Pairs]] = deque()
+        with ThreadPoolExecutor(_AHEAD) as pool:
+            for low, high in pairwise(self._cuts()):
+                waiting.append(pool.submit(self._between(low, high).sorted))
+                if len(waiting) > _AHEAD:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    def _cuts(self) -> list[int]:
+        """Return keys between which there are about as many pairs as may be merged at a time."""
+        count = self.table.fetch_row("SELECT count(*) FROM build.coded")[0]
+        room = int((self.budget - _BASE) * (1 - _DATABASE_SHARE))
+        step = max(10**5, room // (2 * _MERGING + _AHEAD * _WAITING))
+        n_parts = max(-(-2 * count // step), min(_AHEAD + 1, count // 10**5))
+        cuts = np.empty(0, np.int64)
+        if n_parts > 1:
+            sample = self.table.fetch_columns(
+                "SELECT u::BIGINT AS u, v::BIGINT AS v FROM build.coded "
+                f"USING SAMPLE reservoir({_SAMPLE} ROWS) REPEATABLE (1)"
             )
-            yield Pairs(*(found[name] for name in names))
+            u, v = sample["u"], sample["v"]
+            keys = np.sort(np.concatenate([u << 32 | v << 1, v << 32 | u << 1]))
+            cuts = np.unique(keys[np.arange(1, n_parts) * len(keys) // n_parts])
+        return [0, *cuts.tolist(), 2**63 - 1]
+
+    def _between(self, low: int, high: int) -> Pairs:
+        weight = ", weight" if self._weighted else ""
+        keep = "" if self.weight is None else " AND weight <> 0"
+        sides = [
+            f"SELECT ({row}::BIGINT << 32) | ({column}::BIGINT << 1) | {side} AS key{weight} "
+            f"FROM build.coded WHERE u <> v{keep} AND {row} BETWEEN {low >> 32} AND {high >> 32}"
+            for row, column, side in (("u", "v", 0), ("v", "u", 1))
+        ]
+        found = self.table.fetch_columns(
+            f"SELECT key{weight} FROM ({' UNION ALL '.join(sides)}) WHERE key >= {low} AND key < {high}"
+        )
+        return Pairs(found["key"], found.get("weight"))
 
     def finish(self, facts: EdgeFacts) -> None:
         """Write the ids and the manifest, and remove what only served the build."""
@@ -426,4 +507,7 @@ class _Build:
         )
 
     def _store(self, name: str, query: str) -> None:
+        # the order of rows does not matter where the query does not say it, and costs time and memory
+        self.table.execute("SET preserve_insertion_order = false")
         self.table.execute(f"CREATE TABLE build.{name} AS {query}")
+        self.table.execute("SET preserve_insertion_order = true")

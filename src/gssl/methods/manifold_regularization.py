@@ -12,7 +12,7 @@ from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
-from gssl.methods.propagation import conjugate_gradients
+from gssl.methods.recurrences import conjugate_gradients
 from gssl.operators import multiply
 
 

@@ -19,19 +19,21 @@ class Mixture:
     r"""The operator :math:`\mathrm{smooth}\cdot\hat A + \mathrm{sharp}\cdot\hat N + \mathrm{keep}\cdot I`.
 
     :math:`\hat A` is the normalised adjacency and :math:`\hat N` the normalised negatives; ``restart`` is the
-    weight of the features X that a step adds. Mixtures can be added and multiplied by numbers, so that a
-    method can be written as its equation.
+    weight of the features X that a step adds, and ``past`` that of what its output held before, for
+    recurrences of three terms. Mixtures can be added and multiplied by numbers, so that a method can be
+    written as its equation.
 
     Examples
     --------
     >>> (Mixture.lazy(0.5) + Mixture.lazy_inverse(1.0)) / 2
-    Mixture(smooth=0.25, sharp=0.5, keep=0.25, restart=0.0)
+    Mixture(smooth=0.25, sharp=0.5, keep=0.25, restart=0.0, past=0.0)
     """
 
     smooth: float = 0.0
     sharp: float = 0.0
     keep: float = 0.0
     restart: float = 0.0
+    past: float = 0.0
 
     @classmethod
     def lazy(cls, beta: float) -> Self:
@@ -45,29 +47,30 @@ class Mixture:
 
     def then(self, step: Self) -> Self:
         """Return a step applied to this mixture, which must be a multiple of U."""
-        if self.smooth or self.sharp or self.restart:
+        if self.smooth or self.sharp or self.restart or self.past:
             raise ValueError("a mixture is one pass over the graph: a second step needs a pass of its own.")
         return step * self.keep
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(*(mine + theirs for mine, theirs in zip(self._all, other._all, strict=True)))
+        return type(self)(*(mine + theirs for mine, theirs in zip(self.weights, other.weights, strict=True)))
 
     def __mul__(self, number: float) -> Self:
-        return type(self)(*(weight * number for weight in self._all))
+        return type(self)(*(weight * number for weight in self.weights))
 
     __rmul__ = __mul__
 
     def __truediv__(self, number: float) -> Self:
-        return type(self)(*(weight / number for weight in self._all))
+        return type(self)(*(weight / number for weight in self.weights))
 
     @property
-    def coefficients(self) -> tuple[float, float, float]:
-        """The weights of Â, N̂ and I, in the order of the kernels."""
-        return self.smooth, self.sharp, self.keep
+    def coefficients(self) -> tuple[float, float, float, float]:
+        """The weights of Â, N̂, I and the output before, in the order of the kernels."""
+        return self.smooth, self.sharp, self.keep, self.past
 
     @property
-    def _all(self) -> tuple[float, float, float, float]:
-        return *self.coefficients, self.restart
+    def weights(self) -> tuple[float, float, float, float, float]:
+        """All weights, in the order of the fields."""
+        return self.smooth, self.sharp, self.keep, self.restart, self.past
 
 
 # U and X in the equations of a method
@@ -105,7 +108,10 @@ class Filters:
         sharpens = carried.sharp != 0.0 or (gathered is not None and gathered.sharp != 0.0)
         # the complement has the graph's own links, unless self-loops were added to A_hat
         shared = sharpens and not issparse(N_hat) and len(N_hat.indices) == len(A_hat.indices)
-        out = np.empty(U.shape, dtype) if out is None else out
+        if out is None:
+            if carried.past:
+                raise ValueError("a mixture with a past needs out, the array that holds it.")
+            out = np.empty(U.shape, dtype)
         # kernels skip what an empty array stands for
         t = N_hat.scale.astype(dtype, copy=False) if shared else np.empty(0, dtype)
         sums = column_sums(t, U).astype(dtype) if shared else np.empty(0, dtype)
@@ -150,7 +156,7 @@ def mix(
 ) -> Any:
     r"""Apply a mixture to embeddings, and add another one to a running total, in one pass over the graph.
 
-    .. math:: (c_1 \hat A + c_2 \hat N + c_3 I) U + c_4 X
+    .. math:: V \leftarrow (c_1 \hat A + c_2 \hat N + c_3 I) U + c_4 X + c_5 V
 
     Parameters
     ----------
@@ -160,7 +166,8 @@ def mix(
     carried : Mixture
         The step itself.
     out : ndarray of shape (n, d), optional
-        Where to write the result, in place of a new array; not U itself.
+        V, where the result is written, in place of a new array; not U itself. Its content counts only in a
+        mixture with a ``past``.
     gathered : Mixture, optional
         What is added to ``total``.
     total : ndarray of shape (n, d), optional

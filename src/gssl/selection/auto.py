@@ -508,9 +508,13 @@ class _Search:
             start = perf_counter()
             if start > self.deadline:
                 break
-            hop, execution = self.rows.operators["hop"], self.rows.execution
             P = spread_hidden(
-                hop, self.codes, spread, folds=self.folds, dtype=self.dtype, execution=execution
+                self.rows.A,
+                self.codes,
+                spread,
+                folds=self.folds,
+                dtype=self.dtype,
+                execution=self.rows.execution,
             )
             weights, hits = self.labels.weights, self.hits(P)
             score = float(np.average(hits, weights=weights))

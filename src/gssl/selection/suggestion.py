@@ -187,7 +187,7 @@ def suggestions(model: Any, n: int = 20, *, X: Any = None, adjacency: Any = None
     >>> model = gssl.LabelPropagation().fit(None, y, adjacency=data.adjacency)
     >>> first = suggestions(model, 1)[0]
     >>> first.why
-    '1 (67%) or 0 (33%); speaks for 4 nodes'
+    '1 (66%) or 0 (34%); speaks for 4 nodes'
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n is how many nodes to suggest, a whole number from 1 on, not {n!r}.")

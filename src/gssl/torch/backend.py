@@ -112,6 +112,8 @@ class TorchFilters(Filters):
         sharp = self._sharp(u) if any(m.sharp for m in mixtures) else None
         x = self._place(X) if any(m.restart for m in mixtures) else None
         results = [_sum(m, smooth, sharp, u, x) for m in mixtures]
+        if carried.past:
+            results[0].add_(self._place(out), alpha=carried.past)
         if len(results) > 1:
             total += results[1] if isinstance(total, torch.Tensor) else fetch(results[1])
         if isinstance(U, torch.Tensor):

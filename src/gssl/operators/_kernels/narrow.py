@@ -51,7 +51,10 @@ def mix_narrow(dtype: str, width: int, sharp: bool) -> Any:
                     if sharp:
                         total[i, c] += q[1] * t[i] * b[c]
             for c in range(width):
-                out[i, c] = p[0] * row * a[c] + p[2] * U[i, c]
+                if p[3] != 0:
+                    out[i, c] = p[0] * row * a[c] + p[2] * U[i, c] + p[3] * out[i, c]
+                else:
+                    out[i, c] = p[0] * row * a[c] + p[2] * U[i, c]
                 if sharp:
                     out[i, c] += p[1] * t[i] * b[c]
 

@@ -2,13 +2,14 @@
 
 Every step of every method here is a mixture of three products, so one pass serves all of them:
 
-    out_i    = p₀ (ÂU)_i + p₁ (N̂U)_i + p₂ U_i
+    out_i    = p₀ (ÂU)_i + p₁ (N̂U)_i + p₂ U_i + p₃ out_i
     total_i += q₀ (ÂU)_i + q₁ (N̂U)_i + q₂ U_i
 
 with Â the normalised adjacency and N̂ the inverse convolution over the exact complement. Both need sums over
-the same neighbours. An unweighted graph stores no weights: entry (i, j) of Â is s_i s_j, with s the diagonal
-of D̃^-½. A weighted graph stores the weights of Â itself. Empty arrays switch a part off, because optional
-arguments would be types of their own, and every combination of them would be compiled separately.
+the same neighbours. Where p₃ is zero, out is not read. An unweighted graph stores no weights: entry (i, j) of
+Â is s_i s_j, with s the diagonal of D̃^-½. A weighted graph stores the weights of Â itself. Empty arrays
+switch a part off, because optional arguments would be types of their own, and every combination of them would
+be compiled separately.
 
 Every function below compiles its loop for one precision. ``narrow`` has loops for a few columns.
 """
@@ -59,10 +60,10 @@ def compiled(loop: Any, *arguments: Any) -> Any:
 def signature_of_mix(dtype: str) -> list[Any]:
     """Return the argument types of a loop that mixes rows of a dense U."""
     real = real_type(dtype)
-    triple = types.UniTuple(real, 3)  # type: ignore[no-untyped-call]
+    numbers = types.UniTuple(real, 4)  # type: ignore[no-untyped-call]
     graph = [_INT, _INT, given(types.int64), given(types.int32), *[given(real)] * 4]
     written = types.Array(real, 2, "C")
-    return [*graph, given(real, 2), triple, triple, written, written]
+    return [*graph, given(real, 2), numbers, numbers, written, written]
 
 
 @cache
@@ -94,8 +95,12 @@ def mix_dense(dtype: str) -> Any:
             if gather:
                 for c in range(d):
                     total[i, c] += q[0] * row * a[c] + q[2] * U[i, c]
-            for c in range(d):
-                out[i, c] = p[0] * row * a[c] + p[2] * U[i, c]
+            if p[3] != 0:
+                for c in range(d):
+                    out[i, c] = p[0] * row * a[c] + p[2] * U[i, c] + p[3] * out[i, c]
+            else:
+                for c in range(d):
+                    out[i, c] = p[0] * row * a[c] + p[2] * U[i, c]
             if sharp:
                 for c in range(d):
                     out[i, c] += p[1] * t[i] * b[c]
@@ -110,7 +115,7 @@ def mix_dense(dtype: str) -> Any:
 def mix_sparse(dtype: str) -> Any:
     """Make the loop that mixes rows of a sparse U, given by its CSR arrays, into a dense output."""
     real = real_type(dtype)
-    triple = types.UniTuple(real, 3)  # type: ignore[no-untyped-call]
+    numbers = types.UniTuple(real, 4)  # type: ignore[no-untyped-call]
 
     def mix_sparse_rows(  # type: ignore[no-untyped-def]
         start, stop, indptr, indices, weights, s, t, sums, X_indptr, X_indices, X_data, p, q, out, total
@@ -137,8 +142,12 @@ def mix_sparse(dtype: str) -> Any:
                     a[X_indices[x]] += w * X_data[x]
                     if sharp:
                         b[X_indices[x]] += t[j] * X_data[x]
-            for c in range(d):
-                out[i, c] = p[0] * row * a[c]
+            if p[3] != 0:
+                for c in range(d):
+                    out[i, c] = p[0] * row * a[c] + p[3] * out[i, c]
+            else:
+                for c in range(d):
+                    out[i, c] = p[0] * row * a[c]
             if gather:
                 for c in range(d):
                     total[i, c] += q[0] * row * a[c]
@@ -156,7 +165,7 @@ def mix_sparse(dtype: str) -> Any:
     written = types.Array(real, 2, "C")
     graph = [_INT, _INT, given(types.int64), given(types.int32), *[given(real)] * 4]
     features = [given(types.int64), given(types.int32), given(real)]
-    return compiled(mix_sparse_rows, *graph, *features, triple, triple, written, written)
+    return compiled(mix_sparse_rows, *graph, *features, numbers, numbers, written, written)
 
 
 @cache

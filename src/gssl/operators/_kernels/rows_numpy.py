@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-Triple = tuple[float, float, float]
+Numbers = tuple[float, float, float, float]
 
 
 def mix(
-    graph: tuple[np.ndarray, ...], U: Any, p: Triple, q: Triple, out: np.ndarray, total: np.ndarray
+    graph: tuple[np.ndarray, ...], U: Any, p: Numbers, q: Numbers, out: np.ndarray, total: np.ndarray
 ) -> None:
     """Mix all rows: see ``rows.mix_dense`` and ``rows.mix_sparse``.
 
@@ -31,7 +31,8 @@ def mix(
         sharp = t[:, None] * (3 * V + pattern @ V - sums)
     if total.size:
         total += q[0] * smooth + q[1] * sharp + q[2] * U
-    out[:] = p[0] * smooth + p[1] * sharp + p[2] * U
+    before = p[3] * out if p[3] else 0.0
+    out[:] = p[0] * smooth + p[1] * sharp + p[2] * U + before
 
 
 def sum_rows(t: np.ndarray, U: np.ndarray) -> np.ndarray:
