@@ -44,7 +44,7 @@ class Journal:
                 self._write(_HEADER)
                 _sync_folder(path.parent)
         except BaseException:
-            self._lock.release()
+            self._unlock()
             raise
 
     def append(self, action: dict[str, Any]) -> None:
@@ -61,6 +61,10 @@ class Journal:
     def close(self) -> None:
         """Close the file and let others open it."""
         self._file.close()
+        self._unlock()
+
+    def _unlock(self) -> None:
+        Path(self._lock.lock_file).unlink(missing_ok=True)
         self._lock.release()
 
     def _write(self, line: dict[str, Any]) -> None:
@@ -79,6 +83,8 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
     kept = 0
     for number, line in enumerate(lines):
         action = _parse(line)
+        if number == 0 and action != _HEADER and len(lines) > 1:
+            raise ValueError(f"{path} is no journal of gssl label: choose another --out.")
         if action is None:
             if number == len(lines) - 1:
                 break  # cut off, whatever a full disk or a lost power supply has made of it
@@ -87,7 +93,7 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
                 "choose another --out."
             )
         if number == 0 and action != _HEADER:
-            raise ValueError(f"{path} is no journal of this version of gssl label: choose another --out.")
+            break
         found.append(action)
         kept += len(line) + 1
     if not kept and content.strip(b"\0") and not _HEADER_BYTES.startswith(content):

@@ -30,7 +30,8 @@ _REPLAYED = 20
 NO_GUESS, IS_LABELLED = 65_535, 255
 # below so many labels an estimate of accuracy says nothing
 _LEAST = 8
-_TINY = 1e-6
+# what a probability of the fast model is raised by before two are compared: small ones are noise
+_FLOOR = 0.01
 
 
 class StaleError(Exception):
@@ -147,7 +148,7 @@ class Session:
     def import_labels(self, labels: Labels, version: int) -> str:
         """Take over the labels of a table; return what was done, in a sentence."""
         pairs = [
-            [str(i), check_class_name(str(label))]
+            [str(i), self._class(str(label))]
             for i, label in zip(labels.ids, labels.labels, strict=True)
             if label is not None
         ]
@@ -173,7 +174,11 @@ class Session:
         if do == "skip":
             return {"do": "skip", "nodes": ids}
         label = action.get("label")
-        return {"do": "label", "nodes": ids, "label": None if label is None else check_class_name(label)}
+        return {"do": "label", "nodes": ids, "label": None if label is None else self._class(label)}
+
+    def _class(self, name: Any) -> str:
+        """Return a class that is there, whatever its name, or the checked name of a new one."""
+        return name if name in self.labelling.classes else check_class_name(name)
 
     def check_nodes(self, nodes: Any) -> list[int]:
         """Refuse what is no list of indices of nodes; leave out repetitions."""
@@ -226,7 +231,7 @@ class Session:
         """Take the distributions of a careful model, fitted to some earlier labels.
 
         Until the next ones come, the fast model adds what has changed since:
-        P ∝ P_careful · P_fast now / P_fast then.
+        P ∝ P_careful · (P_fast now + ε) / (P_fast then + ε).
         """
         nodes = np.array(sorted(labels), dtype=np.int64)
         present, codes = np.unique([labels[node] for node in nodes.tolist()], return_inverse=True)
@@ -250,8 +255,8 @@ class Session:
                 self._speaks, self.P = "careful", refit.P
             else:
                 self._speaks = "both"
-                P = refit.P * answer.distributions / np.maximum(refit.fast, _TINY)
-                self.P = P / np.maximum(P.sum(axis=1, keepdims=True), _TINY)
+                P = refit.P * ((answer.distributions + _FLOOR) / (refit.fast + _FLOOR))
+                self.P = P / P.sum(axis=1, keepdims=True)
         self.guesses = np.full(n, NO_GUESS, dtype=np.uint16)
         self.confidences = np.zeros(n, dtype=np.uint8)
         self.doubt = np.ones(n, dtype=np.float32)

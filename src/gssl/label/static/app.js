@@ -23,6 +23,7 @@ function render(next, { announce = "" } = {}) {
   map.setState(state);
   map.setCurrent(card);
   if (card && map.n) map.show(card.index);
+  document.body.dataset.version = state.version;
   if (announce) say(`${announce}. ${state.labelled} labels. ${describe()}`);
 }
 
