@@ -48,3 +48,13 @@ def test_long_texts_are_cut():
     found = facts(texts=np.array(["x" * 50, None, "", "y"], dtype=object))
     assert found.text(0, 10) == "x" * 9 + "…"
     assert [found.text(node) for node in (1, 2, 3)] == ["", "", "y"]
+
+
+def test_features_have_names_and_words_of_the_text_no_prefix():
+    X = csr_array(np.array([[1.0, 0.0], [0.0, 2.0]], dtype=np.float32))
+    texts = np.array(["ridge", "graph: a"], dtype=object)
+    assert (
+        facts(X, names=("abstract:ridge", "abstract:graph"), n=2).features(0)[0]["name"] == "abstract:ridge"
+    )
+    assert facts(X, texts, ("abstract:ridge", "abstract:graph"), n=2).features(1)[0]["name"] == "graph"
+    assert facts(X, n=2).features(1)[0]["name"] == "feature 1"

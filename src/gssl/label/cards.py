@@ -33,7 +33,6 @@ class NodeFacts:
     def features(self, node: int) -> list[dict[str, Any]]:
         """Return the features by which the node differs most from others, the strongest first."""
         X: Any = self.problem.features
-        names = self.problem.feature_names
         if X is None or self._scales is None:
             return []
         if issparse(X):
@@ -48,13 +47,20 @@ class NodeFacts:
         top = max(float(strength[order[0]]), 1e-12) if len(order) else 1.0
         return [
             {
-                "name": str(names[columns[k]]) if len(names) else f"feature {columns[k]}",
+                "name": self._feature_name(int(columns[k])),
                 "value": float(values[k]),
                 "strength": float(strength[k]) / top,
             }
             for k in order
             if strength[k] > 0
         ]
+
+    def _feature_name(self, column: int) -> str:
+        names = self.problem.feature_names
+        if not names:
+            return f"feature {column}"
+        # words of the text are shown without the name of its column
+        return str(names[column]).split(":", 1)[-1] if self.texts is not None else str(names[column])
 
     def neighbours(self, node: int, labelled: Any) -> tuple[np.ndarray, int]:
         """Return neighbours, labelled ones first, then those with the strongest links, and their number."""

@@ -12,7 +12,7 @@ from gssl.selection import Spectrum, dual_coefficients, keep_class_mass, leave_o
 from gssl.selection.candidates import ssgc_powers
 from gssl.selection.graph_features import operators
 from gssl.selection.links import inverse_temperatures
-from gssl.selection.trial import JUDGES, PENALTIES, stratified_part
+from gssl.selection.trial import PENALTIES, stratified_part
 from gssl.selection.views import Views
 
 # directions of a view, and hops of its filter
@@ -21,6 +21,8 @@ WIDTH, DEPTH = 128, 8
 _TOGETHER = 64
 # penalty and sharpness before two labels of one class exist
 _PENALTY, _SHARPNESS = 0.1, 10.0
+# where there are more labels, so many choose view and penalty
+_JUDGES = 250
 # nodes that are scored at a time
 _ROWS = 16_384
 
@@ -104,11 +106,11 @@ class InteractiveModel:
     def __init__(self, views: Sequence[np.ndarray]) -> None:
         self.views = list(views)
 
-    def fit(self, labelled: np.ndarray, codes: np.ndarray, n_classes: int, everywhere: bool = True) -> Answer:
-        """Classify all nodes by some labels; if not ``everywhere``, only hidden labels."""
+    def fit(self, labelled: np.ndarray, codes: np.ndarray, n_classes: int) -> Answer:
+        """Classify all nodes by some labels; ``codes`` are their classes."""
         Y = np.eye(n_classes)[codes]
         judged = bool(np.bincount(codes).max() > 1)
-        part = stratified_part(Y, JUDGES)
+        part = stratified_part(Y, _JUDGES)
         best: tuple[float, Any] | None = None
         for rows in self.views if judged else self.views[:1]:
             gram = spectrum_of_rows(rows[labelled].astype(np.float64))
@@ -123,7 +125,7 @@ class InteractiveModel:
         assert best is not None
         rows, gram, penalty, t, hidden = best[1]
         W = rows[labelled].T.astype(np.float64) @ dual_coefficients(gram, Y, penalty)
-        P = softmax_rows(multiply(rows if everywhere else rows[:0], (t * W).astype(np.float32)))
+        P = softmax_rows(multiply(rows, (t * W).astype(np.float32)))
         return Answer(labelled, codes, P, softmax_rows(t * hidden), judged, rows, gram, float(penalty))
 
 

@@ -5,6 +5,7 @@ import json
 import secrets
 import struct
 import tempfile
+from contextlib import ExitStack
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -16,6 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 from gssl.io import read_labels
 from gssl.io.table_writing import TABLES
 from gssl.label.session import Session, StaleError
+from gssl.operators import small_algebra
 
 # bytes of a request
 MAX_ACTION, MAX_IMPORT = 4_000_000, 64_000_000
@@ -90,6 +92,7 @@ class LabelServer(ThreadingHTTPServer):
     def __init__(self, session: Session, port: int = 0) -> None:
         self.session = session
         self.token = secrets.token_urlsafe(24)
+        self._limits = ExitStack()
         try:
             super().__init__(("127.0.0.1", port), _Handler)
         except OSError as error:
@@ -111,13 +114,23 @@ class LabelServer(ThreadingHTTPServer):
         return f"gssl_label_{self.port}"
 
     def start(self) -> None:
-        """Serve in a thread of its own."""
+        """Serve in a thread of its own.
+
+        Until the server is closed, BLAS has one thread: the limit of the thread that starts the server holds
+        for all, while one that a request sets may have no effect.
+        """
+        self._limits.enter_context(small_algebra())
         Thread(target=self.serve_forever, args=(0.1,), name="gssl-label", daemon=True).start()
 
     def close(self) -> None:
         """Stop a server that was started."""
         self.shutdown()
         self.server_close()
+
+    def server_close(self) -> None:
+        """Close the socket."""
+        super().server_close()
+        self._limits.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Keep quiet about connections that browsers drop."""

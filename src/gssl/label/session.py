@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gssl.io import Labels, Problem, write_columns
+from gssl.label.accuracy_estimate import estimate_accuracy
 from gssl.label.cards import NodeFacts
 from gssl.label.interactive import Answer, InteractiveModel, filtered_directions
 from gssl.label.journal import Journal
@@ -18,7 +19,6 @@ from gssl.label.labelling import UNLABELLED, Labelling, check_class_name
 from gssl.label.map_layout import place_nodes
 from gssl.label.queue import Queue
 from gssl.operators import small_algebra
-from gssl.selection.trial import score_error
 
 # a class with fewer labels is named on the page
 FEW = 5
@@ -26,6 +26,8 @@ FEW = 5
 _WHY, _DOUBTS, _CURVE = 5, 12, 120
 # points of the learning curve that are computed when a journal is replayed
 _REPLAYED = 20
+# from so many labels on, a model that only guesses is recognised
+_ENOUGH = 20
 # in bytes for the page: a node without a guess, and a node with a label
 NO_GUESS, IS_LABELLED = 65_535, 255
 # below so many labels an estimate of accuracy says nothing
@@ -46,7 +48,7 @@ class Refit:
     present: tuple[int, ...]
     P: np.ndarray
     fast: np.ndarray
-    hits: np.ndarray
+    accuracy: tuple[float, float] | None
     name: str
 
 
@@ -210,8 +212,8 @@ class Session:
     def _note_accuracy(self, answer: Answer) -> None:
         m = len(answer.labelled)
         if answer.judged and m >= _LEAST:
-            share = float(answer.hits.mean())
-            self._curve[m] = share, score_error(share, m)
+            confidences = np.delete(answer.distributions.max(axis=1), answer.labelled)
+            self._curve[m] = estimate_accuracy(answer.hidden.max(axis=1), answer.hits, confidences)
 
     def _replay_curve(self) -> None:
         """Judge the first labels, as they were given, to draw the curve of a session that goes on."""
@@ -225,7 +227,7 @@ class Session:
             present, compact = np.unique([codes[node] for node in nodes.tolist()], return_inverse=True)
             if len(present) > 1:
                 with small_algebra():
-                    self._note_accuracy(self._model.fit(nodes, compact, len(present), everywhere=False))
+                    self._note_accuracy(self._model.fit(nodes, compact, len(present)))
 
     def offer(self, labels: dict[int, int], P: np.ndarray, hidden: np.ndarray, name: str) -> None:
         """Take the distributions of a careful model, fitted to some earlier labels.
@@ -238,9 +240,12 @@ class Session:
         with small_algebra():
             fast = self._model.fit(nodes, codes, len(present)).distributions
         hits = np.asarray(hidden.argmax(axis=1) == codes)
+        accuracy = None
+        if len(nodes) >= _LEAST:
+            accuracy = estimate_accuracy(hidden.max(axis=1), hits, np.delete(P.max(axis=1), nodes))
         with self.lock:
             classes = tuple(present.astype(int).tolist())
-            self._refit = Refit(labels, classes, P.astype(np.float32), fast, hits, name)
+            self._refit = Refit(labels, classes, P.astype(np.float32), fast, accuracy, name)
             self.refits += 1
             self._combine()
 
@@ -294,8 +299,19 @@ class Session:
                 # all have been looked at: from the beginning
                 self._passed.clear()
                 open_now = closed
+            if self.guessing:
+                # what it is unsure of is noise then, and nodes chosen by it are like no others
+                return int(np.random.default_rng(len(labelled)).choice(np.flatnonzero(~open_now))), 0
             with small_algebra():
                 return self._queue.next(self.doubt, open_now, labelled)
+
+    @property
+    def guessing(self) -> bool:
+        """Whether hidden labels are guessed no better than by always answering the largest class."""
+        answer = self.answer
+        if answer is None or not answer.judged or len(answer.codes) < _ENOUGH:
+            return False
+        return bool(answer.hits.sum() <= np.bincount(answer.codes).max())
 
     def pass_over(self, node: int) -> None:
         """Suggest another node, until the next action."""
@@ -322,6 +338,7 @@ class Session:
             "few": FEW,
             "speaks": self._speaks,
             "accuracy": self._accuracy(),
+            "guessing": self.guessing,
             "refit": self._refit_state(),
             "curve": [[m, share, error] for m, (share, error) in curve[::-1][::step][::-1]],
             "doubts": self.doubts(),
@@ -339,9 +356,12 @@ class Session:
         refit = self._refit
         if refit is None:
             return None
-        m, share = len(refit.hits), float(refit.hits.mean())
-        found: dict[str, Any] = {"name": refit.name, "labels": m}
-        return found | ({"share": share, "error": score_error(share, m)} if m >= _LEAST else {})
+        found: dict[str, Any] = {"name": refit.name, "labels": len(refit.labels)}
+        return (
+            found
+            if refit.accuracy is None
+            else found | dict(zip(("share", "error"), refit.accuracy, strict=True))
+        )
 
     def doubts(self) -> list[dict[str, Any]]:
         """Return the labels that the model, not having seen each, contradicts most surely."""

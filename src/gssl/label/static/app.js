@@ -49,6 +49,7 @@ async function act(action, told) {
   document.body.classList.add("busy");
   try {
     const next = await api.act({ version: state.version, ...action });
+    const answered = performance.now();
     if (next.stale) {
       render(next);
       toast("The labels have changed in another tab: look again.", true);
@@ -58,8 +59,9 @@ async function act(action, told) {
     render(next, { announce: told });
     if (told) toast(told);
     tabs.postMessage(next.version);
+    const rendered = performance.now();
     await painted();
-    performance.measure("answer", { start, end: performance.now() });
+    performance.measure("answer", { start, end: performance.now(), detail: { server: answered - start, script: rendered - answered } });
     return true;
   } catch (error) {
     trouble(error);

@@ -47,7 +47,7 @@ export function showState(state, handlers) {
               el("span", { class: "name" }, doubt.id),
               el("span", { class: "verdict" }, dot(codes.get(doubt.label)), doubt.label, el("span", { class: "arrow", "aria-label": "but the model says" }, " → "),
                 dot(codes.get(doubt.says)), `${doubt.says} ${percent(doubt.share)}`))))
-      : [el("li", { class: "quiet" }, "None: the model, not having seen each label, agrees with all of them.")]),
+      : [el("li", { class: "quiet" }, state.accuracy ? "None: the model, not having seen each label, agrees with all of them." : "Labels that the model contradicts will be listed here.")]),
   );
 }
 
@@ -96,8 +96,10 @@ function showAccuracy(state) {
   $("accuracy").replaceChildren(accuracy ? el("span", {}, `${(100 * accuracy.share).toFixed(1)} %`, el("small", {}, ` ± ${(100 * accuracy.error).toFixed(1)}`)) : "–");
   const careful = refit && refit.share != null
     ? ` ${refit.name}: ${(100 * refit.share).toFixed(1)} ± ${(100 * refit.error).toFixed(1)} % (${count(refit.labels)} labels).` : "";
-  $("accuracy-note").textContent = accuracy
-    ? `Of your labels, each hidden when it was asked for.${careful}`
+  $("accuracy-note").textContent = state.guessing
+    ? "So far the model is no better than always answering the largest class, so nodes are suggested at random."
+    : accuracy
+    ? `Of nodes without a label, judged by your labels, each hidden when it was asked for.${careful}`
     : "Needs eight labels, and two of one class.";
   drawCurve(state.curve);
 }
