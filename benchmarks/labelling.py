@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ GRAPHS = ("cora_ml", "amazon_photo", "dblp", "coauthor_cs", "actor")
 # labels at which accuracy is measured
 BUDGETS = (10, 15, 20, 30, 40, 60, 80, 120, 160)
 SEEDS = 3
+# estimates of accuracy are compared with the truth from so many labels on
+JUDGED = 30
 # the share of the final accuracy that is to be reached
 SHARE = 0.9
 
@@ -47,8 +50,18 @@ def accuracy(session: Session, truth: list[str]) -> float:
     return float(np.mean([session.predicted_class(node) == truth[node] for node in nodes]))
 
 
-def simulate(session: Session, truth: list[str], order: str, seed: int) -> Iterator[tuple[int, float]]:
-    """Label by an oracle, and yield the accuracy at each budget."""
+@dataclass(frozen=True)
+class Point:
+    """What is true and what the page says after some labels: its estimate, and the plain share of hits."""
+
+    budget: int
+    accuracy: float
+    estimate: float
+    share: float
+
+
+def simulate(session: Session, truth: list[str], order: str, seed: int) -> Iterator[Point]:
+    """Label by an oracle, and yield a point at each budget."""
     rng = np.random.default_rng(seed)
     nodes = rng.permutation(session.n_nodes).tolist()
     if session.labelling.codes:
@@ -61,7 +74,9 @@ def simulate(session: Session, truth: list[str], order: str, seed: int) -> Itera
             found = session.suggest() if order == "suggested" and done else None
             node = nodes[done] if found is None else found[0]
             session.act({"do": "label", "nodes": [node], "label": truth[node]}, session.version)
-        yield budget, accuracy(session, truth)
+        said = session.state()["accuracy"]
+        hits = np.nan if session.answer is None else float(session.answer.hits.mean())
+        yield Point(budget, accuracy(session, truth), np.nan if said is None else said["share"], hits)
 
 
 def labels_needed(curve: list[float], goal: float) -> float:
@@ -76,23 +91,36 @@ def labels_needed(curve: list[float], goal: float) -> float:
 
 
 def run_accuracy() -> dict[str, Any]:
-    """Compare both orders on all graphs."""
+    """Compare both orders on all graphs, and estimates with the truth."""
     found: dict[str, Any] = {}
     for name in GRAPHS:
         problem, truth = load_problem(name)
         session = Session(problem, layout=False)
-        curves = {
-            order: np.array(
-                [[score for _, score in simulate(session, truth, order, seed)] for seed in range(SEEDS)]
-            )
-            for order in ("suggested", "random")
+        orders = ("suggested", "random")
+        runs = {
+            order: [list(simulate(session, truth, order, seed)) for seed in range(SEEDS)] for order in orders
         }
-        means = {order: runs.mean(axis=0) for order, runs in curves.items()}
+        means = {
+            order: np.mean([[point.accuracy for point in run] for run in runs[order]], axis=0)
+            for order in orders
+        }
         goal = SHARE * max(mean[-1] for mean in means.values())
-        found[name] = {order: [round(float(x), 4) for x in mean] for order, mean in means.items()}
-        found[name]["needed"] = {order: labels_needed(list(mean), goal) for order, mean in means.items()}
+        judged = {
+            order: [point for run in runs[order] for point in run if point.budget >= JUDGED]
+            for order in orders
+        }
+        found[name] = {
+            "accuracy": {order: mean.round(4).tolist() for order, mean in means.items()},
+            "needed": {order: labels_needed(list(mean), goal) for order, mean in means.items()},
+            "estimate_off": {o: _mean([abs(p.estimate - p.accuracy) for p in judged[o]]) for o in orders},
+            "share_off": {o: _mean([abs(p.share - p.accuracy) for p in judged[o]]) for o in orders},
+        }
         click.echo(json.dumps({name: found[name]}))
     return found
+
+
+def _mean(values: list[float]) -> float:
+    return round(float(np.mean(values)), 4)
 
 
 def synthetic(n: int, d: int, n_classes: int) -> tuple[Problem, list[str]]:

@@ -15,8 +15,10 @@ def test_the_oracle_labels_through_the_session(monkeypatch):
     session = Session(problem, layout=False)
     for order in ("suggested", "random"):
         found = list(labelling.simulate(session, truth, order, seed=0))
-        assert [budget for budget, _ in found] == [4, 8]
-        assert found[1][1] > 0.75
+        assert [point.budget for point in found] == [4, 8]
+        assert found[1].accuracy > 0.75
+        assert found[1].share == session.answer.hits.mean()
+        assert found[1].estimate == session.state()["accuracy"]["share"]
         codes = session.labelling.codes
         assert all(session.labelling.classes[code] == truth[node] for node, code in codes.items())
         assert len(codes) == 8

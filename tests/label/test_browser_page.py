@@ -149,6 +149,11 @@ def test_a_session_by_keyboard_alone(open_page, serve, session, truth):
     press(tab, "Delete", 23)
     assert labelled not in session.labelling.codes
     playwright.expect(tab.locator("#node-id")).to_have_text(f"n{labelled}")
+    # one Escape closes the search, also with words in it
+    tab.keyboard.press("/")
+    tab.keyboard.type("n1")
+    tab.keyboard.press("Escape")
+    assert tab.locator("#search").is_hidden()
     # help, and every control has a name
     tab.keyboard.press("?")
     assert tab.locator("#help").is_visible()

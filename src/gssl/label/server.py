@@ -224,8 +224,9 @@ class _Handler(BaseHTTPRequestHandler):
             with session.lock:
                 self._send_json(session.card(session.check_nodes([int(query["i"])])[0]))
         elif url.path == "/api/search":
+            # unlocked: texts do not change, and a search may take as long as several labels
+            found = session.facts.search(query.get("q", "")[:200])
             with session.lock:
-                found = session.facts.search(query.get("q", "")[:200])
                 self._send_json([session.mention(node) for node in found])
         elif url.path == "/api/export":
             self._export(query.get("format", "csv"))

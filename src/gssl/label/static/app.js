@@ -195,7 +195,9 @@ $("search-text").addEventListener("input", () => {
 $("search").addEventListener("keydown", (event) => {
   const buttons = [...$("found").querySelectorAll("button")];
   const at = buttons.indexOf(document.activeElement);
-  if (event.key === "Enter" && at < 0 && buttons.length) buttons[0].click();
+  // a search field would only be emptied
+  if (event.key === "Escape") $("search").close();
+  else if (event.key === "Enter" && at < 0 && buttons.length) buttons[0].click();
   else if (event.key === "ArrowDown") (buttons[at + 1] ?? buttons[0])?.focus();
   else if (event.key === "ArrowUp") (at > 0 ? buttons[at - 1] : $("search-text")).focus();
   else return;

@@ -2,7 +2,7 @@
 
 import { css, rgb } from "./colors.js";
 
-const NO_GUESS = 65535, LABELLED = 255, LEVELS = 8;
+const NO_GUESS = 65535, LABELLED = 255, LEVELS = 8, MOST_RINGS = 4000;
 
 export class NodeMap {
   constructor(canvas, { open, select, hover }) {
@@ -132,7 +132,7 @@ export class NodeMap {
     // labelled nodes wear a ring
     context.lineWidth = 1.5 * ratio;
     const size = Math.max(r, 2.6 * ratio);
-    for (let node = 0; node < this.n; node++) {
+    for (let node = 0; node < this.n && state.labelled <= MOST_RINGS; node++) {
       if (state.confidences[node] !== LABELLED) continue;
       const [x, y] = this.place(node);
       context.fillStyle = css(state.guesses[node]);
