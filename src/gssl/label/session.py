@@ -13,7 +13,7 @@ import numpy as np
 from gssl.io import Labels, Problem, write_columns
 from gssl.label.accuracy_estimate import estimate_accuracy
 from gssl.label.cards import NodeFacts
-from gssl.label.interactive import Answer, InteractiveModel, filtered_directions
+from gssl.label.interactive import Answer, InteractiveModel, filtered_directions, top_two
 from gssl.label.journal import Journal
 from gssl.label.labelling import UNLABELLED, Labelling, check_class_name
 from gssl.label.map_layout import place_nodes
@@ -245,7 +245,7 @@ class Session:
             accuracy = estimate_accuracy(hidden.max(axis=1), hits, np.delete(P.max(axis=1), nodes))
         with self.lock:
             classes = tuple(present.astype(int).tolist())
-            self._refit = Refit(labels, classes, P.astype(np.float32), fast, accuracy, name)
+            self._refit = Refit(labels, classes, P.astype(np.float32, order="F"), fast, accuracy, name)
             self.refits += 1
             self._combine()
 
@@ -266,11 +266,8 @@ class Session:
         self.confidences = np.zeros(n, dtype=np.uint8)
         self.doubt = np.ones(n, dtype=np.float32)
         if answer is not None:
-            best = self.P.argmax(axis=1)
-            top = self.P[np.arange(n), best]
-            rest = self.P.copy()
-            rest[np.arange(n), best] = -1.0
-            self.doubt = 1.0 - (top - rest.max(axis=1))
+            best, top, second = top_two(self.P)
+            self.doubt = 1.0 - (top - second)
             self.guesses = np.array(self._present, dtype=np.uint16)[best]
             self.confidences = np.clip(254.0 * top, 0, 254).astype(np.uint8)
         self._counts = np.bincount(
