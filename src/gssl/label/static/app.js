@@ -162,7 +162,11 @@ function hover(node, event) {
 }
 
 function closeDialogs() {
-  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+  for (const dialog of document.querySelectorAll("dialog[open]")) {
+    dialog.close();
+    // a field keeps the focus until the next frame, and would swallow the next key
+    if (dialog.contains(document.activeElement)) document.activeElement.blur();
+  }
 }
 
 function newClass() {
@@ -196,7 +200,7 @@ $("search").addEventListener("keydown", (event) => {
   const buttons = [...$("found").querySelectorAll("button")];
   const at = buttons.indexOf(document.activeElement);
   // a search field would only be emptied
-  if (event.key === "Escape") $("search").close();
+  if (event.key === "Escape") closeDialogs();
   else if (event.key === "Enter" && at < 0 && buttons.length) buttons[0].click();
   else if (event.key === "ArrowDown") (buttons[at + 1] ?? buttons[0])?.focus();
   else if (event.key === "ArrowUp") (at > 0 ? buttons[at - 1] : $("search-text")).focus();
@@ -207,11 +211,11 @@ $("new-class").querySelector("form").addEventListener("submit", (event) => {
   event.preventDefault();
   const name = $("new-class-name").value.trim();
   if (!name) return;
-  $("new-class").close();
+  closeDialogs();
   if (card || selection.length) label(name);
   else act({ do: "class", label: name }, `Class ${name} added`);
 });
-$("new-class-cancel").addEventListener("click", () => $("new-class").close());
+$("new-class-cancel").addEventListener("click", closeDialogs);
 $("search-open").addEventListener("click", openSearch);
 $("help-open").addEventListener("click", () => $("help").showModal());
 $("undo").addEventListener("click", undo);
@@ -266,8 +270,8 @@ async function refresh() {
   // the node stays before the person's eyes, unless another tab has labelled it
   const node = card?.index, open = card?.label == null;
   let found = await api.getState(node);
-  if (busy) return;
-  if (found.version < state.version) return;
+  // the person has gone on meanwhile
+  if (busy || found.version < state.version || card?.index !== node) return;
   if (open && found.card && found.card.label != null) found = await api.getState();
   else if (found.card && card) found.card.speaks_for = card.speaks_for;
   render(found);
@@ -281,7 +285,7 @@ setInterval(async () => {
   try {
     const now = await api.getVersion();
     $("banner").hidden = true;
-    if (now.version !== state.version || now.refits !== state.refits) await refresh();
+    if (now.version > state.version || now.refits > state.refits) await refresh();
   } catch (error) {
     trouble(error);
   }
