@@ -72,6 +72,12 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
     assert "holds 12 actions: going on from there" in capsys.readouterr().err
 
 
+def test_without_a_label_nothing_is_written(graph, serve, capsys):
+    serve(lambda session, url: None)
+    assert "No label was given" in capsys.readouterr().out
+    assert not Path("labels.csv").exists()
+
+
 def test_given_labels_are_there_from_the_beginning(graph, serve):
     seen = []
     serve(lambda session, url: seen.append(session.state()["labelled"]), labels="l.csv")

@@ -75,7 +75,8 @@ def _serve(
         terminal.note(background.error)
     _save(session, out, written, terminal)
     n_labels, n_classes = len(session.labelling.codes), len(set(session.labelling.codes.values()))
-    terminal.say(f"{counted(n_labels, 'label')} in {n_classes} classes: {out}")
+    summary = f"{counted(n_labels, 'label')} in {n_classes} classes: {out}"
+    terminal.say(summary if out.exists() else "No label was given, so nothing was written.")
 
 
 def _save(session: Session, out: Path, written: int, terminal: Terminal) -> int:
