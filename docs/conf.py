@@ -28,6 +28,7 @@ extensions = [
     "api_pages",
     "bench_page",
     "sample_report",
+    "sample_labelling",
 ]
 exclude_patterns = ["_build", "figures/README*"]
 # a reference that leads nowhere is a warning, and warnings are errors

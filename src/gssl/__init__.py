@@ -21,6 +21,7 @@ _ROOMS = (
     "io",
     "torch",
     "report",
+    "label",
     "cli",
 )
 # a name that does not live in `methods`, and the room it lives in
@@ -39,7 +40,7 @@ _METHODS: list[str] = vars(methods)["__all__"]
 __all__ = [*_METHODS, *_NAMES, *_ROOMS, "__version__"]
 
 if TYPE_CHECKING:
-    from gssl import cli, datasets, evaluation, graph, io, operators, report, scale, selection, torch
+    from gssl import cli, datasets, evaluation, graph, io, label, operators, report, scale, selection, torch
     from gssl.graph import GraphWarning
     from gssl.io import load, save
     from gssl.methods import *

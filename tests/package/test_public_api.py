@@ -25,6 +25,7 @@ ROOMS = (
     "io",
     "torch",
     "report",
+    "label",
 )
 
 

@@ -237,6 +237,26 @@ def suggest(
 
 
 @app.command()
+@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
+@click.option("--out", type=UserPath(), required=True, help="Labels: .csv, .tsv, .parquet or .jsonl")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page; any by default.")
+@click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
+@options(_READING, RUN_OPTIONS)
+def label(out: Path, port: int, browser: bool, **given: Any) -> None:
+    """Label nodes on a page in the browser, which suggests the most useful ones.
+
+    \b
+    Examples:
+      gssl label --edges e.csv --features f.parquet --out labels.csv
+      gssl label --features docs.csv --text abstract --knn 10 --labels l.csv --out labels.csv
+    """
+    from gssl.cli.label_command import run_label
+
+    inputs, terminal = _start(given)
+    run_label(inputs, out, port, browser, terminal)
+
+
+@app.command()
 @click.option("--model", type=UserPath(), required=True, help="A model from gssl classify --save.")
 @options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
 @click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")

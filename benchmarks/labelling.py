@@ -1,0 +1,252 @@
+"""What the labelling page is worth, and how quick it is: ``python -m benchmarks.labelling accuracy|latency``.
+
+``accuracy`` lets an oracle label through the session that the page uses, in suggested and in random order.
+``latency`` presses keys in headless Chromium and reads the time from the key to the painted answer.
+"""
+
+import json
+import multiprocessing
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from scipy.sparse import csr_array
+
+import gssl
+from gssl.io import Problem
+from gssl.label.background import BackgroundFit
+from gssl.label.journal import Journal
+from gssl.label.server import LabelServer, frame
+from gssl.label.session import Session
+
+GRAPHS = ("cora_ml", "amazon_photo", "dblp", "coauthor_cs", "actor")
+# labels at which accuracy is measured
+BUDGETS = (10, 15, 20, 30, 40, 60, 80, 120, 160)
+SEEDS = 3
+# estimates of accuracy are compared with the truth from so many labels on
+JUDGED = 30
+# the share of the final accuracy that is to be reached
+SHARE = 0.9
+
+
+def load_problem(name: str) -> tuple[Problem, list[str]]:
+    """Return a graph without labels, and the true class of each node."""
+    data = gssl.datasets.load(name if "/" in name else f"graphs/{name}")
+    ids = np.array([str(node) for node in data.node_ids], dtype=object)
+    problem = Problem(ids, data.adjacency, data.features, np.full(data.n_nodes, None, dtype=object))
+    return problem, [str(data.class_names[code]) for code in data.labels]
+
+
+def accuracy(session: Session, truth: list[str]) -> float:
+    """Return the share of unlabelled nodes that are classified as they should be."""
+    nodes = [node for node in range(session.n_nodes) if node not in session.labelling.codes]
+    return float(np.mean([session.predicted_class(node) == truth[node] for node in nodes]))
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is true and what the page says after some labels: its estimate, and the plain share of hits."""
+
+    budget: int
+    accuracy: float
+    estimate: float
+    share: float
+
+
+def simulate(session: Session, truth: list[str], order: str, seed: int) -> Iterator[Point]:
+    """Label by an oracle, and yield a point at each budget."""
+    rng = np.random.default_rng(seed)
+    nodes = rng.permutation(session.n_nodes).tolist()
+    if session.labelling.codes:
+        labelled = list(session.labelling.codes)
+        session.act({"do": "label", "nodes": labelled, "label": None}, session.version)
+    for budget in BUDGETS:
+        while len(session.labelling.codes) < budget:
+            done = len(session.labelling.codes)
+            # the first label is a random one, so that seeds differ
+            found = session.suggest() if order == "suggested" and done else None
+            node = nodes[done] if found is None else found[0]
+            session.act({"do": "label", "nodes": [node], "label": truth[node]}, session.version)
+        said = session.state()["accuracy"]
+        hits = np.nan if session.answer is None else float(session.answer.hits.mean())
+        yield Point(budget, accuracy(session, truth), np.nan if said is None else said["share"], hits)
+
+
+def labels_needed(curve: list[float], goal: float) -> float:
+    """Return the number of labels at which a curve reaches a goal, between budgets by a straight line."""
+    for k, score in enumerate(curve):
+        if score >= goal:
+            if k == 0:
+                return BUDGETS[0]
+            part = (goal - curve[k - 1]) / (score - curve[k - 1])
+            return BUDGETS[k - 1] + part * (BUDGETS[k] - BUDGETS[k - 1])
+    return np.inf
+
+
+def run_accuracy(graphs: Sequence[str] = GRAPHS) -> dict[str, Any]:
+    """Compare both orders on all graphs, and estimates with the truth."""
+    found: dict[str, Any] = {}
+    for name in graphs:
+        problem, truth = load_problem(name)
+        session = Session(problem, layout=False)
+        orders = ("suggested", "random")
+        runs = {
+            order: [list(simulate(session, truth, order, seed)) for seed in range(SEEDS)] for order in orders
+        }
+        means = {
+            order: np.mean([[point.accuracy for point in run] for run in runs[order]], axis=0)
+            for order in orders
+        }
+        goal = SHARE * max(mean[-1] for mean in means.values())
+        judged = {
+            order: [point for run in runs[order] for point in run if point.budget >= JUDGED]
+            for order in orders
+        }
+        found[name] = {
+            "accuracy": {order: mean.round(4).tolist() for order, mean in means.items()},
+            "needed": {order: labels_needed(list(mean), goal) for order, mean in means.items()},
+            "estimate_off": {o: _mean([abs(p.estimate - p.accuracy) for p in judged[o]]) for o in orders},
+            "share_off": {o: _mean([abs(p.share - p.accuracy) for p in judged[o]]) for o in orders},
+        }
+        click.echo(json.dumps({name: found[name]}))
+    return found
+
+
+def _mean(values: list[float]) -> float:
+    return round(float(np.mean(values)), 4)
+
+
+def synthetic(n: int, d: int, n_classes: int) -> tuple[Problem, list[str]]:
+    """Return a graph with dense features, 500 labels, and the class of each node."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, n_classes, n)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    X += (0.1 * rng.standard_normal((n_classes, d))[truth]).astype(np.float32)
+    order = np.argsort(truth, kind="stable")
+    starts = np.searchsorted(truth[order], np.arange(n_classes + 1))
+    u = rng.integers(0, n, 4 * n)
+    low, high = starts[truth[u]], starts[truth[u] + 1]
+    near = order[low + (rng.random(4 * n) * (high - low)).astype(np.int64)]
+    v = np.where(rng.random(4 * n) < 0.6, near, rng.integers(0, n, 4 * n))
+    A = csr_array((np.ones(8 * n), (np.r_[u, v], np.r_[v, u])), shape=(n, n))
+    A.setdiag(0)
+    A.eliminate_zeros()
+    A.data[:] = 1
+    names = [f"class {code}" for code in truth]
+    y = np.full(n, None, dtype=object)
+    for node in rng.choice(n, 500, replace=False):
+        y[node] = names[node]
+    ids = np.array([f"node {i}" for i in range(n)], dtype=object)
+    return Problem(ids, csr_array(A), X, y, feature_names=tuple(f"feature {k}" for k in range(d))), names
+
+
+def server_times(session: Session, truth: list[str], n_actions: int) -> dict[str, float]:
+    """Return the time of an action with the answer that is sent: wall clock and processor."""
+    walls, cpus = [], []
+    for _ in range(n_actions):
+        found = session.suggest()
+        assert found is not None
+        wall, cpu = time.perf_counter(), time.process_time()
+        session.act({"do": "label", "nodes": [found[0]], "label": truth[found[0]]}, session.version)
+        with session.lock:
+            following = session.suggest()
+            assert following is not None
+            frame(session, session.state() | {"card": session.card(*following)})
+        walls.append(1e3 * (time.perf_counter() - wall))
+        cpus.append(1e3 * (time.process_time() - cpu))
+    return {
+        "wall_p50": float(np.median(walls)),
+        "wall_p95": float(np.percentile(walls, 95)),
+        "cpu_p50": float(np.median(cpus)),
+    }
+
+
+def serve(pipe: Connection, n: int, d: int, n_actions: int) -> None:
+    """Measure the server alone, then serve the page, with AutoClassifier at work beside it."""
+    problem, truth = synthetic(n, d, 10)
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Journal(Path(folder) / "labels.csv.journal")
+        start = time.perf_counter()
+        session = Session(problem, journal)
+        ready = {"ready_s": time.perf_counter() - start}
+        times = server_times(session, truth, n_actions)
+        with LabelServer(session) as server:
+            server.start()
+            background = BackgroundFit(session)
+            background.start()
+            pipe.send((ready | times, server.url))
+            pipe.recv()
+            pipe.send(session.refits)
+            background.stop()
+            server.shutdown()
+        journal.close()
+
+
+def browser_times(url: str, n_actions: int) -> dict[str, float]:
+    """Return milliseconds from a key to the painted answer in headless Chromium, and those of its parts."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
+        tab = browser.new_page(viewport={"width": 1400, "height": 1000})
+        tab.goto(url)
+        tab.wait_for_selector("body[data-ready]")
+        version = int(tab.get_attribute("body", "data-version") or 0)
+        for _ in range(n_actions):
+            version += 1
+            tab.keyboard.press("1")
+            tab.wait_for_selector(f"body:not(.busy)[data-version='{version}']")
+            # a person takes a while to read
+            tab.wait_for_timeout(300)
+        found = tab.evaluate(
+            "performance.getEntriesByName('answer').map(each => [each.duration, each.detail.server])"
+        )
+        browser.close()
+    total, server = np.array(found).T
+    return {
+        "painted_p50": float(np.median(total)),
+        "painted_p95": float(np.percentile(total, 95)),
+        "browser_p50": float(np.median(total - server)),
+    }
+
+
+def run_latency(n_actions: int) -> dict[str, Any]:
+    """Measure two sizes, the server in a process of its own."""
+    found: dict[str, Any] = {}
+    spawn = multiprocessing.get_context("spawn")
+    for n, d in ((20_000, 500), (118_000, 500)):
+        ours, theirs = spawn.Pipe()
+        # no daemon: it starts a process for AutoClassifier
+        process = spawn.Process(target=serve, args=(theirs, n, d, n_actions))
+        process.start()
+        times, url = ours.recv()
+        times |= browser_times(url, n_actions)
+        ours.send(None)
+        found[f"{n} x {d}"] = times | {"refits": ours.recv()}
+        process.join()
+        click.echo(json.dumps({f"{n} x {d}": found[f"{n} x {d}"]}))
+    return found
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("what", type=click.Choice(["accuracy", "latency"]))
+@click.option("--actions", type=click.IntRange(min=1), default=60, show_default=True, help="Keys to press.")
+@click.option("--graphs", default=",".join(GRAPHS), show_default=True, help="Graphs of accuracy.")
+def main(what: str, actions: int, graphs: str) -> None:
+    """Measure what suggestions are worth, or how quick the page answers."""
+    if what == "accuracy":
+        run_accuracy(graphs.split(","))
+    else:
+        run_latency(actions)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m benchmarks.labelling")

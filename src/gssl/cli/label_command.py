@@ -1,0 +1,99 @@
+"""``gssl label``: a page on this machine to label nodes on."""
+
+import signal
+import webbrowser
+from pathlib import Path
+from threading import Event, Thread
+
+import numpy as np
+
+from gssl.cli.console import Terminal
+from gssl.cli.reading import Inputs, check_outputs, read_problem
+from gssl.io import Problem, open_table
+from gssl.io.table_columns import IDS, counted, pick_column, text_sql
+from gssl.io.table_writing import TABLES, check_suffix
+from gssl.label.background import BackgroundFit
+from gssl.label.journal import Journal, journal_path
+from gssl.label.server import LabelServer
+from gssl.label.session import Session
+
+# seconds between two looks whether --out is behind the labels
+_SAVE = 3.0
+
+
+def run_label(
+    inputs: Inputs, out: Path, port: int, browser: bool, terminal: Terminal, refit: bool = True
+) -> None:
+    """Read the tables, replay the journal, serve the page until Ctrl-C, and write the labels."""
+    check_suffix(out, TABLES)
+    journal_file = journal_path(out)
+    check_outputs([out, journal_file], inputs.sources())
+    if out.exists() and not journal_file.exists():
+        raise ValueError(
+            f"{out} is there already and was not made here: give it as --labels, and a new --out."
+        )
+    problem = read_problem(inputs, terminal)
+    texts = read_texts(inputs, problem)
+    journal = Journal(journal_file)
+    try:
+        with terminal.step("preparing the page"):
+            session = Session(problem, journal, texts)
+        for note in session.notes:
+            terminal.note(note)
+        if journal.actions:
+            terminal.note(
+                f"{journal_file} holds {counted(len(journal.actions), 'action')}: going on from there."
+            )
+        with LabelServer(session, port) as server:
+            _serve(server, session, out, browser, terminal, refit)
+    finally:
+        journal.close()
+
+
+def _serve(
+    server: LabelServer, session: Session, out: Path, browser: bool, terminal: Terminal, refit: bool
+) -> None:
+    """Serve until the process is asked to end, and keep the output up to date."""
+    background = BackgroundFit(session)
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    server.start()
+    if refit:
+        background.start()
+    # beside the notes: it must be seen with --quiet, too
+    print(f"Label at {server.url}", flush=True)
+    terminal.say(f"Labels go to {out}. End with Ctrl-C; the next start goes on from here.")
+    if browser:
+        Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
+    written = -1
+    while not stop.wait(_SAVE):
+        written = _save(session, out, written, terminal)
+    server.shutdown()
+    background.stop()
+    if background.error:
+        terminal.note(background.error)
+    _save(session, out, written, terminal)
+    n_labels, n_classes = len(session.labelling.codes), len(set(session.labelling.codes.values()))
+    summary = f"{counted(n_labels, 'label')} in {n_classes} classes: {out}"
+    terminal.say(summary if out.exists() else "No label was given, so nothing was written.")
+
+
+def _save(session: Session, out: Path, written: int, terminal: Terminal) -> int:
+    """Write the labels if they have changed; return their version."""
+    version = session.version
+    if version != written and (session.labelling.codes or out.exists()):
+        for note in session.write(out):
+            terminal.note(note)
+    return version
+
+
+def read_texts(inputs: Inputs, problem: Problem) -> np.ndarray | None:
+    """Read the text column of the features as it is written, for people to read."""
+    if inputs.text is None or inputs.features is None:
+        return None
+    table = open_table(inputs.features)
+    ids, text = text_sql(table, pick_column(table, inputs.id_column, IDS, 0)), text_sql(table, inputs.text)
+    found = table.fetch_columns(f"SELECT {ids} AS id, {text} AS text FROM {table.relation}")
+    by_id = dict(zip(found["id"], found["text"], strict=True))
+    return np.array([by_id.get(node) for node in problem.node_ids], dtype=object)

@@ -1,0 +1,2 @@
+from .server import LabelServer as LabelServer
+from .session import Session as Session

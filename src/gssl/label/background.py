@@ -1,0 +1,118 @@
+"""The careful model: AutoClassifier, fitted again in another process while the person is not labelling."""
+
+import multiprocessing
+import os
+import signal
+import warnings
+from multiprocessing.connection import Connection
+from threading import Event, Thread
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from gssl.label.session import Session
+from gssl.scale.memory import available_memory
+
+# seconds without an action before a fit begins
+IDLE = 1.5
+_LOOK = 0.2
+_FEWEST = 6
+
+
+class BackgroundFit:
+    """Refit AutoClassifier to a session's labels while nothing happens; ``error`` says why there is none."""
+
+    def __init__(self, session: Session, idle: float = IDLE) -> None:
+        self.session, self.idle, self.error = session, idle, ""
+        self._stop = Event()
+        self._fitted: dict[int, int] = {}
+        self._process: Any = None
+        self._pipe: Any = None
+        self._thread = Thread(target=self._run, name="gssl-label-refit", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch the session, unless there is too little memory for a second copy."""
+        X, A = self.session.problem.features, self.session.problem.adjacency
+        size = A.nnz * 12 + (0 if X is None else 12 * X.nnz if hasattr(X, "nnz") else X.nbytes)
+        if 4 * size > available_memory():
+            self.error = "too little memory for AutoClassifier beside the page: only the fast model speaks"
+            return
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the process."""
+        self._stop.set()
+        if self._process is not None:
+            self._process.terminate()
+            self._process.join(5)
+        if self._thread.is_alive():
+            self._thread.join(5)
+
+    def _run(self) -> None:
+        while not self._stop.wait(_LOOK):
+            session = self.session
+            with session.lock:
+                labels, quiet = dict(session.labelling.codes), monotonic() - session.touched
+            enough = len(labels) >= _FEWEST and len(set(labels.values())) > 1
+            if not enough or labels == self._fitted or quiet < self.idle:
+                continue
+            try:
+                P, hidden = self._fit(labels)
+            except (EOFError, OSError, RuntimeError) as error:
+                if not self._stop.is_set():
+                    self.error = f"AutoClassifier stopped ({error}): only the fast model speaks"
+                return
+            self._fitted = labels
+            session.offer(labels, P, hidden, "AutoClassifier")
+
+    def _fit(self, labels: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        """Have the other process fit; it is started by the first call."""
+        if self._process is None:
+            spawn = multiprocessing.get_context("spawn")
+            self._pipe, theirs = spawn.Pipe()
+            problem = self.session.problem
+            self._process = spawn.Process(
+                target=_serve, args=(theirs, problem.features, problem.adjacency), daemon=True
+            )
+            self._process.start()
+            theirs.close()
+        y = np.full(self.session.n_nodes, -1, dtype=np.int64)
+        y[list(labels)] = list(labels.values())
+        self._pipe.send(y)
+        found = self._pipe.recv()
+        if isinstance(found, str):
+            raise RuntimeError(found)
+        P, hidden = found
+        return P, hidden
+
+
+def _serve(pipe: Connection, X: Any, A: Any) -> None:
+    """Fit to every set of labels that comes, at the lowest priority, until the pipe ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        os.nice(19)
+    from threadpoolctl import threadpool_limits
+
+    from gssl.operators import set_threads
+    from gssl.selection import AutoClassifier
+
+    set_threads(1)
+    threadpool_limits(1)
+    warnings.simplefilter("ignore")
+    model = AutoClassifier()
+    fitted = False
+    while True:
+        try:
+            y = pipe.recv()
+        except EOFError:
+            return
+        try:
+            model = model.update_labels(y) if fitted else model.fit(X, y, adjacency=A)
+            fitted = True
+            hidden = model.distributions_without(np.flatnonzero(y >= 0))
+            pipe.send((model.label_distributions_.astype(np.float32), hidden))
+        except BrokenPipeError:
+            return
+        except Exception as error:  # whatever it is, the page goes on with the fast model
+            pipe.send(" ".join(str(error).splitlines()) or type(error).__name__)

@@ -1,0 +1,102 @@
+"""What the page shows of a node beside the model: its text or strongest features, and its neighbours."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from gssl.io import Problem
+
+# how much of a text, and how many features and neighbours are shown
+TEXT, FEATURES, NEIGHBOURS = 4000, 12, 14
+
+
+class NodeFacts:
+    """The inputs of a problem, one node at a time."""
+
+    def __init__(self, problem: Problem, texts: np.ndarray | None = None) -> None:
+        self.problem, self.texts = problem, texts
+        X = problem.features
+        self._scales = None if X is None or not X.shape[1] else _scales(X)
+
+    def name(self, node: int) -> str:
+        """Return the id."""
+        return str(self.problem.node_ids[node])
+
+    def text(self, node: int, length: int = TEXT) -> str:
+        """Return the beginning of the text; empty where there is none."""
+        if self.texts is None or self.texts[node] is None:
+            return ""
+        text = str(self.texts[node])
+        return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
+
+    def features(self, node: int) -> list[dict[str, Any]]:
+        """Return the features by which the node differs most from others, the strongest first."""
+        X: Any = self.problem.features
+        if X is None or self._scales is None:
+            return []
+        if issparse(X):
+            part = slice(X.indptr[node], X.indptr[node + 1])
+            columns, values = X.indices[part], X.data[part]
+            strength = np.abs(values) * self._scales[columns]
+        else:
+            values = np.asarray(X[node], dtype=np.float64)
+            columns = np.arange(len(values))
+            strength = np.abs(values - self._scales[0]) / self._scales[1]
+        order = np.argsort(-strength, kind="stable")[:FEATURES]
+        top = max(float(strength[order[0]]), 1e-12) if len(order) else 1.0
+        return [
+            {
+                "name": self._feature_name(int(columns[k])),
+                "value": float(values[k]),
+                "strength": float(strength[k]) / top,
+            }
+            for k in order
+            if strength[k] > 0
+        ]
+
+    def _feature_name(self, column: int) -> str:
+        names = self.problem.feature_names
+        if not names:
+            return f"feature {column}"
+        # words of the text are shown without the name of its column
+        return str(names[column]).split(":", 1)[-1] if self.texts is not None else str(names[column])
+
+    def neighbours(self, node: int, labelled: Any) -> tuple[np.ndarray, int]:
+        """Return neighbours, labelled ones first, then those with the strongest links, and their number."""
+        A = self.problem.adjacency
+        part = slice(A.indptr[node], A.indptr[node + 1])
+        nodes = np.asarray(A.indices[part])
+        first = np.array([int(other) not in labelled for other in nodes], dtype=bool)
+        order = np.lexsort((nodes, -np.asarray(A.data[part]), first))[:NEIGHBOURS]
+        return nodes[order], len(nodes)
+
+    def search(self, query: str, limit: int = 20) -> list[int]:
+        """Return nodes whose id or text holds the query, best first: equal, begins, holds, in the text."""
+        wanted = query.casefold().strip()
+        if not wanted:
+            return []
+        ranked: list[tuple[int, int]] = []
+        for node, name in enumerate(self.problem.node_ids):
+            found = str(name).casefold()
+            if wanted in found:
+                ranked.append((0 if found == wanted else 1 if found.startswith(wanted) else 2, node))
+        if len(ranked) < limit and self.texts is not None:
+            seen = {node for _, node in ranked}
+            for node, text in enumerate(self.texts):
+                if text is not None and node not in seen and wanted in str(text).casefold():
+                    ranked.append((3, node))
+                    if len(ranked) >= limit:
+                        break
+        return [node for _, node in sorted(ranked)[:limit]]
+
+
+def _scales(X: Any) -> np.ndarray:
+    """Return how rare each sparse feature is, or the means and deviations of dense ones."""
+    n = X.shape[0]
+    if issparse(X):
+        counts = np.bincount(X.indices, minlength=X.shape[1])
+        return np.asarray(np.log((1.0 + n) / (1.0 + counts)))
+    part = np.asarray(X[:: max(1, n // 5000)], dtype=np.float64)
+    deviations = part.std(axis=0)
+    return np.stack([part.mean(axis=0), np.where(deviations > 0, deviations, 1.0)])

@@ -1,0 +1,148 @@
+"""The fast model of the labelling page: a ridge on filtered directions, solved again after every label."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gssl.operators import multiply
+from gssl.selection import Spectrum, dual_coefficients, keep_class_mass, leave_one_out, spectrum_of_rows
+from gssl.selection.candidates import ssgc_powers
+from gssl.selection.graph_features import operators
+from gssl.selection.links import inverse_temperatures
+from gssl.selection.trial import PENALTIES, stratified_part
+from gssl.selection.views import Views
+
+# directions of a view, and hops of its filter
+WIDTH, DEPTH = 128, 8
+# columns that are filtered at a time
+_TOGETHER = 64
+# penalty and sharpness before two labels of one class exist
+_PENALTY, _SHARPNESS = 0.1, 10.0
+# where there are more labels, so many choose view and penalty
+_JUDGES = 250
+
+
+def filtered_directions(X: Any, A: csr_array) -> list[np.ndarray]:
+    """Return the leading directions of the nodes in float32: smoothed over the graph, and as they are.
+
+    Without features these are the directions of the links, or of random signatures where nodes are many.
+    """
+    n = A.shape[0]
+    X = csr_array((n, 0), dtype=np.float32) if X is None else X.astype(np.float32, copy=False)
+    views = Views(X, A)
+    kind = next(iter(views), None)
+    if kind is None:
+        own = np.random.default_rng(0).standard_normal((n, WIDTH), dtype=np.float32)
+    else:
+        view = views[kind]
+        own = np.asarray(view.features.times(view.axes[:, :WIDTH]), dtype=np.float32)
+    smooth = _smoothed(own, A) if A.nnz else own
+    has_features = kind not in (None, "links")
+    return [smooth, own] if has_features and A.nnz else [smooth]
+
+
+def _smoothed(V: np.ndarray, A: csr_array) -> np.ndarray:
+    """Filter columns by SSGC."""
+    powers, hop = ssgc_powers(DEPTH), operators(A, np.float32)["smooth"]
+    U = np.empty_like(V)
+    for start in range(0, V.shape[1], _TOGETHER):
+        columns = slice(start, start + _TOGETHER)
+        term = np.ascontiguousarray(V[:, columns])
+        total = powers[0] * term
+        for power in powers[1:]:
+            term = hop(term)
+            total += np.float32(power) * term
+        U[:, columns] = total
+    return U
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What the model says about every node, and about each label while it was hidden.
+
+    ``distributions`` has a row for every node, ``hidden`` one for every label in the order of ``labelled``.
+    """
+
+    labelled: np.ndarray
+    codes: np.ndarray
+    distributions: np.ndarray
+    hidden: np.ndarray
+    judged: bool
+    rows: np.ndarray
+    gram: Spectrum
+    penalty: float
+
+    @property
+    def hits(self) -> np.ndarray:
+        """Which labels were right while hidden."""
+        return np.asarray(self.hidden.argmax(axis=1) == self.codes)
+
+    def scores(self, node: int) -> np.ndarray:
+        """Return the class scores of a node, before the softmax."""
+        Y = np.eye(self.distributions.shape[1])[self.codes]
+        return np.asarray(self.shares(node) @ Y)
+
+    def shares(self, node: int) -> np.ndarray:
+        r"""Return what each label adds to the score that its class has at a node.
+
+        .. math:: s_j = B_i (B_L^\top B_L + \lambda I)^{-1} B_j^\top, \qquad Z_{ic} = \sum_{j: y_j = c} s_j
+        """
+        U = self.rows[self.labelled].astype(np.float64)
+        similar = U @ self.rows[node].astype(np.float64)
+        return dual_coefficients(self.gram, similar[:, None], self.penalty)[:, 0]
+
+
+class InteractiveModel:
+    """A ridge on the view of the nodes that predicts hidden labels best.
+
+    The answer depends on the labels alone, not on the order in which they came, so undoing is exact.
+    """
+
+    def __init__(self, views: Sequence[np.ndarray]) -> None:
+        self.views = list(views)
+
+    def fit(self, labelled: np.ndarray, codes: np.ndarray, n_classes: int) -> Answer:
+        """Classify all nodes by some labels; ``codes`` are their classes."""
+        Y = np.eye(n_classes)[codes]
+        judged = bool(np.bincount(codes).max() > 1)
+        part = stratified_part(Y, _JUDGES)
+        best: tuple[float, Any] | None = None
+        for rows in self.views if judged else self.views[:1]:
+            gram = spectrum_of_rows(rows[labelled].astype(np.float64))
+            if not judged:
+                best = 0.0, (rows, gram, _PENALTY, _SHARPNESS, np.zeros_like(Y))
+                break
+            predicted = keep_class_mass(leave_one_out(gram, Y, PENALTIES), Y)
+            sharpness, losses = inverse_temperatures(predicted[:, part], Y[part], np.ones(len(part)))
+            k = int(np.argmin(losses))
+            if best is None or losses[k] < best[0]:
+                best = float(losses[k]), (rows, gram, PENALTIES[k], float(sharpness[k]), predicted[k])
+        assert best is not None
+        rows, gram, penalty, t, hidden = best[1]
+        W = rows[labelled].T.astype(np.float64) @ dual_coefficients(gram, Y, penalty)
+        P = softmax_rows(multiply(rows, (t * W).astype(np.float32)))
+        return Answer(labelled, codes, P, softmax_rows(t * hidden), judged, rows, gram, float(penalty))
+
+
+def softmax_rows(Z: np.ndarray) -> np.ndarray:
+    """Return the softmax of rows, stored by columns: sums over few long columns are quick."""
+    T = np.ascontiguousarray(Z.T)
+    T -= T.max(axis=0)
+    np.exp(T, out=T)
+    T /= T.sum(axis=0)
+    return T.T
+
+
+def top_two(P: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the best class of each row, its probability and that of the runner-up."""
+    best, top = np.zeros(len(P), dtype=np.int64), P[:, 0].copy()
+    second = np.full_like(top, 0.0)
+    for code in range(1, P.shape[1]):
+        column = P[:, code]
+        np.maximum(second, np.minimum(column, top), out=second)
+        best[column > top] = code
+        np.maximum(top, column, out=top)
+    return best, top, second

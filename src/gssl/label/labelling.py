@@ -1,0 +1,119 @@
+"""The labels that a person has given, as a sequence of actions that can be replayed and undone."""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+UNLABELLED = -1
+MAX_NAME = 200
+# what readers of labels would take for a missing one
+_RESERVED = ("-1", "nan", "None")
+
+
+class Labelling:
+    """Labels by node, classes in the order in which they appeared, and skipped nodes.
+
+    An action is a dict: ``{"do": "label", "nodes": [ids], "label": name or None}``, ``{"do": "skip", "nodes":
+    [ids]}``, ``{"do": "class", "label": name}``, ``{"do": "import", "labels": [[id, name], …]}`` or
+    ``{"do": "undo"}``.
+    """
+
+    def __init__(self, node_ids: np.ndarray, y: np.ndarray) -> None:
+        self.places: Mapping[str, int] = {str(node): i for i, node in enumerate(node_ids)}
+        self.classes: list[str] = sorted({str(label) for label in y if label is not None})
+        codes = {name: code for code, name in enumerate(self.classes)}
+        self.given = {i: codes[str(label)] for i, label in enumerate(y) if label is not None}
+        # in the order in which they were given
+        self.codes: dict[int, int] = dict(self.given)
+        self.skipped: set[int] = set()
+        self.version = 0
+        self.unknown = 0
+        # the nodes of the last action
+        self.last: list[int] = []
+        self._undo: list[tuple[str, int, list[tuple[int, int, bool]]]] = []
+
+    @property
+    def undoable(self) -> str:
+        """What undo would take back, in words; empty where there is nothing."""
+        return self._undo[-1][0] if self._undo else ""
+
+    def apply(self, action: Mapping[str, Any]) -> None:
+        """Change the labels; nodes that are not in the graph are counted and left out."""
+        do = action.get("do")
+        if do == "undo":
+            self._take_back()
+        elif do == "label":
+            self._set([(str(node), action["label"]) for node in action["nodes"]])
+        elif do == "import":
+            self._set([(str(node), label) for node, label in action["labels"]], "imported")
+        elif do == "skip":
+            self._skip(self._known(action["nodes"]))
+        elif do == "class":
+            self._remember(f"class {action['label']}", [])
+            self._code(str(action["label"]))
+        else:
+            raise ValueError(f"{do!r} is no action: use label, skip, class, import or undo.")
+        self.version += 1
+
+    def _set(self, pairs: Sequence[tuple[str, Any]], how: str = "labelled") -> None:
+        known = [(self.places[node], label) for node, label in pairs if node in self.places]
+        self.unknown += len(pairs) - len(known)
+        verb = "unlabelled" if how == "labelled" and all(label is None for _, label in known) else how
+        name = pairs[0][0] if len(pairs) == 1 else f"{len(known):,} nodes"
+        self._remember(f"{verb} {name}", [node for node, _ in known])
+        for node, label in known:
+            self.skipped.discard(node)
+            if label is None:
+                self.codes.pop(node, None)
+            else:
+                self.codes[node] = self._code(str(label))
+
+    def _skip(self, nodes: list[int]) -> None:
+        self._remember("skipped", nodes)
+        self.skipped.update(node for node in nodes if node not in self.codes)
+
+    def _known(self, names: Sequence[Any]) -> list[int]:
+        known = [self.places[str(node)] for node in names if str(node) in self.places]
+        self.unknown += len(names) - len(known)
+        return known
+
+    def _code(self, name: str) -> int:
+        if name not in self.classes:
+            self.classes.append(name)
+        return self.classes.index(name)
+
+    def _remember(self, what: str, nodes: list[int]) -> None:
+        self.last = nodes
+        before = [(node, self.codes.get(node, UNLABELLED), node in self.skipped) for node in nodes]
+        self._undo.append((what, len(self.classes), before))
+
+    def _take_back(self) -> None:
+        if not self._undo:
+            return
+        _, n_classes, before = self._undo.pop()
+        self.last = [node for node, _, _ in before]
+        for node, code, skipped in before:
+            if code == UNLABELLED:
+                self.codes.pop(node, None)
+            else:
+                self.codes[node] = code
+            (self.skipped.add if skipped else self.skipped.discard)(node)
+        del self.classes[n_classes:]
+
+
+def check_class_name(given: Any) -> str:
+    """Return a class name without spaces around it, and refuse one that no table could hold."""
+    if not isinstance(given, str):
+        raise ValueError("a class is named by a text: type its name.")
+    name = unicodedata.normalize("NFC", given).strip()
+    if not name:
+        raise ValueError("the name of the class is empty: type a name.")
+    if len(name) > MAX_NAME:
+        raise ValueError(f"the name of the class is longer than {MAX_NAME} characters: shorten it.")
+    if name in _RESERVED:
+        raise ValueError(f"the name {name!r} looks like a missing label: choose another.")
+    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
+        raise ValueError("the name of the class has control characters: remove them.")
+    return name

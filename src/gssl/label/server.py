@@ -1,0 +1,343 @@
+"""The labelling page on the loopback interface: files, a small JSON API, and who may use them."""
+
+import hmac
+import json
+import secrets
+import struct
+import tempfile
+from contextlib import ExitStack
+from http.cookies import CookieError, SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from gssl.io import read_labels
+from gssl.io.table_writing import TABLES
+from gssl.label.session import Session, StaleError
+from gssl.operators import small_algebra
+
+# bytes of a request
+MAX_ACTION, MAX_IMPORT = 4_000_000, 64_000_000
+# seconds after which an idle connection is closed
+_TIMEOUT = 120
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' "
+    "data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_EXPORTS = {
+    "csv": "text/csv; charset=utf-8",
+    "tsv": "text/tab-separated-values; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+    "jsonl": "application/jsonl; charset=utf-8",
+}
+_CLOSED = "This page belongs to a gssl label that was started elsewhere: open the address that it printed."
+
+
+class RefusedError(Exception):
+    """A request that is not served: the status and the sentence of the answer."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class LabelServer(ThreadingHTTPServer):
+    """Serve the labelling page of a session on 127.0.0.1, to those who know the token.
+
+    Parameters
+    ----------
+    session : Session
+    port : int, default=0
+        0 for any free port.
+
+    Attributes
+    ----------
+    token : str
+        New for each server.
+    url : str
+        The address to open, with the token.
+
+    Examples
+    --------
+    >>> import gssl, numpy as np
+    >>> data = gssl.datasets.load("karate")
+    >>> ids, y = data.node_ids.astype(object), np.full(34, None, dtype=object)
+    >>> session = gssl.label.Session(gssl.io.Problem(ids, data.adjacency, None, y), layout=False)
+    >>> with LabelServer(session) as server:
+    ...     server.url.startswith("http://127.0.0.1:")
+    True
+    """
+
+    daemon_threads = True
+    # two servers must never share a port
+    allow_reuse_address = False
+    request_queue_size = 64
+
+    def __init__(self, session: Session, port: int = 0) -> None:
+        self.session = session
+        self.token = secrets.token_urlsafe(24)
+        self._limits = ExitStack()
+        try:
+            super().__init__(("127.0.0.1", port), _Handler)
+        except OSError as error:
+            raise OSError(f"port {port} is taken: choose another --port, or leave it out.") from error
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self.server_address[1])
+
+    @property
+    def url(self) -> str:
+        """The address to open."""
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie; cookies of all ports share one jar."""
+        return f"gssl_label_{self.port}"
+
+    def start(self) -> None:
+        """Serve in a thread of its own.
+
+        Until the server is closed, BLAS has one thread: the limit of the thread that starts the server holds
+        for all, while one that a request sets may have no effect.
+        """
+        self._limits.enter_context(small_algebra())
+        Thread(target=self.serve_forever, args=(0.1,), name="gssl-label", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop a server that was started."""
+        self.shutdown()
+        self.server_close()
+
+    def server_close(self) -> None:
+        """Close the socket."""
+        super().server_close()
+        self._limits.close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Keep quiet about connections that browsers drop."""
+
+
+def frame(session: Session, state: dict[str, Any]) -> bytes:
+    """Encode a state with the guess (uint16) and the confidence (uint8) of every node behind it."""
+    head = json.dumps(state).encode()
+    head += b" " * (-len(head) % 4)
+    guesses = session.guesses.astype("<u2").tobytes()
+    return struct.pack("<I", len(head)) + head + guesses + session.confidences.tobytes()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: LabelServer
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "gssl", ""
+    timeout = _TIMEOUT
+    # one packet for header and body
+    wbufsize = 1 << 16
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        self._serve(self._get)
+
+    def do_POST(self) -> None:
+        self._serve(self._post)
+
+    def _serve(self, answer: Any) -> None:
+        try:
+            self._check_host()
+            answer(urlsplit(self.path))
+        except RefusedError as error:
+            # what is left of the body is not read
+            self.close_connection = True
+            self._send(error.status, json.dumps({"error": str(error)}).encode())
+        except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
+            if isinstance(error, ConnectionError | TimeoutError):
+                raise
+            self._send(400, json.dumps({"error": " ".join(str(error).splitlines())}).encode())
+
+    def _check_host(self) -> None:
+        """Refuse names that lead here by a trick of name resolution, and pages of other sites."""
+        port = self.server.port
+        hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+        if len(self.headers.get_all("Host") or []) != 1 or self.headers["Host"] not in hosts:
+            raise RefusedError(421, "This server answers on 127.0.0.1 only.")
+        origin = self.headers.get("Origin")
+        if origin is not None and origin not in [f"http://{host}" for host in hosts]:
+            raise RefusedError(403, "Pages of other sites may not ask here.")
+        if self.command == "POST" and origin is None:
+            raise RefusedError(403, "An action comes from the page, which names its origin.")
+        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and (
+            self.command != "GET" or urlsplit(self.path).path != "/"
+        ):
+            raise RefusedError(403, "Pages of other sites may not ask here.")
+
+    def _knows_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.server.token.encode())
+
+    def _check_token(self) -> None:
+        try:
+            morsel = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+        except CookieError:
+            morsel = None
+        if morsel is None or not self._knows_token(morsel.value):
+            raise RefusedError(403, _CLOSED)
+
+    def _get(self, url: Any) -> None:
+        query = {name: values[-1] for name, values in parse_qs(url.query, max_num_fields=8).items()}
+        if url.path == "/" and "token" in query:
+            if not self._knows_token(query["token"]):
+                raise RefusedError(403, _CLOSED)
+            cookie = f"{self.server.cookie}={self.server.token}; Path=/; HttpOnly; SameSite=Strict"
+            self._send_file("index.html", {"Set-Cookie": cookie})
+            return
+        self._check_token()
+        session = self.server.session
+        if url.path == "/":
+            self._send_file("index.html")
+        elif url.path.startswith("/static/"):
+            self._send_file(url.path.removeprefix("/static/"))
+        elif url.path == "/api/version":
+            self._send_json({"version": session.version, "refits": session.refits})
+        elif url.path == "/api/map":
+            self._send(200, session.places.astype("<f4").tobytes(), "application/octet-stream")
+        elif url.path == "/api/state":
+            with session.lock:
+                self._send_state(session, 200, _card(session, query.get("node")))
+        elif url.path == "/api/node":
+            with session.lock:
+                self._send_json(session.card(session.check_nodes([int(query["i"])])[0]))
+        elif url.path == "/api/search":
+            # unlocked: texts do not change, and a search may take as long as several labels
+            found = session.facts.search(query.get("q", "")[:200])
+            with session.lock:
+                self._send_json([session.mention(node) for node in found])
+        elif url.path == "/api/export":
+            self._export(query.get("format", "csv"))
+        else:
+            raise RefusedError(404, f"there is nothing at {url.path[:80]}.")
+
+    def _post(self, url: Any) -> None:
+        self._check_token()
+        session = self.server.session
+        query = {name: values[-1] for name, values in parse_qs(url.query, max_num_fields=8).items()}
+        if url.path == "/api/act":
+            if self.headers.get_content_type() != "application/json":
+                raise RefusedError(415, "an action is application/json.")
+            action = json.loads(self._body(MAX_ACTION))
+            if not isinstance(action, dict):
+                raise ValueError("an action is an object of JSON.")
+            self._act(session, action)
+        elif url.path == "/api/import":
+            self._import(session, query, self._body(MAX_IMPORT))
+        else:
+            raise RefusedError(404, f"there is nothing at {url.path[:80]}.")
+
+    def _act(self, session: Session, action: dict[str, Any]) -> None:
+        """Do an action and answer with the new state and the next node, or the one that is to stay."""
+        with session.lock:
+            status, stay = 200, action.get("stay")
+            try:
+                if action.get("do") == "next":
+                    session.pass_over(session.check_nodes([action["node"]])[0])
+                else:
+                    session.act(action, int(action["version"]))
+                    if action.get("do") == "undo" and len(session.labelling.last) == 1:
+                        stay = session.labelling.last[0]
+            except StaleError:
+                status = 409
+            self._send_state(session, status, _card(session, stay))
+
+    def _import(self, session: Session, query: dict[str, str], body: bytes) -> None:
+        suffix = f".{query.get('format', 'csv').lower()}"
+        if suffix not in TABLES:
+            raise ValueError(f"labels come as {', '.join(TABLES)}, not {suffix[:12]}: convert the file.")
+        with tempfile.TemporaryDirectory(prefix="gssl-label-") as folder:
+            file = Path(folder) / f"labels{suffix}"
+            file.write_bytes(body)
+            try:
+                labels = read_labels(file)
+            except (ValueError, OSError) as error:
+                raise ValueError(str(error).replace(str(file), "the file")) from error
+        with session.lock:
+            try:
+                said, status = session.import_labels(labels, int(query["version"])), 200
+            except StaleError:
+                said, status = "The labels have changed meanwhile: import again.", 409
+            self._send_state(session, status, {**_card(session, None), "said": said})
+
+    def _export(self, kind: str) -> None:
+        if kind not in _EXPORTS:
+            raise ValueError(f"labels can be exported as {', '.join(_EXPORTS)}, not {kind[:12]}.")
+        with tempfile.TemporaryDirectory(prefix="gssl-label-") as folder:
+            file = Path(folder) / f"labels.{kind}"
+            self.server.session.write(file)
+            content = file.read_bytes()
+        name = {"Content-Disposition": f'attachment; filename="labels.{kind}"'}
+        self._send(200, content, _EXPORTS[kind], name)
+
+    def _body(self, most: int) -> bytes:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal():
+            raise RefusedError(411, "a request names its length.")
+        if int(length) > most:
+            raise RefusedError(413, f"a request has at most {most:,} bytes.")
+        return self.rfile.read(int(length))
+
+    def _send_state(self, session: Session, status: int, more: dict[str, Any]) -> None:
+        body = frame(session, session.state() | more)
+        self._send(status, body, "application/octet-stream")
+
+    def _send_json(self, thing: Any) -> None:
+        self._send(200, json.dumps(thing).encode())
+
+    def _send_file(self, name: str, more: dict[str, str] | None = None) -> None:
+        folder = files("gssl.label") / "static"
+        # only what lies in the folder itself has a name that is listed
+        if name not in {entry.name for entry in folder.iterdir()} or Path(name).suffix not in _TYPES:
+            raise RefusedError(404, f"there is no file {name[:80]}.")
+        self._send(200, (folder / name).read_bytes(), _TYPES[Path(name).suffix], more)
+
+    def _send(
+        self,
+        status: int,
+        body: bytes,
+        kind: str = "application/json; charset=utf-8",
+        more: dict[str, str] | None = None,
+    ) -> None:
+        self.send_response(status)
+        for name, value in {**_HEADERS, "Content-Type": kind, **(more or {})}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def log_message(self, *_: Any) -> None:
+        """Write nothing on the terminal: an address may hold the token."""
+
+
+def _card(session: Session, node: Any) -> dict[str, Any]:
+    """Return the card of a node, or of the one to label next."""
+    if node is not None:
+        return {"card": session.card(session.check_nodes([int(node)])[0])}
+    found = session.suggest()
+    return {"card": None if found is None else session.card(*found)}

@@ -1,0 +1,463 @@
+"""A labelling session: labels, what the model makes of them, and what the page shows; nothing of HTTP."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import RLock
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from gssl.io import Labels, Problem, write_columns
+from gssl.label.accuracy_estimate import estimate_accuracy
+from gssl.label.cards import NodeFacts
+from gssl.label.interactive import Answer, InteractiveModel, filtered_directions, top_two
+from gssl.label.journal import Journal
+from gssl.label.labelling import UNLABELLED, Labelling, check_class_name
+from gssl.label.map_layout import place_nodes
+from gssl.label.queue import Queue
+from gssl.operators import small_algebra
+
+# a class with fewer labels is named on the page
+FEW = 5
+# how many are listed
+_WHY, _DOUBTS, _CURVE = 5, 12, 120
+# points of the learning curve that are computed when a journal is replayed
+_REPLAYED = 20
+# from so many labels on, a model that only guesses is recognised
+_ENOUGH = 20
+# in bytes for the page: a node without a guess, and a node with a label
+NO_GUESS, IS_LABELLED = 65_535, 255
+# below so many labels an estimate of accuracy says nothing
+_LEAST = 8
+# what a probability of the fast model is raised by before two are compared: small ones are noise
+_FLOOR = 0.01
+
+
+class StaleError(Exception):
+    """An action on a state that is no longer the current one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """What the careful model says, what the fast one said of the same labels, and which labels these were."""
+
+    labels: dict[int, int]
+    present: tuple[int, ...]
+    P: np.ndarray
+    fast: np.ndarray
+    accuracy: tuple[float, float] | None
+    name: str
+
+
+class Session:
+    """Label the nodes of a problem, and see all nodes classified after every label.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its labels are those to begin with.
+    journal : Journal, optional
+        Where actions are written before they count; those it holds already are replayed.
+    texts : object ndarray of shape (n,), optional
+        A text or None for each node, to be read by the person who labels.
+    layout : bool, default=True
+        Whether to compute a map.
+
+    Attributes
+    ----------
+    labelling : Labelling
+        The labels, classes and skipped nodes; its ``version`` counts the actions.
+    places : float32 ndarray of shape (n, 2)
+        The map.
+    notes : list of str
+
+    Examples
+    --------
+    >>> import gssl
+    >>> from gssl.io import Problem
+    >>> data = gssl.datasets.load("karate")
+    >>> problem = Problem(data.node_ids.astype(object), data.adjacency, None, np.full(34, None, dtype=object))
+    >>> session = Session(problem, layout=False)
+    >>> for node, label in [(0, "Hi"), (33, "Officer"), (1, "Hi"), (32, "Officer")]:
+    ...     session.act({"do": "label", "nodes": [node], "label": label}, session.version)
+    >>> session.state()["labelled"], session.predicted_class(31)
+    (4, 'Officer')
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        journal: Journal | None = None,
+        texts: np.ndarray | None = None,
+        layout: bool = True,
+    ) -> None:
+        self.problem, self.journal = problem, journal
+        self.lock = RLock()
+        self.facts = NodeFacts(problem, texts)
+        self.labelling = Labelling(problem.node_ids, problem.y)
+        with small_algebra():
+            views = filtered_directions(problem.features, problem.adjacency)
+        self._model, self._queue = InteractiveModel(views), Queue(views[0])
+        self.places = place_nodes(views[0]) if layout else np.zeros((len(problem.y), 2), dtype=np.float32)
+        self.notes: list[str] = []
+        for action in [] if journal is None else journal.actions:
+            self.labelling.apply(action)
+        if self.labelling.unknown:
+            self.notes.append(
+                f"the journal names {self.labelling.unknown:,} nodes that are not in the graph; they are "
+                "left out."
+            )
+        self.refits, self.touched = 0, monotonic()
+        self._refit: Refit | None = None
+        self._passed: list[int] = []
+        self._curve: dict[int, tuple[float, float]] = {}
+        self._replay_curve()
+        self._answer()
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self.problem.node_ids)
+
+    @property
+    def version(self) -> int:
+        """The number of actions so far."""
+        return self.labelling.version
+
+    def act(self, action: dict[str, Any], version: int) -> None:
+        """Check an action, write it to the journal, do it, and classify all nodes again.
+
+        Nodes are indices here and ids in the journal. Raises `StaleError` where ``version`` is not the
+        current one, and ValueError for an action that makes no sense.
+        """
+        with self.lock:
+            if version != self.version:
+                raise StaleError(f"the page shows version {version} and the labels are at {self.version}.")
+            checked = self._check(action)
+            if checked["do"] == "undo" and not self.labelling.undoable:
+                return
+            if self.journal is not None:
+                self.journal.append({**checked, "at": datetime.now(UTC).isoformat(timespec="seconds")})
+            self.labelling.apply(checked)
+            self._passed.clear()
+            self.touched = monotonic()
+            if checked["do"] != "skip":
+                self._answer()
+
+    def import_labels(self, labels: Labels, version: int) -> str:
+        """Take over the labels of a table; return what was done, in a sentence."""
+        pairs = [
+            [str(i), self._class(str(label))]
+            for i, label in zip(labels.ids, labels.labels, strict=True)
+            if label is not None
+        ]
+        known = [pair for pair in pairs if pair[0] in self.labelling.places]
+        if not known:
+            raise ValueError("none of the labels belongs to a node of this graph: check the ids.")
+        self.act({"do": "import", "labels": known}, version)
+        left = len(pairs) - len(known)
+        return f"{len(known):,} labels imported" + (f"; {left:,} of unknown nodes left out." if left else ".")
+
+    def _check(self, action: dict[str, Any]) -> dict[str, Any]:
+        """Return an action with ids for indices and a checked class name."""
+        do = action.get("do")
+        if do == "undo":
+            return {"do": "undo"}
+        if do == "import":
+            return {"do": "import", "labels": action["labels"]}
+        if do == "class":
+            return {"do": "class", "label": check_class_name(action.get("label"))}
+        if do not in ("label", "skip"):
+            raise ValueError(f"{do!r} is no action: use label, skip, class or undo.")
+        ids = [self.facts.name(node) for node in self.check_nodes(action.get("nodes"))]
+        if do == "skip":
+            return {"do": "skip", "nodes": ids}
+        label = action.get("label")
+        return {"do": "label", "nodes": ids, "label": None if label is None else self._class(label)}
+
+    def _class(self, name: Any) -> str:
+        """Return a class that is there, whatever its name, or the checked name of a new one."""
+        return name if name in self.labelling.classes else check_class_name(name)
+
+    def check_nodes(self, nodes: Any) -> list[int]:
+        """Refuse what is no list of indices of nodes; leave out repetitions."""
+        if not isinstance(nodes, list) or not nodes:
+            raise ValueError("an action names its nodes by a list of indices: give at least one.")
+        for node in nodes:
+            if isinstance(node, bool) or not isinstance(node, int) or not 0 <= node < self.n_nodes:
+                raise ValueError(f"there is no node {node!r}: give an index below {self.n_nodes:,}.")
+        return list(dict.fromkeys(nodes))
+
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
+        """Return labelled nodes in order, their codes among the present classes, and these classes."""
+        codes = self.labelling.codes
+        nodes = np.array(sorted(codes), dtype=np.int64)
+        present, compact = np.unique([codes[node] for node in nodes.tolist()], return_inverse=True)
+        return nodes, compact.astype(np.int64), tuple(present.astype(int).tolist())
+
+    def _answer(self) -> None:
+        """Classify all nodes by the labels as they are."""
+        nodes, codes, present = self._arrays()
+        self._present = present
+        self.answer: Answer | None = None
+        if len(present) > 1:
+            with small_algebra():
+                self.answer = self._model.fit(nodes, codes, len(present))
+            self._note_accuracy(self.answer)
+        self._combine()
+
+    def _note_accuracy(self, answer: Answer) -> None:
+        m = len(answer.labelled)
+        if answer.judged and m >= _LEAST:
+            confidences = np.delete(answer.distributions.max(axis=1), answer.labelled)
+            self._curve[m] = estimate_accuracy(answer.hidden.max(axis=1), answer.hits, confidences)
+
+    def _replay_curve(self) -> None:
+        """Judge the first labels, as they were given, to draw the curve of a session that goes on."""
+        codes = dict(self.labelling.codes)
+        given = [node for node in codes if node in self.labelling.given]
+        rest = [node for node in codes if node not in self.labelling.given]
+        order = np.array([*np.random.default_rng(0).permutation(np.array(given, dtype=np.int64)), *rest], int)
+        sizes = np.unique(np.geomspace(_LEAST, max(_LEAST, len(order) - 1), _REPLAYED).astype(int))
+        for size in sizes[sizes < len(order)].tolist():
+            nodes = np.sort(order[:size])
+            present, compact = np.unique([codes[node] for node in nodes.tolist()], return_inverse=True)
+            if len(present) > 1:
+                with small_algebra():
+                    self._note_accuracy(self._model.fit(nodes, compact, len(present)))
+
+    def offer(self, labels: dict[int, int], P: np.ndarray, hidden: np.ndarray, name: str) -> None:
+        """Take the distributions of a careful model, fitted to some earlier labels.
+
+        Until the next ones come, the fast model adds what has changed since:
+        P ∝ P_careful · (P_fast now + ε) / (P_fast then + ε).
+        """
+        nodes = np.array(sorted(labels), dtype=np.int64)
+        present, codes = np.unique([labels[node] for node in nodes.tolist()], return_inverse=True)
+        with small_algebra():
+            fast = self._model.fit(nodes, codes, len(present)).distributions
+        hits = np.asarray(hidden.argmax(axis=1) == codes)
+        accuracy = None
+        if len(nodes) >= _LEAST:
+            accuracy = estimate_accuracy(hidden.max(axis=1), hits, np.delete(P.max(axis=1), nodes))
+        with self.lock:
+            classes = tuple(present.astype(int).tolist())
+            self._refit = Refit(labels, classes, P.astype(np.float32, order="F"), fast, accuracy, name)
+            self.refits += 1
+            self._combine()
+
+    def _combine(self) -> None:
+        """Combine both models, and encode guesses for the page."""
+        answer, refit = self.answer, self._refit
+        n = self.n_nodes
+        self._speaks = "none" if answer is None else "fast"
+        self.P = np.zeros((n, 0), dtype=np.float32) if answer is None else answer.distributions
+        if answer is not None and refit is not None and refit.present == self._present:
+            if refit.labels == self.labelling.codes:
+                self._speaks, self.P = "careful", refit.P
+            else:
+                self._speaks = "both"
+                P = refit.P * ((answer.distributions + _FLOOR) / (refit.fast + _FLOOR))
+                self.P = P / P.sum(axis=1, keepdims=True)
+        self.guesses = np.full(n, NO_GUESS, dtype=np.uint16)
+        self.confidences = np.zeros(n, dtype=np.uint8)
+        self.doubt = np.ones(n, dtype=np.float32)
+        if answer is not None:
+            best, top, second = top_two(self.P)
+            self.doubt = 1.0 - (top - second)
+            self.guesses = np.array(self._present, dtype=np.uint16)[best]
+            self.confidences = np.clip(254.0 * top, 0, 254).astype(np.uint8)
+        self._counts = np.bincount(
+            self.guesses[self.guesses != NO_GUESS], minlength=len(self.labelling.classes)
+        )
+        for node, code in self.labelling.codes.items():
+            self.guesses[node], self.confidences[node] = code, IS_LABELLED
+
+    def predicted_class(self, node: int) -> str | None:
+        """Return the label of a node, or the class that is predicted for it; None before there is any."""
+        code = int(self.guesses[node])
+        return None if code == NO_GUESS else self.labelling.classes[code]
+
+    def suggest(self) -> tuple[int, int] | None:
+        """Return the node to label next and how many it speaks for; None where all are done."""
+        with self.lock:
+            labelled = np.array(sorted(self.labelling.codes), dtype=np.int64)
+            closed = np.zeros(self.n_nodes, dtype=bool)
+            closed[labelled] = True
+            closed[list(self.labelling.skipped)] = True
+            if closed.all():
+                return None
+            open_now = closed.copy()
+            open_now[self._passed] = True
+            if open_now.all():
+                # all have been looked at: from the beginning
+                self._passed.clear()
+                open_now = closed
+            if self.guessing:
+                # what it is unsure of is noise then, and nodes chosen by it are like no others
+                return int(np.random.default_rng(len(labelled)).choice(np.flatnonzero(~open_now))), 0
+            with small_algebra():
+                return self._queue.next(self.doubt, open_now, labelled)
+
+    @property
+    def guessing(self) -> bool:
+        """Whether hidden labels are guessed no better than by always answering the largest class."""
+        answer = self.answer
+        if answer is None or not answer.judged or len(answer.codes) < _ENOUGH:
+            return False
+        return bool(answer.hits.sum() <= np.bincount(answer.codes).max())
+
+    def pass_over(self, node: int) -> None:
+        """Suggest another node, until the next action."""
+        if node not in self._passed:
+            self._passed.append(node)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the page shows beside the node: counts, accuracy, doubts."""
+        labelling = self.labelling
+        counts = np.bincount(list(labelling.codes.values()), minlength=len(labelling.classes))
+        curve = sorted(self._curve.items())
+        curve = [point for point in curve if point[0] <= len(labelling.codes)]
+        step = max(1, -(-len(curve) // _CURVE))
+        return {
+            "version": self.version,
+            "refits": self.refits,
+            "nodes": self.n_nodes,
+            "labelled": len(labelling.codes),
+            "skipped": len(labelling.skipped),
+            "classes": [
+                {"name": name, "labels": int(counts[code]), "predicted": int(self._counts[code])}
+                for code, name in enumerate(labelling.classes)
+            ],
+            "few": FEW,
+            "speaks": self._speaks,
+            "accuracy": self._accuracy(),
+            "guessing": self.guessing,
+            "refit": self._refit_state(),
+            "curve": [[m, share, error] for m, (share, error) in curve[::-1][::step][::-1]],
+            "doubts": self.doubts(),
+            "undo": labelling.undoable,
+        }
+
+    def _accuracy(self) -> dict[str, float] | None:
+        m = len(self.labelling.codes)
+        if self.answer is None or m not in self._curve:
+            return None
+        share, error = self._curve[m]
+        return {"share": share, "error": error}
+
+    def _refit_state(self) -> dict[str, Any] | None:
+        refit = self._refit
+        if refit is None:
+            return None
+        found: dict[str, Any] = {"name": refit.name, "labels": len(refit.labels)}
+        return (
+            found
+            if refit.accuracy is None
+            else found | dict(zip(("share", "error"), refit.accuracy, strict=True))
+        )
+
+    def doubts(self) -> list[dict[str, Any]]:
+        """Return the labels that the model, not having seen each, contradicts most surely."""
+        answer = self.answer
+        if answer is None or not answer.judged:
+            return []
+        said = answer.hidden.argmax(axis=1)
+        rows = np.arange(len(said))
+        lead = answer.hidden[rows, said] - answer.hidden[rows, answer.codes]
+        # a class with a single label has nothing to be recognised by
+        alone = np.bincount(answer.codes)[answer.codes] < 2
+        order = np.argsort(-np.where(alone, 0.0, lead), kind="stable")[:_DOUBTS]
+        return [
+            {
+                "index": int(answer.labelled[k]),
+                "id": self.facts.name(int(answer.labelled[k])),
+                "label": self._name(int(answer.codes[k])),
+                "says": self._name(int(said[k])),
+                "share": float(answer.hidden[k, said[k]]),
+            }
+            for k in order
+            if lead[k] > 0 and not alone[k]
+        ]
+
+    def _name(self, compact: int) -> str:
+        return self.labelling.classes[self._present[compact]]
+
+    def card(self, node: int, speaks_for: int | None = None) -> dict[str, Any]:
+        """Return all that is known about a node."""
+        code = self.labelling.codes.get(node, UNLABELLED)
+        neighbours, degree = self.facts.neighbours(node, self.labelling.codes)
+        return {
+            "index": node,
+            "id": self.facts.name(node),
+            "label": None if code == UNLABELLED else self.labelling.classes[code],
+            "skipped": node in self.labelling.skipped,
+            "text": self.facts.text(node),
+            "features": self.facts.features(node),
+            "degree": degree,
+            "neighbours": [self.mention(int(other)) for other in neighbours],
+            "speaks_for": speaks_for,
+            **self._opinion(node),
+        }
+
+    def mention(self, node: int) -> dict[str, Any]:
+        """Return a node in a line: its id, label or guess, and the beginning of its text."""
+        code = self.labelling.codes.get(node, UNLABELLED)
+        return {
+            "index": node,
+            "id": self.facts.name(node),
+            "label": None if code == UNLABELLED else self.labelling.classes[code],
+            "guess": self.predicted_class(node),
+            "confidence": int(self.confidences[node]) / 254 if code == UNLABELLED else 1.0,
+            "text": self.facts.text(node, 90),
+        }
+
+    def _opinion(self, node: int) -> dict[str, Any]:
+        """Return a distribution for a node, and the labels that speak most for its best class.
+
+        Of a labelled node it is what the fast model says without that label.
+        """
+        answer = self.answer
+        if answer is None:
+            return {"thinks": [], "why": []}
+        place = int(np.searchsorted(answer.labelled, node))
+        own = place < len(answer.labelled) and answer.labelled[place] == node
+        p = answer.hidden[place] if own and answer.judged else self.P[node]
+        order = np.argsort(-p, kind="stable")
+        best = int(order[0])
+        shares = np.where(answer.codes == best, answer.shares(node), 0.0)
+        if own:
+            shares[place] = 0.0
+        total = float(np.abs(shares).sum()) or 1.0
+        top = np.argsort(-shares, kind="stable")[:_WHY]
+        return {
+            "thinks": [{"name": self._name(int(k)), "share": float(p[k])} for k in order[:9]],
+            "why": [
+                {
+                    **self.mention(int(answer.labelled[k])),
+                    "share": float(shares[k]),
+                    "part": float(shares[k]) / total,
+                }
+                for k in top
+                if shares[k] > 0
+            ],
+        }
+
+    def labels(self) -> dict[str, list[str]]:
+        """Return all labels as columns of a table that ``gssl classify --labels`` reads."""
+        codes = self.labelling.codes
+        nodes: Sequence[int] = sorted(codes)
+        return {
+            "id": [self.facts.name(node) for node in nodes],
+            "label": [self.labelling.classes[codes[node]] for node in nodes],
+        }
+
+    def write(self, path: Path) -> list[str]:
+        """Write all labels to a table, by suffix; return notes on what had to be changed."""
+        with self.lock:
+            columns = self.labels()
+        objects = {name: np.array(values, dtype=object) for name, values in columns.items()}
+        return write_columns(path, objects)

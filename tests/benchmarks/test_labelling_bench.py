@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+
+import gssl
+from benchmarks import labelling
+from gssl.io import Problem
+from gssl.label.session import Session
+
+
+def test_the_oracle_labels_through_the_session(monkeypatch):
+    monkeypatch.setattr(labelling, "BUDGETS", (4, 8))
+    data = gssl.datasets.load("karate")
+    problem = Problem(data.node_ids.astype(object), data.adjacency, None, np.full(34, None, dtype=object))
+    truth = [f"c{code}" for code in data.labels]
+    session = Session(problem, layout=False)
+    for order in ("suggested", "random"):
+        found = list(labelling.simulate(session, truth, order, seed=0))
+        assert [point.budget for point in found] == [4, 8]
+        assert found[1].accuracy > 0.75
+        assert found[1].share == session.answer.hits.mean()
+        assert found[1].estimate == session.state()["accuracy"]["share"]
+        codes = session.labelling.codes
+        assert all(session.labelling.classes[code] == truth[node] for node, code in codes.items())
+        assert len(codes) == 8
+
+
+def test_labels_needed_lie_between_budgets(monkeypatch):
+    monkeypatch.setattr(labelling, "BUDGETS", (10, 20, 40))
+    assert labelling.labels_needed([0.9, 1.0, 1.0], 0.8) == 10
+    assert labelling.labels_needed([0.5, 0.7, 0.9], 0.8) == pytest.approx(30)
+    assert labelling.labels_needed([0.1, 0.2, 0.3], 0.8) == np.inf
+
+
+def test_the_synthetic_graph_has_500_labels_and_classes_in_its_links():
+    problem, truth = labelling.synthetic(2000, 8, 4)
+    assert int(problem.given.sum()) == 500
+    u, v = problem.adjacency.nonzero()
+    names = np.array(truth)
+    assert 0.6 < (names[u] == names[v]).mean() < 0.8
+    assert problem.adjacency.diagonal().sum() == 0

@@ -1,0 +1,109 @@
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from gssl.cli import label_command
+from gssl.cli.console import Terminal
+from gssl.cli.label_command import read_texts, run_label
+from gssl.cli.reading import Inputs, read_problem
+from gssl.label.journal import Journal
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Run the command until ``during(session, url)`` returns, as if Ctrl-C was pressed then."""
+
+    def serve(during, **given):
+        handlers = {}
+        monkeypatch.setattr(
+            label_command.signal, "signal", lambda number, handler: handlers.update({number: handler})
+        )
+        monkeypatch.setattr(label_command, "_SAVE", 0.05)
+        start = label_command.LabelServer.start
+        trouble = []
+
+        def act(server):
+            try:
+                during(server.session, server.url)
+            except BaseException as error:
+                trouble.append(error)
+            handlers[label_command.signal.SIGINT]()
+
+        def started(server):
+            start(server)
+            threading.Thread(target=act, args=(server,)).start()
+
+        monkeypatch.setattr(label_command.LabelServer, "start", started)
+        inputs = Inputs(edges="e.csv", features="f.csv", **given)
+        run_label(inputs, Path("labels.csv"), 0, False, Terminal(), refit=False)
+        if trouble:
+            raise trouble[0]
+
+    return serve
+
+
+def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve, capsys):
+    def during(session, url):
+        with urllib.request.urlopen(url) as answer:
+            assert answer.status == 200
+        for node, name in graph.truth.items():
+            if node in graph.ids[:12]:
+                place = session.labelling.places[node]
+                session.act({"do": "label", "nodes": [place], "label": name}, session.version)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and (
+            not Path("labels.csv").exists() or len(graph.labels(graph.read("labels.csv"))) < 12
+        ):
+            time.sleep(0.05)
+
+    serve(during)
+    said = capsys.readouterr().out
+    assert "Label at http://127.0.0.1:" in said
+    assert "12 labels in 3 classes: labels.csv" in said
+    run("classify", "--edges", "e.csv", "--features", "f.csv", "--labels", "labels.csv", "--out", "p.csv")
+    assert graph.labels(graph.read("p.csv")) == graph.truth
+    # the next start goes on
+    seen = []
+    serve(lambda session, url: seen.append(len(session.labelling.codes)))
+    assert seen == [12]
+    assert "holds 12 actions: going on from there" in capsys.readouterr().err
+
+
+def test_without_a_label_nothing_is_written(graph, serve, capsys):
+    serve(lambda session, url: None)
+    assert "No label was given" in capsys.readouterr().out
+    assert not Path("labels.csv").exists()
+
+
+def test_given_labels_are_there_from_the_beginning(graph, serve):
+    seen = []
+    serve(lambda session, url: seen.append(session.state()["labelled"]), labels="l.csv")
+    assert seen == [9]
+    assert len(graph.labels(graph.read("labels.csv"))) == 9
+
+
+def test_outputs_are_checked_before_anything_is_read(graph, refused):
+    start = ["label", "--edges", "e.csv", "--no-browser", "--out"]
+    assert "must end in .csv" in refused(*start, "labels.txt")
+    assert "is an input" in refused(*start, "e.csv")
+    Path("mine.csv").write_text("id,label\n")
+    assert "mine.csv is there already and was not made here" in refused(*start, "mine.csv")
+    assert "there is no graph" in refused("label", "--out", "labels.csv")
+    assert not Path("labels.csv.journal").exists()
+    journal = Journal(Path("labels.csv.journal"))
+    assert "in use by another gssl label" in refused(*start, "labels.csv")
+    journal.close()
+    Path("labels.csv.journal").write_text("something else\n")
+    assert "is no journal of gssl label" in refused(*start, "labels.csv")
+
+
+def test_texts_are_read_as_they_are_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("d.csv").write_text('name,abstract\nb,"Two, <b>words</b>"\na,\nc,one two\nd,two one\n')
+    inputs = Inputs(features="d.csv", text="abstract", knn=1, id_column="name")
+    problem = read_problem(inputs, Terminal(quiet=True))
+    assert read_texts(inputs, problem).tolist() == ["Two, <b>words</b>", None, "one two", "two one"]
+    assert read_texts(Inputs(features="d.csv"), problem) is None

@@ -1,0 +1,315 @@
+"""The labelling page in a headless browser, as a person would use it."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from gssl.io import Problem
+from gssl.label.server import LabelServer
+from gssl.label.session import Session
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+KEYS = {"ash": "1", "birch": "2", "cedar": "3"}
+NASTY = (
+    "<img src=x onerror=alert(1)>",
+    "</script><script>alert(2)</script>",
+    '"onmouseover="alert(3)',
+    "javascript:alert(4)",
+    "\u202eevil",
+    "{{7*7}}${7*7}",
+    "x" * 3000,
+    "line\nbreak\ttab",
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open an address; whatever the page complains about or asks elsewhere is an error in the end."""
+    contexts, trouble = [], []
+
+    def open_page(url, width=1300, scheme="light", context=None, quiet=False):
+        if context is None:
+            context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+            contexts.append(context)
+            context.route(
+                lambda asked: not asked.startswith("http://127.0.0.1:"), lambda route: route.abort()
+            )
+        tab = context.new_page()
+        if not quiet:
+            tab.on("console", lambda message: trouble.append(f"console: {message.text}"))
+        tab.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+        tab.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        tab.on(
+            "request",
+            lambda request: request.url.startswith("http://127.0.0.1:") or trouble.append(request.url),
+        )
+        tab.goto(url)
+        tab.wait_for_selector("body[data-ready]", timeout=30_000)
+        return tab
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+@pytest.fixture
+def serve():
+    """Serve a session in this process."""
+    servers = []
+
+    def serve(session):
+        server = LabelServer(session)
+        server.start()
+        servers.append(server)
+        return server.url
+
+    yield serve
+    for server in servers:
+        server.close()
+
+
+def press(tab, key, version):
+    """Press a key and wait until the page shows the version that follows."""
+    tab.keyboard.press(key)
+    tab.wait_for_selector(f"body:not(.busy)[data-version='{version}']", timeout=15_000)
+
+
+def type_class(tab, name, version):
+    tab.keyboard.press("+")
+    tab.keyboard.type(name)
+    press(tab, "Enter", version)
+
+
+def count(tab):
+    return int(tab.text_content("#labelled").replace(",", ""))
+
+
+def test_a_session_by_keyboard_alone(open_page, serve, session, truth):
+    tab = open_page(serve(session))
+    assert "token" not in tab.url
+    assert "Type the first class" in tab.text_content("#answers")
+    for version in range(1, 21):
+        name = truth[int(tab.text_content("#node-id")[1:])]
+        if name in session.labelling.classes:
+            press(tab, str(session.labelling.classes.index(name) + 1), version)
+        else:
+            type_class(tab, name, version)
+    assert count(tab) == 20
+    assert all(
+        truth[node] == session.labelling.classes[code] for node, code in session.labelling.codes.items()
+    )
+    assert "labelled" in tab.text_content("#live")
+    assert "20 labels" in tab.text_content("#live")
+    assert tab.locator("#thinks .think").count() == 3
+    assert tab.locator("#curve svg").count() == 1
+    # undo brings back the node, skip and next go on
+    press(tab, "z", 21)
+    assert count(tab) == 19
+    node = tab.text_content("#node-id")
+    press(tab, " ", 22)
+    assert tab.text_content("#node-id") != node
+    assert session.labelling.skipped == {int(node[1:])}
+    node = tab.text_content("#node-id")
+    tab.keyboard.press("n")
+    playwright.expect(tab.locator("#node-id")).not_to_have_text(node)
+    # search opens a node, a key changes its label, Delete removes it
+    labelled = sorted(session.labelling.codes)[0]
+    tab.keyboard.press("/")
+    tab.keyboard.type(f"n{labelled}")
+    tab.wait_for_selector("#found button")
+    tab.keyboard.press("Enter")
+    playwright.expect(tab.locator("#node-id")).to_have_text(f"n{labelled}")
+    playwright.expect(tab.locator("#node-label")).to_contain_text(truth[labelled])
+    press(tab, "Delete", 23)
+    assert labelled not in session.labelling.codes
+    playwright.expect(tab.locator("#node-id")).to_have_text(f"n{labelled}")
+    # one Escape closes the search, also with words in it
+    tab.keyboard.press("/")
+    tab.keyboard.type("n1")
+    tab.keyboard.press("Escape")
+    assert tab.locator("#search").is_hidden()
+    # help, and every control has a name
+    tab.keyboard.press("?")
+    assert tab.locator("#help").is_visible()
+    tab.keyboard.press("Escape")
+    unnamed = tab.evaluate(
+        "[...document.querySelectorAll('button, input, canvas')].filter(e => !e.hidden && "
+        "!(e.textContent.trim() || e.getAttribute('aria-label'))).length"
+    )
+    assert unnamed == 0
+
+
+def test_a_lasso_labels_several_nodes_and_they_are_undone_at_once(open_page, serve, problem):
+    session = Session(problem)
+    for code, name in enumerate(KEYS):
+        session.act({"do": "label", "nodes": [code], "label": name}, session.version)
+    tab = open_page(serve(session))
+    tab.click("#lasso")
+    box = tab.locator("#map").bounding_box()
+    corners = [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.03)]
+    points = [(box["x"] + a * box["width"], box["y"] + b * box["height"]) for a, b in corners]
+    tab.mouse.move(*points[0])
+    tab.mouse.down()
+    for point in points[1:]:
+        tab.mouse.move(*point, steps=4)
+    tab.mouse.up()
+    assert "90 nodes selected, 3 of which keep their label" in tab.text_content("#selection")
+    press(tab, "2", 4)
+    assert count(tab) == 90
+    assert sum(code == 1 for code in session.labelling.codes.values()) == 88
+    assert session.labelling.codes[0] == 0
+    assert tab.text_content("#node-id") == "All nodes are labelled or skipped"
+    press(tab, "z", 5)
+    assert sorted(session.labelling.codes) == [0, 1, 2]
+    # the same by keyboard: what is in view
+    tab.focus("#map")
+    tab.keyboard.press("Shift+Enter")
+    assert "90 nodes selected" in tab.text_content("#selection")
+    tab.keyboard.press("Escape")
+    assert tab.locator("#selection").is_hidden()
+    tab.keyboard.press("Enter")
+    playwright.expect(tab.locator("#node-why")).to_have_text("Opened by you")
+
+
+def test_two_tabs_stay_consistent(open_page, serve, session):
+    url = serve(session)
+    first = open_page(url)
+    second = open_page(url.split("?")[0], context=first.context, quiet=True)
+    type_class(first, "ash", 1)
+    second.wait_for_selector("body[data-version='1']")
+    assert count(second) == 1
+    assert second.text_content("#node-id") == first.text_content("#node-id")
+    # an action on a state that another tab has left is not done
+    session.act({"do": "label", "nodes": [5], "label": "ash"}, session.version)
+    second.keyboard.press("1")
+    second.wait_for_selector("body:not(.busy)[data-version='2']")
+    assert count(second) == 2
+    assert "another tab" in second.text_content("#toast")
+    first.wait_for_selector("body[data-version='2']")
+
+
+def test_hostile_names_are_only_text(open_page, serve, problem):
+    ids = problem.node_ids.copy()
+    ids[: len(NASTY)] = NASTY
+    texts = np.array([NASTY[i % len(NASTY)] for i in range(90)], dtype=object)
+    names = tuple(NASTY[i % len(NASTY)] + str(i) for i in range(12))
+    y = np.full(90, None, dtype=object)
+    # a class per nasty name, too; line breaks come from tables only
+    y[: 2 * len(NASTY)] = [NASTY[i % len(NASTY)] for i in range(2 * len(NASTY))]
+    session = Session(Problem(ids, problem.adjacency, problem.features, y, feature_names=names), texts=texts)
+    tab = open_page(serve(session), width=420)
+    version = 0
+    for node in range(len(NASTY)):
+        tab.keyboard.press("/")
+        tab.fill("#search-text", NASTY[node].split("\n")[0][:60])
+        tab.wait_for_selector("#found button")
+        tab.keyboard.press("Enter")
+        tab.wait_for_selector("dialog[open]", state="detached")
+        version += 1
+        press(tab, str(1 + node % 8), version)
+    type_class(tab, "<svg onload=alert(5)>", version + 1)
+    assert (
+        tab.evaluate(
+            "document.querySelectorAll('main img, main script, main [onerror], main [onload]').length"
+        )
+        == 0
+    )
+    assert "<svg onload=alert(5)>" in tab.text_content("#answers")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 420
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1300, "dark"), (360, "light")])
+def test_the_page_fits_the_window_in_light_and_dark(open_page, serve, make_problem, width, scheme):
+    session = Session(make_problem(labels=30)[0])
+    tab = open_page(serve(session), width, scheme)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    red = int(tab.evaluate("getComputedStyle(document.body).color.match(/\\d+/)[0]"))
+    assert (red > 128) == (scheme == "dark")
+    # points of three classes are drawn
+    tab.wait_for_timeout(100)
+    colors = tab.evaluate(
+        "(() => { const map = document.getElementById('map'); const data = map.getContext('2d').getImageData("
+        "0, 0, map.width, map.height).data; return new Set(new Uint32Array(data.buffer)).size })()"
+    )
+    assert colors > 6
+
+
+def test_a_killed_server_loses_nothing(open_page, tmp_path, make_problem):
+    problem, truth = make_problem()
+    write_tables(tmp_path, problem)
+    process, url = start(tmp_path)
+    try:
+        tab = open_page(url, quiet=True)
+        for version in range(1, 5):
+            type_class(tab, truth[int(tab.text_content("#node-id")[1:])], version)
+        shown = tab.text_content("#node-id")
+    finally:
+        process.kill()
+        process.wait()
+    # what a crash in the middle of a write would leave
+    with (tmp_path / "labels.csv.journal").open("ab") as file:
+        file.write(b'{"do": "label", "no')
+    tab.keyboard.press("1")
+    playwright.expect(tab.locator("#banner")).to_contain_text("does not answer")
+    process, url = start(tmp_path)
+    try:
+        again = open_page(url)
+        assert count(again) == 4
+        assert again.text_content("#node-id") == shown
+        press(again, "1", 5)
+        again.close()
+    finally:
+        process.terminate()
+        process.wait(30)
+    with (tmp_path / "labels.csv").open(newline="") as file:
+        assert len(list(csv.reader(file))) == 6
+    actions = (tmp_path / "labels.csv.journal").read_text().splitlines()[1:]
+    assert [json.loads(line)["do"] for line in actions] == ["label"] * 5
+
+
+def write_tables(folder, problem):
+    A = problem.adjacency.tocoo()
+    with (folder / "e.csv").open("w", newline="") as file:
+        pairs = zip(*A.coords, strict=True)
+        csv.writer(file).writerows([["a", "b"], *((f"n{i}", f"n{j}") for i, j in pairs if i < j)])
+    with (folder / "f.csv").open("w", newline="") as file:
+        rows = zip(problem.node_ids, problem.features.tolist(), strict=True)
+        csv.writer(file).writerows([["id", *problem.feature_names], *([i, *row] for i, row in rows)])
+
+
+def start(folder):
+    """Run the command in a process of its own, and wait for the address that it prints."""
+    command = [sys.executable, "-c", "from gssl.cli import main; main()", "label", "--edges", "e.csv"]
+    command += ["--features", "f.csv", "--out", "labels.csv", "--no-browser"]
+    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, env=env)
+    for line in process.stdout:
+        if line.startswith("Label at "):
+            return process, line.split()[-1]
+    raise AssertionError("the command ended without an address")

@@ -1,0 +1,60 @@
+import numpy as np
+from scipy.sparse import csr_array
+
+from gssl.io import Problem
+from gssl.label.cards import NEIGHBOURS, NodeFacts
+
+
+def facts(X=None, texts=None, names=(), n=4, A=None):
+    ids = np.array([f"Node{i}" for i in range(n)], dtype=object)
+    A = csr_array((n, n)) if A is None else csr_array(A)
+    return NodeFacts(Problem(ids, A, X, np.full(n, None, dtype=object), feature_names=names), texts)
+
+
+def test_rare_words_are_stronger_than_common_ones():
+    X = csr_array(np.array([[1, 1, 0], [1, 0, 1], [1, 0, 0], [1, 1, 0]], dtype=np.float32))
+    found = facts(X, names=("the", "graph", "ridge")).features(1)
+    assert [each["name"] for each in found] == ["ridge", "the"][:1]
+    assert found[0]["strength"] == 1.0
+
+
+def test_dense_features_are_compared_with_their_columns():
+    X = np.array([[10.0, 0.0], [10.0, 0.1], [10.0, 0.0], [9.0, 5.0]], dtype=np.float32)
+    found = facts(X, names=("year", "size")).features(3)
+    assert {each["name"] for each in found} == {"year", "size"}
+    assert found[0]["value"] in (9.0, 5.0)
+    assert facts(None).features(0) == []
+
+
+def test_labelled_neighbours_come_first_then_strong_links():
+    A = np.zeros((20, 20))
+    A[0, 1:] = A[1:, 0] = np.arange(19, 0, -1)
+    nodes, degree = facts(n=20, A=A).neighbours(0, {7: 0, 19: 1})
+    assert degree == 19
+    assert nodes.tolist() == [7, 19, *[i for i in range(1, 15) if i != 7]][:NEIGHBOURS]
+
+
+def test_search_prefers_equal_ids_then_beginnings_then_texts():
+    texts = np.array(["about node2", None, "NODE1 <b>", "Straße"], dtype=object)
+    found = facts(texts=texts)
+    assert found.search("node1") == [1, 2]
+    assert found.search("NODE", limit=3) == [0, 1, 2]
+    assert found.search("STRASSE") == [3]
+    assert found.search("  ") == []
+    assert found.search("nothing") == []
+
+
+def test_long_texts_are_cut():
+    found = facts(texts=np.array(["x" * 50, None, "", "y"], dtype=object))
+    assert found.text(0, 10) == "x" * 9 + "…"
+    assert [found.text(node) for node in (1, 2, 3)] == ["", "", "y"]
+
+
+def test_features_have_names_and_words_of_the_text_no_prefix():
+    X = csr_array(np.array([[1.0, 0.0], [0.0, 2.0]], dtype=np.float32))
+    texts = np.array(["ridge", "graph: a"], dtype=object)
+    assert (
+        facts(X, names=("abstract:ridge", "abstract:graph"), n=2).features(0)[0]["name"] == "abstract:ridge"
+    )
+    assert facts(X, texts, ("abstract:ridge", "abstract:graph"), n=2).features(1)[0]["name"] == "graph"
+    assert facts(X, n=2).features(1)[0]["name"] == "feature 1"

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gssl.label.labelling import Labelling, check_class_name
+
+IDS = np.array(["a", "b", "c", "d"], dtype=object)
+
+
+def fresh(*given):
+    y = np.full(4, None, dtype=object)
+    y[: len(given)] = given
+    return Labelling(IDS, y)
+
+
+def snapshot(labelling):
+    return dict(labelling.codes), list(labelling.classes), set(labelling.skipped)
+
+
+names, nodes = st.sampled_from(["x", "y", "z"]), st.lists(st.sampled_from("abcde"), min_size=1, max_size=4)
+actions = st.one_of(
+    st.builds(lambda n, name: {"do": "label", "nodes": n, "label": name}, nodes, st.none() | names),
+    st.builds(lambda n: {"do": "skip", "nodes": n}, nodes),
+    st.builds(lambda name: {"do": "class", "label": name}, names),
+    st.builds(lambda n, name: {"do": "import", "labels": [[i, name] for i in n]}, nodes, names),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(actions, max_size=12))
+def test_undo_takes_back_every_action_exactly(done):
+    labelling = fresh("y", "x")
+    states = [snapshot(labelling)]
+    for action in done:
+        labelling.apply(action)
+        states.append(snapshot(labelling))
+    for state in reversed(states[:-1]):
+        labelling.apply({"do": "undo"})
+        assert snapshot(labelling) == state
+    assert labelling.undoable == ""
+    labelling.apply({"do": "undo"})
+    assert snapshot(labelling) == states[0]
+    assert labelling.version == 2 * len(done) + 1
+
+
+def test_given_labels_come_first_and_new_classes_after_them():
+    labelling = fresh("pine", "elm")
+    labelling.apply({"do": "label", "nodes": ["d"], "label": "ash"})
+    assert labelling.classes == ["elm", "pine", "ash"]
+    assert labelling.codes == {0: 1, 1: 0, 3: 2}
+    assert labelling.undoable == "labelled d"
+
+
+def test_a_label_ends_a_skip_and_a_skip_keeps_a_label():
+    labelling = fresh("x")
+    labelling.apply({"do": "skip", "nodes": ["a", "b"]})
+    assert labelling.skipped == {1}
+    labelling.apply({"do": "label", "nodes": ["b"], "label": "x"})
+    assert labelling.skipped == set()
+    labelling.apply({"do": "label", "nodes": ["b"], "label": None})
+    assert labelling.codes == {0: 0}
+    assert labelling.undoable == "unlabelled b"
+
+
+def test_nodes_that_are_not_in_the_graph_are_counted():
+    labelling = fresh()
+    labelling.apply({"do": "label", "nodes": ["a", "gone"], "label": "x"})
+    labelling.apply({"do": "skip", "nodes": ["gone"]})
+    assert labelling.unknown == 2
+    assert labelling.codes == {0: 0}
+
+
+def test_an_unknown_action_is_refused():
+    with pytest.raises(ValueError, match="'burn' is no action"):
+        fresh().apply({"do": "burn"})
+
+
+def test_class_names_are_checked():
+    assert check_class_name("  na\u0069\u0308ve ") == "na\u00efve"
+    assert check_class_name("<b>&amp;") == "<b>&amp;"
+    for bad, why in [
+        ("", "empty"),
+        ("  ", "empty"),
+        ("nan", "missing"),
+        ("-1", "missing"),
+        ("x" * 201, "longer"),
+        ("a\x1b[31m", "control"),
+        ("a\nb", "control"),
+        ("\ud800", "control"),
+        (3, "text"),
+        (None, "text"),
+    ]:
+        with pytest.raises(ValueError, match=why):
+            check_class_name(bad)

@@ -1,0 +1,253 @@
+import http.client
+import json
+import struct
+import threading
+
+import numpy as np
+import pytest
+
+from gssl.label import server as server_module
+from gssl.label.server import LabelServer
+
+
+@pytest.fixture
+def server(session):
+    with LabelServer(session) as server:
+        server.start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def ask(server):
+    """Send a request as the page would, unless headers say otherwise; a header of None is left out."""
+
+    def ask(method, path, body=None, **headers):
+        usual = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"{server.cookie}={server.token}"}
+        if method == "POST":
+            usual |= {"Origin": f"http://127.0.0.1:{server.port}", "Content-Type": "application/json"}
+        given = {**usual, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        content = json.dumps(body).encode() if not isinstance(body, bytes | None) else body
+        if content is not None and "Content-Length" not in given:
+            given["Content-Length"] = str(len(content))
+        for name, value in given.items():
+            if value is not None:
+                connection.putheader(name, value)
+        connection.endheaders(content)
+        answer = connection.getresponse()
+        found = answer.status, answer.read(), dict(answer.getheaders())
+        connection.close()
+        return found
+
+    return ask
+
+
+def decode(body, n=90):
+    (length,) = struct.unpack("<I", body[:4])
+    state = json.loads(body[4 : 4 + length])
+    rest = body[4 + length :]
+    return state, np.frombuffer(rest[: 2 * n], "<u2"), np.frombuffer(rest[2 * n :], np.uint8)
+
+
+def test_the_page_is_served_to_those_who_know_the_token(server, ask):
+    status, body, headers = ask("GET", f"/?token={server.token}", Cookie=None)
+    assert status == 200
+    assert b"<title>gssl label</title>" in body
+    cookie = headers["Set-Cookie"]
+    assert cookie == f"{server.cookie}={server.token}; Path=/; HttpOnly; SameSite=Strict"
+    assert ask("GET", "/")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/static/app.js", "/api/state", "/api/export?format=csv", "/?token=wrong"]
+)
+@pytest.mark.parametrize("cookie", [None, "gssl_label_1=x", "nonsense;;=", "ü=ä"])
+def test_without_the_token_nothing_is_served(ask, path, cookie):
+    cookie = cookie if cookie is None else cookie.encode("utf-8").decode("latin-1")
+    status, body, headers = ask("GET", path, Cookie=cookie)
+    assert status == 403
+    assert b"open the address that it printed" in body
+    assert "Set-Cookie" not in headers
+
+
+def test_a_cookie_of_another_server_is_refused(server, ask):
+    assert ask("GET", "/api/version", Cookie=f"{server.cookie}={'x' * 32}")[0] == 403
+    assert ask("POST", "/api/act", {"do": "undo", "version": 0}, Cookie=None)[0] == 403
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1.evil.example:80", "", None])
+def test_other_hosts_are_refused(server, ask, host):
+    assert ask("GET", "/api/version", Host=host)[0] == 421
+    assert ask("GET", f"/?token={server.token}", Host=host)[0] == 421
+
+
+def test_localhost_is_this_host(server, ask):
+    assert ask("GET", "/api/version", Host=f"localhost:{server.port}")[0] == 200
+
+
+def test_pages_of_other_sites_cannot_act(server, ask, session):
+    action = {"do": "label", "nodes": [0], "label": "x", "version": 0}
+    for origin in ("http://evil.example", "null", f"http://127.0.0.1:{server.port + 1}", None):
+        assert ask("POST", "/api/act", action, Origin=origin)[0] == 403
+    assert ask("POST", "/api/act", action, Sec_Fetch_Site="cross-site")[0] == 403
+    assert ask("GET", "/api/state", Sec_Fetch_Site="same-site")[0] == 403
+    assert ask("POST", "/api/act", action, Content_Type="text/plain")[0] == 415
+    assert session.version == 0
+    assert ask("POST", "/api/act", action, Origin=f"http://localhost:{server.port}")[0] == 200
+
+
+def test_every_answer_has_a_strict_policy(server, ask):
+    for path in ("/", "/static/app.js", "/api/version", "/nothing"):
+        headers = ask("GET", path)[2]
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self';" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Cache-Control"] == "no-store"
+        assert "Access-Control-Allow-Origin" not in headers
+    assert server.server_address[0] == "127.0.0.1"
+
+
+def test_only_files_of_the_page_are_served(ask):
+    assert ask("GET", "/static/app.js")[2]["Content-Type"].startswith("text/javascript")
+    for path in (
+        "../session.py",
+        "%2e%2e/session.py",
+        "..%2fserver.py",
+        "",
+        "static",
+        "app.js/",
+        "/etc/passwd",
+    ):
+        assert ask("GET", f"/static/{path}")[0] == 404
+
+
+def test_an_action_is_answered_with_the_new_state(ask, session, truth):
+    for node in range(12):
+        status, body, _ = ask(
+            "POST", "/api/act", {"do": "label", "nodes": [node], "label": truth[node], "version": node}
+        )
+        assert status == 200
+    state, guesses, confidences = decode(body)
+    assert (state["version"], state["labelled"], state["speaks"]) == (12, 12, "fast")
+    assert [each["labels"] for each in state["classes"]] == [4, 4, 4]
+    assert state["card"]["index"] not in range(12)
+    np.testing.assert_array_equal(guesses, session.guesses)
+    np.testing.assert_array_equal(np.flatnonzero(confidences == 255), np.arange(12))
+    # undo brings the node back
+    state, _, _ = decode(ask("POST", "/api/act", {"do": "undo", "version": 12})[1])
+    assert state["card"]["index"] == 11
+    assert state["card"]["label"] is None
+    # next shows another, without an action
+    node = decode(ask("GET", "/api/state")[1])[0]["card"]["index"]
+    state, _, _ = decode(ask("POST", "/api/act", {"do": "next", "node": node, "version": 13})[1])
+    assert state["card"]["index"] != node
+    assert state["version"] == 13
+
+
+def test_a_stale_action_is_answered_with_the_state_of_now(ask, session):
+    ask("POST", "/api/act", {"do": "label", "nodes": [0], "label": "ash", "version": 0})
+    status, body, _ = ask("POST", "/api/act", {"do": "label", "nodes": [0], "label": "birch", "version": 0})
+    assert status == 409
+    assert decode(body)[0]["version"] == 1
+    assert session.labelling.classes == ["ash"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"{", 400),
+        (b"[]", 400),
+        (b"\xff\xfe", 400),
+        (b"[" * 200_000, 400),
+        (b'{"do": "label", "nodes": [1e400], "label": "x", "version": 0}', 400),
+        (b'{"do": "label", "nodes": [1], "label": "nan", "version": 0}', 400),
+        (b'{"do": "label", "nodes": [1], "label": "x"}', 400),
+        (b'{"do": "label", "nodes": [1], "label": "x", "version": {}}', 400),
+    ],
+)
+def test_bad_bodies_are_refused_in_a_sentence(ask, session, body, status):
+    found, answer, _ = ask("POST", "/api/act", body)
+    assert found == status
+    assert json.loads(answer)["error"]
+    assert session.version == 0
+
+
+def test_large_and_endless_bodies_are_refused_unread(ask, monkeypatch):
+    monkeypatch.setattr(server_module, "MAX_ACTION", 100)
+    monkeypatch.setattr(server_module, "MAX_IMPORT", 200)
+    assert ask("POST", "/api/act", b" " * 101)[0] == 413
+    assert ask("POST", "/api/import?format=csv&version=0", b" " * 201)[0] == 413
+    assert ask("POST", "/api/act", None, Content_Length="99999999999999")[0] == 413
+    assert ask("POST", "/api/act", None, Content_Length=None)[0] == 411
+    assert ask("POST", "/api/act", None, Content_Length="-1")[0] == 411
+
+
+def test_labels_go_in_and_out(ask, session):
+    table = b'id,label\nn3,ash\nn4,"birch, white"\ngone,ash\n'
+    status, body, _ = ask("POST", "/api/import?format=csv&version=0", table)
+    assert status == 200
+    assert decode(body)[0]["said"] == "2 labels imported; 1 of unknown nodes left out."
+    status, content, headers = ask("GET", "/api/export?format=csv")
+    assert content == b'id,label\nn3,ash\nn4,"birch, white"\n'
+    assert headers["Content-Disposition"] == 'attachment; filename="labels.csv"'
+    parquet = ask("GET", "/api/export?format=parquet")[1]
+    assert parquet[:4] == b"PAR1"
+    ask("POST", "/api/act", {"do": "undo", "version": 1})
+    assert session.labels()["id"] == []
+    status, body, _ = ask("POST", "/api/import?format=parquet&version=2", parquet)
+    assert status == 200
+    assert session.labels() == {"id": ["n3", "n4"], "label": ["ash", "birch, white"]}
+    for query, content in (
+        ("format=exe&version=3", table),
+        ("format=csv&version=3", b""),
+        ("format=parquet&version=3", b"PAR1"),
+    ):
+        status, body, _ = ask("POST", f"/api/import?{query}", content)
+        assert status == 400, query
+        assert "/tmp" not in json.loads(body)["error"]
+    assert ask("GET", "/api/export?format=../x")[0] == 400
+
+
+def test_nodes_are_found_and_shown(ask):
+    assert [node["id"] for node in json.loads(ask("GET", "/api/search?q=N8")[1])][:2] == ["n8", "n80"]
+    assert json.loads(ask("GET", "/api/node?i=5")[1])["id"] == "n5"
+    for bad in ("-1", "90", "x", ""):
+        assert ask("GET", f"/api/node?i={bad}")[0] == 400
+    assert ask("GET", "/api/node")[0] == 400
+    assert np.frombuffer(ask("GET", "/api/map")[1], "<f4").shape == (180,)
+    assert ask("GET", "/nothing")[0] == 404
+    assert ask("POST", "/nothing", {})[0] == 404
+
+
+def test_many_requests_at_once_leave_one_order_of_actions(ask, session):
+    statuses = []
+
+    def push(node):
+        for _ in range(50):
+            status, _, _ = ask(
+                "POST", "/api/act", {"do": "label", "nodes": [node], "label": "x", "version": session.version}
+            )
+            statuses.append(status)
+            if status == 200:
+                return
+
+    threads = [threading.Thread(target=push, args=(node,)) for node in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(statuses) <= {200, 409}
+    assert sorted(session.labelling.codes) == list(range(12))
+    assert session.version == 12
+    assert session.journal.path.read_text().count('"do"') == 12
+
+
+def test_a_taken_port_is_named(server, session):
+    with pytest.raises(OSError, match=f"port {server.port} is taken"):
+        LabelServer(session, server.port)

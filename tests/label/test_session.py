@@ -1,0 +1,242 @@
+import numpy as np
+import pytest
+
+from gssl.io import Labels, Problem, read_labels
+from gssl.label.accuracy_estimate import estimate_accuracy
+from gssl.label.journal import Journal
+from gssl.label.session import IS_LABELLED, NO_GUESS, Session, StaleError
+
+CLASSES = ("ash", "birch", "cedar")
+
+
+def test_a_session_begins_without_guesses_and_classifies_from_two_classes_on(session, label, truth):
+    assert (session.guesses == NO_GUESS).all()
+    assert session.state()["speaks"] == "none"
+    assert session.card(0)["thinks"] == []
+    label(0)
+    assert session.state()["speaks"] == "none"
+    label(1, 2)
+    assert session.state()["speaks"] == "fast"
+    said = [session.predicted_class(node) for node in range(90)]
+    assert np.mean([a == b for a, b in zip(said, truth, strict=True)]) > 0.8
+    assert session.confidences[0] == IS_LABELLED
+    assert session.confidences[3] < IS_LABELLED
+
+
+def test_an_action_is_in_the_journal_before_it_counts(session, label, monkeypatch):
+    def fail(action):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(session.journal, "append", fail)
+    with pytest.raises(OSError, match="full"):
+        label(0)
+    assert session.version == 0
+    assert session.labelling.codes == {}
+
+
+def test_undo_restores_what_was_said(session, label):
+    label(*range(12))
+    before, version = session.P.copy(), session.version
+    label(13)
+    assert not np.array_equal(before, session.P)
+    session.act({"do": "undo"}, session.version)
+    np.testing.assert_array_equal(before, session.P)
+    assert session.version == version + 2
+    assert session.labelling.last == [13]
+
+
+def test_a_restart_goes_on_where_it_was(problem, session, label, tmp_path):
+    label(*range(20))
+    session.act({"do": "skip", "nodes": [25]}, session.version)
+    session.act({"do": "label", "nodes": [30, 31], "label": "new <b>"}, session.version)
+    session.act({"do": "undo"}, session.version)
+    session.act({"do": "label", "nodes": [33], "label": "oak"}, session.version)
+    session.journal.close()
+    journal = Journal(tmp_path / "labels.csv.journal")
+    again = Session(problem, journal, layout=False)
+    journal.close()
+    assert again.labelling.codes == session.labelling.codes
+    assert again.labelling.classes == [*CLASSES, "oak"]
+    assert again.labelling.skipped == {25}
+    assert again.version == session.version
+    np.testing.assert_array_equal(again.P, session.P)
+    assert again.suggest() == session.suggest()
+    # the curve is drawn again from the first labels
+    assert [point[0] for point in again.state()["curve"]][-1] == 21
+    assert len(again.state()["curve"]) > 5
+    session.journal = None
+
+
+def test_labels_of_nodes_that_are_gone_are_noted(session, label, tmp_path, make_problem):
+    label(80, 81)
+    session.journal.close()
+    journal = Journal(tmp_path / "labels.csv.journal")
+    smaller, _ = make_problem(60)
+    again = Session(smaller, journal, layout=False)
+    journal.close()
+    assert again.labelling.codes == {}
+    assert "names 2 nodes that are not in the graph" in again.notes[0]
+    session.journal = None
+
+
+def test_stale_actions_change_nothing(session, label):
+    label(0)
+    with pytest.raises(StaleError):
+        session.act({"do": "label", "nodes": [1], "label": "ash"}, 0)
+    assert session.labelling.codes == {0: 0}
+
+
+@pytest.mark.parametrize(
+    ("action", "why"),
+    [
+        ({"do": "burn"}, "no action"),
+        ({}, "no action"),
+        ({"do": "label", "nodes": [], "label": "x"}, "at least one"),
+        ({"do": "label", "nodes": [90], "label": "x"}, "no node 90"),
+        ({"do": "label", "nodes": [-1], "label": "x"}, "no node -1"),
+        ({"do": "label", "nodes": [True], "label": "x"}, "no node True"),
+        ({"do": "label", "nodes": ["n1"], "label": "x"}, "no node 'n1'"),
+        ({"do": "label", "nodes": "n1", "label": "x"}, "list of indices"),
+        ({"do": "label", "nodes": [1], "label": ""}, "empty"),
+        ({"do": "class"}, "text"),
+    ],
+)
+def test_actions_that_make_no_sense_are_refused(session, action, why):
+    with pytest.raises(ValueError, match=why):
+        session.act(action, 0)
+    assert session.version == 0
+    assert session.journal.path.read_text().count("\n") == 1
+
+
+def test_suggestions_leave_out_labelled_skipped_and_passed_nodes(session, label):
+    seen = set()
+    for _ in range(20):
+        node, _ = session.suggest()
+        assert node not in seen
+        seen.add(node)
+        label(node)
+    node, _ = session.suggest()
+    session.act({"do": "skip", "nodes": [node]}, session.version)
+    other, _ = session.suggest()
+    assert other != node
+    session.pass_over(other)
+    assert session.suggest()[0] not in (node, other)
+    # until something happens
+    label(*(i for i in range(90) if i not in {node, other} | seen))
+    assert session.suggest()[0] == other
+    session.pass_over(other)
+    assert session.suggest()[0] == other
+    label(other)
+    assert session.suggest() is None
+
+
+def test_a_model_that_only_guesses_does_not_choose(session, truth):
+    for node in range(30):
+        # each class in equal parts in each of the groups
+        name = CLASSES[node // 3 % 3]
+        session.act({"do": "label", "nodes": [node], "label": name}, session.version)
+        if session.version < 20:
+            assert not session.guessing
+    assert session.answer.hits.sum() <= np.bincount(session.answer.codes).max()
+    assert session.state()["guessing"]
+    node, count = session.suggest()
+    assert node >= 30
+    assert count == 0
+    assert session.suggest() == (node, 0)
+    session.pass_over(node)
+    assert session.suggest()[0] != node
+    # labels that can be learned bring choice back
+    for node in range(90):
+        session.act({"do": "label", "nodes": [node], "label": truth[node]}, session.version)
+        if node == 60:
+            assert not session.guessing
+            assert session.suggest()[1] >= 0
+
+
+def test_a_wrong_label_is_doubted(session, label):
+    label(*range(30))
+    session.act({"do": "label", "nodes": [40], "label": "cedar"}, session.version)
+    first = session.state()["doubts"][0]
+    assert (first["index"], first["label"], first["says"]) == (40, "cedar", "birch")
+    assert session.card(40)["thinks"][0]["name"] == "birch"
+
+
+def test_accuracy_is_estimated_from_hidden_labels(session, label):
+    label(*range(7))
+    assert session.state()["accuracy"] is None
+    label(*range(7, 30))
+    found = session.state()["accuracy"]
+    answer = session.answer
+    confidences = answer.distributions[30:].max(axis=1)
+    wanted = estimate_accuracy(answer.hidden.max(axis=1), answer.hits, confidences)
+    assert (found["share"], found["error"]) == wanted
+    assert found["share"] > 0.8
+    assert [point[0] for point in session.state()["curve"]] == list(range(8, 31))
+
+
+def test_shares_on_a_card_are_the_largest_of_its_class(session, label):
+    label(*range(30))
+    card = session.card(50)
+    best = card["thinks"][0]["name"]
+    assert len(card["why"]) == 5
+    assert {each["label"] for each in card["why"]} == {best}
+    shares = session.answer.shares(50)
+    mine = shares[session.answer.codes == CLASSES.index(best)]
+    assert [each["share"] for each in card["why"]] == pytest.approx(sorted(mine)[::-1][:5])
+    # a labelled node does not speak for itself
+    assert 3 not in {each["index"] for each in session.card(3)["why"]}
+
+
+def test_a_careful_model_speaks_and_the_fast_one_moves_it(session, label):
+    label(*range(12))
+    labels = dict(session.labelling.codes)
+    P = np.random.default_rng(0).dirichlet(np.ones(3), 90)
+    hidden = np.eye(3)[[labels[node] for node in sorted(labels)]]
+    session.offer(labels, P, hidden, "careful")
+    assert session.state()["speaks"] == "careful"
+    np.testing.assert_allclose(session.P, P, atol=1e-6)
+    assert session.state()["refit"]["share"] > 0.5
+    assert session.state()["refit"]["labels"] == 12
+    fast = session.answer.distributions.copy()
+    label(12)
+    assert session.state()["speaks"] == "both"
+    moved = P * (session.answer.distributions + 0.01) / (fast + 0.01)
+    np.testing.assert_allclose(session.P, moved / moved.sum(axis=1, keepdims=True), rtol=1e-4)
+    # a class that it does not know
+    session.act({"do": "label", "nodes": [20], "label": "oak"}, session.version)
+    assert session.state()["speaks"] == "fast"
+
+
+def test_labels_are_imported_and_exported(session, label, tmp_path):
+    label(0)
+    ids = np.array(["n5", "n6", "gone", "n7"], dtype=object)
+    labels = np.array(["ash", "fir", "ash", None], dtype=object)
+    said = session.import_labels(Labels(ids, labels), session.version)
+    assert said == "2 labels imported; 1 of unknown nodes left out."
+    for suffix in ("csv", "parquet", "tsv", "jsonl"):
+        session.write(tmp_path / f"out.{suffix}")
+        read = read_labels(tmp_path / f"out.{suffix}")
+        assert dict(zip(read.ids, read.labels, strict=True)) == {"n0": "ash", "n5": "ash", "n6": "fir"}
+    session.act({"do": "undo"}, session.version)
+    assert session.labels() == {"id": ["n0"], "label": ["ash"]}
+    with pytest.raises(ValueError, match="none of the labels"):
+        session.import_labels(Labels(ids[2:3], labels[2:3]), session.version)
+
+
+def test_a_class_without_labels_has_a_place_and_no_part_in_predictions(session, label):
+    session.act({"do": "class", "label": "zebra"}, 0)
+    label(*range(12))
+    classes = session.state()["classes"]
+    assert classes[0] == {"name": "zebra", "labels": 0, "predicted": 0}
+    assert {each["name"] for each in session.card(50)["thinks"]} == set(CLASSES)
+    assert sum(each["predicted"] for each in classes) == 90
+
+
+def test_a_graph_of_one_node_can_be_labelled():
+    from scipy.sparse import csr_array
+
+    one = Problem(np.array(["a"], dtype=object), csr_array((1, 1)), None, np.array([None], dtype=object))
+    session = Session(one)
+    assert session.suggest() == (0, 0)
+    session.act({"do": "label", "nodes": [0], "label": "x"}, 0)
+    assert session.suggest() is None
