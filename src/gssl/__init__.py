@@ -32,6 +32,7 @@ _NAMES = {
     "load": "io",
     "save": "io",
     "suggest": "selection",
+    "why": "selection",
 }
 
 _METHODS: list[str] = vars(methods)["__all__"]
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from gssl.io import load, save
     from gssl.methods import *
     from gssl.scale import execution
-    from gssl.selection import AutoClassifier, CalibratedClassifier, suggest
+    from gssl.selection import AutoClassifier, CalibratedClassifier, suggest, why
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,7 @@ from gssl.selection.leave_one_out import (
     spectrum_of_rows,
 )
 from gssl.selection.suggestion import Suggestion, suggest, suggestions
+from gssl.selection.why import Explanation, Voice, why
 
 __all__ = [
     "AutoClassifier",
@@ -21,9 +22,11 @@ __all__ = [
     "Calibration",
     "Coverage",
     "Entry",
+    "Explanation",
     "Leaderboard",
     "Spectrum",
     "Suggestion",
+    "Voice",
     "calibrate",
     "conformal_thresholds",
     "coverage",
@@ -38,4 +41,5 @@ __all__ = [
     "suggest",
     "suggestions",
     "temperature",
+    "why",
 ]
