@@ -27,6 +27,7 @@ _ROOMS = (
 _NAMES = {
     "AutoClassifier": "selection",
     "CalibratedClassifier": "selection",
+    "audit": "selection",
     "execution": "scale",
     "GraphWarning": "graph",
     "load": "io",
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from gssl.io import load, save
     from gssl.methods import *
     from gssl.scale import execution
-    from gssl.selection import AutoClassifier, CalibratedClassifier, suggest, why
+    from gssl.selection import AutoClassifier, CalibratedClassifier, audit, suggest, why
 
 
 def __getattr__(name: str) -> Any:

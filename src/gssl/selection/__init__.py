@@ -1,5 +1,6 @@
 """Candidates and a few labels in, the chosen one out; what may be believed of it, and what to label next."""
 
+from gssl.selection.audit import Audit, audit
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
 from gssl.selection.calibration import Calibration, calibrate, isotonic, score_temperature, temperature
@@ -17,6 +18,7 @@ from gssl.selection.suggestion import Suggestion, suggest, suggestions
 from gssl.selection.why import Explanation, Voice, why
 
 __all__ = [
+    "Audit",
     "AutoClassifier",
     "CalibratedClassifier",
     "Calibration",
@@ -27,6 +29,7 @@ __all__ = [
     "Spectrum",
     "Suggestion",
     "Voice",
+    "audit",
     "calibrate",
     "conformal_thresholds",
     "coverage",

@@ -318,7 +318,7 @@ class AutoClassifier(GraphClassifier):
         for name in names:
             self.__dict__.pop(name, None)
 
-    def coefficients(self) -> dict[str, np.ndarray]:
+    def _coefficients(self) -> dict[str, np.ndarray]:
         """Return the fitted coefficients by kind of features."""
         return {kind: getattr(self, name) for kind, name in _COEF.items() if hasattr(self, name)}
 
@@ -353,7 +353,7 @@ class AutoClassifier(GraphClassifier):
         self, X: Any, A: csr_array, rows: FilteredRows | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Score all nodes; what was made of this graph and these features in fit is taken from there."""
-        kinds = self.coefficients()
+        kinds = self._coefficients()
         if not kinds:
             P, informed = self.propagation_._score_graph(X, A)
             return P, informed

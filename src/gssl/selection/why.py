@@ -282,7 +282,7 @@ def _sums(model: Any, nodes: np.ndarray) -> list[_Sum]:
 
 def _average_sums(model: AutoClassifier, nodes: np.ndarray) -> list[_Sum]:
     average, c = model._fitted_average, len(model.classes_)
-    rows, by_kind = average.node_rows(nodes, model.coefficients())
+    rows, by_kind = average.node_rows(nodes, model._coefficients())
     shares = average.shares(rows)
     m = len(average.labels.Y)
     intercept = average.intercept.astype(np.float64)
