@@ -6,6 +6,7 @@ from gssl.selection.calibrated import CalibratedClassifier
 from gssl.selection.calibration import Calibration, calibrate, isotonic, score_temperature, temperature
 from gssl.selection.conformal import Coverage, conformal_thresholds, coverage, label_sets
 from gssl.selection.leaderboard import Entry, Leaderboard
+from gssl.selection.learning_curve import LearningCurve, learning_curve
 from gssl.selection.leave_one_out import (
     Spectrum,
     dual_coefficients,
@@ -26,6 +27,7 @@ __all__ = [
     "Entry",
     "Explanation",
     "Leaderboard",
+    "LearningCurve",
     "Spectrum",
     "Suggestion",
     "Voice",
@@ -37,6 +39,7 @@ __all__ = [
     "isotonic",
     "keep_class_mass",
     "label_sets",
+    "learning_curve",
     "leave_one_out",
     "score_temperature",
     "spectrum",
