@@ -5,6 +5,7 @@ from pathlib import Path
 from gssl.cli.choice import Choice
 from gssl.cli.classify import check_classes, fit
 from gssl.cli.console import Terminal
+from gssl.cli.knowledge import say_labels_needed
 from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
 from gssl.evaluation import graph_gain, graph_health
 from gssl.io import write_columns
@@ -33,7 +34,9 @@ def run_check(inputs: Inputs, terminal: Terminal) -> None:
     terminal.say(gain.verdict)
 
 
-def run_suggest(inputs: Inputs, out: Path, choice: Choice, n: int, terminal: Terminal) -> None:
+def run_suggest(
+    inputs: Inputs, out: Path, choice: Choice, n: int, terminal: Terminal, target: float | None = None
+) -> None:
     """Read, fit, choose, write, and show the first."""
     check_suffix(out, TABLES)
     check_outputs([out], inputs.sources())
@@ -61,3 +64,4 @@ def run_suggest(inputs: Inputs, out: Path, choice: Choice, n: int, terminal: Ter
     title = f"The first {len(shown)} of {len(picks):,} nodes to label next"
     terminal.out.print(suggestion_table(shown, title))
     terminal.say(f"{len(picks):,} nodes to label next: {out}")
+    say_labels_needed(model, target, terminal)

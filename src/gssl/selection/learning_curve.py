@@ -113,10 +113,11 @@ class LearningCurve:
             return f"{goal} is reached already"
         if np.isinf(middle):
             end, least, most = self.limit
-            possible = f", at best with {_rounded(low)} more labels" if np.isfinite(low) else ""
+            hope = np.isfinite(low)
             return (
-                f"{goal} is not reachable: accuracy levels off near {end:.0%} "
-                f"({least:.0%} to {most:.0%}){possible}"
+                f"{goal} is {'probably ' if hope else ''}not reachable: accuracy levels off near {end:.0%} "
+                f"({least:.0%} to {most:.0%})"
+                + (f"; at best, {_rounded(low)} more labels do" if hope else "")
             )
         upper = "no limit" if np.isinf(high) else _rounded(high)
         return f"about {_rounded(middle)} more labels ({_rounded(low)} to {upper}) reach {goal}"

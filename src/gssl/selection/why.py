@@ -141,10 +141,10 @@ class Explanation:
         if self.intercept.any():
             rows.append((float(self.lead(self.intercept)), "whatever the node"))
         lines += _aligned(rows)
-        for title, sign in ((f"Labels for {self.predicted}", 1), (f"Labels for {self.runner_up}", -1)):
+        for spoken, sign in ((self.predicted, 1), (self.runner_up, -1)):
             voices = [voice for voice in self.voices if sign * voice.share > 0]
             if voices:
-                lines.append(f"  {title}")
+                lines.append(f"  Labels that speak for {spoken}")
                 lines += _aligned(
                     [(v.share, f"{name(v.node)} ({v.label}), {_way(v, self, name)}") for v in voices]
                 )
@@ -226,9 +226,9 @@ def why(model: Any, nodes: Any) -> list[Explanation]:
     node 1: 0 (62%) rather than 1
         +0.0342  lead of 0 over 1, of which
         +0.0342  by 2 labels
-      Labels for 0
+      Labels that speak for 0
          +0.087  node 0 (0), a neighbour
-      Labels for 1
+      Labels that speak for 1
         -0.0529  node 33 (1), via node 13
     """
     model = unwrapped(model)
