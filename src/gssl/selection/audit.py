@@ -150,7 +150,7 @@ def audit(model: Any, changes: int = 20) -> Audit:
     P, right, _, rates = judged
     order = np.argsort(-_doubt(P, held.codes), kind="stable")
     nodes, codes, P, wrong = held.nodes[order], held.codes[order], P[order], 1.0 - right[order]
-    says = P.argmax(axis=1)
+    says, expected = P.argmax(axis=1), float(wrong.sum())
     removed, flipped = (np.full(len(nodes), -1) for _ in range(2))
     top = slice(0, int(changes))
     if average is not None and not hasattr(model, "propagation_") and len(nodes[top]):
@@ -165,8 +165,8 @@ def audit(model: Any, changes: int = 20) -> Audit:
         p_wrong=wrong,
         removed=removed,
         flipped=flipped,
-        expected_wrong=float(wrong.sum()),
-        interval=(len(nodes) * rates[0], len(nodes) * rates[1]),
+        expected_wrong=expected,
+        interval=(min(len(nodes) * rates[0], expected), max(len(nodes) * rates[1], expected)),
     )
 
 
@@ -177,20 +177,21 @@ _Judged = tuple[np.ndarray, np.ndarray, float, tuple[float, float]]
 def robust_distributions(logits: np.ndarray, codes: np.ndarray) -> _Judged:
     """Sharpen logits by the temperature that is best if a part of the labels is wrong, and find that part."""
     m, c = logits.shape
-    own = np.arange(m), codes
-    p = np.stack([softmax(t * logits, axis=1)[own] for t in _SHARPNESS])[:, None]
-    e = _RATES[:, None]
-    mixed = (1.0 - e) * p + e / max(c - 1, 1) * (1.0 - p)
-    likely = np.log(np.maximum(mixed, 1e-300)).sum(axis=2)
+    own, e, others = (np.arange(m), codes), _RATES[:, None], max(c - 1, 1)
+    likely = np.empty((len(_SHARPNESS), len(_RATES)))
+    for k, t in enumerate(_SHARPNESS):
+        p = softmax(t * logits, axis=1)[own]
+        likely[k] = np.log(np.maximum((1.0 - e) * p + e / others * (1.0 - p), 1e-300)).sum(axis=1)
     likely -= 0.5 * _PULL * np.square(np.log(_SHARPNESS))[:, None]
     best, place = np.unravel_index(likely.argmax(), likely.shape)
     # rates are not evenly spaced, so each counts by the room that it stands for
     mass = np.exp(likely - likely.max()).sum(axis=0) * np.gradient(_RATES)
     summed = np.cumsum(mass) / mass.sum()
     low, high = np.interp([0.05, 0.95], summed, _RATES)
-    rate = float(_RATES[place])
-    right = (1.0 - rate) * p[best, 0] / mixed[best, place]
-    return softmax(_SHARPNESS[best] * logits, axis=1), right, rate, (float(low), float(high))
+    rate, P = float(_RATES[place]), softmax(_SHARPNESS[best] * logits, axis=1)
+    p = P[own]
+    right = (1.0 - rate) * p / ((1.0 - rate) * p + rate / others * (1.0 - p))
+    return P, right, rate, (float(low), float(high))
 
 
 def _refined(average: Average, held: HeldOut) -> _Judged:

@@ -17,6 +17,8 @@ from gssl.selection.why import unwrapped
 _DRAWS, _SIZES = 8, 6
 # the largest subset leaves this part of the labels to judge it
 _JUDGES = 0.2
+# no subset is larger: the curve is known well enough then
+_MOST = 4000
 # so many labels are needed before a curve can be drawn
 _FEWEST = 20
 # exponents that are compared, and what is expected of them before any label has spoken
@@ -185,8 +187,8 @@ def check_target(target: float) -> float:
 def subset_sizes(codes: np.ndarray) -> np.ndarray:
     """Return the numbers of labels of which subsets are drawn."""
     m, c = len(codes), len(np.unique(codes))
-    most = int((1.0 - _JUDGES) * m)
-    least = max(2 * c, m // 10)
+    most = min(int((1.0 - _JUDGES) * m), _MOST)
+    least = max(2 * c, most // 8)
     if m < max(_FEWEST, 4 * c) or least >= most:
         raise ValueError(
             f"{m} labels in {c} classes are too few for a learning curve: label at least "
