@@ -28,11 +28,13 @@ _ROOMS = (
 _NAMES = {
     "AutoClassifier": "selection",
     "CalibratedClassifier": "selection",
+    "audit": "selection",
     "execution": "scale",
     "GraphWarning": "graph",
     "load": "io",
     "save": "io",
     "suggest": "selection",
+    "why": "selection",
 }
 
 _METHODS: list[str] = vars(methods)["__all__"]
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from gssl.io import load, save
     from gssl.methods import *
     from gssl.scale import execution
-    from gssl.selection import AutoClassifier, CalibratedClassifier, suggest
+    from gssl.selection import AutoClassifier, CalibratedClassifier, audit, suggest, why
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ from pathlib import Path
 from gssl.cli.choice import Choice
 from gssl.cli.classify import ExecutionOptions, check_classes, fit, read
 from gssl.cli.console import Terminal
+from gssl.cli.knowledge import say_labels_needed
 from gssl.cli.reading import Inputs, check_outputs, refuse_if_too_large
 from gssl.evaluation import graph_health
 from gssl.io import write_columns
@@ -38,7 +39,13 @@ def run_check(inputs: Inputs, choice: Choice, terminal: Terminal, options: Execu
 
 
 def run_suggest(
-    inputs: Inputs, out: Path, choice: Choice, n: int, terminal: Terminal, options: ExecutionOptions
+    inputs: Inputs,
+    out: Path,
+    choice: Choice,
+    n: int,
+    terminal: Terminal,
+    options: ExecutionOptions,
+    target: float | None = None,
 ) -> None:
     """Read, fit, choose, write, and show the first."""
     check_suffix(out, TABLES)
@@ -72,4 +79,5 @@ def run_suggest(
     title = f"The first {len(shown)} of {len(picks):,} nodes to label next"
     terminal.out.print(suggestion_table(shown, title))
     terminal.say(f"{len(picks):,} nodes to label next: {out}")
+    say_labels_needed(model, target, terminal)
     terminal.finish()

@@ -215,16 +215,30 @@ def classify(
 @options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
+@click.option(
+    "--target",
+    type=click.FloatRange(1.0, 100.0),
+    metavar="PERCENT",
+    help="Say how many more labels this accuracy needs, such as 85.",
+)
 @click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
 @options(_TIME_BUDGET, _MEMORY, _READING, _SEED, RUN_OPTIONS)
 def suggest(
-    method: str, n: int, out: Path, time_budget: float | None, memory: str | None, seed: int, **given: Any
+    method: str,
+    n: int,
+    target: float | None,
+    out: Path,
+    time_budget: float | None,
+    memory: str | None,
+    seed: int,
+    **given: Any,
 ) -> None:
     """Suggest nodes to label next: uncertain ones that resemble many others, but not each other.
 
     \b
-    Example:
+    Examples:
       gssl suggest --edges e.csv --labels l.csv --features f.parquet --n 20 --out picks.csv
+      gssl suggest --edges e.csv --labels l.csv --features f.parquet --target 85 --out picks.csv
     """
     _require_labels(given)
     inputs, terminal = _start(given)
@@ -233,7 +247,47 @@ def suggest(
     from gssl.cli.classify import ExecutionOptions
 
     choice = Choice(method, seed, time_budget=time_budget)
-    run_suggest(inputs, out, choice, n, terminal, ExecutionOptions(memory))
+    run_suggest(inputs, out, choice, n, terminal, ExecutionOptions(memory), target)
+
+
+@app.command()
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
+@click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
+@options(_READING, _SEED, RUN_OPTIONS)
+def why(ids: tuple[str, ...], method: str, seed: int, **given: Any) -> None:
+    """Explain the predictions of some nodes: which labels and features speak for them, and by how much.
+
+    \b
+    Example:
+      gssl why 007 n3 --edges e.csv --labels l.csv --features f.parquet
+    """
+    _require_labels(given)
+    inputs, terminal = _start(given)
+    from gssl.cli.choice import Choice
+    from gssl.cli.knowledge import run_why
+
+    run_why(inputs, ids, Choice(method, seed, calibrate=False), terminal)
+
+
+@app.command()
+@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
+@click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
+@click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@options(_READING, _SEED, RUN_OPTIONS)
+def audit(method: str, out: Path, seed: int, **given: Any) -> None:
+    """Rank the given labels by how surely the model, not having seen each, contradicts it.
+
+    \b
+    Example:
+      gssl audit --edges e.csv --labels l.csv --features f.parquet --out doubts.csv
+    """
+    _require_labels(given)
+    inputs, terminal = _start(given)
+    from gssl.cli.choice import Choice
+    from gssl.cli.knowledge import run_audit
+
+    run_audit(inputs, out, Choice(method, seed, calibrate=False), terminal)
 
 
 @app.command()

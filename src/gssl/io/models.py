@@ -118,6 +118,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("explain_", "text"),
         Fitted("self_training_", "flag", optional=True),
         Fitted("_leave_one_out", "float", ("m", "c")),
+        *_transient("_fitted_average"),
     ),
     "LinearHead": (*_INPUT, _COEF, Fitted("intercept_", "float", ("c",))),
     "LogisticHead": (_N_ITER,),

@@ -1,10 +1,12 @@
 """Candidates and a few labels in, the chosen one out; what may be believed of it, and what to label next."""
 
+from gssl.selection.audit import Audit, audit
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
 from gssl.selection.calibration import Calibration, calibrate, isotonic, score_temperature, temperature
 from gssl.selection.conformal import Coverage, conformal_thresholds, coverage, label_sets
 from gssl.selection.leaderboard import Entry, Leaderboard
+from gssl.selection.learning_curve import LearningCurve, learning_curve
 from gssl.selection.leave_one_out import (
     Spectrum,
     dual_coefficients,
@@ -15,16 +17,22 @@ from gssl.selection.leave_one_out import (
 )
 from gssl.selection.search import search
 from gssl.selection.suggestion import Suggestion, suggest, suggestions
+from gssl.selection.why import Explanation, Voice, why
 
 __all__ = [
+    "Audit",
     "AutoClassifier",
     "CalibratedClassifier",
     "Calibration",
     "Coverage",
     "Entry",
+    "Explanation",
     "Leaderboard",
+    "LearningCurve",
     "Spectrum",
     "Suggestion",
+    "Voice",
+    "audit",
     "calibrate",
     "conformal_thresholds",
     "coverage",
@@ -32,6 +40,7 @@ __all__ = [
     "isotonic",
     "keep_class_mass",
     "label_sets",
+    "learning_curve",
     "leave_one_out",
     "score_temperature",
     "search",
@@ -40,4 +49,5 @@ __all__ = [
     "suggest",
     "suggestions",
     "temperature",
+    "why",
 ]

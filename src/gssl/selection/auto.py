@@ -19,12 +19,13 @@ from gssl.methods.inputs import FitInputs, check_number
 from gssl.methods.labels import UNLABELLED, class_weights, one_hot
 from gssl.operators import small_algebra
 from gssl.scale.execution import IN_MEMORY, Execution, current_execution, part_of_run, without_resume
+from gssl.selection.average import Average
 from gssl.selection.candidates import default_filters
 from gssl.selection.filtered_rows import ROOM, FilteredRows, polynomial_scores, terms
 from gssl.selection.graph_features import operators
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
 from gssl.selection.links import inverse_temperatures
-from gssl.selection.self_training import TEACHERS, Ensemble, Fit, Targets, self_train
+from gssl.selection.self_training import TEACHERS, Ensemble, Fit, Targets, self_train, taught_targets
 from gssl.selection.spreading import spread_hidden
 from gssl.selection.trial import (
     Labels,
@@ -143,6 +144,8 @@ class AutoClassifier(GraphClassifier):
     intercept_: np.ndarray
     column_scales_: np.ndarray
     propagation_: GraphClassifier
+    # what explains and audits the average; neither saved nor pickled
+    _fitted_average: Average
 
     def __init__(
         self,
@@ -242,6 +245,7 @@ class AutoClassifier(GraphClassifier):
                 self.column_scales_ = search.rows.views[kind].features.scales
         self.intercept_ = (found.sharpness * b).astype(search.dtype)
         self.self_training_ = found.taught
+        self._fitted_average = search.average(found)
         self._leave_one_out = softmax(found.sharpness * found.hidden, axis=1)
         self.leaderboard_ = tabulate_trials(found.trials, found.chosen) if search.folds else Leaderboard([])
         self.explain_ = explain(found, search)
@@ -303,11 +307,25 @@ class AutoClassifier(GraphClassifier):
             with part_of_run("predicts"):
                 self.propagation_ = model.fit(None, self._fit_codes, adjacency=self._fit_inputs.A)
 
+    def __getstate__(self) -> Any:
+        return {name: value for name, value in super().__getstate__().items() if name != "_fitted_average"}
+
     def _forget(self) -> None:
         """Drop what predicts."""
-        names = (*_COEF.values(), "intercept_", "column_scales_", "propagation_", "_leave_one_out")
+        names = (
+            *_COEF.values(),
+            "intercept_",
+            "column_scales_",
+            "propagation_",
+            "_leave_one_out",
+            "_fitted_average",
+        )
         for name in names:
             self.__dict__.pop(name, None)
+
+    def _coefficients(self) -> dict[str, np.ndarray]:
+        """Return the fitted coefficients by kind of features."""
+        return {kind: getattr(self, name) for kind, name in _COEF.items() if hasattr(self, name)}
 
     @property
     def uses_features(self) -> bool:
@@ -345,7 +363,7 @@ class AutoClassifier(GraphClassifier):
         self, X: Any, A: csr_array, rows: FilteredRows | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Score all nodes; what was made of this graph and these features in fit is taken from there."""
-        kinds = [kind for kind, name in _COEF.items() if hasattr(self, name)]
+        kinds = self._coefficients()
         if not kinds:
             P, informed = self.propagation_._score_graph(X, A)
             return P, informed
@@ -353,8 +371,7 @@ class AutoClassifier(GraphClassifier):
         execution = IN_MEMORY if rows is None else rows.execution
         room = ROOM if execution.budget is None else min(ROOM, execution.budget // 4)
         total: Any = self.intercept_
-        for kind in kinds:
-            M = getattr(self, _COEF[kind])
+        for kind, M in kinds.items():
             if rows is None:
                 if kind == "links":
                     self._grown_codes(A.shape[0])  # refuses a graph without the nodes of fit
@@ -386,6 +403,7 @@ class _Found:
     hidden: np.ndarray
     sharpness: float
     taught: bool
+    targets: Targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,9 +463,19 @@ class _Search:
         ensemble = Ensemble(self.rows, chosen, room)
         taught, hidden = self._judge_self_training(ensemble)
         every = self._targets(self.labelled[:0])
-        solved = self_train(ensemble, [every], self.teachers)[0] if taught else ensemble.solve(every)
+        targets = taught_targets(ensemble, [every], self.teachers)[0] if taught else every
+        coefficients = ensemble.coefficients([ensemble.solve(targets, exact=True)])
         sharpness = self.sharpness(hidden) if self.folds else 1.0
-        return _Found(trials, chosen, ensemble.coefficients([solved]), hidden, sharpness, taught)
+        return _Found(trials, chosen, coefficients, hidden, sharpness, taught, targets)
+
+    def average(self, found: _Found) -> Average:
+        """Return what has to be kept of the average to explain and to audit it."""
+        teachers = self.teachers if found.taught else self.teachers[:0]
+        rows = self.rows
+        kept = self.views, rows.A, self.dtype, rows.depth, rows.nodes
+        return Average(
+            *kept, found.chosen, found.targets, self.labels, self.places, teachers, found.sharpness
+        )
 
     def _judge_self_training(self, ensemble: Ensemble) -> tuple[bool, np.ndarray]:
         """Return whether unlabelled nodes should teach, and the logits of hidden labels in that case.

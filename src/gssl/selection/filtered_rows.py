@@ -116,6 +116,10 @@ class FilteredRows:
         blocks = [self._block(tables, block, width, places) for block in filter_.blocks]
         return np.hstack(blocks) if len(blocks) > 1 else blocks[0]
 
+    def forget(self) -> None:
+        """Drop the tables; they are made again when rows are asked for."""
+        self._tables.clear()
+
     def _block(self, tables: dict[Term, np.ndarray], block: Block, width: int, places: Any) -> np.ndarray:
         total: Any = 0.0
         for power in np.flatnonzero(block.powers).tolist():

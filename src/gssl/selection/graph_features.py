@@ -87,6 +87,14 @@ class Features:
             out[rows] += self._divided(np.array(X[rows, columns]), rows) @ V[columns]
         return out
 
+    def transposed_times(self, V: np.ndarray) -> np.ndarray:
+        """Return the product of the transpose with V, which has a row for every node."""
+        if len(self.scales):
+            means, deviations = self.scales
+            product = np.asarray(self._opened().T @ V) - np.outer(means, V.sum(axis=0))
+            return np.asarray(product / deviations[:, None])
+        return np.asarray(self._opened().T @ self._divided(np.array(V), slice(None)))
+
     def _opened(self) -> Any:
         return self.X.open() if isinstance(self.X, FileArray) else self.X
 

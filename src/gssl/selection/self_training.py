@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.linalg import solve
@@ -57,13 +57,21 @@ class Ensemble:
         # of scale one, single precision is enough beside a penalty, and twice as fast
         self._U = [(V / scale).astype(np.float32) for V, scale in zip(U, self._scales, strict=True)]
 
-    def solve(self, targets: Targets) -> Fit:
-        r"""Fit every member: :math:`W = (U^\top D U + \lambda I)^{-1} U^\top D Y`."""
+    def solve(self, targets: Targets, exact: bool = False) -> Fit:
+        r"""Fit every member: :math:`W = (U^\top D U + \lambda I)^{-1} U^\top D Y`.
+
+        ``exact`` is in double precision, so that the shares of labels add up to scores.
+        """
         found = []
         links = [member.link for member in self.members] if targets.links is None else targets.links
-        w, Y = targets.weights.astype(np.float32)[:, None], targets.Y.astype(np.float32)
+        dtype: Any = np.float64 if exact else np.float32
+        w, Y = targets.weights.astype(dtype)[:, None], targets.Y.astype(dtype)
         for member, U, scale in zip(self.members, self._U, self._scales, strict=True):
-            V, penalty = U[targets.places], member.penalty / scale**2
+            penalty = member.penalty / scale**2
+            if exact:
+                V = self.rows.rows(member.kind, member.filter, member.width, targets.places) / scale
+            else:
+                V = U[targets.places]
             if len(V) < V.shape[1]:
                 K = (w * V @ V.T).astype(np.float64) + penalty * np.eye(len(V))
                 W = V.T @ np.linalg.solve(K, w * Y)
@@ -117,18 +125,19 @@ def self_train(ensemble: Ensemble, sets: Sequence[Targets], teachers: np.ndarray
 
     Every set of labels is a fit of its own, and all are run side by side. ``teachers`` are places of nodes.
     """
-    nodes = ensemble.rows.nodes
-    solved = [ensemble.solve(targets) for targets in sets]
+    return [ensemble.solve(targets) for targets in taught_targets(ensemble, sets, teachers)]
+
+
+def taught_targets(ensemble: Ensemble, sets: Sequence[Targets], teachers: np.ndarray) -> list[Targets]:
+    """Return what an ensemble is taught by in the last round: labels first, then unlabelled nodes."""
+    nodes, joined = ensemble.rows.nodes, list(sets)
     for _ in range(ROUNDS):
-        P = softmax(ensemble.logits(solved), axis=2)
+        P = softmax(ensemble.logits([ensemble.solve(targets) for targets in joined]), axis=2)
         S = smoothed(ensemble, P, sets)
-        solved = []
         for k, targets in enumerate(sets):
             places = np.setdiff1d(teachers, targets.places)
-            solved.append(
-                ensemble.solve(targets.joined(pseudo_targets(S[nodes[places], k], places, targets)))
-            )
-    return solved
+            joined[k] = targets.joined(pseudo_targets(S[nodes[places], k], places, targets))
+    return joined
 
 
 def smoothed(ensemble: Ensemble, P: np.ndarray, sets: Sequence[Targets]) -> np.ndarray:

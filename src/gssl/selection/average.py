@@ -1,0 +1,125 @@
+"""What a fitted average was made of, kept to explain, to audit and to refit it in closed form."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gssl.selection.filtered_rows import FilteredRows, terms
+from gssl.selection.graph_features import operators
+from gssl.selection.self_training import Ensemble, Fit, Targets
+from gssl.selection.trial import Labels, Trial
+from gssl.selection.views import Views
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """The members of an average and what taught them; rows are computed again when they are needed.
+
+    ``nodes`` are those whose rows were computed, ``places`` the labelled and ``teachers`` the unlabelled ones
+    among them that may teach. ``targets`` is what the members were fitted to: labels come first.
+    """
+
+    views: Views
+    A: csr_array
+    dtype: Any
+    depth: int
+    nodes: np.ndarray
+    members: Sequence[Trial]
+    targets: Targets
+    labels: Labels
+    places: np.ndarray
+    teachers: np.ndarray
+    sharpness: float
+
+    @cached_property
+    def ensemble(self) -> Ensemble:
+        """The members on the rows of all ``nodes``."""
+        rows = FilteredRows(self.views, self.A, self.dtype, self.nodes, self.depth)
+        return Ensemble(rows, self.members)
+
+    @cached_property
+    def rows(self) -> list[np.ndarray]:
+        """The rows of ``targets`` in double precision, by member."""
+        tables = self.ensemble.rows
+        found = [tables.rows(m.kind, m.filter, m.width, self.targets.places) for m in self.members]
+        tables.forget()
+        return found
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """The mean intercept of the links, sharpened."""
+        return np.asarray(self.sharpness * np.mean([member.link.b for member in self.members], axis=0))
+
+    def influences(self, U: Sequence[np.ndarray]) -> list[np.ndarray]:
+        r"""Return how much every target counts in the scores of some rows, by member.
+
+        .. math:: H = U_i (U^\top D U + \lambda I)^{-1} U^\top D
+        """
+        w = self.targets.weights
+        found = []
+        for member, V, rows in zip(self.members, self.rows, U, strict=True):
+            if len(V) < V.shape[1]:
+                K = w[:, None] * (V @ V.T) + member.penalty * np.eye(len(V))
+                H = np.linalg.solve(K.T, V @ rows.T).T * w
+            else:
+                G = V.T @ (w[:, None] * V) + member.penalty * np.eye(V.shape[1])
+                H = (V @ np.linalg.solve(G, rows.T)).T * w
+            found.append(H)
+        return found
+
+    def shares(self, U: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the share of every target in the logits of some rows, of shape (rows, targets, classes)."""
+        factor = self.sharpness / len(self.members)
+        parts = zip(self.members, self.influences(U), strict=True)
+        return np.asarray(
+            sum(factor * H[:, :, None] * (self.targets.Y @ member.link.A) for member, H in parts)
+        )
+
+    def node_rows(
+        self, nodes: np.ndarray, coefficients: dict[str, np.ndarray]
+    ) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+        r"""Return the filtered rows of some nodes by member, and the shares of features in their logits.
+
+        Indicators of the nodes are filtered, one column each: :math:`(T^k X)_i = X^\top T^k e_i`. Shares are
+        by kind of features, of shape (nodes, d, classes).
+        """
+        E = np.zeros((self.A.shape[0], len(nodes)), self.dtype)
+        E[nodes, np.arange(len(nodes))] = 1.0
+        apply = operators(self.A, self.dtype)
+        blocks = [[np.zeros((len(nodes), m.width)) for _ in m.filter.blocks] for m in self.members]
+        shares: dict[str, np.ndarray] = {}
+        kinds = {self.views[member.kind].kind for member in self.members}
+        V, name = E, "smooth"
+        for place, (operator, power) in enumerate(terms(self.depth)):
+            if operator != name:
+                V, name = E, operator
+            if power:
+                V = apply[operator](V)
+            products = {kind: self.views[kind].features.transposed_times(V) for kind in kinds}
+            for kind, M in coefficients.items():
+                part = products[kind].T[:, :, None].astype(np.float64) * M[place]
+                shares[kind] = shares.get(kind, 0.0) + part
+            for member, parts in zip(self.members, blocks, strict=True):
+                view = self.views[member.kind]
+                for block, total in zip(member.filter.blocks, parts, strict=True):
+                    if power < len(block.powers) and (block.operator == operator or not power):
+                        axes = view.axes[:, : member.width]
+                        total += block.powers[power] * (products[view.kind].T @ axes)
+        return [np.hstack(parts) for parts in blocks], shares
+
+    def fit(self) -> Fit:
+        """Solve the members for ``targets`` in double precision."""
+        w, found = self.targets.weights[:, None], []
+        for member, V in zip(self.members, self.rows, strict=True):
+            if len(V) < V.shape[1]:
+                K = w * (V @ V.T) + member.penalty * np.eye(len(V))
+                W = V.T @ np.linalg.solve(K, w * self.targets.Y)
+            else:
+                G = V.T @ (w * V) + member.penalty * np.eye(V.shape[1])
+                W = np.linalg.solve(G, V.T @ (w * self.targets.Y))
+            found.append((W, member.link))
+        return found

@@ -1,0 +1,442 @@
+"""Why a node is predicted as it is: its scores as an exact sum of shares of labels, and of features."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array, eye_array
+from scipy.sparse.csgraph import breadth_first_order
+from scipy.sparse.linalg import cg
+from sklearn.utils.validation import check_is_fitted
+
+from gssl.graph import reached_nodes
+from gssl.methods import (
+    OGC,
+    EmbeddingClassifier,
+    LabelPropagation,
+    LabelSpreading,
+    ManifoldRegularization,
+    RidgeHead,
+)
+from gssl.methods.embedder import GraphEmbedder
+from gssl.methods.heads import LinearHead
+from gssl.methods.inputs import select_nodes
+from gssl.methods.labels import UNLABELLED, class_weights, one_hot
+from gssl.operators import dense, small_algebra
+from gssl.selection.auto import AutoClassifier
+from gssl.selection.calibrated import CalibratedClassifier
+
+# how many labels and features are listed for and against
+_LISTED = 10
+# nodes that are explained at a time: a share of every feature and class is held for each
+_TOGETHER = 8
+# paths through more nodes are not spelled out
+_FAR = 3
+# shares below this part of the largest are rounding
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True)
+class Voice:
+    """A label that speaks for or against a prediction.
+
+    Attributes
+    ----------
+    node : int
+    label : its class
+    share : float
+        What it adds to the lead of the predicted class over the runner-up.
+    path : tuple of int, or None
+        The nodes on a shortest path to it, both ends left out. None if there is no path.
+    """
+
+    node: int
+    label: Any
+    share: float
+    path: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    r"""The scores of a node as a sum.
+
+    .. math:: s = b + \sum_j s_j + s_{\mathrm{unlabelled}}, \qquad s = b + \sum_f s_f
+
+    A share counts *for* the prediction by what it adds to the lead of the predicted class over the runner-up,
+    so that the shares add up to the lead.
+
+    Attributes
+    ----------
+    node : int
+    predicted, runner_up : classes
+    probability : float
+        Of the predicted class.
+    scores : ndarray of shape (c,)
+        Before they are turned into a distribution: of ``AutoClassifier``, logarithms of probabilities up to a
+        constant.
+    intercept : ndarray of shape (c,)
+        The part of the scores that neither labels nor features explain.
+    labelled, labels : ndarrays of shape (m,)
+        The nodes whose labels have shares, and their classes. Empty where no closed form gives them.
+    shares : ndarray of shape (m, c)
+    unlabelled : ndarray of shape (c,)
+        The share of unlabelled nodes that teach, all together.
+    features : ndarray of shape (d, c), or None
+        The shares of features.
+    links : ndarray of shape (c,)
+        The share of links as features, all together.
+    voices : list of Voice
+        The labels that speak most for the prediction and most against it.
+    note : str
+        What the shares leave out; empty if nothing.
+    beside : Explanation or None
+        Of label spreading, where it has a part in the prediction.
+    """
+
+    node: int
+    predicted: Any
+    runner_up: Any
+    probability: float
+    classes: np.ndarray
+    scores: np.ndarray
+    intercept: np.ndarray
+    labelled: np.ndarray
+    labels: np.ndarray
+    shares: np.ndarray
+    unlabelled: np.ndarray
+    features: np.ndarray | None
+    links: np.ndarray
+    voices: list[Voice]
+    note: str = ""
+    beside: "Explanation | None" = None
+
+    def lead(self, scores: np.ndarray) -> np.ndarray:
+        """Return by how much scores, or shares, favour the predicted class over the runner-up."""
+        ours, theirs = (int(np.flatnonzero(self.classes == c)[0]) for c in (self.predicted, self.runner_up))
+        return np.asarray(scores[..., ours] - scores[..., theirs])
+
+    def strongest_features(self, n: int = _LISTED) -> list[tuple[int, float]]:
+        """Return the columns with the largest shares in the lead, at most n for and n against it."""
+        if self.features is None:
+            return []
+        return _strongest(self.lead(self.features), n)
+
+    def text(self, node_ids: Any = None, feature_names: Any = None) -> str:
+        """Write the explanation for people; nodes and features are numbered where they have no names."""
+
+        def name(node: int) -> str:
+            return f"node {node}" if node_ids is None else str(node_ids[node])
+
+        said = f"{self.predicted} ({self.probability:.0%})" if self.probability > 0 else str(self.predicted)
+        lines = [f"{name(self.node)}: {said} rather than {self.runner_up}"]
+        lines += [f"  {self.note}"] if self.note else []
+        rows = [(float(self.lead(self.scores)), f"lead of {self.predicted} over {self.runner_up}, of which")]
+        if len(self.labelled):
+            rows.append((float(self.lead(self.shares).sum()), f"by {_count(len(self.labelled), 'label')}"))
+        if self.unlabelled.any():
+            rows.append((float(self.lead(self.unlabelled)), "by unlabelled nodes that teach"))
+        if not len(self.labelled) and self.features is not None:
+            rows.append((float(self.lead(self.features).sum()), "by features"))
+        if self.intercept.any():
+            rows.append((float(self.lead(self.intercept)), "whatever the node"))
+        lines += _aligned(rows)
+        for spoken, sign in ((self.predicted, 1), (self.runner_up, -1)):
+            voices = [voice for voice in self.voices if sign * voice.share > 0]
+            if voices:
+                lines.append(f"  Labels that speak for {spoken}")
+                lines += _aligned(
+                    [(v.share, f"{name(v.node)} ({v.label}), {_way(v, self, name)}") for v in voices]
+                )
+        columns = self.strongest_features()
+        if columns and (feature_names is not None or not len(self.labelled)):
+            lines.append("  Features, with those of neighbours")
+            names = [f"feature {c}" if feature_names is None else str(feature_names[c]) for c, _ in columns]
+            lines += _aligned([(share, said) for (_, share), said in zip(columns, names, strict=True)])
+            if self.links.any():
+                lines += _aligned([(float(self.lead(self.links)), "links as features")])
+        if self.beside is not None:
+            lines += ["Label spreading, which has a part of one half:", self.beside.text(node_ids)]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """The parts of the scores of one node."""
+
+    scores: np.ndarray
+    intercept: np.ndarray
+    shares: np.ndarray | None = None
+    unlabelled: np.ndarray | None = None
+    features: np.ndarray | None = None
+    links: np.ndarray | None = None
+    note: str = ""
+    beside: Explanation | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Paths:
+    """Shortest paths from one node."""
+
+    A: csr_array
+    node: int
+    before: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        found = breadth_first_order(self.A, self.node, directed=True, return_predecessors=True)
+        object.__setattr__(self, "before", found[1])
+
+    def to(self, node: int) -> tuple[int, ...] | None:
+        if node == self.node:
+            return ()
+        way: list[int] = []
+        while (node := int(self.before[node])) != self.node:
+            if node < 0:
+                return None
+            way.append(node)
+        return tuple(reversed(way))
+
+
+def why(model: Any, nodes: Any) -> list[Explanation]:
+    """Explain predictions as exact sums of shares.
+
+    The scores of ``AutoClassifier``, of ``EmbeddingClassifier`` with a ridge, of ``LabelSpreading`` and of
+    ``LabelPropagation`` are linear in the labels, so every labelled node has a share in them. Those of
+    ``OGC``, ``ManifoldRegularization`` and other linear heads are linear in the features. What a
+    ``CalibratedClassifier`` calibrates is explained before that.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Not one that was loaded from a file.
+    nodes : int, bool mask of shape (n,) or indices
+
+    Returns
+    -------
+    list of Explanation
+
+    Examples
+    --------
+    >>> import gssl
+    >>> data = gssl.datasets.load("karate")
+    >>> y = data.mask_labels("default")
+    >>> model = gssl.LabelSpreading().fit(None, y, adjacency=data.adjacency)
+    >>> (found,) = why(model, 1)
+    >>> print(found.text())
+    node 1: 0 (62%) rather than 1
+        +0.0342  lead of 0 over 1, of which
+        +0.0342  by 2 labels
+      Labels that speak for 0
+         +0.087  node 0 (0), a neighbour
+      Labels that speak for 1
+        -0.0529  node 33 (1), via node 13
+    """
+    model = unwrapped(model)
+    A = model._fit_inputs.A
+    index = np.atleast_1d(nodes) if np.ndim(nodes) == 0 else nodes
+    chosen = select_nodes(index, A.shape[0], "nodes")
+    with small_algebra():
+        sums = _sums(model, chosen)
+        return [_explain(model, int(node), one) for node, one in zip(chosen, sums, strict=True)]
+
+
+def unwrapped(model: Any) -> Any:
+    """Return the classifier inside of a calibrated one; refuse a model that has no longer its inputs."""
+    check_is_fitted(model)
+    model = model.classifier_ if isinstance(model, CalibratedClassifier) else model
+    kept = hasattr(model, "_fit_inputs")
+    if isinstance(model, AutoClassifier) and not hasattr(model, "propagation_"):
+        kept = kept and hasattr(model, "_fitted_average")
+    if not kept:
+        raise ValueError(
+            f"this {type(model).__name__} was loaded or copied, and only a model that was fitted in this "
+            "session has what this needs: fit it again."
+        )
+    return model
+
+
+def _sums(model: Any, nodes: np.ndarray) -> list[_Sum]:
+    if isinstance(model, AutoClassifier):
+        if not hasattr(model, "_fitted_average"):
+            note = "Label spreading predicts here, by the graph alone."
+            return [
+                _Sum(one.scores, one.intercept, one.shares, note=note)
+                for one in _sums(model.propagation_, nodes)
+            ]
+        parts = np.split(nodes, range(_TOGETHER, len(nodes), _TOGETHER))
+        return [one for part in parts for one in _average_sums(model, part)]
+    if isinstance(model, LabelPropagation):
+        return [_propagation_sum(model, int(node)) for node in nodes]
+    if isinstance(model, OGC):
+        return _linear_sums(np.asarray(model.embedding_[nodes]), model.coef_, np.zeros(len(model.classes_)))
+    if isinstance(model, ManifoldRegularization):
+        rows = dense(model._fit_inputs.X[nodes])
+        return _linear_sums(rows, model.coef_, np.zeros(len(model.classes_)))
+    if isinstance(model, EmbeddingClassifier) and isinstance(model.head_, LinearHead):
+        return _head_sums(model, nodes)
+    raise ValueError(
+        f"the scores of {type(model).__name__} are no sum of shares: take AutoClassifier, LabelSpreading, "
+        "LabelPropagation, OGC, ManifoldRegularization or EmbeddingClassifier with a linear head."
+    )
+
+
+def _average_sums(model: AutoClassifier, nodes: np.ndarray) -> list[_Sum]:
+    average, c = model._fitted_average, len(model.classes_)
+    rows, by_kind = average.node_rows(nodes, model._coefficients())
+    shares = average.shares(rows)
+    m = len(average.labels.Y)
+    intercept = average.intercept.astype(np.float64)
+    if model._priors is not None:
+        tiny = np.finfo(np.float64).tiny
+        old, new = np.log(np.maximum(model._priors, tiny))
+        intercept = intercept + new - old
+    beside = why(model.propagation_, nodes) if hasattr(model, "propagation_") else [None] * len(nodes)
+    found = []
+    for k, other in enumerate(beside):
+        features = [part[k] for kind, part in by_kind.items() if kind != "links"]
+        links = by_kind["links"][k].sum(axis=0) if "links" in by_kind else np.zeros(c)
+        found.append(
+            _Sum(
+                scores=intercept + sum(part[k].sum(axis=0) for part in by_kind.values()),
+                intercept=intercept,
+                shares=shares[k, :m],
+                unlabelled=shares[k, m:].sum(axis=0),
+                features=np.sum(features, axis=0) if features else None,
+                links=links,
+                beside=other,
+            )
+        )
+    return found
+
+
+def _propagation_sum(model: LabelPropagation, node: int) -> _Sum:
+    """Solve for what every label counts at a node; the matrix is symmetric, so one solution is enough."""
+    A, codes = model._fit_inputs.A.astype(np.float64), model.fit_codes
+    labelled, n = codes != UNLABELLED, A.shape[0]
+    weights = np.zeros(n)
+    note = ""
+    if isinstance(model, LabelSpreading):
+        M, b = _scaled(A, model.spread), np.zeros(n)
+        b[node] = 1.0 - model.spread
+        weights = _solve(M, b)
+    elif labelled[node]:
+        weights[node] = 1.0
+    else:
+        free = np.flatnonzero(reached_nodes(A, labelled, checked=True) & ~labelled)
+        if node in free:
+            root = np.sqrt(A.sum(axis=1)[free])
+            b = np.where(free == node, 1.0 / root, 0.0)
+            S = diags_array(1.0 / root) @ A[free][:, free] @ diags_array(1.0 / root)
+            weights = A[:, free] @ (_solve(eye_array(len(free)) - S, b) / root)
+        if model.class_mass:
+            note = "Shares are those before classes are scaled to their mass."
+    known = np.flatnonzero(labelled)
+    shares = weights[known, None] * one_hot(codes[known], len(model.classes_), np.float64)
+    return _Sum(shares.sum(axis=0), np.zeros(len(model.classes_)), shares, note=note)
+
+
+def _scaled(A: csr_array, alpha: float) -> Any:
+    degree = A.sum(axis=1)
+    scale = diags_array(np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0))
+    return eye_array(A.shape[0]) - alpha * (scale @ A @ scale)
+
+
+def _solve(M: Any, b: np.ndarray) -> np.ndarray:
+    return np.asarray(cg(csr_array(M), b, rtol=1e-12, maxiter=20 * len(b))[0])
+
+
+def _head_sums(model: EmbeddingClassifier, nodes: np.ndarray) -> list[_Sum]:
+    """Explain a linear head, by labels where it is a ridge."""
+    head, codes = model.head_, model.fit_codes
+    c, seen = len(model.classes_), np.asarray(head.classes_, dtype=np.int64)
+    coef, intercept = np.zeros((len(head.coef_), c)), np.zeros(c)
+    coef[:, seen], intercept[seen] = head.coef_, head.intercept_
+    rows = model._embed_rows(nodes, model._no_fit()).astype(np.float64)
+    sums = _linear_sums(rows, coef, intercept, named=isinstance(model.embedder_, GraphEmbedder))
+    if not isinstance(head, RidgeHead):
+        note = f"A {type(head).__name__} has no closed form, so labels have no shares."
+        return [_Sum(one.scores, intercept, features=one.features, note=note) for one in sums]
+    labelled = np.flatnonzero(codes != UNLABELLED)
+    U = model._embed_rows(labelled, model._no_fit()).astype(np.float64)
+    w = class_weights(head.class_weight, head.classes_, codes[labelled])[codes[labelled]]
+    root = np.sqrt(w / w.mean()) if head.class_weight is not None else np.ones(len(w))
+    V = root[:, None] * U
+    K = V @ V.T
+    ridge = max(head.penalty * float(np.trace(K)), np.finfo(model._fit_inputs.X.dtype).tiny)
+    H = np.linalg.solve(K + ridge * np.eye(len(V)), V @ rows.T).T * root
+    Y = one_hot(codes[labelled], c, np.float64)
+    return [
+        _Sum(one.scores, intercept, h[:, None] * Y, features=one.features)
+        for one, h in zip(sums, H, strict=True)
+    ]
+
+
+def _linear_sums(rows: np.ndarray, coef: np.ndarray, intercept: np.ndarray, named: bool = True) -> list[_Sum]:
+    found = []
+    for row in rows.astype(np.float64):
+        features = row[:, None] * coef
+        scores = intercept + features.sum(axis=0)
+        found.append(_Sum(scores, intercept, features=features if named else None))
+    return found
+
+
+def _explain(model: Any, node: int, one: _Sum) -> Explanation:
+    """Name the predicted class and the runner-up, and the labels that speak most."""
+    classes, c = model.classes_, len(model.classes_)
+    codes = model.fit_codes
+    ours = int(np.searchsorted(classes, model.transduction_[node]))
+    theirs = int(np.argmax(np.where(np.arange(c) == ours, -np.inf, one.scores)))
+    labelled = np.flatnonzero(codes != UNLABELLED) if one.shares is not None else np.empty(0, np.int64)
+    shares = np.empty((0, c)) if one.shares is None else one.shares
+    paths = _Paths(model._fit_inputs.A, node)
+    voices = [
+        Voice(int(labelled[j]), classes[codes[labelled[j]]], share, paths.to(int(labelled[j])))
+        for j, share in _strongest(shares[:, ours] - shares[:, theirs], _LISTED)
+    ]
+    note = one.note
+    if not model.informed_[node]:
+        note = f"No label or feature reaches this node, so its distribution is uniform. {note}".strip()
+    return Explanation(
+        node=node,
+        predicted=classes[ours],
+        runner_up=classes[theirs],
+        probability=float(model.label_distributions_[node, ours]),
+        classes=classes,
+        scores=one.scores,
+        intercept=one.intercept,
+        labelled=labelled,
+        labels=classes[codes[labelled]],
+        shares=shares,
+        unlabelled=np.zeros(c) if one.unlabelled is None else one.unlabelled,
+        features=one.features,
+        links=np.zeros(c) if one.links is None else one.links,
+        voices=voices,
+        note=note,
+        beside=one.beside,
+    )
+
+
+def _strongest(shares: np.ndarray, n: int) -> list[tuple[int, float]]:
+    """Return the places and values of the n largest and the n least shares, the strongest of each first."""
+    order = np.argsort(-shares, kind="stable")
+    least = _NOTHING * np.abs(shares).max(initial=0.0)
+    found = [j for j in order[:n] if shares[j] > least] + [j for j in order[::-1][:n] if shares[j] < -least]
+    return [(int(j), float(shares[j])) for j in found]
+
+
+def _way(voice: Voice, of: Explanation, name: Any) -> str:
+    if voice.node == of.node:
+        return "its own label"
+    if voice.path is None:
+        return "through features only"
+    if len(voice.path) > _FAR:
+        return f"{len(voice.path) + 1} links away"
+    return f"via {', '.join(name(node) for node in voice.path)}" if voice.path else "a neighbour"
+
+
+def _aligned(rows: Sequence[tuple[float, str]]) -> list[str]:
+    return [f"  {share:>+9.3g}  {said}" for share, said in rows]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"1 {noun}" if n == 1 else f"{n:,} {noun}s"

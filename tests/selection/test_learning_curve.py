@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import gssl
+from gssl.methods.labels import UNLABELLED
+from gssl.selection import LearningCurve, learning_curve
+from gssl.selection.learning_curve import fit_power_law, nested_order, subset_sizes
+
+
+def _problem(n=300, d=10, n_labelled=80, distance=1.2, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, n)
+    X = np.eye(3, d)[truth] * distance + rng.standard_normal((n, d))
+    same = truth[:, None] == truth
+    A = np.triu(rng.random((n, n)) < np.where(same, 0.02, 0.01), 1)
+    y = np.where(np.arange(n) < n_labelled, truth, UNLABELLED)
+    return X, csr_array((A | A.T).astype(float)), y, truth
+
+
+def _exact(a, b, c, target=None, n_labels=100):
+    return LearningCurve(
+        n_labels, 1_000_000, np.array([10]), np.array([0.5]), target, np.tile([a, b, c], (50, 1))
+    )
+
+
+@pytest.mark.parametrize(("a", "b", "c"), [(0.9, 1.0, 0.5), (0.7, 2.0, 1.0)])
+def test_a_power_law_without_noise_is_found(a, b, c):
+    n = np.array([20, 40, 80, 160, 320])
+    rng = np.random.default_rng(0)
+    y = a - b * n**-c
+    found = [fit_power_law(n, y, np.full(5, 1e-4), rng) for _ in range(20)]
+    np.testing.assert_allclose(np.mean(found, axis=0), [a, b, c], rtol=0.05)
+
+
+def test_a_curve_that_falls_is_taken_for_flat_and_none_goes_past_one():
+    n, rng = np.array([20, 40, 80]), np.random.default_rng(0)
+    a, b, _ = fit_power_law(n, np.array([0.8, 0.79, 0.78]), np.full(3, 0.01), rng)
+    assert b == 0.0
+    assert a == pytest.approx(0.79)
+    for _ in range(20):
+        a, b, _ = fit_power_law(n, np.array([0.5, 0.75, 0.99]), np.full(3, 0.01), rng)
+        assert a <= 1.0
+
+
+def test_labels_needed_are_those_of_the_equation():
+    curve = _exact(0.9, 1.0, 0.5)
+    # 0.9 - n^(-1/2) = 0.85 at n = 400
+    assert curve.labels_needed(0.85) == pytest.approx((300.0, 300.0, 300.0))
+    assert "About 300 more labels (300 to 300) reach 85 %." in curve.text(0.85)
+    assert curve.labels_needed(0.8) == (0.0, 0.0, 0.0)
+    assert "80 % is reached already" in curve.text(0.8)
+    assert np.isinf(curve.labels_needed(0.95)[0])
+    assert "95 % is not reachable: accuracy levels off near 90 %" in curve.text(0.95)
+    assert curve.gain(300) == pytest.approx(0.05)
+    assert "Another 300 labels would add about 5.0 points." in curve.text(more=300)
+    assert curve.at(400)[0] == pytest.approx(0.85)
+    # 0.9 - n^(-1/2) = 0.899 at n = 1,000,000, where the nodes end
+    assert np.isfinite(curve.labels_needed(0.8989)[0])
+    assert np.isinf(curve.labels_needed(0.8991)[0])
+
+
+def test_a_target_is_taken_from_the_curve_or_asked_for():
+    assert _exact(0.9, 1.0, 0.5, target=0.85).labels_needed()[0] == pytest.approx(300.0)
+    with pytest.raises(ValueError, match="give a target"):
+        _exact(0.9, 1.0, 0.5).labels_needed()
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        _exact(0.9, 1.0, 0.5).labels_needed(85)
+
+
+def test_beginnings_of_an_order_have_their_share_of_each_class():
+    codes = np.repeat([0, 1, 2], [60, 30, 10])
+    order = nested_order(codes, np.random.default_rng(0))
+    assert sorted(order) == list(range(100))
+    for size in (10, 20, 50):
+        counts = np.bincount(codes[order[:size]], minlength=3)
+        assert np.abs(counts - size * np.array([0.6, 0.3, 0.1])).max() <= 1.0
+
+
+def test_sizes_leave_labels_to_judge_and_few_labels_are_refused():
+    sizes = subset_sizes(np.arange(100) % 4)
+    assert sizes[0] == 10
+    assert sizes[-1] <= 80
+    with pytest.raises(ValueError, match="too few for a learning curve"):
+        subset_sizes(np.arange(12) % 4)
+
+
+def test_the_curve_rises_and_holds_what_more_labels_bring():
+    X, A, y, truth = _problem()
+    model = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A)
+    curve = learning_curve(model, 0.99)
+    assert curve.n_labels == 80
+    assert curve.accuracy[-1] > curve.accuracy[0]
+    again = learning_curve(model, 0.99)
+    assert (curve.samples == again.samples).all()
+    y = np.where(np.arange(300) < 160, truth, UNLABELLED)
+    more = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A)
+    found = float((more.transduction_[160:] == truth[160:]).mean())
+    _, low, high = curve.at(160)
+    assert low <= found <= high
+    assert high - low < 0.3
+
+
+def test_other_models_and_bad_targets_are_refused():
+    X, A, y, _ = _problem()
+    model = gssl.EmbeddingClassifier(gssl.SGC()).fit(X, y, adjacency=A)
+    with pytest.raises(ValueError, match="fit AutoClassifier"):
+        learning_curve(model)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        learning_curve(model, 1.5)
