@@ -46,14 +46,19 @@ def run_audit(inputs: Inputs, out: Path, choice: Choice, terminal: Terminal) -> 
         terminal.note(f"{labels} the only one of a class and cannot be judged")
     rows = zip(*columns.values(), strict=True)
     for node, given, says, p, _, wrong, removed, flipped in list(rows)[:_SHOWN]:
-        said = "the model agrees" if given == says else f"the model says {says} ({p:.0%})"
-        text = f"{node}: given {given}, {said}, wrong with probability {wrong:.0%}"
+        said = "the model agrees" if given == says else f"the model says {says} ({_percent(p)})"
+        text = f"{node}: given {given}, {said}, wrong with probability {_percent(wrong)}"
         if removed is not None:
             text += f"; predictions that change: {removed:,} without it, {flipped:,} if flipped"
         terminal.say(text)
     terminal.say(found.summary)
     terminal.say(f"{len(found):,} labels, the most doubtful first: {out}")
     terminal.finish()
+
+
+def _percent(p: float) -> str:
+    """Write a probability that was estimated from few labels: never as certain."""
+    return "over 99 %" if p > 0.99 else f"{100 * p:.0f} %"
 
 
 def say_labels_needed(model: Any, target: float | None, terminal: Terminal) -> None:
