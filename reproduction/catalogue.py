@@ -1,5 +1,6 @@
 """All artefacts by name, and what the commands do with them."""
 
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
@@ -93,8 +94,12 @@ def write_all(records: Path, out: Path, terminal: Terminal) -> None:
 
 def _opened(folder: Path, terminal: Terminal) -> Store:
     """Open the records of a folder; damaged lines are told as notes."""
-    with terminal.step("reading records"):
-        return Store(folder / RECORDS)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        store = Store(folder / RECORDS)
+    for warning in caught:
+        terminal.note(str(warning.message))
+    return store
 
 
 def _show(result: Result, terminal: Terminal) -> None:

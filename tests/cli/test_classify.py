@@ -155,7 +155,7 @@ def test_what_was_found_is_said(graph, run, more):
     arguments = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
     result = run("classify", *arguments, *more)
     said = " ".join(result.stdout.split())
-    assert "each hidden when it was asked for" in said
+    assert "hidden labels are right" in said
     assert " predicts (" in said
 
 

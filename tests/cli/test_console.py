@@ -58,6 +58,7 @@ def test_a_pipe_gets_plain_text_and_no_bar(graph):
     stages = [re.sub(r"\d+\.\d", "#", line) for line in done.stderr.splitlines()]
     assert [" ".join(line.split()) for line in stages] == [
         "reading e.csv, l.csv, f.csv",
+        "note: f.csv: 3 columns of measurements are standardised (mean 0, deviation 1).",
         "reading # s 30 nodes, 60 edges, 3 features, 9 labels",
         "fitting # s EmbeddingClassifier",
         "predicting # s",

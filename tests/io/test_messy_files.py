@@ -34,7 +34,9 @@ def classify(tmp_path, monkeypatch):
             return lines[-1]
         with Path("p.csv").open(newline="") as stream:
             found = {row["id"]: row["label"] for row in csv.DictReader(stream)}
-        return found, [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]
+        notes = [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]
+        # only the first run on a machine compiles
+        return found, [note for note in notes if not note.startswith("compiled ")]
 
     return classify
 

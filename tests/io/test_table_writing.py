@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from gssl.io import Predictions, read_labels, write_predictions
 from gssl.io.table_writing import is_formula, refuse_overwrite
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=8)
+# white space around a cell is not kept, by design
+TEXT = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Z"], exclude_characters="\0"), min_size=1, max_size=8
+)
 HOSTILE = st.sampled_from(
     [
         "007",
@@ -25,7 +28,6 @@ HOSTILE = st.sampled_from(
         "1.0",
         "NULL",
         "nan",
-        " a ",
         '"',
         "'",
         "\\N",
@@ -42,7 +44,10 @@ def made(ids, labels):
     names = np.empty(n, dtype=object)
     names[:] = labels
     flags = np.arange(n) % 2 == 0
-    return Predictions(texts, names, np.linspace(0, 1, n), names, flags, ~flags)
+    p = np.linspace(0, 1, n)
+    return Predictions(
+        texts, names, p, names, p, names, flags, ~flags, np.stack([p, 1 - p], axis=1), ("a", "b")
+    )
 
 
 def neutral(text):
@@ -55,7 +60,7 @@ def neutral(text):
 def test_parquet_and_json_lines_keep_everything(tmp_path, suffix, ids, label):
     path = tmp_path / f"p{suffix}"
     assert write_predictions(path, made(ids, [label] * len(ids))) == []
-    read = read_labels(path)
+    read = read_labels(path, na=["no marker"])
     assert read.ids.tolist() == ids
     assert read.labels.tolist() == [label] * len(ids)
 
@@ -71,7 +76,7 @@ def test_text_files_keep_everything_but_formulas(tmp_path, suffix, ids, label):
         rows = list(csv.DictReader(stream, delimiter="\t" if suffix == ".tsv" else ","))
     assert [row["id"] for row in rows] == ids
     assert {row["label"] for row in rows} == {neutral(label)}
-    read = read_labels(path)
+    read = read_labels(path, na=["no marker"])
     assert read.ids.tolist() == ids
     assert read.labels.tolist() == [neutral(label)] * len(ids)
 
@@ -79,8 +84,12 @@ def test_text_files_keep_everything_but_formulas(tmp_path, suffix, ids, label):
 def test_parquet_has_types(tmp_path):
     write_predictions(tmp_path / "p.parquet", made(["007", "8"], ["a", "b"]))
     schema = pq.read_schema(tmp_path / "p.parquet")
-    assert [str(kind) for kind in schema.types] == ["string", "string", "double", "string", "bool", "bool"]
-    assert schema.names == ["id", "label", "confidence", "runner_up", "given", "reached"]
+    assert [str(kind) for kind in schema.types] == [
+        *("string", "string", "double", "string", "double", "string", "bool", "bool")
+    ]
+    assert schema.names == [
+        *("id", "label", "confidence", "model_says", "model_confidence", "runner_up", "given", "reached")
+    ]
 
 
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):

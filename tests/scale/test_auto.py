@@ -250,7 +250,7 @@ def test_what_cannot_be_is_one_sentence(blocks, tmp_path):
 @pytest.mark.parametrize("method", [gssl.LabelPropagation(), gssl.LabelSpreading(spread=0.99)])
 @pytest.mark.parametrize("budget", [None, "300kB"])
 def test_spreading_labels_goes_on_after_any_file(blocks, tmp_path, stopping, monkeypatch, method, budget):
-    monkeypatch.setattr("gssl.methods.propagation._CHECKPOINT", 5)
+    monkeypatch.setattr("gssl.methods.recurrences.CHECKPOINT", 5)
     _, y, A = blocks
     plain = method.fit(None, y, adjacency=A)
     distributions, n_iter = plain.label_distributions_, plain.n_iter_

@@ -53,15 +53,15 @@ def _classify(tables, features, out, *options):
 
 
 @pytest.mark.parametrize("features", ["x.npy", "x.csv", "x.parquet", "lists.parquet"])
-@pytest.mark.parametrize("scaling", ["auto", "l1", "none"])
+@pytest.mark.parametrize("scaling", ["auto", "rows", "columns", "none"])
 def test_rows_and_scaling_are_those_without_a_budget(tables, tmp_path, features, scaling, monkeypatch):
     from gssl.cli import reading
     from gssl.graph.mapped import mapped_file
 
     options = ["--method", "ggcm", "--normalize", scaling]
     plain, _ = _classify(tables, features, tmp_path / "plain.csv", *options)
-    seen, read = [], reading.map_features
-    monkeypatch.setattr(reading, "map_features", lambda *a, **k: seen.append(read(*a, **k)) or seen[-1])
+    seen, join = [], reading.assemble
+    monkeypatch.setattr(reading, "assemble", lambda *a, **k: seen.append(a[1]) or join(*a, **k))
     budgeted, _ = _classify(tables, features, tmp_path / "budgeted.csv", *options, "--memory", "1MB")
     assert budgeted == plain
     (mapped,) = seen
@@ -69,8 +69,8 @@ def test_rows_and_scaling_are_those_without_a_budget(tables, tmp_path, features,
     whole = gssl.io.read_features(str(tables / features))
     assert mapped.names == whole.names
     assert mapped.ids.tolist() == whole.ids.tolist()
-    expected = reading.scale_rows(whole, scaling).matrix
-    np.testing.assert_allclose(mapped.matrix, expected, rtol=1e-6)
+    expected = gssl.io.Preparation.fit(whole, scaling).apply(whole).matrix
+    np.testing.assert_allclose(mapped.matrix, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_rows_are_in_the_order_of_a_graph_on_disk(tables, tmp_path):

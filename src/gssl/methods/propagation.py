@@ -45,10 +45,10 @@ class LabelPropagation(GraphClassifier):
         The iteration stops when the residual has fallen to this part of its start, and the distributions sum
         to one but for its square root.
     class_mass : bool, default=True
-        Whether to scale classes so that each has as much of the unlabelled nodes as it has of the labels
-        (class mass normalisation, Sect. 4 of the same paper):
+        Whether to scale classes so that each has as much of all nodes as it has of the labels (class mass
+        normalisation, Sect. 4 of the same paper, which sums over the unlabelled nodes alone):
 
-        .. math:: F_{ic} \leftarrow \frac{q_c}{\sum_{j \in U} F_{jc}} F_{ic}, \quad i \in U
+        .. math:: F_{ic} \leftarrow \frac{q_c}{\sum_j F_{jc}} F_{ic}, \quad i \in U
 
         With few labels in a large graph the harmonic function is nearly the same number everywhere, and one
         class may take all nodes: on Pubmed with 60 labels this makes the difference between 22 % and 72 %.
@@ -138,7 +138,7 @@ class LabelPropagation(GraphClassifier):
         if len(free):
             G, n_iter = self._solve(A, codes, free, execution)
         if self.class_mass:
-            G = normalize_class_mass(G, given.mean(axis=0))
+            G = normalize_class_mass(G, given)
         F = np.zeros((len(codes), given.shape[1]), G.dtype)
         F[labelled], F[free] = given, G
         return F, n_iter
@@ -268,13 +268,15 @@ class LabelSpreading(LabelPropagation):
         return np.maximum(F, 0.0, out=_own(F)), len(steps)
 
 
-def normalize_class_mass(F: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    r"""Scale the columns of F, in place where that can be, so that their sums are in given proportions.
+def normalize_class_mass(F: np.ndarray, given: np.ndarray) -> np.ndarray:
+    r"""Scale the columns of F, in place where that can be, to the shares of classes among the labels.
 
     .. math:: F_{ic} \leftarrow \frac{q_c}{\sum_j F_{jc}} F_{ic}
+
+    Labelled nodes count in the sums, so that classes of a few unlabelled nodes keep their proportions.
     """
-    mass = F.sum(axis=0, dtype=np.float64)
-    factor = np.divide(shares, mass, out=np.zeros_like(mass), where=mass > 0)
+    mass = F.sum(axis=0, dtype=np.float64) + given.sum(axis=0)
+    factor = np.divide(given.mean(axis=0), mass, out=np.zeros_like(mass), where=mass > 0)
     if (factor > 1.0 / FLOOR).any():  # a class that is hardly there
         F = F.astype(np.float64)
     F *= factor.astype(F.dtype)
