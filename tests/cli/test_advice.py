@@ -32,8 +32,9 @@ def test_suggest_names_unlabelled_nodes_once_and_says_why(graph, run, out):
     assert 1 <= len(rows) <= 4
     assert not {"007", "n3", "18446744073709551615"} & set(rows)
     first = next(iter(rows.values()))
-    assert list(first) == ["id", "label", "confidence", "runner_up", "speaks_for", "why"]
-    assert {first["label"], first["runner_up"]} == {"c0", "c1"}
+    assert list(first) == ["id", "label", "model_says", "confidence", "runner_up", "speaks_for", "why"]
+    assert first["label"] == ""
+    assert {first["model_says"], first["runner_up"]} == {"c0", "c1"}
     assert 0.5 <= float(first["confidence"]) <= 1
     assert "speaks for" in first["why"]
     assert f"{len(rows)} nodes to label next: {out}" in result.stdout

@@ -35,7 +35,7 @@ def test_a_wrong_label_stays_as_given_and_is_said_to_be_doubtful(graph, run):
     assert rows["n5"]["model_says"] == "c2"
     assert float(rows["n5"]["confidence"]) < float(rows["n5"]["model_confidence"])
     doubted = [n for n, row in rows.items() if row["given"] == "true" and row["label"] != row["model_says"]]
-    assert f"{len(doubted)} of 15 given label" in result.stdout
+    assert f"disagrees about {len(doubted)} of 15 labelled nodes" in result.stdout
     assert "rows of p.csv where given is true and model_says is not label" in result.stdout
     # the table counts labels as they were given
     counts = {name: list(labels.values()).count(name) for name in ("c0", "c1", "c2")}

@@ -83,7 +83,7 @@ def test_what_is_known_of_hidden_labels_needs_no_fit(monkeypatch):
         monkeypatch.undo()
         assert found.nodes.tolist() == np.flatnonzero(y != -1).tolist()
         assert found.truth.tolist() == y[y != -1].tolist()
-        assert found.source == "Each of 20 labels was hidden when it was asked for."
+        assert found.source == "Each of 20 labels was hidden while its node was predicted."
         np.testing.assert_allclose(found.distributions.sum(axis=1), 1.0, rtol=1e-6)
 
 

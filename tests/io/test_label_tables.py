@@ -111,3 +111,24 @@ def test_an_unnamed_column_of_row_numbers_is_left_out(write):
     assert given(labels) == {"a": "x", "b": "y"}
     assert labels.notes[0].endswith("left out the first column, which has no name and counts the rows.")
     assert given(read_labels(write("l.csv", ",topic\n7,x\n8,y\n"))) == {"7": "x", "8": "y"}
+
+
+def test_given_labels_are_read_from_predictions(tmp_path):
+    (tmp_path / "p.csv").write_text("id,label,model_says,given\na,x,x,true\nb,y,x,false\nc,y,y,true\n")
+    labels = read_labels(tmp_path / "p.csv")
+    assert (labels.ids.tolist(), labels.labels.tolist()) == (["a", "c"], ["x", "y"])
+    assert "only given labels are read" in labels.notes[-1]
+
+
+def test_classes_that_differ_in_case_are_kept_and_told(tmp_path):
+    (tmp_path / "l.csv").write_text("id,label\na,Cook\nb,cook\nc,spy\n")
+    labels = read_labels(tmp_path / "l.csv")
+    assert set(labels.labels) == {"Cook", "cook", "spy"}
+    assert "'Cook' and 'cook' differ only in case and are two classes." in labels.notes[-1]
+
+
+def test_a_guessed_label_column_is_told_with_what_is_not_used(tmp_path):
+    (tmp_path / "l.csv").write_text("paper,when,topic\na,2020,x\nb,2021,y\n")
+    labels = read_labels(tmp_path / "l.csv")
+    assert "labels are taken from column 'when'; not used: 'topic'." in labels.notes[-1]
+    assert read_labels(tmp_path / "l.csv", ("paper", "topic")).labels.tolist() == ["x", "y"]

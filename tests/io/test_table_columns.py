@@ -62,5 +62,7 @@ def test_codes_are_in_text_order():
 def test_words_for_errors():
     assert listed(["a", "b", "c"], 2) == "'a', 'b' and 1 more"
     assert (counted(1, "edge"), counted(1234, "edge")) == ("1 edge", "1,234 edges")
-    with pytest.raises(ValueError, match=r"^x has more than one row for 'b', 'a'; keep one\.$"):
+    with pytest.raises(
+        ValueError, match=r"^x has more than one row for 'b', 'a'; keep one, or name the columns"
+    ):
         check_distinct(np.array(list("bcaab"), dtype=object), "x")

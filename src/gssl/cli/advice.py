@@ -63,7 +63,9 @@ def run_suggest(
     ids = [str(problem.node_ids[pick.node]) for pick in picks]
     columns = {
         "id": ids,
-        "label": [str(pick.label) for pick in picks],
+        # to be filled in, for gssl classify --labels
+        "label": [""] * len(picks),
+        "model_says": [str(pick.label) for pick in picks],
         "confidence": [pick.confidence for pick in picks],
         "runner_up": [str(pick.runner_up) for pick in picks],
         "speaks_for": [pick.speaks_for for pick in picks],

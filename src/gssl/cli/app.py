@@ -43,6 +43,12 @@ _LABELS = options(
         multiple=True,
         help="A label that means unknown, instead of NA, nan, None, null, ? and -1; may be repeated.",
     ),
+    click.option(
+        "--label-columns",
+        metavar="ID,LABEL",
+        help="Column names in --labels; guessed by default.",
+        default="",
+    ),
 )
 _FEATURES = click.option(
     "--features",
@@ -91,7 +97,7 @@ _SEED = click.option(
     metavar="S",
     default=0,
     show_default=True,
-    help="Random seed of a method that has one, such as ogc; auto has none and always gives the same result.",
+    help="Random seed of a method that has one, such as ogc; auto needs none.",
 )
 _MEMORY = click.option(
     "--memory", metavar="SIZE", help="Memory limit for the fit, such as 4GB; the rest goes to disk."
@@ -111,15 +117,18 @@ def _start(given: dict[str, Any]) -> tuple[Any, Any]:
     """Turn the options that commands share into the inputs and the terminal of a run."""
     start = perf_counter()
     quiet = given.pop("quiet")
-    if not quiet:
+    tables = [given.get(name) for name in ("edges", "graph", "labels", "features")]
+    if not quiet and any(tables):
         # first, because importing the libraries takes seconds
-        announce([given.get(name) for name in ("edges", "graph", "labels", "features")])
+        announce(tables)
     from gssl.cli.console import Terminal
     from gssl.cli.reading import Inputs
 
     terminal = Terminal(quiet, given.pop("verbose"), start)
     set_threads(given.pop("threads"))
-    return Inputs(edge_columns=_split_names(given.pop("edge_columns")), **given), terminal
+    for name in ("edge_columns", "label_columns"):
+        given[name] = _split_names(given.pop(name, ""))
+    return Inputs(**given), terminal
 
 
 def _split_names(listed: str) -> tuple[str, ...]:

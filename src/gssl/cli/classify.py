@@ -216,10 +216,9 @@ def say_doubts(predictions: Predictions, out: Path, terminal: Terminal) -> None:
     """Say how many given labels the model would not have predicted, and where to see them."""
     n, n_given = len(predictions.doubted), int(predictions.given.sum())
     if n:
-        labels = "label looks" if n == 1 else "labels look"
         terminal.say(
-            f"{n:,} of {n_given:,} given {labels} doubtful to the model: rows of {out} where given is true "
-            "and model_says is not label."
+            f"With its own label hidden, the model disagrees about {n:,} of {n_given:,} labelled nodes: rows "
+            f"of {out} where given is true and model_says is not label. gssl audit ranks them."
         )
 
 

@@ -47,8 +47,9 @@ def run_demo(out: Path, draws: int, seed: int, start: float | None = None) -> No
     predictions = list_predictions(model, problem.node_ids, problem.given, held_out=held_out)
     with terminal.stage("writing"):
         write_predictions(out / "predictions.csv", predictions)
+    terminal.out.print()
     terminal.say(
-        f"\nWhat AutoClassifier says of itself, from its {problem.given.sum()} labels alone (seed {seed}):"
+        f"What AutoClassifier says of itself, from its {problem.given.sum()} labels alone (seed {seed}):"
     )
     terminal.say(model.explain_)
     terminal.out.print()

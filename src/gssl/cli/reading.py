@@ -44,6 +44,7 @@ class Inputs:
     labels: str | None = None
     text: str | None = None
     edge_columns: tuple[str, ...] = ()
+    label_columns: tuple[str, ...] = ()
     id_column: str | None = None
     knn: int | None = None
     normalize: str = "auto"
@@ -115,7 +116,8 @@ def read_problem(
             features = preparation.apply(features, strict=inputs.strict)
     if inputs.labels is not None:
         with terminal.step("reading labels"):
-            labels = read_labels(inputs.labels, na=inputs.na or None, header=inputs.header)
+            columns = inputs.label_columns or None
+            labels = read_labels(inputs.labels, columns, na=inputs.na or None, header=inputs.header)
     for part in (nodes, edges, features, labels):
         # now, because a note may explain why joining fails
         for note in [] if part is None else part.notes:

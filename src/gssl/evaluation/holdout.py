@@ -20,6 +20,8 @@ from gssl.methods.labels import UNLABELLED, decode_labels, encode_labels
 
 # without another fit a fold costs next to nothing, and more folds hide fewer labels at a time
 _CHEAP_FOLDS = 20
+# fewer hidden labels give no accuracy worth stating
+_TELLING = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +94,16 @@ class HeldOut:
         return self.accuracy > self.largest_share + self.standard_error
 
     @property
+    def tells(self) -> bool:
+        """Whether enough labels were hidden for a percentage to mean anything."""
+        return self.n_labels >= _TELLING
+
+    @property
     def summary(self) -> str:
         """One or two sentences: accuracy, mean recall, and what the largest class alone would reach."""
+        if not self.tells:
+            labels = "1 label" if self.n_labels == 1 else f"{self.n_labels} labels"
+            return f"Only {labels} could be tested: too few to say how good the predictions are."
         largest = self.classes[np.bincount(self.codes).argmax()]
         said = (
             f"{100 * self.accuracy:.1f} ± {100 * self.standard_error:.1f} % of {self.n_labels:,} hidden "
@@ -110,7 +120,7 @@ class HeldOut:
         if self.n_folds:
             said = f"{self.n_folds}-fold label masking on {self.n_labels:,} labels; the graph was never cut"
         else:
-            said = f"Each of {self.n_labels:,} labels was hidden when it was asked for"
+            said = f"Each of {self.n_labels:,} labels was hidden while its node was predicted"
         if self.n_untested:
             classes = "class" if self.n_untested == 1 else "classes"
             said += f", and {self.n_untested} {classes} with one label could not be tested"

@@ -138,12 +138,17 @@ def read_labels(
     name, label = _choose_columns(table, columns)
     note_spaces(table, [name, label])
     ids, labels = text_sql(table, name), text_sql(table, label)
-    table.execute(f"CREATE TEMP TABLE labels AS SELECT {ids} AS id, {labels} AS label FROM {table.relation}")
+    rows = table.relation
+    if columns is None and {"given", "model_says"} <= set(table.columns):
+        rows += f" WHERE lower({text_sql(table, 'given')}) IN ('true', 't', '1')"
+        table.notes.append(f"{table.name}: a table of predictions, of which only given labels are read.")
+    table.execute(f"CREATE TEMP TABLE labels AS SELECT {ids} AS id, {labels} AS label FROM {rows}")
     if not check_ids(table, "labels", name):
         raise ValueError(f"{table.name} has no rows: give at least one label.")
     _empty_missing(table, na)
     _refuse_measurements(table, label)
     _refuse_two_labels(table)
+    _note_case(table)
     found = table.fetch_columns(
         "SELECT id, min(label) AS label, count(*) AS n FROM labels GROUP BY id ORDER BY min(rowid)"
     )
@@ -164,7 +169,28 @@ def _choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[str, s
     name = pick_column(table, None, IDS, 0)
     # never the column of the ids, even if its name is among the guesses
     place = 1 if list(table.columns).index(name) == 0 else 0
-    return name, pick_column(table, None, [guess for guess in _LABELS if guess != name.lower()], place)
+    guesses = [guess for guess in _LABELS if guess != name.lower()]
+    label = pick_column(table, None, guesses, place)
+    unused = [column for column in table.columns if column not in (name, label)]
+    if unused and label.lower() not in guesses:
+        table.notes.append(
+            f"{table.name}: labels are taken from column {shortened(label)!r}; not used: {listed(unused)}."
+        )
+    return name, label
+
+
+def _note_case(table: Table) -> None:
+    """Note classes that differ only in case, which are kept apart."""
+    twins = table.fetch_rows(
+        "SELECT min(label), max(label) FROM labels WHERE label IS NOT NULL "
+        "GROUP BY lower(label) HAVING count(DISTINCT label) > 1 ORDER BY 1"
+    )
+    if twins:
+        first, other = (shortened(text) for text in twins[0])
+        more = f", and {counted(len(twins) - 1, 'other pair')} alike" if len(twins) > 1 else ""
+        table.notes.append(
+            f"{table.name}: {first!r} and {other!r} differ only in case and are two classes{more}."
+        )
 
 
 def _empty_missing(table: Table, na: Sequence[str] | None) -> None:

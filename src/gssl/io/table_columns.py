@@ -163,7 +163,10 @@ def check_distinct(ids: np.ndarray, name: str) -> None:
     """Refuse ids that occur twice."""
     if len(set(ids)) < len(ids):
         twice = [node for node, count in Counter(ids).items() if count > 1]
-        raise ValueError(f"{name} has more than one row for {listed(twice)}; keep one.")
+        raise ValueError(
+            f"{name} has more than one row for {listed(twice)}; keep one, or name the columns id, feature "
+            "and value if each row is one feature of an id."
+        )
 
 
 def listed(names: Iterable[object], limit: int = 5) -> str:

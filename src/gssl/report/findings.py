@@ -52,6 +52,8 @@ def headline(health: Health, predictions: Predictions | None, held_out: HeldOut 
         said[0] += f", and left {n_silent:,} open where the model is not sure enough"
     if held_out is None:
         said.append("How many are right could not be estimated: no label could be hidden")
+    elif not held_out.tells:
+        said.append(f"How many are right could not be estimated: only {held_out.n_labels} could be hidden")
     else:
         said.append(
             f"Expect about {100 * held_out.accuracy:.0f} % to be right; always guessing the largest class "

@@ -46,6 +46,8 @@ _FOLDS, _FEW_FOLDS, _MANY = 3, 2, 1_000_000
 _FEW, _SHARP = 3, 3
 # a rival needs so many hidden labels and a difference of so many standard errors
 _HIDDEN, _CLEAR = 30, 2.0
+# from so many hidden labels on, the worth of the graph is stated
+_TESTED = 8
 # unlabelled nodes teach unless that costs more than so many standard errors: models were chosen by labels
 # that are hidden here, so what they say without teachers looks better than it is
 _HARMLESS = 2.0
@@ -267,7 +269,7 @@ class AutoClassifier(GraphClassifier):
             self._let_predict(LabelSpreading())
             self.explain_ += (
                 f" With {len(search.labelled):,} labels in {search.n_classes} classes little can be "
-                "compared, so label spreading has a part of one half in the average."
+                "compared, so label spreading counts for half."
             )
         self._say_accuracy(search)
 
@@ -586,11 +588,11 @@ def explain(found: _Found, search: _Search) -> str:
     if not search.folds:
         return "No class has two labels, so nothing could be compared: smooth filters predict, untested."
     said = [] if search.has_features else ["There are no features, so links take their place."]
-    hits = search.hits(found.hidden)
+    hits, tested = search.hits(found.hidden), np.isin(search.labelled, np.concatenate(search.folds))
     plain = [trial for trial in found.trials if not trial.filter.uses_graph and trial.kind != "links"]
-    if plain and len(plain[0].hits) == len(hits) and search.has_features:
-        without = max(plain, key=lambda trial: trial.score).hits
-        gain = compare_hits(hits, without)
+    if plain and len(plain[0].hits) == len(hits) and search.has_features and tested.sum() >= _TESTED:
+        without = max(plain, key=lambda trial: trial.score).hits[tested]
+        gain = compare_hits(hits[tested], without)
         points = f"{100 * abs(gain.difference):.1f} ± {100 * gain.standard_error:.1f} points"
         compared = f"features alone ({100 * without.mean():.1f} %)"
         if abs(gain.difference) < 2 * gain.standard_error:

@@ -99,7 +99,7 @@ function showAccuracy(state) {
   $("accuracy-note").textContent = state.guessing
     ? "So far the model is no better than always answering the largest class, so nodes are suggested at random."
     : accuracy
-    ? `Of nodes without a label, judged by your labels, each hidden when it was asked for.${careful}`
+    ? `Estimated for unlabelled nodes from your labels, each hidden while its node was predicted.${careful}`
     : "Needs eight labels, and two of one class.";
   drawCurve(state.curve);
 }
