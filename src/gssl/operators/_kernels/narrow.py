@@ -27,7 +27,7 @@ def mix_narrow(dtype: str, width: int, sharp: bool) -> Any:
     """Make the loop that mixes ``width`` columns: see ``rows.mix_dense``."""
     zeros = (np.dtype(dtype).type(0),) * width
 
-    def mix_narrow_rows(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, total):  # type: ignore[no-untyped-def]
+    def mix_narrow_rows(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, total, r, X):  # type: ignore[no-untyped-def]
         weighted, gather = weights.size > 0, total.size > 0
         last = indptr[stop] - 1
         for i in range(start, stop):
@@ -57,6 +57,8 @@ def mix_narrow(dtype: str, width: int, sharp: bool) -> Any:
                     out[i, c] = p[0] * row * a[c] + p[2] * U[i, c] + p[3] * out[i, c]
                 else:
                     out[i, c] = p[0] * row * a[c] + p[2] * U[i, c]
+                if r != 0:
+                    out[i, c] += r * X[i, c]
                 if sharp:
                     out[i, c] += p[1] * t[i] * b[c]
 

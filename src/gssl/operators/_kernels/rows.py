@@ -2,11 +2,11 @@
 
 Every step of every method here is a mixture of three products, so one pass serves all of them:
 
-    out_i    = p₀ (ÂU)_i + p₁ (N̂U)_i + p₂ U_i + p₃ out_i
+    out_i    = p₀ (ÂU)_i + p₁ (N̂U)_i + p₂ U_i + p₃ out_i + r X_i
     total_i += q₀ (ÂU)_i + q₁ (N̂U)_i + q₂ U_i
 
 with Â the normalised adjacency and N̂ the inverse convolution over the exact complement. Both need sums over
-the same neighbours. Where p₃ is zero, out is not read. An unweighted graph stores no weights: entry (i, j) of
+the same neighbours. Where p₃ is zero, out is not read, and where r is zero, neither is X. An unweighted graph stores no weights: entry (i, j) of
 Â is s_i s_j, with s the diagonal of D̃^-½. A weighted graph stores the weights of Â itself. Empty arrays
 switch a part off, because optional arguments would be types of their own, and every combination of them would
 be compiled separately.
@@ -96,14 +96,14 @@ def signature_of_mix(dtype: str) -> list[Any]:
     numbers = types.UniTuple(real, 4)  # type: ignore[no-untyped-call]
     graph = [_INT, _INT, given(types.int64), given(types.int32), *[given(real)] * 4]
     written = types.Array(real, 2, "C")
-    return [*graph, given(real, 2), numbers, numbers, written, written]
+    return [*graph, given(real, 2), numbers, numbers, written, written, real, given(real, 2)]
 
 
 @cache
 def mix_dense(dtype: str) -> Any:
     """Make the loop that mixes rows of a dense U."""
 
-    def mix_dense_rows(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, total):  # type: ignore[no-untyped-def]
+    def mix_dense_rows(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, total, r, X):  # type: ignore[no-untyped-def]
         d = U.shape[1]
         weighted, sharp, gather = weights.size > 0, t.size > 0, total.size > 0
         last, fetched = indptr[stop] - 1, min(d, _FETCHED)
@@ -139,6 +139,9 @@ def mix_dense(dtype: str) -> Any:
             else:
                 for c in range(d):
                     out[i, c] = p[0] * row * a[c] + p[2] * U[i, c]
+            if r != 0:
+                for c in range(d):
+                    out[i, c] += r * X[i, c]
             if sharp:
                 for c in range(d):
                     out[i, c] += p[1] * t[i] * b[c]
