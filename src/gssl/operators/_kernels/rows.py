@@ -6,10 +6,10 @@ Every step of every method here is a mixture of three products, so one pass serv
     total_i += q₀ (ÂU)_i + q₁ (N̂U)_i + q₂ U_i
 
 with Â the normalised adjacency and N̂ the inverse convolution over the exact complement. Both need sums over
-the same neighbours. Where p₃ is zero, out is not read, and where r is zero, neither is X. An unweighted graph stores no weights: entry (i, j) of
-Â is s_i s_j, with s the diagonal of D̃^-½. A weighted graph stores the weights of Â itself. Empty arrays
-switch a part off, because optional arguments would be types of their own, and every combination of them would
-be compiled separately.
+the same neighbours. Where p₃ is zero, out is not read, and where r is zero, neither is X. An unweighted graph
+stores no weights: entry (i, j) of Â is s_i s_j, with s the diagonal of D̃^-½. A weighted graph stores the
+weights of Â itself. Empty arrays switch a part off, because optional arguments would be types of their own,
+and every combination of them would be compiled separately.
 
 Every function below compiles its loop for one precision. ``narrow`` has loops for a few columns.
 """
