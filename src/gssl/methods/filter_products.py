@@ -24,7 +24,7 @@ class Products:
     def __init__(self, E: Any, filters: Filters, *, whole: bool = False) -> None:
         self._E = E
         # torch, and graphs that are too large to be copied, take dense products
-        self._sparse = not whole and issparse(E) and type(filters) is Filters and _is_small(filters)
+        self._sparse = not whole and issparse(E) and is_small(filters)
         self._A_hat = filters.A_hat
         self._matrix = filters.A_hat.tocsr() if self._sparse else None
         self._filters: Filters | None = None
@@ -101,9 +101,11 @@ def _sparse_part(N_hat: Complement) -> csr_array:
     return csr_array(t @ links @ t + N_hat.scale.dtype.type(3) * (t @ t))
 
 
-def _is_small(filters: Filters) -> bool:
+def is_small(filters: Filters) -> bool:
+    """Return whether a graph may be copied into a sparse matrix: it is in memory, and not large."""
     indices = filters.A_hat.indices
-    return len(indices) <= _MOST_LINKS and mapped_file(indices) is None
+    here = type(filters) is Filters and mapped_file(indices) is None
+    return here and len(indices) <= _MOST_LINKS
 
 
 def _zeros_like(scale: np.ndarray) -> np.ndarray:

@@ -11,11 +11,14 @@ import numpy as np
 from scipy.fft import dct
 from scipy.sparse import csr_array, issparse
 
+from gssl.methods.filter_products import is_small
 from gssl.operators import Filters, Mixture, Pull, add_scaled, mix, multiply
 from gssl.operators.embedding import TransposedRows
 
 # rows of U that are computed at a time, one column each
 _ROWS_AT_ONCE = 64
+# sparse terms of the recurrence: how many at most, and the products that one may take, in links of the graph
+_MOST_TERMS, _SPARSE = 8, 0.5
 
 
 class LabelSpaceEmbedding:
@@ -31,6 +34,8 @@ class LabelSpaceEmbedding:
         self._stack, self._stacked = np.empty((0, X.shape[1]), X.dtype), 0
         # the last W, its product UW, and the number of steps that U had taken
         self._last: tuple[np.ndarray, np.ndarray, int] | None = None
+        # nodes, and the first terms of the recurrence for them
+        self._first: tuple[np.ndarray, list[csr_array]] | None = None
         self._weights = self._powers()
 
     @property
@@ -70,12 +75,16 @@ class LabelSpaceEmbedding:
         By Chebyshev's recurrence T₀ = I, T₁ = Â, T_{j+1} = 2 Â T_j − T_{j−1}.
         """
         weights, anchors = self._weights, self._anchors
-        B = np.zeros((self._filters.A_hat.shape[0], R.shape[1]), R.dtype)
-        B[nodes] = R
-        total, before = np.zeros_like(B), np.empty_like(B)
-        at_anchors = [B[anchors]]
-        step = Mixture(smooth=1.0)
-        for weight in weights[-1, :-1]:
+        terms = self._first_terms(nodes, R.dtype)[: weights.shape[1]]
+        B = multiply(terms[-1], R)
+        before = multiply(terms[-2], R) if len(terms) > 1 else np.empty_like(B)
+        total = np.zeros_like(B)
+        if len(terms) > 1:
+            parts = zip(weights[-1], terms[:-1], strict=False)
+            total = multiply(csr_array(sum(weight * term for weight, term in parts)), R)
+        at_anchors = [multiply(term[anchors], R) for term in terms]
+        step = Mixture(smooth=2.0, past=-1.0) if len(terms) > 1 else Mixture(smooth=1.0)
+        for weight in weights[-1, len(terms) - 1 : -1]:
             gathered = Mixture(keep=float(weight))
             B, before = mix(self._filters, B, step, out=before, gathered=gathered, total=total), B
             at_anchors.append(B[anchors])
@@ -105,6 +114,20 @@ class LabelSpaceEmbedding:
             B, before = mix(self._filters, B, step, out=before, X=XG), B
             B[anchors] += injected[j]
         return np.asarray(B)
+
+    def _first_terms(self, nodes: np.ndarray, dtype: Any) -> list[csr_array]:
+        """Return T_j(Â)E, with a column of E for each node, as long as they are sparser than the graph."""
+        if self._first is None or self._first[0] is not nodes:
+            n, m = self._filters.A_hat.shape[0], len(nodes)
+            terms = [csr_array((np.ones(m, dtype), (nodes, np.arange(m))), shape=(n, m))]
+            if is_small(self._filters):
+                A_hat = self._filters.A_hat.tocsr()
+                degrees, most = np.diff(A_hat.indptr), _SPARSE * A_hat.nnz
+                while len(terms) < _MOST_TERMS and degrees @ np.diff(terms[-1].indptr) <= most:
+                    after = A_hat @ terms[-1]
+                    terms.append(csr_array(2 * after - terms[-2] if len(terms) > 1 else after))
+            self._first = nodes, terms
+        return self._first[1]
 
     @property
     def _anchors(self) -> np.ndarray:
