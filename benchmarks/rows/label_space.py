@@ -8,6 +8,10 @@ import numpy as np
 import gssl
 from benchmarks import graphs
 from benchmarks.entry import Contest, Race, Rival
+from benchmarks.rows.selection import draw_wide
+
+# iterations of OGC, of which a plain loop takes the square in passes
+_FEW = 16
 
 
 class DirectClassifier(gssl.EmbeddingClassifier):
@@ -29,6 +33,9 @@ def entries(*, quick: bool) -> list[Race]:
     if not quick:
         what = "GGCM(depth=8) + logistic, coauthor_cs, train+validation labels"
         found.append(Race("ggcm-coauthor_cs", what, _torch_contest, 1))
+        wide = "118,000 nodes, 190,000 links, 15,000 sparse features, 45 classes, 20 labels for each"
+        found.append(Race("ggcm-wide", f"GGCM(depth=16) + logistic, {wide}", _wide_ggcm, 1))
+        found.append(Race("ogc-wide", f"OGC, {_FEW} iterations, {wide}", _wide_ogc, 1))
     return found
 
 
@@ -56,6 +63,32 @@ def _torch_contest() -> Contest:
     note = "the same head; the rival is given dense features"
     rival = Rival("torch CSR", lambda: torch_ggcm.classify(task, X, settings), None, _same_predictions, note)
     return Contest(ours, (rival,))
+
+
+def _wide_ggcm() -> Contest:
+    from benchmarks.rivals.scipy_wide import classify_by_ggcm
+
+    X, A, y = _wide()
+    model = gssl.EmbeddingClassifier(gssl.GGCM(), head="logistic")
+    run = partial(classify_by_ggcm, X, A, y)
+    rival = Rival("SciPy, label space", run, 2.0, _same_predictions, "the same head")
+    return Contest(lambda: model.fit(X, y, adjacency=A).transduction_, (rival,))
+
+
+def _wide_ogc() -> Contest:
+    from benchmarks.rivals.scipy_wide import classify_by_ogc
+
+    X, A, y = _wide()
+    model = gssl.OGC(max_iter=_FEW, agreement=1.0, random_state=0)
+    run = partial(classify_by_ogc, X, A, y, _FEW)
+    rival = Rival("SciPy, label space", run, 3.0, _same_predictions)
+    return Contest(lambda: model.fit(X, y, adjacency=A).transduction_, (rival,))
+
+
+def _wide() -> tuple[Any, Any, np.ndarray]:
+    task = draw_wide()
+    data = task.data.normalized()
+    return data.features, data.adjacency, task.y
 
 
 def _same_predictions(ours: Any, theirs: Any) -> str:

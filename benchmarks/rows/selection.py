@@ -39,7 +39,7 @@ def entries(*, quick: bool) -> list[Figure]:
         "coauthor_cs-300": (partial(_drawn, "coauthor_cs", 20), 4.0),
         "coauthor_cs-5000": (partial(_drawn, "coauthor_cs", 333), 6.0),
         "wordnet_nouns-520": (partial(_drawn, "wordnet_nouns", 20), 4.0),
-        "synthetic-118k-900": (_synthetic, 4.0),
+        "synthetic-118k-900": (draw_wide, 4.0),
     }
     return [
         Figure(
@@ -71,7 +71,7 @@ def _drawn(name: str, per_class: int) -> Task:
     return Task(data, _labels_of(data, train))
 
 
-def _synthetic() -> Task:
+def draw_wide() -> Task:
     """Make 118,000 nodes, 190,000 links, 15,000 sparse features and 45 classes with 20 labels each."""
     rng = np.random.default_rng(0)
     n, m, d, c = 118_000, 190_000, 15_000, 45

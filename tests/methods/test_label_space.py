@@ -139,12 +139,13 @@ def test_powers_of_the_lazy_convolution():
     P = 0.3 * np.array([[0.5, 0.5], [0.5, 0.5]]) + 0.7 * np.eye(2)
     A_hat = np.array([[0.5, 0.5], [0.5, 0.5]])
     weights = label_space.lazy_powers(np.array([0, 5, 40]), 0.3)
+    values, Q = np.linalg.eigh(A_hat)
     for k, row in zip((0, 5, 40), weights, strict=True):
-        total = sum(w * np.linalg.matrix_power(A_hat, j) for j, w in enumerate(row))
+        total = Q * np.polynomial.chebyshev.chebval(values, row) @ Q.T
         np.testing.assert_allclose(total, np.linalg.matrix_power(P, k), atol=1e-14)
 
 
-@pytest.mark.parametrize(("beta", "most"), [(0.1, 25), (1.0, 65), (0.0, 1)])
+@pytest.mark.parametrize(("beta", "most"), [(0.1, 17), (1.0, 45), (0.0, 1)])
 def test_terms_that_do_not_count_are_left_out(beta, most):
     weights = label_space.lazy_powers(np.arange(65), beta, np.float32)
     assert weights.shape[1] <= most

@@ -1,6 +1,7 @@
 """Linear classifiers on embeddings: convex, closed-form, and the paper's own protocol."""
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -125,9 +126,10 @@ class LogisticHead(LinearHead):
         # rows of unit mean square: then λ needs no scale
         scale = 1.0 / max(np.sqrt(_mean_square(U, w)), np.finfo(U.dtype).tiny)
         with small_algebra():
-            basis, F = _row_space(U.astype(np.float64) * scale)
+            F, expand = _row_space(U.astype(np.float64) * scale)
             W, b, self.n_iter_ = self._solve(F, one_hot(codes, len(self.classes_), F.dtype), w[:, None])
-        return self._finish((scale * basis @ W).astype(U.dtype), b.astype(U.dtype))
+            W = expand(W)
+        return self._finish((scale * W).astype(U.dtype), b.astype(U.dtype))
 
     def _check_parameters(self) -> None:
         check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
@@ -325,19 +327,18 @@ class _Judge:
         return better
 
 
-def _row_space(U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Write U as F Bᵀ with orthonormal columns in B and orthogonal ones in F.
+def _row_space(U: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+    """Write U as F Bᵀ with orthonormal columns in B, orthogonal ones in F; return F and the map W → BW.
 
-    A penalised predictor lies in the space of the rows it saw, so it may be sought in that basis: with few
-    labels and many features that is most of the work saved.
+    A penalised predictor lies in the space of the rows it saw, so it is sought in that basis.
     """
     m, d = U.shape
     squares, Q = np.linalg.eigh(U @ U.T if m < d else U.T @ U)
     kept = squares > squares[-1] * len(squares) * np.finfo(U.dtype).eps
     squares, Q = squares[kept], Q[:, kept]
     if m < d:
-        return U.T @ (Q / np.sqrt(squares)), Q * np.sqrt(squares)
-    return Q, U @ Q
+        return Q * np.sqrt(squares), lambda W: U.T @ (Q / np.sqrt(squares) @ W)
+    return U @ Q, lambda W: Q @ W
 
 
 def _mean_square(U: np.ndarray, w: np.ndarray) -> float:

@@ -8,14 +8,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.fft import dct
 from scipy.sparse import csr_array, issparse
-from scipy.special import gammaln, xlog1py, xlogy
 
-from gssl.operators import Filters, Mixture, Pull, mix, multiply
+from gssl.methods.filter_products import is_small
+from gssl.operators import Filters, Mixture, Pull, add_scaled, mix, multiply
 from gssl.operators.embedding import TransposedRows
 
 # rows of U that are computed at a time, one column each
 _ROWS_AT_ONCE = 64
+# sparse terms of the recurrence: how many at most, and the products that one may take, in links of the graph
+_MOST_TERMS, _SPARSE = 8, 0.5
 
 
 class LabelSpaceEmbedding:
@@ -27,8 +30,12 @@ class LabelSpaceEmbedding:
         self._filters = filters
         self._beta = beta
         self._pulls = list(pulls)
+        # the transposed W of all steps on top of each other, with room for more
+        self._stack, self._stacked = np.empty((0, X.shape[1]), X.dtype), 0
         # the last W, its product UW, and the number of steps that U had taken
         self._last: tuple[np.ndarray, np.ndarray, int] | None = None
+        # nodes, and the first terms of the recurrence for them
+        self._first: tuple[np.ndarray, list[csr_array]] | None = None
         self._weights = self._powers()
 
     @property
@@ -63,41 +70,64 @@ class LabelSpaceEmbedding:
         return Z
 
     def transposed_times(self, nodes: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """Return UᵀR, where R has a row for each of some nodes and is zero elsewhere."""
+        """Return UᵀR, where R has a row for each of some nodes and is zero elsewhere.
+
+        By Chebyshev's recurrence T₀ = I, T₁ = Â, T_{j+1} = 2 Â T_j − T_{j−1}.
+        """
         weights, anchors = self._weights, self._anchors
-        B = np.zeros((self._filters.A_hat.shape[0], R.shape[1]), R.dtype)
-        B[nodes] = R
-        total = weights[-1, 0] * B
-        after = np.empty_like(B)
-        at_anchors = [B[anchors]]
-        for weight in weights[-1, 1:]:
-            hop, gathered = Mixture(smooth=1.0), Mixture(smooth=float(weight))
-            B, after = mix(self._filters, B, hop, out=after, gathered=gathered, total=total), B
+        terms = self._first_terms(nodes, R.dtype)[: weights.shape[1]]
+        B = multiply(terms[-1], R)
+        before = multiply(terms[-2], R) if len(terms) > 1 else np.empty_like(B)
+        total = np.zeros_like(B)
+        if len(terms) > 1:
+            parts = zip(weights[-1], terms[:-1], strict=False)
+            total = multiply(csr_array(sum(weight * term for weight, term in parts)), R)
+        at_anchors = [multiply(term[anchors], R) for term in terms]
+        step = Mixture(smooth=2.0, past=-1.0) if len(terms) > 1 else Mixture(smooth=1.0)
+        for weight in weights[-1, len(terms) - 1 : -1]:
+            gathered = Mixture(keep=float(weight))
+            B, before = mix(self._filters, B, step, out=before, gathered=gathered, total=total), B
             at_anchors.append(B[anchors])
+            step = Mixture(smooth=2.0, past=-1.0)
+        add_scaled(total, weights[-1, -1], B)
         G = multiply(self._X_transposed, total)
         if self._pulls:
             # row t of the weights is P^(k−1−t), which was applied to the pull of step t
             seen = np.tensordot(weights[:-1], np.stack(at_anchors), axes=1)
             small = self._stacked_pulls().transpose(0, 2, 1) @ seen
-            G += self._predictors() @ small.reshape(-1, R.shape[1])
+            G += self._predictors().T @ small.reshape(-1, R.shape[1])
         return np.asarray(G)
 
     def _product(self, G: np.ndarray) -> np.ndarray:
-        """Return UG by Horner's rule in Â."""
+        """Return UG by Clenshaw's rule, which is Horner's for Chebyshev's polynomials."""
         weights, anchors = self._weights, self._anchors
         XG = multiply(self._X, G)
         injected = np.zeros((weights.shape[1], len(anchors), G.shape[1]), G.dtype)
         if self._pulls:
-            small = (self._predictors().T @ G).reshape(len(self._pulls), -1, G.shape[1])
+            small = (self._predictors() @ G).reshape(len(self._pulls), -1, G.shape[1])
             injected += np.tensordot(weights[:-1].T, self._stacked_pulls() @ small, axes=1)
         B = weights[-1, -1] * XG
         B[anchors] += injected[-1]
-        after, part = np.empty_like(B), np.empty_like(B)
-        for weight, at_anchors in zip(weights[-1, -2::-1], injected[-2::-1], strict=True):
-            B, after = mix(self._filters, B, Mixture(smooth=1.0), out=after), B
-            B += np.multiply(XG, weight, out=part)
-            B[anchors] += at_anchors
+        before = np.zeros_like(B)
+        for j in range(weights.shape[1] - 2, -1, -1):
+            step = Mixture(smooth=2.0 if j else 1.0, past=-1.0, restart=float(weights[-1, j]))
+            B, before = mix(self._filters, B, step, out=before, X=XG), B
+            B[anchors] += injected[j]
         return np.asarray(B)
+
+    def _first_terms(self, nodes: np.ndarray, dtype: Any) -> list[csr_array]:
+        """Return T_j(Â)E, with a column of E for each node, as long as they are sparser than the graph."""
+        if self._first is None or self._first[0] is not nodes:
+            n, m = self._filters.A_hat.shape[0], len(nodes)
+            terms = [csr_array((np.ones(m, dtype), (nodes, np.arange(m))), shape=(n, m))]
+            if is_small(self._filters):
+                A_hat = self._filters.A_hat.tocsr()
+                degrees, most = np.diff(A_hat.indptr), _SPARSE * A_hat.nnz
+                while len(terms) < _MOST_TERMS and degrees @ np.diff(terms[-1].indptr) <= most:
+                    after = A_hat @ terms[-1]
+                    terms.append(csr_array(2 * after - terms[-2] if len(terms) > 1 else after))
+            self._first = nodes, terms
+        return self._first[1]
 
     @property
     def _anchors(self) -> np.ndarray:
@@ -107,11 +137,20 @@ class LabelSpaceEmbedding:
         return np.stack([pull.R for pull in self._pulls])
 
     def _predictors(self) -> np.ndarray:
-        """Return the W of all steps side by side."""
-        return np.hstack([pull.W for pull in self._pulls])
+        """Return the transposed W of all steps on top of each other, copying only those that are new."""
+        c = self._pulls[0].W.shape[1]
+        done, wanted = self._stacked, len(self._pulls)
+        if wanted * c > len(self._stack):
+            room = np.empty((max(wanted, 2 * done) * c, self._stack.shape[1]), self._stack.dtype)
+            room[: done * c] = self._stack[: done * c]
+            self._stack = room
+        for t in range(done, wanted):
+            self._stack[t * c : (t + 1) * c] = self._pulls[t].W.T
+        self._stacked = wanted
+        return self._stack[: wanted * c]
 
     def _powers(self) -> np.ndarray:
-        """Return the coefficients of Âʲ in P^(k−1), …, P⁰ and, as the last row, P^k."""
+        """Return the coefficients of T_j(Â) in P^(k−1), …, P⁰ and, as the last row, P^k."""
         k = len(self._pulls)
         dtype = self._filters.A_hat.scale.dtype
         return lazy_powers(np.array([*range(k - 1, -1, -1), k]), self._beta, dtype)
@@ -144,19 +183,20 @@ class LabelSpaceRows:
 
 
 def lazy_powers(powers: np.ndarray, beta: float, dtype: Any = np.float64) -> np.ndarray:
-    r"""Return the coefficients of :math:`\hat A^j` in some powers of the lazy convolution, one row each.
+    r"""Return the coefficients of :math:`T_j(\hat A)` in some powers of the lazy convolution, one row each.
 
-    .. math:: [\beta \hat A + (1 - \beta) I]^k = \sum_j \binom kj \beta^j (1 - \beta)^{k-j} \hat A^j
+    .. math:: [\beta \hat A + (1 - \beta) I]^k = \sum_j w_{kj} T_j(\hat A)
 
-    High powers of Â are cut off where their coefficients together are below rounding.
+    In Chebyshev's polynomials fewer terms count than in powers of Â, because no eigenvalue of Â is beyond ±1.
+    Terms are cut off where their coefficients together are below rounding.
     """
     k = np.asarray(powers)[:, None]
-    j = np.arange(k.max() + 1)[None, :]
-    inside = j <= k
-    rest = np.where(inside, k - j, 0)
-    logs = gammaln(k + 1) - gammaln(j + 1) - gammaln(rest + 1) + xlogy(j, beta) + xlog1py(rest, -beta)
-    coefficients = np.where(inside, np.exp(logs), 0.0)
-    tail = np.cumsum(coefficients[:, ::-1], axis=1)[:, ::-1].max(axis=0)
+    n_nodes = int(k.max()) + 1
+    nodes = np.cos(np.pi * (np.arange(n_nodes) + 0.5) / n_nodes)
+    # a polynomial of degree below n_nodes is given by its values at that many nodes
+    coefficients = dct((beta * nodes + (1.0 - beta)) ** k, axis=1) / n_nodes
+    coefficients[:, 0] /= 2.0
+    tail = np.cumsum(np.abs(coefficients[:, ::-1]), axis=1)[:, ::-1].max(axis=0)
     return np.asarray(coefficients[:, tail > 4 * np.finfo(dtype).eps], dtype=dtype)
 
 

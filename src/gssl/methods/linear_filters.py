@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from gssl.methods.base import iterate, last
 from gssl.methods.embedder import GraphEmbedder
+from gssl.methods.filter_products import Products
 from gssl.methods.inputs import check_graph, check_number
 from gssl.operators import (
     EMBEDDING,
@@ -92,28 +93,36 @@ class LinearFilter(GraphEmbedder):
         return total
 
     def _adjoint(self, E: Any, filters: FiltersOf) -> Any:
-        """Apply the transposed filter to the columns of E."""
+        """Apply the transposed filter to the columns of E, which stay sparse as long as that is cheaper."""
+        if not self.depth:
+            return dense(E)
         steps = range(self.depth, 0, -1)
-        restarts = any(mixture.restart for k in steps for mixture in self.mixtures(k))
+        mixtures = {k: self.mixtures(k) for k in steps}
+        restarts = any(mixture.restart for pair in mixtures.values() for mixture in pair)
         restarted = zeros(E) if restarts else None
-
-        products = _Products(E)
+        sharpens = any(carried.sharp for carried, _ in mixtures.values())
+        first = filters(self.depth)
+        # a restart reads V, which must be whole then
+        products = Products(E, first, whole=restarts and self.multiscale)
+        n_sparse = 0 if sharpens else products.sparse_steps()
 
         def step(V: Any, k: int) -> Any:
-            carried, gathered = self.mixtures(k)
+            carried, gathered = mixtures[k]
             if restarted is not None:
                 add_scaled(restarted, carried.restart, V)
-            graph = filters(k)
-            V = mix(graph, V, replace(carried, restart=0.0), out=products.free(V))
+            graph = first if k == self.depth else filters(k)
+            carried = replace(carried, restart=0.0)
+            V = products.step(graph, V, carried, sparse=self.depth - k < n_sparse)
             if self.multiscale:
-                products.add(graph, gathered, V)
+                V = products.add(graph, gathered, V)
                 if restarted is not None:
                     add_scaled(restarted, gathered.restart, E)
             return V
 
-        if not self.depth:
-            return dense(E)
-        V = last(iterate(step, zeros(E) if self.multiscale else E, steps))
+        start = E
+        if self.multiscale:
+            start = csr_array(E.shape, dtype=E.dtype) if n_sparse else zeros(E)
+        V = products.finish(last(iterate(step, start, steps)))
         if restarted is not None:
             V += restarted
         if self.multiscale:
@@ -130,31 +139,6 @@ class LinearFilter(GraphEmbedder):
             U = state.total * ((1.0 - self.alpha) / k)
             add_scaled(U, self.alpha, X)
             yield U
-
-
-class _Products:
-    """ÂE and N̂E, which every step of a transposed filter over scales adds, computed once per graph."""
-
-    def __init__(self, E: Any) -> None:
-        self._E = E
-        self._filters: Filters | None = None
-        self._parts: list[tuple[str, Any]] = []
-        self._before: Any = None
-
-    def free(self, V: Any) -> Any:
-        """Return the buffer that a step may write to: the V of the step before, which nobody reads again."""
-        free, self._before = self._before, None if V is self._E else V
-        return free
-
-    def add(self, filters: Filters, mixture: Mixture, V: Any) -> None:
-        """Add the mixture of E to V."""
-        if filters is not self._filters:
-            sharp = [] if filters.N_hat is None else [("sharp", mix(filters, self._E, Mixture(sharp=1.0)))]
-            self._parts = [("smooth", mix(filters, self._E, Mixture(smooth=1.0))), *sharp]
-            self._filters = filters
-        for name, product in self._parts:
-            add_scaled(V, getattr(mixture, name), product)
-        add_scaled(V, mixture.keep, self._E)
 
 
 class SGC(LinearFilter):

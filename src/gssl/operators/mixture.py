@@ -117,7 +117,10 @@ class Filters:
         sums = column_sums(t, U).astype(dtype) if shared else np.empty(0, dtype)
         graph = (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale, t, sums)
         p, q = carried.coefficients, (gathered or Mixture()).coefficients
+        kernel_total = np.empty((0, 0), dtype) if total is None else total
+        restart = carried.restart
         if issparse(U):
+            more: Any = ()
             loop: Any = rows.mix_sparse(dtype.char)
             given: Any = (
                 U.indptr.astype(np.int64, copy=False),
@@ -132,13 +135,17 @@ class Filters:
                 narrow.mix_narrow(dtype.char, width, shared) if narrow_enough else rows.mix_dense(dtype.char)
             )
             given = (U,)
-        kernel_total = np.empty((0, 0), dtype) if total is None else total
-        A_hat.each_part(lambda i, j: loop(i, j, *graph, *given, p, q, out, kernel_total), width)
+            # other features are added after the pass
+            fused = restart != 0.0 and isinstance(X, np.ndarray) and mapped_file(X) is None
+            fused = fused and X.dtype == dtype and X.flags.c_contiguous
+            more = (restart, X) if fused else (0.0, np.empty((0, 0), dtype))
+            restart = 0.0 if fused else restart
+        A_hat.each_part(lambda i, j: loop(i, j, *graph, *given, p, q, out, kernel_total, *more), width)
         if sharpens and not shared:
             _add_product(N_hat, U, carried.sharp, out)
             if gathered is not None and total is not None:
                 _add_product(N_hat, U, gathered.sharp, total)
-        add_scaled(out, carried.restart, X)
+        add_scaled(out, restart, X)
         if gathered is not None and total is not None:
             add_scaled(total, gathered.restart, X)
         return out

@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 from numba.cpython.unsafe.tuple import tuple_setitem as _tuple_setitem
 
-from gssl.operators._kernels.rows import compiled, given, real_type, signature_of_mix
+from gssl.operators._kernels.rows import AHEAD, compiled, given, prefetch, real_type, signature_of_mix
 
 # an intrinsic is called without its first argument, which type checkers cannot know
 tuple_setitem: Any = _tuple_setitem
@@ -27,8 +27,9 @@ def mix_narrow(dtype: str, width: int, sharp: bool) -> Any:
     """Make the loop that mixes ``width`` columns: see ``rows.mix_dense``."""
     zeros = (np.dtype(dtype).type(0),) * width
 
-    def mix_narrow_rows(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, total):  # type: ignore[no-untyped-def]
+    def mix_narrow_rows(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, total, r, X):  # type: ignore[no-untyped-def]
         weighted, gather = weights.size > 0, total.size > 0
+        last = indptr[stop] - 1
         for i in range(start, stop):
             row = 0 * s[i] + 1 if weighted else s[i]
             a = zeros
@@ -41,6 +42,7 @@ def mix_narrow(dtype: str, width: int, sharp: bool) -> Any:
                 # an unsigned index is not checked for counting from the end
                 j = np.uint64(indices[e])
                 w = weights[e] if weighted else s[j]
+                prefetch(U, np.int64(indices[min(e + AHEAD, last)]), 0)
                 for c in range(width):
                     a = tuple_setitem(a, c, a[c] + w * U[j, c])
                     if sharp:
@@ -55,6 +57,8 @@ def mix_narrow(dtype: str, width: int, sharp: bool) -> Any:
                     out[i, c] = p[0] * row * a[c] + p[2] * U[i, c] + p[3] * out[i, c]
                 else:
                     out[i, c] = p[0] * row * a[c] + p[2] * U[i, c]
+                if r != 0:
+                    out[i, c] += r * X[i, c]
                 if sharp:
                     out[i, c] += p[1] * t[i] * b[c]
 

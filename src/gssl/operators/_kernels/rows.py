@@ -2,14 +2,14 @@
 
 Every step of every method here is a mixture of three products, so one pass serves all of them:
 
-    out_i    = p₀ (ÂU)_i + p₁ (N̂U)_i + p₂ U_i + p₃ out_i
+    out_i    = p₀ (ÂU)_i + p₁ (N̂U)_i + p₂ U_i + p₃ out_i + r X_i
     total_i += q₀ (ÂU)_i + q₁ (N̂U)_i + q₂ U_i
 
 with Â the normalised adjacency and N̂ the inverse convolution over the exact complement. Both need sums over
-the same neighbours. Where p₃ is zero, out is not read. An unweighted graph stores no weights: entry (i, j) of
-Â is s_i s_j, with s the diagonal of D̃^-½. A weighted graph stores the weights of Â itself. Empty arrays
-switch a part off, because optional arguments would be types of their own, and every combination of them would
-be compiled separately.
+the same neighbours. Where p₃ is zero, out is not read, and where r is zero, neither is X. An unweighted graph
+stores no weights: entry (i, j) of Â is s_i s_j, with s the diagonal of D̃^-½. A weighted graph stores the
+weights of Â itself. Empty arrays switch a part off, because optional arguments would be types of their own,
+and every combination of them would be compiled separately.
 
 Every function below compiles its loop for one precision. ``narrow`` has loops for a few columns.
 """
@@ -21,7 +21,9 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import types
+from numba.extending import intrinsic, overload
 
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
 _INT = types.int64
@@ -57,22 +59,54 @@ def compiled(loop: Any, *arguments: Any) -> Any:
     return compiled
 
 
+# entries between the one that is added and the one whose row is fetched
+AHEAD = 8
+# columns of a row that are fetched, and columns in a cache line; the processor itself fetches what follows
+_FETCHED, _LINE = 128, 16
+
+
+def prefetch(U: Any, i: Any, c: Any) -> None:
+    """Ask the processor for the cache line of U[i, c], which will be read soon; this changes no result."""
+
+
+def _prefetch_line(context, U, i, c):  # type: ignore[no-untyped-def]
+    """Write the instruction that ``prefetch`` is when compiled."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.add(builder.mul(arguments[1], builder.extract_value(array.shape, 1)), arguments[2])
+        pointer = builder.bitcast(builder.gep(array.data, [place]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, *[number] * 3])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], kind)
+        # to read, to keep in all caches, of data
+        builder.call(fetch, [pointer, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(U, types.int64, types.int64), generate
+
+
+_fetch: Any = intrinsic(_prefetch_line)
+overload(prefetch)(lambda U, i, c: lambda U, i, c: _fetch(U, i, c))
+
+
 def signature_of_mix(dtype: str) -> list[Any]:
     """Return the argument types of a loop that mixes rows of a dense U."""
     real = real_type(dtype)
     numbers = types.UniTuple(real, 4)  # type: ignore[no-untyped-call]
     graph = [_INT, _INT, given(types.int64), given(types.int32), *[given(real)] * 4]
     written = types.Array(real, 2, "C")
-    return [*graph, given(real, 2), numbers, numbers, written, written]
+    return [*graph, given(real, 2), numbers, numbers, written, written, real, given(real, 2)]
 
 
 @cache
 def mix_dense(dtype: str) -> Any:
     """Make the loop that mixes rows of a dense U."""
 
-    def mix_dense_rows(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, total):  # type: ignore[no-untyped-def]
+    def mix_dense_rows(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, total, r, X):  # type: ignore[no-untyped-def]
         d = U.shape[1]
         weighted, sharp, gather = weights.size > 0, t.size > 0, total.size > 0
+        last, fetched = indptr[stop] - 1, min(d, _FETCHED)
         a = np.empty(d, U.dtype)
         b = np.empty(d, U.dtype)
         for i in range(start, stop):
@@ -85,6 +119,10 @@ def mix_dense(dtype: str) -> Any:
             for e in range(indptr[i], indptr[i + 1]):
                 j = indices[e]
                 w = weights[e] if weighted else s[j]
+                # rows are read in no order, so that most of the time would go into waiting for them
+                soon = np.int64(indices[min(e + AHEAD, last)])
+                for c in range(0, fetched, _LINE):
+                    prefetch(U, soon, c)
                 if sharp:
                     for c in range(d):
                         a[c] += w * U[j, c]
@@ -101,6 +139,9 @@ def mix_dense(dtype: str) -> Any:
             else:
                 for c in range(d):
                     out[i, c] = p[0] * row * a[c] + p[2] * U[i, c]
+            if r != 0:
+                for c in range(d):
+                    out[i, c] += r * X[i, c]
             if sharp:
                 for c in range(d):
                     out[i, c] += p[1] * t[i] * b[c]
@@ -189,6 +230,7 @@ def multiply_rows(dtype: str) -> Any:
 
     def write_product_rows(start, stop, indptr, indices, data, V, out):  # type: ignore[no-untyped-def]
         d = V.shape[1]
+        last, fetched = indptr[stop] - 1, min(d, _FETCHED)
         a = np.empty(d, V.dtype)
         for i in range(start, stop):
             for c in range(d):
@@ -196,6 +238,9 @@ def multiply_rows(dtype: str) -> Any:
             for e in range(indptr[i], indptr[i + 1]):
                 # read before the loop, which may be unrolled only if writing a cannot change them
                 j, x = indices[e], data[e]
+                soon = np.int64(indices[min(e + AHEAD, last)])
+                for c in range(0, fetched, _LINE):
+                    prefetch(V, soon, c)
                 for c in range(d):
                     a[c] += x * V[j, c]
             for c in range(d):
