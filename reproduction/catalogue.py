@@ -8,8 +8,10 @@ from pathlib import Path
 from gssl.cli.console import Terminal
 from reproduction.ablation import ABLATION, NEGATIVES
 from reproduction.budget import BUDGET, LIM
+from reproduction.dataset_summary import DATASETS
 from reproduction.depth import DEPTH
 from reproduction.filters import FILTERS
+from reproduction.objective import OBJECTIVE
 from reproduction.oversmoothing import KARATE
 from reproduction.page import write_reproduction, write_result
 from reproduction.plugins import PLUGINS
@@ -28,6 +30,7 @@ _ALL = (
     DEPTH,
     REDDIT,
     RECONSTRUCTION,
+    DATASETS,
     BUDGET,
     LIM,
     ABLATION,
@@ -35,6 +38,7 @@ _ALL = (
     PLUGINS,
     FILTERS,
     KARATE,
+    OBJECTIVE,
     TIME,
 )
 ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in _ALL}

@@ -10,6 +10,7 @@ import math
 import sys
 import typing
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -90,7 +91,14 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("_priors", "matrix", ("priors", "c")),
         *_transient("_unweighed", "_fit_inputs", "cv_results_", "best_params_", "best_score_"),
     ),
-    "OGC": (_COEF, *_transient("_steps", "_replayed", "_smoothing")),
+    "OGC": (
+        _COEF,
+        # computed on first use; models of earlier versions lack them and cannot predict
+        Fitted("_anchored", "bool", ("n",), optional=True),
+        Fitted("_anchor_scores", "float", ("k", "a", "c"), optional=True),
+        Fitted("_unseen_coef", "float", ("d", "c"), optional=True),
+        *_transient("_steps", "_replayed", "_smoothing"),
+    ),
     "ManifoldRegularization": (_COEF,),
     "CorrectAndSmooth": (Fitted("base_", "model"),),
     "EmbeddingClassifier": (
@@ -296,6 +304,10 @@ class _Writer:
     def describe(self, model: Any, prefix: str = "") -> dict[str, Any]:
         description = _write_unfitted(model)
         name, known = type(model).__name__, fitted_attributes(type(model))
+        for attribute in known:
+            # computed on first use, and stored with the rest
+            if attribute.kind != "transient" and _is_cached(model, attribute.name):
+                getattr(model, attribute.name)
         held = {key: value for key, value in vars(model).items() if not key.startswith("_sklearn")}
         strange = set(held) - set(description["params"]) - {a.name for a in known} - {"classes_"}
         if strange:
@@ -362,6 +374,10 @@ def _write_unfitted(model: Any) -> dict[str, Any]:
         raise ValueError(f"{name} is not a method of gssl, and only those can be saved: {', '.join(known)}.")
     params = model.get_params(deep=False)
     return {"class": name, "params": {key: _write_param(name, key, value) for key, value in params.items()}}
+
+
+def _is_cached(model: Any, name: str) -> bool:
+    return isinstance(getattr(type(model), name, None), cached_property)
 
 
 def _write_param(owner: str, name: str, value: Any) -> Any:
@@ -578,8 +594,8 @@ def _check_steps(model: Any) -> None:
 def _check_parts(model: Any) -> None:
     """Check what one model says about another inside it, and about its own parameters."""
     steps = getattr(model, "n_iter_", 0)
-    if isinstance(model, methods.OGC) and not steps:
-        raise ValueError("'n_iter_' of its OGC is 0, and OGC takes at least one step.")
+    if isinstance(model, methods.OGC):
+        _check_pulls(model)
     limit = getattr(model, "max_iter", getattr(model, "depth", steps))
     if steps > max(limit, 1):
         raise ValueError(f"it ran {steps} iterations where {limit} were allowed.")
@@ -590,6 +606,18 @@ def _check_parts(model: Any) -> None:
         _check_heads(model)
     if (getattr(model, "held_out_codes_", np.empty(0)) < 0).any():
         raise ValueError("'held_out_codes_' names classes that are not there.")
+
+
+def _check_pulls(model: Any) -> None:
+    if not model.n_iter_:
+        raise ValueError("'n_iter_' of its OGC is 0, and OGC takes at least one step.")
+    held = vars(model)
+    if ("_anchored" in held) != ("_anchor_scores" in held):
+        raise ValueError("it holds a part of what its OGC predicts with.")
+    if "_anchored" in held:
+        expected = (model.n_iter_ + 1, int(held["_anchored"].sum()))
+        if held["_anchor_scores"].shape[:2] != expected:
+            raise ValueError("'_anchor_scores' does not fit the iterations and anchors of its OGC.")
 
 
 def _check_widths(model: Any) -> None:

@@ -105,8 +105,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return the number of hops that a node's prediction depends on, None if it has no bound."""
         return None
 
-    def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
-        """Return distributions for a subgraph; only called if ``_reach`` is a number."""
+    def _score_part(self, X: Any, A_hat: NormalizedAdjacency, nodes: np.ndarray) -> np.ndarray:
+        """Return distributions for the subgraph of some nodes; only called if ``_reach`` is a number.
+
+        X has the rows of the whole graph, ``A_hat`` belongs to the subgraph.
+        """
         raise NotImplementedError
 
     def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
@@ -230,13 +233,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         Notes
         -----
-        A model that learns from features scores any graph that has the same features; the new graph
-        has no labels that could guide it, so OGC may differ from ``transduction_`` on its own graph. A
-        model that goes back to the labels themselves (``LabelPropagation``, ``LabelSpreading``,
+        A model that learns from features scores any graph that has the same features. ``OGC`` uses the
+        labels of fit where the first nodes are those of fit, and features alone on other graphs. A model
+        that goes back to the labels themselves (``LabelPropagation``, ``LabelSpreading``,
         ``CorrectAndSmooth``) needs a graph that has grown: its first nodes are those of fit. One on walks
         (``DeepWalk``, ``Node2Vec``) knows the graph of fit alone.
 
-        A filter of K hops sees no farther than K hops: ``OGC`` (one per iteration of fit), ``SGC``, ``SSGC``,
+        A filter of K hops sees no farther than K hops: ``OGC`` (one per iteration), ``SGC``, ``SSGC``,
         ``PPR`` and ``G2CN`` (two per step). ``GGC`` and ``GGCM`` push all unlinked nodes apart, ``NDLS``
         compares a node with its whole component, and labels and their errors go everywhere, so these, and
         ``AutoClassifier``, which may average any of them, always take the whole graph.
@@ -328,10 +331,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         if part is None:
             P, informed = self._score_graph(X, A)
             return P[nodes], informed[nodes]
-        X_part = X[part.nodes]
-        P = self._score_part(X_part, normalized_adjacency(part.links, X.dtype, part.degrees))
+        P = self._score_part(X, normalized_adjacency(part.links, X.dtype, part.degrees), part.nodes)
         # unchecked: the farthest nodes of the subgraph have lost their links back
-        informed = featured_nodes(part.links, X_part, checked=False)[part.places]
+        informed = featured_nodes(part.links, X[part.nodes], checked=False)[part.places]
         if not informed.all():
             # a feature outside the subgraph may still be in the component
             informed = featured_nodes(A, X)[nodes]

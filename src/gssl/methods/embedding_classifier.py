@@ -345,9 +345,9 @@ class EmbeddingClassifier(GraphClassifier):
     def _reach(self) -> int | None:
         return self.embedder_._reach()
 
-    def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
+    def _score_part(self, X: Any, A_hat: NormalizedAdjacency, nodes: np.ndarray) -> np.ndarray:
         filters = Filters(A_hat)
-        return self._distributions(X, lambda k: filters, self._no_fit())
+        return self._distributions(X[nodes], lambda k: filters, self._no_fit())
 
     def _no_fit(self) -> Execution:
         """Return the execution for embeddings after fit, which keeps nothing to resume from."""

@@ -206,16 +206,10 @@ class RidgeHead(LinearHead):
         self._check_parameters()
         U, codes, w = self._start(U, y)
         Y = one_hot(codes, len(self.classes_), U.dtype)
-        m, d = U.shape
         if self.class_weight is not None:
-            root = np.sqrt(w * m).astype(U.dtype)[:, None]
+            root = np.sqrt(w * len(U)).astype(U.dtype)[:, None]
             U, Y = root * U, root * Y
-        ridge = max(self.penalty * float(np.square(U).sum()), np.finfo(U.dtype).tiny)
-        if m <= d:
-            W = U.T @ np.linalg.solve(U @ U.T + ridge * np.eye(m, dtype=U.dtype), Y)
-        else:
-            W = np.linalg.solve(U.T @ U + ridge * np.eye(d, dtype=U.dtype), U.T @ Y)
-        return self._finish(W, np.zeros(len(self.classes_), U.dtype))
+        return self._finish(ridge(U, Y, self.penalty), np.zeros(len(self.classes_), U.dtype))
 
     def _check_parameters(self) -> None:
         check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
@@ -223,6 +217,15 @@ class RidgeHead(LinearHead):
     def distributions(self, scores: np.ndarray) -> np.ndarray:
         """Return the distribution nearest to the scores."""
         return nearest_distribution(scores)
+
+
+def ridge(U: np.ndarray, Y: np.ndarray, penalty: float) -> np.ndarray:
+    """Return the W that minimises ``‖UW − Y‖² + penalty ‖U‖² ‖W‖²``, in the smaller of the two spaces."""
+    m, d = U.shape
+    weight = max(penalty * float(np.square(U).sum()), np.finfo(U.dtype).tiny)
+    if m <= d:
+        return np.asarray(U.T @ np.linalg.solve(U @ U.T + weight * np.eye(m, dtype=U.dtype), Y))
+    return np.asarray(np.linalg.solve(U.T @ U + weight * np.eye(d, dtype=U.dtype), U.T @ Y))
 
 
 class AdamHead(LinearHead):

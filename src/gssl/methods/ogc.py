@@ -1,5 +1,6 @@
 """OGC: optimized graph convolution, guided by labels (Alg. 1)."""
 
+import math
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -8,10 +9,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from sklearn.exceptions import ConvergenceWarning
 
 from gssl.graph import reached_nodes
 from gssl.graph.mapped import take_rows
+from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier, featured_nodes, iterate, last
+from gssl.methods.heads import ridge
 from gssl.methods.inputs import check_number, choose_anchors, feature_scale, generator
 from gssl.methods.label_space import KnownRows, LabelSpaceEmbedding, lazy_powers
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
@@ -42,6 +46,14 @@ _MAX_HALVINGS = 60
 _MAX_LABEL_SPACE_ITER = 64
 # embeddings of labelled nodes are kept for update_labels up to this fraction of all nodes
 _KEPT_FRACTION = 0.1
+# where every node has a label, the stop rule watches this fraction of each class, which is held out
+_HELD_FRACTION = 0.1
+# the predictor of graphs without the nodes of fit: mean number of hops, nodes it is fitted on, and penalty
+_UNSEEN_HOPS, _UNSEEN_ROWS, _UNSEEN_PENALTY = 3, 4096, 1e-3
+# a fit that reproduces less of its own labels, fewer than features, gets a warning
+_LEARNT_FRACTION = 0.8
+# computed from a fit on first use
+_CACHED = ("_replayed", "_smoothing", "_anchored", "_anchor_scores", "_unseen_coef")
 
 
 @dataclass(frozen=True)
@@ -109,6 +121,10 @@ class OGC(GraphClassifier):
 
     The iteration stops by itself when predictions no longer change, so no validation set is needed.
 
+    ``predict`` repeats the steps of fit, pulls included, on a graph whose first nodes are those of fit, so on
+    the graph of fit it returns ``transduction_``. On other graphs it uses a second predictor: ridge
+    regression of the scores of fit on features smoothed over three hops, fitted when it is first needed.
+
     Parameters
     ----------
     beta : float, default=0.1
@@ -127,7 +143,8 @@ class OGC(GraphClassifier):
         its gradients are twice those of :mod:`gssl.operators`.
     max_iter : int, default=64
     agreement : float, default=0.995
-        Two iterations agree if more than this part of the unlabelled nodes keep their class.
+        Two iterations agree if more than this part of the unlabelled nodes keep their class. Where every
+        node has a label, a tenth of each class, drawn by ``random_state``, is held out and watched instead.
     patience : int, default=2
         The iteration stops after more than this many agreements.
     random_state : int, Generator, RandomState or None, default=None
@@ -210,17 +227,19 @@ class OGC(GraphClassifier):
         """
         self._check_parameters()
         execution = current_execution(self)
-        for name in ("_replayed", "_smoothing"):
-            self.__dict__.pop(name, None)  # cached by an earlier fit
         with self._rollback_on_error():
+            self._forget(_CACHED)
             X, A, codes = self._start(X, y, adjacency)
             rng, scale = generator(self.random_state), feature_scale(X)
+            if anchors is None and not (codes == UNLABELLED).any():
+                codes = _hold_out(codes, rng)
             labels = self._labels(codes, choose_anchors(anchors, codes, rng), X.dtype)
             A_hat = normalized_adjacency(A, X.dtype)
             bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
             W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
             self._steps = _Steps(A_hat, self.beta, KnownRows.empty(X))
             Z = self._learn(X, A_hat, labels, W, scale, execution)
+            _warn_unless_learnt(Z[labels.labelled], codes[labels.labelled], X.shape[1])
             informed = featured_nodes(A, X)
             if not informed.all():
                 informed = informed | reached_nodes(A, labels.anchors, checked=True)
@@ -339,6 +358,7 @@ class OGC(GraphClassifier):
             for _ in range(self.n_iter_):
                 W, Z_L, eta_w = self._descend(U_L, W, Z_L, labels.Y, eta_w)
             self.coef_ = W
+            self._forget(("_anchor_scores", "_unseen_coef"))
             return self._finish(self._distributions(scores(W)), self.informed_)
 
     def _products(self, n_rows: int) -> tuple[Any, Any]:
@@ -402,13 +422,15 @@ class OGC(GraphClassifier):
 
     def _labels(self, codes: np.ndarray, anchors: np.ndarray, dtype: Any) -> _Labels:
         labelled = np.flatnonzero(codes != UNLABELLED)
-        unlabelled = np.flatnonzero(codes == UNLABELLED)
+        watched = np.flatnonzero(codes == UNLABELLED)
+        if not len(watched):
+            watched = np.setdiff1d(labelled, anchors) if 0 < len(anchors) < len(labelled) else labelled
         return _Labels(
             labelled=labelled,
             Y=one_hot(codes[labelled], len(self.classes_), dtype),
             anchors=anchors,
             anchored=np.searchsorted(labelled, anchors),
-            watched=unlabelled if len(unlabelled) else labelled,
+            watched=watched,
         )
 
     def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
@@ -434,16 +456,100 @@ class OGC(GraphClassifier):
         return nearest_distribution(Z) if self.loss == "squared" else np.asarray(Z)
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        return self._score_part(X, normalized_adjacency(A, X.dtype)), featured_nodes(A, X)
+        every = np.arange(X.shape[0])
+        return self._score_part(X, normalized_adjacency(A, X.dtype), every), featured_nodes(A, X)
 
     def _reach(self) -> int:
-        return self.n_iter_ if self.beta else 0
+        return max(self.n_iter_, self._unseen_steps) if self.beta else 0
 
-    def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
-        """Convolve as often as in fit, without pulls, for the new graph has no labels."""
+    def _score_part(self, X: Any, A_hat: NormalizedAdjacency, nodes: np.ndarray) -> np.ndarray:
+        """Repeat the steps of fit if its nodes are there, otherwise smooth for the second predictor."""
         filters = current_execution(self, resumes=False).place(Filters(A_hat))
-        # the convolution acts on rows and W on columns, so convolve the narrower scores
-        scores = multiply(X, self.coef_.astype(X.dtype))
         lazy = Mixture.lazy(self.beta)
-        scores = last(iterate(lambda Z, k: mix(filters, Z, lazy), scores, range(self.n_iter_)))
-        return self._distributions(scores)
+        grown = self._begins_with_fit(X)
+        W = self.coef_ if grown else self._unseen_coef
+        # the convolution acts on rows and W on columns, so convolve the narrower scores
+        scores = multiply(X if len(nodes) == X.shape[0] else X[nodes], W.astype(X.dtype))
+        if not grown:
+            smooth = iterate(lambda Z, k: mix(filters, Z, lazy), scores, range(self._unseen_steps))
+            return self._distributions(last(smooth))
+        anchors = np.flatnonzero(self._anchored)
+        rows = np.flatnonzero(np.isin(nodes, anchors))
+        places = np.searchsorted(anchors, nodes[rows])
+
+        def step(Z: Any, k: int) -> Any:
+            Z = np.asarray(mix(filters, Z, lazy))
+            Z[rows] += self._anchor_scores[k, places]
+            return Z
+
+        return self._distributions(last(iterate(step, scores, range(1, self.n_iter_ + 1))))
+
+    @property
+    def _unseen_steps(self) -> int:
+        return min(math.ceil(_UNSEEN_HOPS / self.beta), self.max_iter) if self.beta else 1
+
+    def _begins_with_fit(self, X: Any) -> bool:
+        """Return whether the anchors of fit are where they were, by their scores XW."""
+        if X.shape[0] < len(self._anchored):
+            return False
+        known = self._anchor_scores[0]
+        found = _row_scores(X, np.flatnonzero(self._anchored), self.coef_)
+        return bool((np.abs(found - known) <= 1e-3 * np.abs(known).max(initial=0.0)).all())
+
+    @cached_property
+    def _anchored(self) -> np.ndarray:
+        """A mask of the anchors among the nodes of fit."""
+        anchored = np.zeros(self._kept_inputs().X.shape[0], dtype=bool)
+        anchored[self._steps.pulls[0].nodes] = True
+        return anchored
+
+    @cached_property
+    def _anchor_scores(self) -> np.ndarray:
+        """The scores XW of the anchors, then what the pull of each step adds to their scores."""
+        X, pulls, W = self._kept_inputs().X, self._steps.pulls, self.coef_
+        first = _row_scores(X, pulls[0].nodes, W)
+        return np.stack([first, *(pull.R @ (pull.W.T @ W) for pull in pulls)])
+
+    @cached_property
+    def _unseen_coef(self) -> np.ndarray:
+        """The predictor of graphs without the nodes of fit, fitted to the scores of at most 4,096 nodes."""
+        X, lazy = self._kept_inputs().X, Mixture.lazy(self._steps.beta)
+        n, steps = X.shape[0], range(self._unseen_steps)
+        nodes = np.unique(np.linspace(0, n - 1, num=min(n, _UNSEEN_ROWS), dtype=np.int64))
+
+        def smoothed_rows(X: Any, filters: FiltersOf, columns: slice) -> Any:
+            return last(iterate(lambda U, k: mix(filters(k), U, lazy), X, steps))[nodes]
+
+        task = Task(smoothed_rows, ("smoothed rows", len(steps), self._steps.beta), buffers=3)
+        scores = self._products(0)[1](self.coef_)
+        return ridge(self._replay(task, X), np.asarray(scores)[nodes], _UNSEEN_PENALTY)
+
+    def _forget(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            self.__dict__.pop(name, None)
+
+
+def _row_scores(X: Any, nodes: np.ndarray, W: np.ndarray) -> np.ndarray:
+    rows = X[nodes] if issparse(X) else take_rows(X, nodes)
+    return np.asarray(multiply(rows, W.astype(X.dtype)))
+
+
+def _hold_out(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Hide the labels of a part of each class; nothing where all classes are too small."""
+    held = codes.copy()
+    for code in range(codes.max() + 1):
+        members = np.flatnonzero(codes == code)
+        held[rng.choice(members, size=int(_HELD_FRACTION * len(members)), replace=False)] = UNLABELLED
+    return held
+
+
+def _warn_unless_learnt(Z: np.ndarray, codes: np.ndarray, d: int) -> None:
+    """Warn if scores miss many of the labels they were fitted to, of which W can fit any d."""
+    m, right = len(codes), int((Z.argmax(axis=1) == codes).sum())
+    counts = np.bincount(codes)
+    if len(counts) > 1 and (right <= counts.max() or (m <= d and right < _LEARNT_FRACTION * m)):
+        warn_user(
+            f"OGC has learnt only {right} of its {m} labels: scale X to rows that sum to one "
+            "(data.normalized()), give more labels, or use EmbeddingClassifier(GGCM()).",
+            ConvergenceWarning,
+        )

@@ -256,8 +256,8 @@ class CalibratedClassifier(SetPredictor):
     def _reach(self) -> int | None:
         return cast("int | None", self.classifier_._reach())
 
-    def _score_part(self, X: Any, A_hat: NormalizedAdjacency) -> np.ndarray:
-        return self.calibration_(self.classifier_._score_part(X, A_hat))
+    def _score_part(self, X: Any, A_hat: NormalizedAdjacency, nodes: np.ndarray) -> np.ndarray:
+        return self.calibration_(self.classifier_._score_part(X, A_hat, nodes))
 
 
 def _takes_other_labels(fitted: Any, wanted: Any) -> bool:
