@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 
 from gssl.methods.base import iterate, last
 from gssl.methods.embedder import GraphEmbedder
-from gssl.methods.filter_products import Products
 from gssl.methods.inputs import check_graph, check_number
+from gssl.methods.label_space import Products
 from gssl.operators import (
     EMBEDDING,
     FEATURES,

@@ -6,8 +6,8 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.datasets import make_block_graph
-from gssl.methods import filter_products, label_space
-from gssl.methods.filter_products import Products
+from gssl.methods import label_space
+from gssl.methods.label_space import Products
 from gssl.operators import Filters, Pull, normalized_adjacency
 
 NODES = np.array([5, 77, 1999])
@@ -28,11 +28,11 @@ def columns(n):
     ids=["complement", "sampled", "mean", "power"],
 )
 def test_sparse_steps_give_what_dense_ones_give(data, embedder, monkeypatch):
-    monkeypatch.setattr(filter_products, "_SPARSE", 0.5)
+    monkeypatch.setattr(label_space, "_REACHED", 0.5)
     filters = embedder._filters(data.adjacency, np.float64)
     assert Products(columns(2000), filters(1)).sparse_steps() >= 2
     sparse = embedder._adjoint(columns(2000), filters)
-    monkeypatch.setattr(filter_products, "_MOST_LINKS", 0)
+    monkeypatch.setattr(label_space, "_MOST_LINKS", 0)
     assert Products(columns(2000), filters(1)).sparse_steps() == 0
     np.testing.assert_allclose(sparse, embedder._adjoint(columns(2000), filters), atol=1e-13)
 
