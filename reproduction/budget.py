@@ -103,7 +103,7 @@ _SHALLOW = ("LP", "ManiReg", "C&S", "OGC")
 
 BUDGET = Artefact(
     name="budget",
-    source="Table 7",
+    source="Table 8",
     title="Train labels alone, and validation labels with them",
     entries=tuple(_entries()),
     note="Published numbers for train labels are the published accuracy less the published change. In the "
@@ -150,7 +150,7 @@ def _lim_entries() -> Iterator[Entry]:
 
 LIM = Artefact(
     name="lim",
-    source="Table 8",
+    source="Table 9",
     title="Less is more: which labels move OGC's embeddings",
     entries=tuple(_lim_entries()),
     unit="accuracy % and training error",

@@ -7,6 +7,7 @@ from pathlib import Path
 from gssl.cli.console import Terminal
 from reproduction.ablation import ABLATION, NEGATIVES
 from reproduction.budget import BUDGET, LIM
+from reproduction.dataset_summary import DATASETS
 from reproduction.depth import DEPTH
 from reproduction.filters import FILTERS
 from reproduction.oversmoothing import KARATE
@@ -27,6 +28,7 @@ _ALL = (
     DEPTH,
     REDDIT,
     RECONSTRUCTION,
+    DATASETS,
     BUDGET,
     LIM,
     ABLATION,

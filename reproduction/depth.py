@@ -1,4 +1,4 @@
-"""Figure 2 and Table 5: accuracy by the number of layers or iterations."""
+"""Figure 2 and Table 6: accuracy by the number of layers or iterations."""
 
 from collections.abc import Iterator
 
@@ -125,7 +125,7 @@ def _entries() -> Iterator[Entry]:
 
 DEPTH = Artefact(
     name="depth",
-    source="Figure 2 and Table 5",
+    source="Figure 2 and Table 6",
     title="Accuracy by depth",
     entries=tuple(_entries()),
     note="OGC stops after the given number of iterations instead of by itself. SGC beyond depth 2 has the "

@@ -1,4 +1,4 @@
-"""Figure 3 and Table 4: how close embeddings are to the limit of endless smoothing (Theorem 1)."""
+"""Figure 3 and Table 5: how close embeddings are to the limit of endless smoothing (Theorem 1)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -202,7 +202,7 @@ def _entries() -> Iterator[Entry]:
 
 KARATE = Artefact(
     name="karate",
-    source="Figure 3 and Table 4",
+    source="Figure 3 and Table 5",
     title="The limit of smoothing on the karate club",
     entries=tuple(_entries()),
     unit="ratio of embeddings",

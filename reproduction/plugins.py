@@ -129,7 +129,7 @@ PLUGINS = Artefact(
     entries=tuple(_entries()),
     unit="accuracy %; energy and distance from 0",
     note="The paper says that SEB and IGC are plug-ins that keep networks from over-smoothing, and has no "
-    "table of it; published numbers are those of the plain networks of Table 5, which had other settings, "
+    "table of it; published numbers are those of the plain networks of Table 6, which had other settings, "
     "so nothing is judged. Public split; training labels alone train, and move embeddings in SEB; "
     "validation nodes choose the epoch. GCN and JKNet have 16 columns, no dropout, 60 epochs, and the "
     "learning rate 0.01 below 8 layers and 0.002 from there on, whatever is plugged in. With plug-ins "

@@ -1,4 +1,4 @@
-"""Table 6: running time by depth on Pubmed, as ratios to SGC, and of networks as ratios to OGC."""
+"""Table 7: running time by depth on Pubmed, as ratios to SGC, and of networks as ratios to OGC."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -226,7 +226,7 @@ def _entries() -> Iterator[Entry]:
 
 TIME = Artefact(
     name="time",
-    source="Table 6",
+    source="Table 7",
     title="Running time by depth on Pubmed",
     entries=tuple(_entries()),
     unit="time, in units of SGC's at the same depth",

@@ -53,7 +53,7 @@ def test_the_page_comes_from_records(run, tiny, tmp_path):
     run("run", "tiny", "--out", "r")
     run("page", "--records", "r", "--out", "docs")
     page = (tmp_path / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    assert "| Table 0: Tiny | 1 | 1 | 0 | 0 | 0 | `python -m reproduction run tiny` |" in page
+    assert "| Table 0: Tiny | 1 | 1 | 1 | 0 | 0 | 0 | `python -m reproduction run tiny` |" in page
 
 
 def test_records_of_other_code_do_not_make_an_empty_page(run, tiny, tmp_path, monkeypatch):

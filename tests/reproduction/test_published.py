@@ -9,6 +9,7 @@ import pytest
 from reproduction.budget import PUBLISHED as BUDGETS
 from reproduction.budget import PUBLISHED_LIM, PUBLISHED_MSE
 from reproduction.catalogue import ARTEFACTS
+from reproduction.dataset_summary import PUBLISHED as SIZES
 from reproduction.depth import PUBLISHED as DEPTHS
 from reproduction.oversmoothing import PUBLISHED as SMOOTHED
 from reproduction.oversmoothing import PUBLISHED_GCN as SMOOTHED_GCN
@@ -18,6 +19,18 @@ from reproduction.running_time import PUBLISHED as TIMES
 from reproduction.spec import MEASURES
 from reproduction.table1 import ROWS
 
+# by the label in the paper's source
+TABLES = {
+    "tab_node_classification": "table1",
+    "tab_reddit": "reddit",
+    "tab_graph_recons_eculid": "reconstruction",
+    "tab_datasets": "datasets",
+    "tab_karate_sgc_gcn": "karate",
+    "tabl_diff_k": "depth",
+    "tabl_diff_k_time": "time",
+    "tab_node_classification_train_val": "budget",
+    "table_lim_trick": "lim",
+}
 PAPER = (
     Path(os.environ.get("GSSL_DATA_DIR", Path(__file__).parents[3] / "shared" / "data")).parent / "paper.tex"
 )
@@ -77,6 +90,25 @@ def test_table_2(tables):
 
 
 def test_table_4(tables):
+    rows = [row for row in tables("Train/Val/Test Nodes") if len(row) == 7][1:]
+    counts = [[*row[2:6], *row[6].split("/")] for row in rows]
+    read = [tuple(int(field.replace(",", "")) for field in row) for row in counts]
+    assert read == list(SIZES.values())
+
+
+def test_artefacts_are_numbered_as_in_the_paper():
+    if not PAPER.exists():
+        pytest.skip("the paper's source is not beside the project")
+    text = PAPER.read_text(encoding="utf-8")
+    tables = re.findall(r"\\label\{(tabl?e?_\w+)\}", text)
+    assert tables == list(TABLES)
+    for number, name in enumerate(TABLES.values(), start=1):
+        assert f"Table {number}" in ARTEFACTS[name].source
+    for number, name in enumerate(("filters", "depth", "karate", "negatives", "ablation"), start=1):
+        assert f"Figure {number}" in ARTEFACTS[name].source
+
+
+def test_table_5(tables):
     rows = [row for row in tables("GCN (k=1024)") if len(row) == 4][1:]
     read = {int(row[0].split()[0]): float(row[1][1:6]) for row in rows if "cdots" not in row[0]}
     assert read == SMOOTHED
@@ -92,7 +124,7 @@ def test_table_3(tables):
     assert len(read) == 12
 
 
-def test_table_5(tables):
+def test_table_6(tables):
     rows = [row for row in tables("GCN(Drop)") if len(row) == 8][1:]
     read = [(row[1], tuple(map(number, row[2:]))) for row in rows]
     written = [item for group in DEPTHS.values() for item in group.items()]
@@ -100,19 +132,19 @@ def test_table_5(tables):
     assert read == written
 
 
-def test_table_6(tables):
+def test_table_7(tables):
     rows = {row[1]: tuple(map(number, row[2:8])) for row in tables("857.23") if len(row) > 8}
     assert {name: rows[name] for name in TIMES} == TIMES
 
 
-def test_table_7(tables):
+def test_table_8(tables):
     rows = {row[1]: tuple(map(number, row[2:])) for row in tables("Chg.") if len(row) == 8}
     written = {name: tuple(value for pair in pairs for value in pair) for name, pairs in BUDGETS.items()}
     assert {name: rows[name] for name in written} == written
     assert len(written) == 16
 
 
-def test_table_8(tables):
+def test_table_9(tables):
     rows = [[number(field) for field in row[1:]] for row in tables("Training MSE Loss") if len(row) == 7]
     assert rows[-2] == [value for pair in PUBLISHED_LIM.values() for value in pair]
     assert rows[-1] == [value for pair in PUBLISHED_MSE.values() for value in pair]

@@ -50,6 +50,8 @@ _KEPT_FRACTION = 0.1
 _HELD_FRACTION = 0.1
 # the predictor of graphs without the nodes of fit: mean number of hops, nodes it is fitted on, and penalty
 _UNSEEN_HOPS, _UNSEEN_ROWS, _UNSEEN_PENALTY = 3, 4096, 1e-3
+# a fit that reproduces less of its own labels, fewer than features, gets a warning
+_LEARNT_FRACTION = 0.8
 # computed from a fit on first use
 _CACHED = ("_replayed", "_smoothing", "_anchored", "_anchor_scores", "_unseen_coef")
 
@@ -237,7 +239,7 @@ class OGC(GraphClassifier):
             W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
             self._steps = _Steps(A_hat, self.beta, KnownRows.empty(X))
             Z = self._learn(X, A_hat, labels, W, scale, execution)
-            _warn_unless_learnt(Z[labels.labelled], codes[labels.labelled])
+            _warn_unless_learnt(Z[labels.labelled], codes[labels.labelled], X.shape[1])
             informed = featured_nodes(A, X)
             if not informed.all():
                 informed = informed | reached_nodes(A, labels.anchors, checked=True)
@@ -541,13 +543,13 @@ def _hold_out(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return held
 
 
-def _warn_unless_learnt(Z: np.ndarray, codes: np.ndarray) -> None:
-    """Warn if the largest class alone would explain the labels as well as their scores do."""
+def _warn_unless_learnt(Z: np.ndarray, codes: np.ndarray, d: int) -> None:
+    """Warn if scores miss many of the labels they were fitted to, of which W can fit any d."""
+    m, right = len(codes), int((Z.argmax(axis=1) == codes).sum())
     counts = np.bincount(codes)
-    right = int((Z.argmax(axis=1) == codes).sum())
-    if len(counts) > 1 and right <= counts.max():
+    if len(counts) > 1 and (right <= counts.max() or (m <= d and right < _LEARNT_FRACTION * m)):
         warn_user(
-            f"OGC has learnt only {right} of its {len(codes)} labels, no more than its largest class has: "
-            "scale X to rows that sum to one (data.normalized()), or use EmbeddingClassifier(GGCM()).",
+            f"OGC has learnt only {right} of its {m} labels: scale X to rows that sum to one "
+            "(data.normalized()), give more labels, or use EmbeddingClassifier(GGCM()).",
             ConvergenceWarning,
         )
