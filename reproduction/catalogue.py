@@ -10,6 +10,7 @@ from reproduction.budget import BUDGET, LIM
 from reproduction.dataset_summary import DATASETS
 from reproduction.depth import DEPTH
 from reproduction.filters import FILTERS
+from reproduction.objective import OBJECTIVE
 from reproduction.oversmoothing import KARATE
 from reproduction.page import write_reproduction, write_result
 from reproduction.plugins import PLUGINS
@@ -36,6 +37,7 @@ _ALL = (
     PLUGINS,
     FILTERS,
     KARATE,
+    OBJECTIVE,
     TIME,
 )
 ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in _ALL}

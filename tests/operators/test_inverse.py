@@ -5,7 +5,13 @@ import pytest
 from scipy.sparse import csr_array
 
 from gssl.graph import sample_negatives
-from gssl.operators import complement_negatives, inverse_convolution, normalized_negatives
+from gssl.operators import (
+    complement_negatives,
+    inverse_convolution,
+    laplacian_sharpening,
+    normalized_negatives,
+    sharpening_loss,
+)
 
 
 def dense_N_hat(N):
@@ -79,3 +85,25 @@ def test_nothing_given_is_modified(A, U):
     normalized_negatives(sparse)
     np.testing.assert_array_equal(sparse.toarray(), A)
     np.testing.assert_array_equal(U, before)
+
+
+def test_unnormalised_igc_is_gradient_ascent_on_the_sharpening_loss(N, U, close):
+    dense = N.toarray().astype(np.float64)
+    degree = dense.sum(axis=1)
+    root = np.diag(np.where(degree > 0, 1 / np.sqrt(np.maximum(degree, 1e-9)), 0.0))
+    L = root @ (np.diag(degree) - dense) @ root
+    close(laplacian_sharpening(N, U, 0.3), (np.eye(9) + 0.6 * L) @ U)
+    paired = degree > 0
+    nine = 2 * np.eye(9) - root @ dense @ root
+    close(laplacian_sharpening(N, U)[paired], (nine @ U)[paired])
+    np.testing.assert_array_equal(laplacian_sharpening(N, U)[~paired], U[~paired])
+    assert sharpening_loss(N, laplacian_sharpening(N, U)) > sharpening_loss(N, U)
+
+
+def test_unnormalised_igc_grows_where_igc_does_not(N, U):
+    stable, plain = U, U
+    for _ in range(20):
+        stable = inverse_convolution(normalized_negatives(N), stable)
+        plain = laplacian_sharpening(N, plain)
+    assert np.linalg.norm(stable) <= np.linalg.norm(U)
+    assert np.linalg.norm(plain) > 1e6 * np.linalg.norm(U)

@@ -234,11 +234,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Notes
         -----
         A model that learns from features scores any graph that has the same features. ``OGC`` uses the
-        labels of fit where the first nodes are those of fit, and features alone on other graphs. A model that goes back to the labels themselves (``LabelPropagation``, ``LabelSpreading``,
+        labels of fit where the first nodes are those of fit, and features alone on other graphs. A model
+        that goes back to the labels themselves (``LabelPropagation``, ``LabelSpreading``,
         ``CorrectAndSmooth``) needs a graph that has grown: its first nodes are those of fit. One on walks
         (``DeepWalk``, ``Node2Vec``) knows the graph of fit alone.
 
-        A filter of K hops sees no farther than K hops: ``OGC`` (one per iteration of fit), ``SGC``, ``SSGC``,
+        A filter of K hops sees no farther than K hops: ``OGC`` (one per iteration), ``SGC``, ``SSGC``,
         ``PPR`` and ``G2CN`` (two per step). ``GGC`` and ``GGCM`` push all unlinked nodes apart, ``NDLS``
         compares a node with its whole component, and labels and their errors go everywhere, so these, and
         ``AutoClassifier``, which may average any of them, always take the whole graph.

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
-from gssl.graph import sample_negatives
+from gssl.graph import check_adjacency, sample_negatives
 from gssl.methods.inputs import check_number, generator
 from gssl.methods.linear_filters import LinearFilter
 from gssl.operators import (
@@ -37,10 +37,12 @@ class GGC(LinearFilter):
     igc_beta : float, default=1.0
     igc_decay : float, default=0.5
         The same for the inverse convolution.
-    negatives : "complement" or float, default="complement"
-        The unlinked pairs to push apart: all of them, exactly; or a fresh random sample in each
-        iteration, as in the paper, of this multiple of the number of edges. Unlike the authors' scripts
-        a sample never holds a real edge.
+    negatives : "complement", float or sparse matrix of shape (n, n), default="complement"
+        The pairs to push apart: all unlinked ones, exactly (on a sparse graph this is nearly the
+        subtraction of the degree-weighted column mean); or a fresh random sample in each iteration, as in
+        the paper, of this multiple of the number of edges; or the links of a graph over the same nodes, in
+        every iteration: the graph itself where linked nodes differ (heterophily). Unlike the authors'
+        scripts a sample never holds a real edge.
     random_state : int, Generator, RandomState or None, default=None
         Used only where negatives are sampled.
 
@@ -92,26 +94,27 @@ class GGC(LinearFilter):
 
     def buffers(self) -> int:
         # sampled negatives have a pass of their own, whose product is added
-        return super().buffers() + (0 if self.negatives == "complement" else 1)
+        return super().buffers() + (0 if _is_complement(self.negatives) else 1)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         for name in ("beta", "decay", "igc_beta", "igc_decay"):
             check_number(self, name, low=0.0, high=1.0)
-        if self.negatives != "complement":
-            multiple = self.negatives
-            numbers = int | float | np.integer | np.floating
-            if not isinstance(multiple, numbers) or isinstance(multiple, bool) or not 0 < multiple <= 1e9:
-                raise ValueError(
-                    'negatives must be "complement" or a positive multiple of the number of edges, up to a '
-                    f"billion, not {multiple!r}."
-                )
+        if _is_complement(self.negatives) or issparse(self.negatives):
+            return
+        multiple = self.negatives
+        numbers = int | float | np.integer | np.floating
+        if not isinstance(multiple, numbers) or isinstance(multiple, bool) or not 0 < multiple <= 1e9:
+            raise ValueError(
+                'negatives must be "complement" or a positive multiple of the number of edges, up to a '
+                f"billion, or a sparse matrix, not {multiple!r}."
+            )
 
     def _filters(self, A: csr_array, dtype: Any) -> Callable[[int], Filters]:
         A_hat = normalized_adjacency(A, dtype)
-        if self.negatives == "complement":
-            exact = Filters(A_hat, complement_negatives(A, dtype))
-            return lambda k: exact
+        if _is_complement(self.negatives) or issparse(self.negatives):
+            same = Filters(A_hat, self._fixed_negatives(A, dtype))
+            return lambda k: same
         # a fresh sample for each iteration, the same whenever that iteration is asked for
         seeds = generator(self.random_state).integers(2**63, size=self.depth)
 
@@ -120,6 +123,21 @@ class GGC(LinearFilter):
             return Filters(A_hat, normalized_negatives(N.astype(dtype)))
 
         return sampled
+
+    def _fixed_negatives(self, A: csr_array, dtype: Any) -> Any:
+        """Return the normalised negatives of every iteration: the complement, or the graph given."""
+        if not issparse(self.negatives):
+            return complement_negatives(A, dtype)
+        if self.negatives.shape != A.shape:
+            raise ValueError(
+                f"negatives has shape {self.negatives.shape}, but the graph has {A.shape[0]} nodes: give a "
+                "graph over the same nodes."
+            )
+        return normalized_negatives(check_adjacency(self.negatives, allow_empty=True).astype(dtype))
+
+
+def _is_complement(negatives: Any) -> bool:
+    return isinstance(negatives, str) and negatives == "complement"
 
 
 class GGCM(GGC):
@@ -140,7 +158,7 @@ class GGCM(GGC):
     igc_beta : float, default=1.0
     igc_decay : float, default=0.5
         The same for the inverse convolution.
-    negatives : "complement" or float, default="complement"
+    negatives : "complement", float or sparse matrix of shape (n, n), default="complement"
         See :class:`gssl.GGC`.
     alpha : float, default=0.15
         The part of the raw features.

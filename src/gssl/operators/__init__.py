@@ -8,6 +8,7 @@ from gssl.operators.inverse import (
     Complement,
     complement_negatives,
     inverse_convolution,
+    laplacian_sharpening,
     normalized_negatives,
 )
 from gssl.operators.losses import classification_loss, sharpening_loss, smoothing_loss
@@ -40,6 +41,7 @@ __all__ = [
     "fetch",
     "get_threads",
     "inverse_convolution",
+    "laplacian_sharpening",
     "lazy_convolution",
     "linear_step",
     "mix",

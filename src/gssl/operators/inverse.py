@@ -105,6 +105,41 @@ def complement_negatives(A: csr_array, dtype: Any = None) -> Complement:
     )
 
 
+def laplacian_sharpening(N: csr_array, U: Any, eta_sharp: float = 0.5) -> Any:
+    r"""Take one step of gradient ascent on Q_sharp: IGC before its normalisation (Eqs. 8 and 9).
+
+    .. math:: \left(I + 2 \eta_{sharp}\, {}^\neg D^{-1/2}\, {}^\neg L\, {}^\neg D^{-1/2}\right) U,
+
+    which is :math:`(2I - {}^\neg D^{-1/2}\, {}^\neg A\, {}^\neg D^{-1/2}) U` with the default step. Its
+    eigenvalues lie in :math:`[1, 1 + 4 \eta_{sharp}]`, so repeated steps grow without bound;
+    :func:`inverse_convolution` is the stable form (Eq. 10).
+
+    Parameters
+    ----------
+    N : csr_array of shape (n, n)
+        Symmetric 0/1 matrix of unlinked pairs. Nodes in no pair keep their embeddings.
+    U : ndarray of shape (n, d)
+    eta_sharp : float, default=0.5
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> laplacian_sharpening(csr_array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0], [0.0]]))
+    array([[ 2.],
+           [-1.]])
+    """
+    degree = np.asarray(N.sum(axis=1), dtype=U.dtype)[:, None]
+    scale = np.zeros_like(degree)
+    np.divide(1.0, np.sqrt(degree), out=scale, where=degree > 0)
+    V = scale * U
+    return U + 2.0 * eta_sharp * scale * (degree * V - N @ V)
+
+
 def inverse_convolution(N_hat: Any, U: Any, beta: float = 1.0) -> Any:
     r"""Move every embedding away from those of unlinked nodes (lazy IGC, Eq. 10).
 
