@@ -169,8 +169,8 @@ OBJECTIVE = Artefact(
     unit="loss",
     x_title="iterations",
     note="The paper argues that convolution lowers Q_smo alone and may raise the sum, while OGC lowers both; "
-    "it shows no numbers. Here W takes the same steps in all methods (squared loss, training labels, one step "
-    "per iteration), and an iteration raises the sum if moving U does so with W held. Lazy SGC has OGC's β of "
-    "0.1 and no SEB. GCN has no common W for its layers and is left out.",
+    "it shows no numbers. Here W takes the same steps in all methods (squared loss, training labels, one "
+    "step per iteration), and an iteration raises the sum if moving U does so with W held. Lazy SGC has "
+    "OGC's β of 0.1 and no SEB. GCN has no common W for its layers and is left out.",
     claims=tuple(claim for group in CITATIONS for claim in _claims(group)),
 )

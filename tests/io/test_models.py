@@ -339,6 +339,8 @@ LIES = [
     ("ogc", tensor("transduction_", lambda codes: codes - 9), "classes that are not there"),
     ("ogc", tensor("reached_", lambda mask: mask[:3]), "'reached_' has shape"),
     ("ogc", drop("fitted", last=["coef_"]), "'coef_' of its OGC is missing"),
+    ("ogc", drop("fitted", last=["_anchored"]), "only a part of what its OGC predicts with"),
+    ("ogc", put("fitted", "n_iter_", value=1), "'_anchor_scores' does not fit the iterations"),
     ("ogc", drop("fitted", last=["n_features_in_"]), "'n_features_in_' of its OGC is missing"),
     ("ogc", lambda metadata, tensors: metadata.update(model=[]), "does not describe a model"),
     ("embedding", put("params", "head", value={"pairs": 7}), "not made of pairs"),

@@ -304,9 +304,9 @@ class _Writer:
         description = _write_unfitted(model)
         name, known = type(model).__name__, fitted_attributes(type(model))
         for attribute in known:
-            # computed on first use, and stored with the rest
+            # a cached property is computed now, if the model has what it needs, and stored with the rest
             if attribute.kind != "transient" and _is_cached(model, attribute.name):
-                getattr(model, attribute.name)
+                getattr(model, attribute.name, None)
         held = {key: value for key, value in vars(model).items() if not key.startswith("_sklearn")}
         strange = set(held) - set(description["params"]) - {a.name for a in known} - {"classes_"}
         if strange:
@@ -593,12 +593,13 @@ def _check_steps(model: Any) -> None:
 def _check_parts(model: Any) -> None:
     """Check what one model says about another inside it, and about its own parameters."""
     steps = getattr(model, "n_iter_", 0)
-    if isinstance(model, methods.OGC):
-        _check_pulls(model)
+    if isinstance(model, methods.OGC) and not steps:
+        raise ValueError("'n_iter_' of its OGC is 0, and OGC takes at least one step.")
     limit = getattr(model, "max_iter", getattr(model, "depth", steps))
     if steps > max(limit, 1):
         raise ValueError(f"it ran {steps} iterations where {limit} were allowed.")
     _check_steps(model)
+    _check_pulls(model)
     _check_widths(model)
     _check_classes(model)
     if isinstance(model, AutoClassifier):
@@ -608,15 +609,12 @@ def _check_parts(model: Any) -> None:
 
 
 def _check_pulls(model: Any) -> None:
-    if not model.n_iter_:
-        raise ValueError("'n_iter_' of its OGC is 0, and OGC takes at least one step.")
     held = vars(model)
-    if ("_anchored" in held) != ("_anchor_scores" in held):
-        raise ValueError("it holds a part of what its OGC predicts with.")
-    if "_anchored" in held:
-        expected = (model.n_iter_ + 1, int(held["_anchored"].sum()))
-        if held["_anchor_scores"].shape[:2] != expected:
-            raise ValueError("'_anchor_scores' does not fit the iterations and anchors of its OGC.")
+    parts = [held[name] for name in ("_anchored", "_anchor_scores", "_unseen_coef") if name in held]
+    if len(parts) not in (0, 3):
+        raise ValueError("it holds only a part of what its OGC predicts with.")
+    if parts and parts[1].shape[:2] != (model.n_iter_ + 1, int(parts[0].sum())):
+        raise ValueError("'_anchor_scores' does not fit the iterations and anchors of its OGC.")
 
 
 def _check_widths(model: Any) -> None:
