@@ -43,7 +43,7 @@ def made(ids, labels):
     texts[:] = ids
     names = np.empty(n, dtype=object)
     names[:] = labels
-    flags = np.arange(n) % 2 == 0
+    flags = np.ones(n, dtype=bool)  # other rows are not read as labels
     p = np.linspace(0, 1, n)
     return Predictions(
         texts, names, p, names, p, names, flags, ~flags, np.stack([p, 1 - p], axis=1), ("a", "b")

@@ -94,7 +94,7 @@ def test_label_spreading_is_a_sum_over_labels(spread):
 
 def test_label_propagation_is_a_sum_over_labels_and_a_label_speaks_for_itself():
     _, A, y, _ = _problem()
-    model = gssl.LabelPropagation(tol=1e-12).fit(None, y, adjacency=A)
+    model = gssl.LabelPropagation(tol=1e-12, class_mass=False).fit(None, y, adjacency=A)
     own, other = why(model, [3, 77])
     assert [voice.node for voice in own.voices] == [3]
     assert "its own label" in own.text()
