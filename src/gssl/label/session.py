@@ -130,7 +130,7 @@ class Session:
     def act(self, action: dict[str, Any], version: int) -> None:
         """Check an action, write it to the journal, do it, and classify all nodes again.
 
-        Nodes are indices here and ids in the journal. Raises `StaleError` where ``version`` is not the
+        Nodes are indices here and ids in the journal. Raises ``StaleError`` where ``version`` is not the
         current one, and ValueError for an action that makes no sense.
         """
         with self.lock:
