@@ -97,7 +97,7 @@ def test_features_and_graph_may_stay_in_files(blocks, plain, tmp_path, order):
 
 def test_many_labels_are_judged_alike(blocks, monkeypatch):
     monkeypatch.setattr("gssl.selection.trial.JUDGES", 20)
-    monkeypatch.setattr("gssl.selection.auto.TEACHERS", 50)
+    monkeypatch.setattr("gssl.selection.model_search.TEACHERS", 50)
     X, _, A = blocks
     y = np.where(np.arange(300) % 2, np.argmax(X[:, :5], axis=1), -1)
     assert_same(fit(X, y, A, memory="100kB"), fit(X, y, A))
@@ -111,7 +111,7 @@ def test_without_features(blocks):
 
 
 def test_a_rival_that_wins_predicts_within_the_budget_too(blocks, monkeypatch):
-    monkeypatch.setattr("gssl.selection.auto._CLEAR", -100.0)
+    monkeypatch.setattr("gssl.selection.model_search._CLEAR", -100.0)
     X, _, A = blocks
     y = np.where(np.arange(300) % 3 == 0, np.random.default_rng(0).integers(3, size=300), -1)
     plain = fit(X, y, A)
@@ -283,7 +283,7 @@ def test_a_cluster_changes_nothing(blocks, client, tmp_path, kind):
 
 def test_labels_are_updated_when_the_cluster_is_gone(blocks, monkeypatch):
     distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
-    monkeypatch.setattr("gssl.selection.auto._CLEAR", -100.0)  # a rival is fitted, too
+    monkeypatch.setattr("gssl.selection.model_search._CLEAR", -100.0)  # a rival is fitted, too
     X, y, A = blocks
     cluster = distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", memory_limit=None

@@ -267,11 +267,11 @@ def test_passes_over_plain_and_unit_features_do_not_meet(blocks, tmp_path, kind)
     given = csr_array(X) if kind == "sparse" else X
     smooth, nodes = operators(A, X.dtype)["smooth"], np.arange(0, 300, 7)
     axes = np.eye(X.shape[1], dtype=X.dtype)[:, :6]
-    columns = csr_array((300, 6), dtype=X.dtype)
 
     def run(execution, features):
-        task = Powers(features, axes, smooth.on(None), nodes, 2)
-        found = execution.map_columns(Task(task, task.identity), columns, lambda k: smooth.filters)
+        task = Powers(smooth.on(None), nodes, 2)
+        V = features.times(axes)
+        found = execution.map_columns(Task(task, task.identity), V, lambda k: smooth.filters)
         return np.array(found)
 
     choices = [Features(given), Features.unit(given)]

@@ -1,7 +1,6 @@
 """AutoClassifier: many small models tried on the labels that exist, the near-best averaged."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Self
@@ -10,47 +9,25 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
-from gssl.evaluation.graph_gain import GraphGain, compare_hits
-from gssl.evaluation.holdout import HeldOut, balanced_fold_count, label_folds
+from gssl.evaluation.holdout import HeldOut
 from gssl.graph import GraphWarning
 from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods.base import GraphClassifier, featured_nodes
 from gssl.methods.inputs import FitInputs, check_number
-from gssl.methods.labels import UNLABELLED, class_weights, one_hot
+from gssl.methods.labels import UNLABELLED, class_weights
 from gssl.operators import small_algebra
-from gssl.scale.execution import IN_MEMORY, Execution, current_execution, part_of_run, without_resume
+from gssl.scale.execution import Execution, current_execution, part_of_run, without_resume
 from gssl.selection.average import Average
-from gssl.selection.candidates import default_filters
-from gssl.selection.filtered_rows import ROOM, FilteredRows, polynomial_scores, terms
+from gssl.selection.filtered_rows import polynomial_scores, terms
 from gssl.selection.graph_features import operators
-from gssl.selection.leaderboard import Entry, Leaderboard, in_order
-from gssl.selection.links import inverse_temperatures
-from gssl.selection.self_training import TEACHERS, Ensemble, Fit, Targets, self_train, taught_targets
-from gssl.selection.spreading import spread_hidden
-from gssl.selection.trial import (
-    Labels,
-    Trial,
-    near_best,
-    score_error,
-    tabulate_trials,
-    try_all,
-    untried,
-)
-from gssl.selection.views import WIDTHS, Views, make_features, sample_nodes
+from gssl.selection.leaderboard import Leaderboard, in_order
+from gssl.selection.model_search import FOLDS, ModelSearch, clear_winner, explain
+from gssl.selection.self_training import TEACHERS
+from gssl.selection.trial import tabulate_trials
+from gssl.selection.views import WIDTHS, Views, make_features
 
-# label spreading is tried with these where there are no features, and with the default where there are
-SPREADS = (0.5, 0.9, 0.99)
-# folds of hidden labels; fewer where all nodes and classes together are more than so many numbers
-_FOLDS, _FEW_FOLDS, _MANY = 3, 2, 1_000_000
-# below so many labels for each class, labels are spread over the graph beside the average
-_FEW, _SHARP = 3, 3
-# a rival needs so many hidden labels and a difference of so many standard errors
-_HIDDEN, _CLEAR = 30, 2.0
-# from so many hidden labels on, the worth of the graph is stated
-_TESTED = 8
-# unlabelled nodes teach unless that costs more than so many standard errors: models were chosen by labels
-# that are hidden here, so what they say without teachers looks better than it is
-_HARMLESS = 2.0
+# spread labels are as sure as the average in this power
+_SHARP = 3
 # what fitted coefficients are called, by kind of features
 _COEF = {
     "unit": "unit_coef_",
@@ -229,18 +206,19 @@ class AutoClassifier(GraphClassifier):
         self._read_priors(None)  # to refuse them before the work
         self.n_iter_ = self.depth
         with small_algebra():
-            search = _Search(inputs, codes, self._class_weights(), self.depth, execution, deadline)
-            if not search.views:
-                self._spread_labels(search)
-            else:
-                self._average(search)
-        P, informed = self._score_graph(inputs.X, inputs.A, search.rows)
+            weights = self._class_weights()
+            search = ModelSearch(inputs.views, inputs.A, codes, weights, self.depth, execution, deadline)
+            logits = self._average(search) if search.views else self._spread_labels(search)
+        P, informed = self._distributions(logits, inputs.X, inputs.A)
         return self._finish(P, informed, self._class_weights())
 
-    def _average(self, search: "_Search") -> None:
-        """Fit the average of the near-best models, or let a rival predict that is clearly better."""
+    def _average(self, search: ModelSearch) -> np.ndarray | None:
+        """Fit the average of the near-best models, or let a rival predict that is clearly better.
+
+        Returns the logits of all nodes, or None where the rival predicts.
+        """
         found = search.run()
-        coefficients, b = found.coefficients
+        coefficients, b = found.ensemble.coefficients(found.fit)
         for kind, M in coefficients.items():
             setattr(self, _COEF[kind], (found.sharpness * M).astype(search.dtype))
             if kind == "standardized":
@@ -252,17 +230,18 @@ class AutoClassifier(GraphClassifier):
         self.leaderboard_ = tabulate_trials(found.trials, found.chosen) if search.folds else Leaderboard([])
         self.explain_ = explain(found, search)
         rivals = search.rivals()
-        won = clear_winner(rivals, search, self._leave_one_out)
-        entries = [replace(entry, chosen=entry.chosen and won is None) for entry in self.leaderboard_]
-        entries += [replace(rival.entry, chosen=won is not None and rival is won[0]) for rival in rivals]
+        winner = clear_winner(rivals, search, found.hidden)
+        entries = [replace(entry, chosen=entry.chosen and winner is None) for entry in self.leaderboard_]
+        entries += [replace(rival.entry, chosen=rival is winner) for rival in rivals]
         self.leaderboard_ = in_order(entries)
-        if won is not None:
+        if winner is not None:
+            gain = search.gain(winner.P, found.hidden)
             self._forget()
             self.self_training_ = False
-            self._leave_one_out = won[0].P
-            self._let_predict(won[0].model)
+            self._leave_one_out = winner.P
+            self._let_predict(winner.model)
             self.explain_ = (
-                f"Labels alone, spread over the graph, are better by {100 * won[1].difference:.1f} points "
+                f"Labels alone, spread over the graph, are better by {100 * gain.difference:.1f} points "
                 "than the best models of features, so LabelSpreading predicts."
             )
         elif search.few:
@@ -272,17 +251,20 @@ class AutoClassifier(GraphClassifier):
                 "compared, so label spreading counts for half."
             )
         self._say_accuracy(search)
+        if winner is not None:
+            return None
+        return np.asarray(found.sharpness * found.ensemble.logits([found.fit])[:, 0], search.dtype)
 
-    def _say_accuracy(self, search: "_Search") -> None:
+    def _say_accuracy(self, search: ModelSearch) -> None:
         """Put the accuracy on hidden labels, beside the share of the largest class, first."""
-        tested = np.isin(search.labelled, np.concatenate([*search.folds, search.labelled[:0]]))
+        tested = search.tested
         if tested.any():
             untested = int((np.bincount(search.truth) == 1).sum())
             nodes, P = search.labelled[tested], self._leave_one_out[tested]
             held_out = HeldOut(nodes, search.truth[tested], P, self.classes_, 0, untested)
             self.explain_ = f"{held_out.summary} {self.explain_}"
 
-    def _spread_labels(self, search: "_Search") -> None:
+    def _spread_labels(self, search: ModelSearch) -> None:
         """Spread labels over a graph that is too large for its links to be features."""
         rivals = search.rivals()
         self._leave_one_out = search.nothing_hidden()
@@ -359,32 +341,30 @@ class AutoClassifier(GraphClassifier):
         kinds = 3 if hasattr(X, "indptr") else 4
         tables = kinds * len(terms(self.depth)) * (n_labelled + min(n, TEACHERS)) * min(d, WIDTHS[-1])
         # per node; the estimate counts three of what is carried
-        return int(max(WIDTHS[0], 2 * _FOLDS * n_classes) + tables / (3 * max(1, n)))
+        return int(max(WIDTHS[0], 2 * FOLDS * n_classes) + tables / (3 * max(1, n)))
 
-    def _score_graph(
-        self, X: Any, A: csr_array, rows: FilteredRows | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Score all nodes; what was made of this graph and these features in fit is taken from there."""
+    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         kinds = self._coefficients()
         if not kinds:
+            return self._distributions(None, X, A)
+        apply, total = operators(A, X.dtype), np.tile(self.intercept_, (A.shape[0], 1))
+        if "links" in kinds:
+            self._grown_codes(A.shape[0])  # refuses a graph without the nodes of fit
+        for kind, M in kinds.items():
+            features = make_features(kind, X, A, M.shape[1], getattr(self, "column_scales_", np.empty(0)))
+            total += polynomial_scores(M, features, apply, self.n_iter_)
+        return self._distributions(total, X, A)
+
+    def _distributions(
+        self, logits: np.ndarray | None, X: Any, A: csr_array
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Average what the models say with what spread labels say, where both predict."""
+        if logits is None:
             P, informed = self.propagation_._score_graph(X, A)
             return P, informed
-        apply = operators(A, X.dtype) if rows is None else rows.operators
-        execution = IN_MEMORY if rows is None else rows.execution
-        room = ROOM if execution.budget is None else min(ROOM, execution.budget // 4)
-        total: Any = self.intercept_
-        for kind, M in kinds.items():
-            if rows is None:
-                if kind == "links":
-                    self._grown_codes(A.shape[0])  # refuses a graph without the nodes of fit
-                scales = getattr(self, "column_scales_", np.empty(0))
-                features = make_features(kind, X, A, M.shape[1], scales)
-            else:
-                features = rows.views[kind].features
-            total = total + polynomial_scores(M, features, apply, self.n_iter_, room)
-        P = softmax(total, axis=1)
+        P = softmax(logits, axis=1)
         informed = featured_nodes(A, X) if self.uses_features else np.zeros(len(P), dtype=bool)
-        if "links" in kinds:
+        if hasattr(self, "link_coef_"):
             informed = informed | (np.diff(A.indptr) > 0)
         if hasattr(self, "propagation_"):
             spread, reached = self.propagation_._score_graph(X, A)
@@ -393,216 +373,3 @@ class AutoClassifier(GraphClassifier):
             P[reached] = 0.5 * P[reached] + 0.5 * sharp / sharp.sum(axis=1, keepdims=True)
             informed = informed | reached
         return P, informed
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """The average: its parts, and what it says about labels while they are hidden."""
-
-    trials: list[Trial]
-    chosen: list[Trial]
-    coefficients: tuple[dict[str, np.ndarray], np.ndarray]
-    hidden: np.ndarray
-    sharpness: float
-    taught: bool
-    targets: Targets
-
-
-@dataclass(frozen=True, eq=False)
-class _Rival:
-    """Label spreading, not fitted yet, and what it says about labels while they are hidden."""
-
-    model: LabelSpreading
-    entry: Entry
-    P: np.ndarray
-
-
-class _Search:
-    """The labels of a fit, the folds in which they are hidden, and the models that are tried on them."""
-
-    def __init__(
-        self,
-        inputs: SelectionInputs,
-        codes: np.ndarray,
-        weights: np.ndarray,
-        depth: int,
-        execution: Execution,
-        deadline: float,
-    ) -> None:
-        self.codes, self.n_classes, self.deadline = codes, len(weights), deadline
-        self.views, self.dtype = inputs.views, inputs.X.dtype
-        self.has_features = any(kind != "links" for kind in inputs.views)
-        self.labelled = np.flatnonzero(codes != UNLABELLED)
-        self.truth = codes[self.labelled]
-        self.labels = Labels(one_hot(self.truth, self.n_classes, np.float64), weights[self.truth])
-        n = len(codes)
-        sample = sample_nodes(n, TEACHERS)
-        nodes = np.union1d(sample, self.labelled)
-        self.rows = FilteredRows(inputs.views, inputs.A, self.dtype, nodes, depth, execution)
-        if inputs.views.wants_span:
-            powers = default_filters(depth)[0].blocks[0].powers
-            self.views = inputs.views.with_span(self.rows.labelled_rows(self.labelled, powers))
-            self.rows.views = self.views
-        self.places = np.searchsorted(nodes, self.labelled)
-        self.teachers = np.searchsorted(nodes, sample)
-        self.folds: list[np.ndarray] = []
-        if np.bincount(self.truth).max() > 1:
-            wanted = _FOLDS if n * self.n_classes <= _MANY else _FEW_FOLDS
-            self.folds = label_folds(codes, balanced_fold_count(self.truth, wanted), random_state=0)
-        self.few = len(self.labelled) < _FEW * self.n_classes
-
-    def run(self) -> _Found:
-        """Try models, average the near-best, and let unlabelled nodes teach where that does no harm."""
-        if self.folds:
-            trials = try_all(self.rows, self.places, self.labels, self.deadline)
-            chosen = near_best(trials)
-        else:
-            kind = next(iter(self.views))
-            filters = default_filters(self.rows.depth)
-            chosen = trials = [untried(self.rows, kind, f, self.places, self.labels) for f in filters]
-        execution = self.rows.execution
-        room = ROOM if execution.budget is None else min(ROOM, execution.budget // 4)
-        ensemble = Ensemble(self.rows, chosen, room)
-        taught, hidden = self._judge_self_training(ensemble)
-        every = self._targets(self.labelled[:0])
-        targets = taught_targets(ensemble, [every], self.teachers)[0] if taught else every
-        coefficients = ensemble.coefficients([ensemble.solve(targets, exact=True)])
-        sharpness = self.sharpness(hidden) if self.folds else 1.0
-        return _Found(trials, chosen, coefficients, hidden, sharpness, taught, targets)
-
-    def average(self, found: _Found) -> Average:
-        """Return what has to be kept of the average to explain and to audit it."""
-        teachers = self.teachers if found.taught else self.teachers[:0]
-        rows = self.rows
-        kept = self.views, rows.A, self.dtype, rows.depth, rows.nodes
-        return Average(
-            *kept, found.chosen, found.targets, self.labels, self.places, teachers, found.sharpness
-        )
-
-    def _judge_self_training(self, ensemble: Ensemble) -> tuple[bool, np.ndarray]:
-        """Return whether unlabelled nodes should teach, and the logits of hidden labels in that case.
-
-        They should unless fewer hidden labels are right then, by more than a standard error.
-        """
-        hidden = self.nothing_hidden()
-        if not self.folds:
-            return False, hidden
-        sets = [self._targets(fold, ensemble.members) for fold in self.folds]
-        alone = self._hidden_logits(ensemble, [ensemble.solve(targets) for targets in sets])
-        if perf_counter() > self.deadline or not self.rows.A.nnz:
-            return False, alone
-        taught = self._hidden_logits(ensemble, self_train(ensemble, sets, self.teachers))
-        before, after = (
-            float(np.average(self.hits(said), weights=self.labels.weights)) for said in (alone, taught)
-        )
-        # targets are smoothed: where no smooth filter is the best, that must be of use
-        best = ensemble.members[0].filter
-        if best.uses_graph and not best.surprise:
-            harmless = after >= before - _HARMLESS * score_error(before, self.labels.effective_number)
-        else:
-            harmless = after > before
-        return harmless, taught if harmless else alone
-
-    def sharpness(self, logits: np.ndarray) -> float:
-        """Return the inverse temperature under which hidden labels are most probable."""
-        found, _ = inverse_temperatures(logits[None], self.labels.Y, self.labels.weights, usual=1.0)
-        return float(found[0])
-
-    def _targets(self, hidden: np.ndarray, members: Sequence[Trial] = ()) -> Targets:
-        """Return all labels but those of some nodes, which are hidden from the links of members, too."""
-        shown, places = ~np.isin(self.labelled, hidden), np.searchsorted(self.labelled, hidden)
-        links = [member.link_without(places, self.labels) for member in members] or None
-        return Targets(self.places[shown], self.labels.Y[shown], self.labels.weights[shown], links)
-
-    def _hidden_logits(self, ensemble: Ensemble, fits: Sequence[Fit]) -> np.ndarray:
-        logits = self.nothing_hidden()
-        for fold, each in zip(self.folds, fits, strict=True):
-            places = np.searchsorted(self.labelled, fold)
-            logits[places] = ensemble.logits_at(each, self.places[places])
-        return logits
-
-    def nothing_hidden(self) -> np.ndarray:
-        """Return what is said about labels that could not be hidden: nothing."""
-        return np.full(self.labels.Y.shape, 1.0 / self.n_classes)
-
-    def hits(self, said: np.ndarray) -> np.ndarray:
-        """Return which of the labels were right while hidden."""
-        return np.asarray(said.argmax(axis=1) == self.truth)
-
-    def rivals(self) -> list[_Rival]:
-        """Judge label spreading on the folds, until time is up."""
-        found: list[_Rival] = []
-        if not self.rows.A.nnz or not self.folds:
-            return found
-        for spread in SPREADS if not self.has_features else (LabelSpreading().spread,):
-            start = perf_counter()
-            if start > self.deadline:
-                break
-            P = spread_hidden(
-                self.rows.A,
-                self.codes,
-                spread,
-                folds=self.folds,
-                dtype=self.dtype,
-                execution=self.rows.execution,
-            )
-            weights, hits = self.labels.weights, self.hits(P)
-            score = float(np.average(hits, weights=weights))
-            logs = np.log(np.maximum((P * self.labels.Y).sum(axis=1), 1e-6))
-            entry = Entry(
-                model="LabelSpreading",
-                settings=f"spread={spread}",
-                score=score,
-                standard_error=score_error(score, self.labels.effective_number),
-                log_loss=-float(np.average(logs, weights=weights)),
-                seconds=perf_counter() - start,
-                chosen=False,
-            )
-            found.append(_Rival(LabelSpreading(spread=spread), entry, P))
-        return found
-
-
-def clear_winner(
-    rivals: Sequence[_Rival], search: _Search, ours: np.ndarray
-) -> tuple[_Rival, GraphGain] | None:
-    """Return the rival that is clearly better than ours on hidden labels, if any is.
-
-    Without features there is no reason to prefer ours: then a rival that is as good wins.
-    """
-    tested = (
-        np.isin(search.labelled, np.concatenate(search.folds)) if search.folds else np.zeros(0, dtype=bool)
-    )
-    best: tuple[_Rival, GraphGain] | None = None
-    for rival in rivals:
-        gain = compare_hits(search.hits(rival.P)[tested], search.hits(ours)[tested])
-        clear = tested.sum() >= _HIDDEN and gain.difference > _CLEAR * gain.standard_error
-        if (clear or (not search.has_features and gain.difference >= 0.0)) and (
-            best is None or gain.difference > best[1].difference
-        ):
-            best = rival, gain
-    return best
-
-
-def explain(found: _Found, search: _Search) -> str:
-    """Say in words what the graph is worth and which models predict."""
-    if not search.folds:
-        return "No class has two labels, so nothing could be compared: smooth filters predict, untested."
-    said = [] if search.has_features else ["There are no features, so links take their place."]
-    hits, tested = search.hits(found.hidden), np.isin(search.labelled, np.concatenate(search.folds))
-    plain = [trial for trial in found.trials if not trial.filter.uses_graph and trial.kind != "links"]
-    if plain and len(plain[0].hits) == len(hits) and search.has_features and tested.sum() >= _TESTED:
-        without = max(plain, key=lambda trial: trial.score).hits[tested]
-        gain = compare_hits(hits[tested], without)
-        points = f"{100 * abs(gain.difference):.1f} ± {100 * gain.standard_error:.1f} points"
-        compared = f"features alone ({100 * without.mean():.1f} %)"
-        if abs(gain.difference) < 2 * gain.standard_error:
-            said.append(f"The graph makes no clear difference over {compared}: {points}.")
-        else:
-            said.append(f"The graph {'adds' if gain.difference > 0 else 'costs'} {points} over {compared}.")
-    names = dict.fromkeys(trial.name for trial in found.chosen)
-    count = len(found.chosen)
-    models = "1 model predicts" if count == 1 else f"The average of {count} near-best models predicts"
-    said.append(f"{models} ({'; '.join(names)}).")
-    if found.taught:
-        said.append("It also learns from its own predictions for unlabelled nodes.")
-    return " ".join(said)

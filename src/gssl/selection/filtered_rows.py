@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.operators import Filters, dense
-from gssl.scale.execution import IN_MEMORY, Execution, InMemory, Task
+from gssl.scale.execution import BUFFERS, IN_MEMORY, Execution, Task
 from gssl.selection.candidates import SHORT, Block, Filter
 from gssl.selection.graph_features import Features, GraphOperator, operators
 from gssl.selection.views import View, Views
@@ -30,10 +31,8 @@ def terms(depth: int) -> list[Term]:
 
 @dataclass(frozen=True, eq=False)
 class Powers:
-    """The rows of the powers 0, 1, … ``n_hops`` of some directions, one table below the other."""
+    """The rows of the powers 0, 1, … ``n_hops`` of some columns, one table below the other."""
 
-    features: Features
-    axes: np.ndarray
     operator: GraphOperator
     nodes: np.ndarray
     n_hops: int
@@ -41,16 +40,15 @@ class Powers:
     @property
     def identity(self) -> tuple[Any, ...]:
         """What tells it from another task."""
-        operator = self.operator.mixture, self.operator.own
-        return ("powers", self.features.numbers, self.axes, *operator, self.nodes, self.n_hops)
+        return ("powers", self.operator.mixture, self.operator.own, self.nodes, self.n_hops)
 
-    def __call__(self, _: Any, filters: Any, places: slice) -> np.ndarray:
-        """Run the hops; the columns that come in only say how many there are."""
-        V, spare = self.features.times(self.axes[:, places]), None
+    def __call__(self, V: np.ndarray, filters: Any, _: slice) -> np.ndarray:
+        """Run the hops."""
         operator, found = self.operator.on(filters(1)), [V[self.nodes]]
-        for _hop in range(self.n_hops):
+        room: list[Any] = [None, None]
+        for hop in range(self.n_hops):
             # two arrays by turns: new ones cost about as much as the hop
-            V, spare = operator(V, out=spare), V
+            V = room[hop % 2] = operator(V, out=room[hop % 2])
             found.append(V[self.nodes])
         return np.concatenate(found)
 
@@ -91,6 +89,7 @@ class FilteredRows:
         execution: Execution = IN_MEMORY,
     ) -> None:
         self.views, self.A, self.nodes, self.depth, self.execution = views, A, nodes, depth, execution
+        self.dtype = np.dtype(dtype)
         self.operators: dict[str, GraphOperator] = operators(A, dtype)
         self._tables: dict[str, dict[Term, np.ndarray]] = {}
 
@@ -100,10 +99,12 @@ class FilteredRows:
         rows = LabelledRows(self.views["unit"].features, operator.on(None), powers.astype(dtype))
         m = len(labelled)
         E = csr_array((np.ones(m, dtype), (labelled, np.arange(m))), shape=(self.A.shape[0], m))
-        if not isinstance(self.execution, InMemory):
-            return self.execution.map_columns(Task(rows, rows.identity), E, lambda _: operator.filters).T
-        parts = [slice(k, k + _TOGETHER) for k in range(0, m, _TOGETHER)]
-        return np.hstack([rows(E[:, part], lambda _: operator.filters, part) for part in parts]).T
+        task = Task(rows, rows.identity)
+        parts = [
+            self.execution.map_columns(task, E[:, part], partial(_same, operator.filters))
+            for part in self._parts(m, dtype)
+        ]
+        return np.hstack(parts).T
 
     def rows(self, kind: str, filter_: Filter, width: int, places: Any = slice(None)) -> np.ndarray:
         """Return filtered rows of some of the nodes, blocks side by side, in double precision."""
@@ -128,22 +129,33 @@ class FilteredRows:
         return np.asarray(total)
 
     def _make(self, view: View, columns: slice) -> dict[Term, np.ndarray]:
-        tables: dict[Term, np.ndarray] = {}
-        for name in ("smooth", "hop", "high"):
-            n_hops = self.depth if name == "smooth" else min(SHORT, self.depth)
-            operator = self.operators[name]
-            powers = Powers(view.features, view.axes[:, columns], operator.on(None), self.nodes, n_hops)
-            found = np.split(self._map(powers, operator.filters), n_hops + 1)
-            tables |= {(name, k): table for k, table in enumerate(found) if k or name == "smooth"}
-        return tables
+        """Run every operator on some directions of a view, a few of them at a time."""
+        axes, found = view.axes[:, columns], []
+        for part in self._parts(axes.shape[1], axes.dtype):
+            V, tables = view.features.times(axes[:, part]), []
+            for name, operator in self.operators.items():
+                n_hops = self.depth if name == "smooth" else min(SHORT, self.depth)
+                powers = Powers(operator.on(None), self.nodes, n_hops)
+                filters = partial(_same, operator.filters)
+                done = self.execution.map_columns(Task(powers, powers.identity), V, filters)
+                # the first power is the same for all
+                tables.append(done if name == "smooth" else done[len(self.nodes) :])
+            found.append(np.concatenate(tables))
+        every = np.concatenate(found, axis=1)
+        return dict(zip(terms(self.depth), np.split(every, len(terms(self.depth))), strict=True))
 
-    def _map(self, powers: Powers, filters: Filters) -> np.ndarray:
-        width = powers.axes.shape[1]
-        if isinstance(self.execution, InMemory):
-            parts = [slice(k, min(k + _TOGETHER, width)) for k in range(0, width, _TOGETHER)]
-            return np.concatenate([powers(None, lambda _: filters, part) for part in parts], axis=1)
-        columns = csr_array((self.A.shape[0], width), dtype=powers.axes.dtype)
-        return self.execution.map_columns(Task(powers, powers.identity), columns, lambda _: filters)
+    def _parts(self, width: int, dtype: Any) -> list[slice]:
+        """Cut columns into parts that stay in the cache, and in the memory budget with room to work."""
+        together = _TOGETHER
+        if self.execution.budget is not None:
+            column = self.A.shape[0] * np.dtype(dtype).itemsize
+            together = max(1, min(together, self.execution.budget // ((BUFFERS + 1) * column)))
+        return [slice(k, min(k + together, width)) for k in range(0, width, together)]
+
+
+def _same(filters: Filters, _: int) -> Filters:
+    """Return the matrices, which are those of every iteration."""
+    return filters
 
 
 def polynomial_scores(

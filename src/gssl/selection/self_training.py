@@ -1,14 +1,16 @@
 """The average of the near-best models, taught by labels and by what it says about unlabelled nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import solve
 from scipy.special import softmax
 
-from gssl.selection.filtered_rows import ROOM, FilteredRows, polynomial_scores, terms
+from gssl.operators import add_scaled
+from gssl.selection.candidates import Block
+from gssl.selection.filtered_rows import ROOM, FilteredRows, terms
 from gssl.selection.links import Link
 from gssl.selection.trial import Trial
 
@@ -18,6 +20,8 @@ TEACHERS = 1000
 _GAMMA, _HALVING = 2.0, 500.0
 ROUNDS = 2
 _SMOOTHING = 10
+# distributions of all nodes that are in memory at a time
+_HELD = 4
 
 
 # what every member of an ensemble learns: coefficients and a link
@@ -57,6 +61,11 @@ class Ensemble:
         # of scale one, single precision is enough beside a penalty, and twice as fast
         self._U = [(V / scale).astype(np.float32) for V, scale in zip(U, self._scales, strict=True)]
 
+    def fits_at_once(self, n_classes: int) -> int:
+        """How many fits may be run side by side: their distributions are held a few times."""
+        each: int = _HELD * self.rows.A.shape[0] * n_classes * self.rows.dtype.itemsize
+        return max(1, self._room // max(1, each))
+
     def solve(self, targets: Targets, exact: bool = False) -> Fit:
         r"""Fit every member: :math:`W = (U^\top D U + \lambda I)^{-1} U^\top D Y`.
 
@@ -87,37 +96,67 @@ class Ensemble:
         said = [link.logits(U[places] @ (scale * W)) for U, scale, (W, link) in parts]
         return np.asarray(np.mean(said, axis=0))
 
-    def coefficients(self, fits: Sequence[Fit]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Return M by kind of features, of shape (t, d, fits · c), and b, for several fits side by side."""
+    def coefficients(self, fit: Fit) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Return M by kind of features, of shape (t, d, c), and b."""
         order = {term: k for k, term in enumerate(terms(self.rows.depth))}
-        compressed: dict[str, np.ndarray] = {}
-        for place, member in enumerate(self.members):
-            view = self.rows.views[member.kind]
-            mapped = np.hstack([W @ link.A for W, link in (fit[place] for fit in fits)]) / len(self.members)
-            shape = len(order), view.width, mapped.shape[1]
-            C = compressed.setdefault(member.kind, np.zeros(shape, view.axes.dtype))
-            blocks = member.filter.blocks
-            for block, part in zip(blocks, np.split(mapped, len(blocks)), strict=True):
-                for power in np.flatnonzero(block.powers).tolist():
-                    term = order[block.operator if power else "smooth", power]
-                    C[term, : member.width] += block.powers[power] * part
-        b = np.concatenate([np.mean([link.b for _, link in fit], axis=0) for fit in fits])
         found: dict[str, np.ndarray] = {}
-        for name, C in compressed.items():
-            view = self.rows.views[name]
-            # two views may have the same features
-            M = found.setdefault(view.kind, np.zeros((len(C), len(view.axes), C.shape[2]), C.dtype))
-            for k in np.flatnonzero(C.any(axis=(1, 2))):
-                M[k] += view.axes @ C[k]
-        return found, b
+        for block, kind, C in self._parts([fit]):
+            M = found.setdefault(kind, np.zeros((len(order), *C.shape), C.dtype))
+            for power in np.flatnonzero(block.powers).tolist():
+                M[order[block.operator if power else "smooth", power]] += block.powers[power] * C
+        return found, np.mean([link.b for _, link in fit], axis=0)
 
     def logits(self, fits: Sequence[Fit]) -> np.ndarray:
-        """Return the averaged logits of all nodes for several fits at once, of shape (n, fits, c)."""
-        coefficients, total = self.coefficients(fits)
-        for kind, M in coefficients.items():
-            features = self.rows.views[kind].features
-            total = total + polynomial_scores(M, features, self.rows.operators, self.rows.depth, self._room)
-        return np.asarray(total).reshape(self.rows.A.shape[0], len(fits), -1)
+        """Return the averaged logits of all nodes for several fits at once, of shape (n, fits, c).
+
+        Features are multiplied with coefficients before the hops, which are over few columns then.
+        """
+        n = self.rows.A.shape[0]
+        b = np.concatenate([np.mean([link.b for _, link in fit], axis=0) for fit in fits])
+        total = np.tile(b.astype(self.rows.dtype), (n, 1))
+        at_once = max(1, self._room // max(1, total.nbytes))
+        parts = list(self._parts(fits))
+        for operator in self.rows.operators:
+            same = [part for part in parts if part.block.operator == operator]
+            for first in range(0, len(same), at_once):
+                total += self._filtered_sum(operator, same[first : first + at_once])
+        return total.reshape(n, len(fits), -1)
+
+    def _parts(self, fits: Sequence[Fit]) -> Iterator["_Part"]:
+        """Yield every block of every member with its coefficients, those of all fits side by side."""
+        for place, member in enumerate(self.members):
+            view, blocks = self.rows.views[member.kind], member.filter.blocks
+            mapped = np.hstack([W @ link.A for W, link in (fit[place] for fit in fits)]) / len(self.members)
+            parts = np.split(mapped.astype(view.axes.dtype), len(blocks))
+            for block, part in zip(blocks, parts, strict=True):
+                yield _Part(block, view.kind, view.axes[:, : member.width] @ part)
+
+    def _filtered_sum(self, operator: str, parts: Sequence["_Part"]) -> np.ndarray:
+        r"""Add up polynomials of one operator by Horner's rule: :math:`\sum_v \sum_k p_{vk} T^k X_v C_v`."""
+        products: list[tuple[np.ndarray, np.ndarray]] = []
+        for kind in dict.fromkeys(part.kind for part in parts):
+            same = [part for part in parts if part.kind == kind]
+            # side by side: X is read once
+            Z = self.rows.views[kind].features.times(np.hstack([part.coefficients for part in same]))
+            products += zip([part.block.powers for part in same], np.hsplit(Z, len(same)), strict=True)
+        total: np.ndarray | None = None
+        for power in range(max(len(powers) for powers, _ in products) - 1, -1, -1):
+            if total is None:
+                total = np.zeros(products[0][1].shape, self.rows.dtype)
+            else:
+                total = self.rows.operators[operator](total)
+            for powers, Z in products:
+                if power < len(powers) and powers[power]:
+                    add_scaled(total, powers[power], Z)
+        return np.asarray(total)
+
+
+class _Part(NamedTuple):
+    """A polynomial of one operator on the product of features of a kind and coefficients."""
+
+    block: Block
+    kind: str
+    coefficients: np.ndarray
 
 
 def self_train(ensemble: Ensemble, sets: Sequence[Targets], teachers: np.ndarray) -> list[Fit]:
@@ -130,6 +169,10 @@ def self_train(ensemble: Ensemble, sets: Sequence[Targets], teachers: np.ndarray
 
 def taught_targets(ensemble: Ensemble, sets: Sequence[Targets], teachers: np.ndarray) -> list[Targets]:
     """Return what an ensemble is taught by in the last round: labels first, then unlabelled nodes."""
+    at_once = ensemble.fits_at_once(sets[0].Y.shape[1])
+    if len(sets) > at_once:
+        groups = [sets[k : k + at_once] for k in range(0, len(sets), at_once)]
+        return [targets for group in groups for targets in taught_targets(ensemble, group, teachers)]
     nodes, joined = ensemble.rows.nodes, list(sets)
     for _ in range(ROUNDS):
         P = softmax(ensemble.logits([ensemble.solve(targets) for targets in joined]), axis=2)
@@ -147,13 +190,17 @@ def smoothed(ensemble: Ensemble, P: np.ndarray, sets: Sequence[Targets]) -> np.n
     """
     n, n_sets, c = P.shape
     smooth, nodes = ensemble.rows.operators["smooth"], ensemble.rows.nodes
-    half = 0.5 * P
-    S = P.copy()
+    P = P.reshape(n, n_sets * c)
+    S, spare = P.copy(), np.empty_like(P)
     for _ in range(_SMOOTHING):
         for k, targets in enumerate(sets):
-            S[nodes[targets.places], k] = targets.Y
-        S = 0.5 * smooth(S.reshape(n, n_sets * c)).reshape(P.shape) + half
-    return np.asarray(S / S.sum(axis=2, keepdims=True))
+            S[nodes[targets.places], k * c : (k + 1) * c] = targets.Y
+        S, spare = smooth(S, out=spare), S
+        S *= 0.5
+        add_scaled(S, 0.5, P)
+    found = np.asarray(S).reshape(n, n_sets, c)
+    found /= found.sum(axis=2, keepdims=True)
+    return found
 
 
 def pseudo_targets(T: np.ndarray, places: np.ndarray, targets: Targets) -> Targets:

@@ -90,6 +90,11 @@ class Views(Mapping[str, View]):
         return self._made[kind]
 
     @property
+    def dtype(self) -> Any:
+        """The type of the numbers."""
+        return self._X.dtype
+
+    @property
     def wants_span(self) -> bool:
         """Whether features are so many and so rare that the leading directions leave much out."""
         n, d = self._X.shape

@@ -1,0 +1,254 @@
+"""The search behind AutoClassifier: models tried on hidden labels, their average, and its rivals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gssl.evaluation.graph_gain import GraphGain, compare_hits
+from gssl.evaluation.holdout import balanced_fold_count, label_folds
+from gssl.methods import LabelSpreading
+from gssl.methods.labels import UNLABELLED, one_hot
+from gssl.scale.execution import Execution
+from gssl.selection.average import Average
+from gssl.selection.candidates import default_filters
+from gssl.selection.filtered_rows import ROOM, FilteredRows
+from gssl.selection.leaderboard import Entry
+from gssl.selection.links import inverse_temperatures
+from gssl.selection.self_training import TEACHERS, Ensemble, Fit, Targets, self_train, taught_targets
+from gssl.selection.spreading import spread_hidden
+from gssl.selection.trial import Labels, Trial, near_best, score_error, try_all, untried
+from gssl.selection.views import Views, sample_nodes
+
+# label spreading is tried with these where there are no features, and with the default where there are
+SPREADS = (0.5, 0.9, 0.99)
+# folds of hidden labels; fewer where all nodes and classes together are more than so many numbers
+FOLDS, _FEW_FOLDS, _MANY = 3, 2, 1_000_000
+# below so many labels for each class, labels are spread over the graph beside the average
+_FEW = 3
+# a rival needs so many hidden labels and a difference of so many standard errors
+_HIDDEN, _CLEAR = 30, 2.0
+# from so many hidden labels on, the worth of the graph is stated
+_TESTED = 8
+# unlabelled nodes teach unless that costs more than so many standard errors: models were chosen by labels
+# that are hidden here, so what they say without teachers looks better than it is
+_HARMLESS = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The average: its parts, and what it says about labels while they are hidden."""
+
+    trials: list[Trial]
+    chosen: list[Trial]
+    ensemble: Ensemble
+    fit: Fit
+    hidden: np.ndarray
+    sharpness: float
+    taught: bool
+    targets: Targets
+
+
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """Label spreading, not fitted yet, and what it says about labels while they are hidden."""
+
+    model: LabelSpreading
+    entry: Entry
+    P: np.ndarray
+
+
+class ModelSearch:
+    """The labels of a fit, the folds in which they are hidden, and the models that are tried on them."""
+
+    def __init__(
+        self,
+        views: Views,
+        A: csr_array,
+        codes: np.ndarray,
+        weights: np.ndarray,
+        depth: int,
+        execution: Execution,
+        deadline: float,
+    ) -> None:
+        self.codes, self.n_classes, self.deadline = codes, len(weights), deadline
+        self.views, self.dtype = views, views.dtype
+        self.has_features = any(kind != "links" for kind in views)
+        self.labelled = np.flatnonzero(codes != UNLABELLED)
+        self.truth = codes[self.labelled]
+        self.labels = Labels(one_hot(self.truth, self.n_classes, np.float64), weights[self.truth])
+        n = len(codes)
+        sample = sample_nodes(n, TEACHERS)
+        nodes = np.union1d(sample, self.labelled)
+        self.rows = FilteredRows(views, A, self.dtype, nodes, depth, execution)
+        if views.wants_span:
+            powers = default_filters(depth)[0].blocks[0].powers
+            self.views = views.with_span(self.rows.labelled_rows(self.labelled, powers))
+            self.rows.views = self.views
+        self.places = np.searchsorted(nodes, self.labelled)
+        self.teachers = np.searchsorted(nodes, sample)
+        self.folds: list[np.ndarray] = []
+        if np.bincount(self.truth).max() > 1:
+            wanted = FOLDS if n * self.n_classes <= _MANY else _FEW_FOLDS
+            self.folds = label_folds(codes, balanced_fold_count(self.truth, wanted), random_state=0)
+        self.few = len(self.labelled) < _FEW * self.n_classes
+
+    def run(self) -> Found:
+        """Try models, average the near-best, and let unlabelled nodes teach where that does no harm."""
+        if self.folds:
+            trials = try_all(self.rows, self.places, self.labels, self.deadline)
+            chosen = near_best(trials)
+        else:
+            kind = next(iter(self.views))
+            filters = default_filters(self.rows.depth)
+            chosen = trials = [untried(self.rows, kind, f, self.places, self.labels) for f in filters]
+        execution = self.rows.execution
+        room = ROOM if execution.budget is None else min(ROOM, execution.budget // 4)
+        ensemble = Ensemble(self.rows, chosen, room)
+        taught, hidden = self._judge_self_training(ensemble)
+        every = self._targets(self.labelled[:0])
+        targets = taught_targets(ensemble, [every], self.teachers)[0] if taught else every
+        fit = ensemble.solve(targets, exact=True)
+        sharpness = self.sharpness(hidden) if self.folds else 1.0
+        return Found(trials, chosen, ensemble, fit, hidden, sharpness, taught, targets)
+
+    def average(self, found: Found) -> Average:
+        """Return what has to be kept of the average to explain and to audit it."""
+        teachers = self.teachers if found.taught else self.teachers[:0]
+        rows = self.rows
+        kept = self.views, rows.A, self.dtype, rows.depth, rows.nodes
+        return Average(
+            *kept, found.chosen, found.targets, self.labels, self.places, teachers, found.sharpness
+        )
+
+    def _judge_self_training(self, ensemble: Ensemble) -> tuple[bool, np.ndarray]:
+        """Return whether unlabelled nodes should teach, and the logits of hidden labels in that case.
+
+        They should unless fewer hidden labels are right then, by more than a standard error.
+        """
+        hidden = self.nothing_hidden()
+        if not self.folds:
+            return False, hidden
+        sets = [self._targets(fold, ensemble.members) for fold in self.folds]
+        alone = self._hidden_logits(ensemble, [ensemble.solve(targets) for targets in sets])
+        if perf_counter() > self.deadline or not self.rows.A.nnz:
+            return False, alone
+        taught = self._hidden_logits(ensemble, self_train(ensemble, sets, self.teachers))
+        before, after = (
+            float(np.average(self.hits(said), weights=self.labels.weights)) for said in (alone, taught)
+        )
+        # targets are smoothed: where no smooth filter is the best, that must be of use
+        best = ensemble.members[0].filter
+        if best.uses_graph and not best.surprise:
+            harmless = after >= before - _HARMLESS * score_error(before, self.labels.effective_number)
+        else:
+            harmless = after > before
+        return harmless, taught if harmless else alone
+
+    def sharpness(self, logits: np.ndarray) -> float:
+        """Return the inverse temperature under which hidden labels are most probable."""
+        found, _ = inverse_temperatures(logits[None], self.labels.Y, self.labels.weights, usual=1.0)
+        return float(found[0])
+
+    def _targets(self, hidden: np.ndarray, members: Sequence[Trial] = ()) -> Targets:
+        """Return all labels but those of some nodes, which are hidden from the links of members, too."""
+        shown, places = ~np.isin(self.labelled, hidden), np.searchsorted(self.labelled, hidden)
+        links = [member.link_without(places, self.labels) for member in members] or None
+        return Targets(self.places[shown], self.labels.Y[shown], self.labels.weights[shown], links)
+
+    def _hidden_logits(self, ensemble: Ensemble, fits: Sequence[Fit]) -> np.ndarray:
+        logits = self.nothing_hidden()
+        for fold, each in zip(self.folds, fits, strict=True):
+            places = np.searchsorted(self.labelled, fold)
+            logits[places] = ensemble.logits_at(each, self.places[places])
+        return logits
+
+    def nothing_hidden(self) -> np.ndarray:
+        """Return what is said about labels that could not be hidden: nothing."""
+        return np.full(self.labels.Y.shape, 1.0 / self.n_classes)
+
+    def hits(self, said: np.ndarray) -> np.ndarray:
+        """Return which of the labels were right while hidden."""
+        return np.asarray(said.argmax(axis=1) == self.truth)
+
+    @property
+    def tested(self) -> np.ndarray:
+        """Which of the labels were hidden in a fold."""
+        return np.isin(self.labelled, np.concatenate([*self.folds, self.labelled[:0]]))
+
+    def gain(self, said: np.ndarray, ours: np.ndarray) -> GraphGain:
+        """Compare two models by the labels that were hidden from them."""
+        return compare_hits(self.hits(said)[self.tested], self.hits(ours)[self.tested])
+
+    def rivals(self) -> list[Rival]:
+        """Judge label spreading on the folds, until time is up."""
+        found: list[Rival] = []
+        if not self.rows.A.nnz or not self.folds:
+            return found
+        for spread in SPREADS if not self.has_features else (LabelSpreading().spread,):
+            start = perf_counter()
+            if start > self.deadline:
+                break
+            P = spread_hidden(
+                self.rows.A,
+                self.codes,
+                spread,
+                folds=self.folds,
+                dtype=self.dtype,
+                execution=self.rows.execution,
+            )
+            weights, hits = self.labels.weights, self.hits(P)
+            score = float(np.average(hits, weights=weights))
+            logs = np.log(np.maximum((P * self.labels.Y).sum(axis=1), 1e-6))
+            entry = Entry(
+                model="LabelSpreading",
+                settings=f"spread={spread}",
+                score=score,
+                standard_error=score_error(score, self.labels.effective_number),
+                log_loss=-float(np.average(logs, weights=weights)),
+                seconds=perf_counter() - start,
+                chosen=False,
+            )
+            found.append(Rival(LabelSpreading(spread=spread), entry, P))
+        return found
+
+
+def clear_winner(rivals: Sequence[Rival], search: ModelSearch, ours: np.ndarray) -> Rival | None:
+    """Return the rival that is clearly better than ours on hidden labels, if any is.
+
+    Without features there is no reason to prefer ours: then a rival that is as good wins.
+    """
+    better: list[tuple[float, Rival]] = []
+    for rival in rivals:
+        gain = search.gain(rival.P, ours)
+        clear = gain.n_labels >= _HIDDEN and gain.difference > _CLEAR * gain.standard_error
+        if clear or (not search.has_features and gain.difference >= 0.0):
+            better.append((gain.difference, rival))
+    return max(better, key=lambda pair: pair[0])[1] if better else None
+
+
+def explain(found: Found, search: ModelSearch) -> str:
+    """Say in words what the graph is worth and which models predict."""
+    if not search.folds:
+        return "No class has two labels, so nothing could be compared: smooth filters predict, untested."
+    said = [] if search.has_features else ["There are no features, so links take their place."]
+    hits, tested = search.hits(found.hidden), search.tested
+    plain = [trial for trial in found.trials if not trial.filter.uses_graph and trial.kind != "links"]
+    if plain and len(plain[0].hits) == len(hits) and search.has_features and tested.sum() >= _TESTED:
+        without = max(plain, key=lambda trial: trial.score).hits[tested]
+        gain = compare_hits(hits[tested], without)
+        points = f"{100 * abs(gain.difference):.1f} ± {100 * gain.standard_error:.1f} points"
+        compared = f"features alone ({100 * without.mean():.1f} %)"
+        if abs(gain.difference) < 2 * gain.standard_error:
+            said.append(f"The graph makes no clear difference over {compared}: {points}.")
+        else:
+            said.append(f"The graph {'adds' if gain.difference > 0 else 'costs'} {points} over {compared}.")
+    names = dict.fromkeys(trial.name for trial in found.chosen)
+    count = len(found.chosen)
+    models = "1 model predicts" if count == 1 else f"The average of {count} near-best models predicts"
+    said.append(f"{models} ({'; '.join(names)}).")
+    if found.taught:
+        said.append("It also learns from its own predictions for unlabelled nodes.")
+    return " ".join(said)
