@@ -88,3 +88,15 @@ def test_compressed_rows_keep_inner_products_of_few_directions(sparse):
     assert Z.dtype == np.float32
     assert Z.shape == (200, 5)
     np.testing.assert_allclose(Z @ Z.T, X @ X.T, rtol=1e-3, atol=0.05)
+
+
+def test_a_span_is_wanted_for_rare_features_of_large_graphs_and_few_labels(monkeypatch):
+    monkeypatch.setattr("gssl.selection.views._LARGE", 30)
+    monkeypatch.setattr("gssl.selection.views._RARE", 20)
+    monkeypatch.setattr("gssl.selection.views._MOST_SPANNED", 10)
+    X, A = csr_array(np.random.default_rng(0).random((40, 25))), csr_array((40, 40))
+    assert Views(X, A).wants_span(10)
+    assert not Views(X, A).wants_span(11)
+    assert not Views(X.toarray(), A).wants_span(10)
+    assert not Views(X[:, :19], A).wants_span(10)
+    assert not Views(X[:29], A[:29, :29]).wants_span(10)

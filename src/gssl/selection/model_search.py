@@ -83,7 +83,7 @@ class ModelSearch:
         sample = sample_nodes(n, TEACHERS)
         nodes = np.union1d(sample, self.labelled)
         self.rows = FilteredRows(views, A, self.dtype, nodes, depth, execution)
-        if views.wants_span:
+        if views.wants_span(len(self.labelled)):
             powers = default_filters(depth)[0].blocks[0].powers
             self.views = views.with_span(self.rows.labelled_rows(self.labelled, powers))
             self.rows.views = self.views

@@ -94,19 +94,17 @@ class Views(Mapping[str, View]):
         """The type of the numbers."""
         return self._X.dtype
 
-    @property
-    def wants_span(self) -> bool:
-        """Whether features are so many and so rare that the leading directions leave much out."""
+    def wants_span(self, n_rows: int) -> bool:
+        """Whether the leading directions of rare features leave much out that so many rows could span."""
         n, d = self._X.shape
-        return bool("unit" in self._kinds and issparse(self._X) and d >= _RARE and n >= _LARGE)
+        rare = "unit" in self._kinds and issparse(self._X) and d >= _RARE and n >= _LARGE
+        return bool(rare and n_rows <= _MOST_SPANNED)
 
     def with_span(self, rows: np.ndarray) -> "Views":
         """Return these views and ``spanned``, which has unit rows, too, but directions that span some rows.
 
         A ridge on filtered labelled rows lies in their span, so none of its features is left out there.
         """
-        if len(rows) > _MOST_SPANNED:
-            return self
         found = Views.__new__(Views)
         found.__dict__ = {**self.__dict__, "_made": self._made.copy(), "_kinds": [*self._kinds, "spanned"]}
         values, vectors = np.linalg.eigh((rows @ rows.T).astype(np.float64))
