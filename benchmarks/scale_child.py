@@ -27,6 +27,7 @@ METHODS = {
     # so deep that label space pays, with as few labels as below
     "EmbeddingClassifier": lambda: gssl.EmbeddingClassifier(gssl.GGCM(depth=16)),
     "LabelSpreading": lambda: gssl.LabelSpreading(max_iter=3),
+    "AutoClassifier": lambda: gssl.AutoClassifier(),
 }
 _FEW = 40
 

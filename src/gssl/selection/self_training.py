@@ -147,7 +147,7 @@ class Ensemble:
                 total = self.rows.operators[operator](total)
             for powers, Z in products:
                 if power < len(powers) and powers[power]:
-                    add_scaled(total, powers[power], Z)
+                    add_scaled(total, float(powers[power]), Z)
         return np.asarray(total)
 
 
