@@ -1,5 +1,7 @@
 """AutoClassifier from outside: what it finds, says, keeps and refuses."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -7,6 +9,7 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.scale.execution import watching
 from gssl.selection.candidates import candidate_filters
+from gssl.selection.views import sample_nodes
 
 
 def blocks(seed=0, n=120, p_in=0.1, p_out=0.01, signal=0.3):
@@ -338,3 +341,49 @@ def test_the_unit_of_features_does_not_matter(friendly, fitted):
     for unit in (1e-30, 1e30):
         found = gssl.AutoClassifier(depth=4).fit(unit * X, y, adjacency=A)
         np.testing.assert_allclose(found.label_distributions_, fitted.label_distributions_, atol=1e-4)
+
+
+def test_what_is_said_about_hidden_labels_has_its_half_of_label_spreading(monkeypatch):
+    X, A, _, truth = blocks(seed=3)
+    y = np.full(len(truth), -1)
+    for q in range(truth.max() + 1):
+        y[np.flatnonzero(truth == q)[:2]] = q
+    mixed = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A)
+    assert "label spreading counts for half" in mixed.explain_
+    monkeypatch.setattr("gssl.selection.model_search._FEW", 0)
+    alone = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A)
+    assert not np.allclose(mixed._leave_one_out, alone._leave_one_out)
+    np.testing.assert_allclose(mixed._leave_one_out.sum(axis=1), 1.0)
+    P = mixed.predict_proba(X, adjacency=A)
+    np.testing.assert_allclose(P, mixed.label_distributions_, atol=1e-12)
+
+
+def test_class_weights_do_not_move_spread_labels(monkeypatch):
+    monkeypatch.setattr("gssl.selection.views._MOST_LINKED", 0)
+    A = np.roll(np.eye(40), 1, axis=1)
+    y = np.full(40, -1)
+    y[:18:2], y[20:26:2] = 0, 1
+    plain, weighted = (
+        gssl.AutoClassifier(depth=2, priors="labels", class_weight=w).fit(None, y, adjacency=A + A.T)
+        for w in (None, "balanced")
+    )
+    assert hasattr(plain, "propagation_")
+    assert not plain.self_training_
+    np.testing.assert_allclose(plain.label_distributions_, weighted.label_distributions_)
+
+
+def test_rows_that_are_all_zero_are_no_error():
+    n = 2000
+    A = csr_array((np.ones(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n))
+    X = np.zeros((n, 4))
+    unseen = np.setdiff1d(np.arange(n), sample_nodes(n, 1000))
+    y = np.full(n, -1)
+    X[unseen[:3]], y[sample_nodes(n, 1000)[:8]] = np.eye(4)[:3], [0, 1] * 4
+    model = gssl.AutoClassifier(depth=1).fit(X, y, adjacency=A + A.T)
+    assert np.isfinite(model.label_distributions_).all()
+
+
+def test_parameters_are_checked_before_labels_are_updated(friendly, fitted):
+    _, _, y, _ = friendly
+    with pytest.raises(ValueError, match="depth"):
+        copy.copy(fitted).set_params(depth=0).update_labels(y)

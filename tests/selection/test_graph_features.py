@@ -66,3 +66,14 @@ def test_operators_on_weighted_links():
     hop, high = s[:, None] * A * s, t[:, None] * (2 * np.eye(30) - A) * t
     np.testing.assert_allclose(T["hop"](np.eye(30)), hop, atol=1e-14)
     np.testing.assert_allclose(T["high"](np.eye(30)), high, atol=1e-14)
+
+
+def test_columns_with_large_means_are_standardised_before_products():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)).astype(np.float32)
+    X[:, 0] += 1e5
+    exact = (X.astype(float) - X.mean(axis=0, dtype=float)) / X.std(axis=0, dtype=float)
+    features = Features.standardized(X, np.stack([X.mean(axis=0, dtype=float), X.std(axis=0, dtype=float)]))
+    V = rng.normal(size=(3, 2)).astype(np.float32)
+    np.testing.assert_allclose(features.times(V), exact @ V, atol=0.02)
+    np.testing.assert_allclose(features.transposed_times(exact.astype(np.float32)), exact.T @ exact, atol=2.0)

@@ -84,3 +84,18 @@ def test_cross_validation_of_scikit_learn_is_pointed_here(dense):
         )
     with pytest.raises(ValueError, match=r"gssl\.selection\.search"):
         GridSearchCV(gssl.AutoClassifier(), {"depth": [2]}, cv=3).fit(X, KARATE.labels, adjacency=adjacency)
+
+
+def test_an_empty_grid_is_one_sentence():
+    with pytest.raises(ValueError, match="names no parameters to try"):
+        search(gssl.EmbeddingClassifier(gssl.SGC()), [], X, Y, adjacency=A)
+
+
+def test_only_the_best_is_resumed(tmp_path):
+    grid = {"embedder__depth": [1, 2]}
+    plain = search(gssl.EmbeddingClassifier(gssl.SGC()), grid, X, Y, adjacency=A, n_folds=2)
+    for _ in range(2):
+        with gssl.execution(resume=tmp_path):
+            found = search(gssl.EmbeddingClassifier(gssl.SGC()), grid, X, Y, adjacency=A, n_folds=2)
+        assert found.best_params_ == plain.best_params_
+        np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=1e-6)

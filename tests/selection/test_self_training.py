@@ -17,7 +17,7 @@ def member(kind, filter_, width, penalty):
     rng = np.random.default_rng(width)
     link = Link(rng.normal(size=(2, 2)), rng.normal(size=2))
     none = np.zeros(0)
-    return Trial(kind, filter_, width, penalty, link, none, 1.0, none > 0, none, 0.0, 0.0, "", 0.0)
+    return Trial(kind, filter_, width, penalty, link, none, 1.0, none > 0, none, *[0.0] * 4, "", 0.0)
 
 
 @pytest.fixture(scope="module")

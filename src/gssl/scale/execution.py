@@ -180,7 +180,8 @@ def execution(
     ----------
     memory : number of bytes or str, optional
         How much memory a fit may take beside what is there already, such as ``"4GB"``: columns pass through
-        it in slabs, and what does not fit stays on disk (see docs/scale.md).
+        it in slabs, and what does not fit stays on disk. AutoClassifier keeps tables of its labelled nodes
+        beside it (see docs/scale.md).
     client : dask.distributed.Client, optional
         A cluster whose workers share the columns; ``memory`` is then that of each worker.
     resume : path, optional

@@ -21,12 +21,12 @@ from gssl.selection.average import Average
 from gssl.selection.filtered_rows import polynomial_scores, terms
 from gssl.selection.graph_features import operators
 from gssl.selection.leaderboard import Leaderboard, in_order
-from gssl.selection.model_search import FOLDS, ModelSearch, clear_winner, explain
+from gssl.selection.model_search import FOLDS, NO_FEATURES, ModelSearch, clear_winner, explain
 from gssl.selection.self_training import TEACHERS
 from gssl.selection.trial import tabulate_trials
 from gssl.selection.views import WIDTHS, Views, make_features
 
-# spread labels are as sure as the average in this power
+# distributions of spread labels are raised to this power, to be as sure as the average
 _SHARP = 3
 # what fitted coefficients are called, by kind of features
 _COEF = {
@@ -62,7 +62,8 @@ class AutoClassifier(GraphClassifier):
     itself, which is of use where neighbours differ. Unlabelled nodes teach, too: what the average says
     about them, smoothed over the graph and weighted by how sure it is, is a target beside the labels, if that
     does no harm to labels that are hidden meanwhile. :class:`gssl.LabelSpreading` predicts instead where it
-    is clearly better on hidden labels, and has a part in the average where labels are few.
+    is clearly better on hidden labels, and has a part in the average where labels are few. In both cases, and
+    where links are features, ``predict`` needs a graph that begins with the nodes of fit.
 
     Parameters
     ----------
@@ -194,6 +195,7 @@ class AutoClassifier(GraphClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
+        self._check_parameters()
         with self._rollback_on_error(), without_resume():
             self._restart(y)
             return self._choose(current_execution(self))
@@ -209,8 +211,12 @@ class AutoClassifier(GraphClassifier):
             weights = self._class_weights()
             search = ModelSearch(inputs.views, inputs.A, codes, weights, self.depth, execution, deadline)
             logits = self._average(search) if search.views else self._spread_labels(search)
-        P, informed = self._distributions(logits, inputs.X, inputs.A)
-        return self._finish(P, informed, self._class_weights())
+        spread = None
+        if hasattr(self, "propagation_"):
+            spread = self.propagation_.label_distributions_, self.propagation_.informed_
+        P, informed = self._distributions(logits, spread, inputs.X, inputs.A)
+        # spread labels have no weights
+        return self._finish(P, informed, None if logits is None else self._class_weights())
 
     def _average(self, search: ModelSearch) -> np.ndarray | None:
         """Fit the average of the near-best models, or let a rival predict that is clearly better.
@@ -237,18 +243,22 @@ class AutoClassifier(GraphClassifier):
         if winner is not None:
             gain = search.gain(winner.P, found.hidden)
             self._forget()
-            self.self_training_ = False
             self._leave_one_out = winner.P
             self._let_predict(winner.model)
+            rivals_of = "the best models of features" if search.has_features else "links as features"
             self.explain_ = (
                 f"Labels alone, spread over the graph, are better by {100 * gain.difference:.1f} points "
-                "than the best models of features, so LabelSpreading predicts."
+                f"than {rivals_of}, so LabelSpreading predicts."
             )
         elif search.few:
             self._let_predict(LabelSpreading())
+            for rival in rivals:
+                reached = np.ptp(rival.P, axis=1) > 0
+                self._leave_one_out = _averaged(self._leave_one_out, rival.P, reached)
             self.explain_ += (
                 f" With {len(search.labelled):,} labels in {search.n_classes} classes little can be "
-                "compared, so label spreading counts for half."
+                "compared, so label spreading counts for half, and predict needs a graph that begins with "
+                "the nodes of fit."
             )
         self._say_accuracy(search)
         if winner is not None:
@@ -271,16 +281,17 @@ class AutoClassifier(GraphClassifier):
         self.leaderboard_ = Leaderboard([])
         if not rivals:
             self._let_predict(LabelPropagation())
+            why = "there was no time left" if search.folds else "no class has two labels"
             self.explain_ = (
-                "There are no features and no class has two labels, so nothing could be compared: "
-                "LabelPropagation spreads labels over the graph."
+                f"{NO_FEATURES}, and {why}, so nothing could be compared: LabelPropagation spreads labels "
+                "over the graph."
             )
             return
         best = max(rivals, key=lambda rival: rival.entry.score)
         self._leave_one_out = best.P
         self._let_predict(best.model)
         self.leaderboard_ = in_order(replace(r.entry, chosen=r is best) for r in rivals)
-        self.explain_ = "There are no features: LabelSpreading spreads labels over the graph."
+        self.explain_ = f"{NO_FEATURES}: LabelSpreading spreads labels over the graph."
         self._say_accuracy(search)
 
     def _let_predict(self, model: GraphClassifier) -> None:
@@ -306,6 +317,7 @@ class AutoClassifier(GraphClassifier):
         )
         for name in names:
             self.__dict__.pop(name, None)
+        self.self_training_ = False
 
     def _coefficients(self) -> dict[str, np.ndarray]:
         """Return the fitted coefficients by kind of features."""
@@ -345,31 +357,37 @@ class AutoClassifier(GraphClassifier):
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         kinds = self._coefficients()
+        spread = self.propagation_._score_graph(X, A) if hasattr(self, "propagation_") else None
         if not kinds:
-            return self._distributions(None, X, A)
+            return self._distributions(None, spread, X, A)
         apply, total = operators(A, X.dtype), np.tile(self.intercept_, (A.shape[0], 1))
         if "links" in kinds:
             self._grown_codes(A.shape[0])  # refuses a graph without the nodes of fit
         for kind, M in kinds.items():
             features = make_features(kind, X, A, M.shape[1], getattr(self, "column_scales_", np.empty(0)))
             total += polynomial_scores(M, features, apply, self.n_iter_)
-        return self._distributions(total, X, A)
+        return self._distributions(total, spread, X, A)
 
     def _distributions(
-        self, logits: np.ndarray | None, X: Any, A: csr_array
+        self, logits: np.ndarray | None, spread: tuple[np.ndarray, np.ndarray] | None, X: Any, A: csr_array
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Average what the models say with what spread labels say, where both predict."""
+        """Return distributions and which nodes are informed, from models, spread labels or both."""
         if logits is None:
-            P, informed = self.propagation_._score_graph(X, A)
-            return P, informed
+            if spread is None:
+                raise ValueError("AutoClassifier has nothing to predict with: fit it.")
+            return spread
         P = softmax(logits, axis=1)
         informed = featured_nodes(A, X) if self.uses_features else np.zeros(len(P), dtype=bool)
         if hasattr(self, "link_coef_"):
             informed = informed | (np.diff(A.indptr) > 0)
-        if hasattr(self, "propagation_"):
-            spread, reached = self.propagation_._score_graph(X, A)
-            # as sure as the average is: spread labels are far from one and zero
-            sharp = spread[reached] ** _SHARP
-            P[reached] = 0.5 * P[reached] + 0.5 * sharp / sharp.sum(axis=1, keepdims=True)
-            informed = informed | reached
+        if spread is not None:
+            P, informed = _averaged(P, *spread), informed | spread[1]
         return P, informed
+
+
+def _averaged(P: np.ndarray, spread: np.ndarray, reached: np.ndarray) -> np.ndarray:
+    """Average distributions with those of spread labels at the nodes that a label reaches."""
+    sharp = spread[reached] ** _SHARP
+    found = P.copy()
+    found[reached] = 0.5 * P[reached] + 0.5 * sharp / sharp.sum(axis=1, keepdims=True)
+    return found

@@ -73,7 +73,7 @@ class LabelledRows:
         for power in self.powers[1:]:
             V, spare = operator(V, out=spare), V
             total += power * V
-        return np.asarray(self.features.X.T @ total)
+        return self.features.transposed_times(total)
 
 
 class FilteredRows:

@@ -68,39 +68,40 @@ class Features:
     def rows(self, nodes: np.ndarray) -> Any:
         """Return some rows, sparse where X is and dense where it is not."""
         part = self._opened()[nodes]
-        if len(self.scales):
-            means, deviations = self.scales
-            return (np.array(part) - means) / deviations
-        return part if issparse(part) else self._divided(np.array(part), nodes)
+        return part if issparse(part) else self._scaled(np.array(part), nodes, slice(None))
 
     def times(self, V: np.ndarray) -> np.ndarray:
         """Return the product with V, of the same type."""
         V = np.ascontiguousarray(V, dtype=self.dtype)
-        if len(self.scales):
-            means, deviations = self.scales
-            V = V / deviations[:, None]
-            return np.asarray(multiply(self._opened(), V) - means @ V)
-        if self.divisors is None:
-            return np.asarray(multiply(self._opened(), V))
-        X, out = self._opened(), np.zeros((self.shape[0], V.shape[1]), V.dtype)
+        X = self._opened()
+        if self.divisors is None and not len(self.scales):
+            return np.asarray(multiply(X, V))
+        out = np.zeros((self.shape[0], V.shape[1]), V.dtype)
         for rows, columns in _parts(X):
-            out[rows] += self._divided(np.array(X[rows, columns]), rows) @ V[columns]
+            out[rows] += self._scaled(np.array(X[rows, columns]), rows, columns) @ V[columns]
         return out
 
     def transposed_times(self, V: np.ndarray) -> np.ndarray:
         """Return the product of the transpose with V, which has a row for every node."""
-        if len(self.scales):
-            means, deviations = self.scales
-            product = np.asarray(self._opened().T @ V) - np.outer(means, V.sum(axis=0))
-            return np.asarray(product / deviations[:, None])
-        return np.asarray(self._opened().T @ self._divided(np.array(V), slice(None)))
+        X = self._opened()
+        if issparse(X):
+            return np.asarray(X.T @ V)
+        out = np.zeros((self.shape[1], V.shape[1]), V.dtype)
+        for rows, columns in _parts(X):
+            out[columns] += self._scaled(np.array(X[rows, columns]), rows, columns).T @ V[rows]
+        return out
 
     def _opened(self) -> Any:
         return self.X.open() if isinstance(self.X, FileArray) else self.X
 
-    def _divided(self, part: np.ndarray, rows: Any) -> np.ndarray:
+    def _scaled(self, part: np.ndarray, rows: Any, columns: Any) -> np.ndarray:
+        """Divide the rows of a part of X, or standardise its columns, in place."""
         for divisor in () if self.divisors is None else self.divisors:
             part /= divisor[rows, None]
+        if len(self.scales):
+            # before any product: means may be far larger than deviations
+            part -= self.scales[0, columns]
+            part /= self.scales[1, columns]
         return part
 
 

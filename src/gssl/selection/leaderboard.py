@@ -7,9 +7,10 @@ from typing import Any, Literal, overload
 
 @dataclass(frozen=True)
 class Entry:
-    """One model: its settings, what it is estimated to score on unseen nodes, and what trying it took.
+    """One model: its settings, its leave-one-out score, and the seconds that trying it took.
 
-    ``chosen`` tells whether it is part of the average that predicts.
+    Scores rank models. They are optimistic, since settings were chosen by the same labels; the accuracy to
+    expect is that of the held-out labels. ``chosen`` tells whether it is part of the average that predicts.
     """
 
     model: str

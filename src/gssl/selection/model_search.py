@@ -32,8 +32,9 @@ _FEW = 3
 _HIDDEN, _CLEAR = 30, 2.0
 # from so many hidden labels on, the worth of the graph is stated
 _TESTED = 8
-# unlabelled nodes teach unless that costs more than so many standard errors: models were chosen by labels
-# that are hidden here, so what they say without teachers looks better than it is
+NO_FEATURES = "There are no features that differ between nodes"
+# unlabelled nodes teach unless that costs more than so many standard errors. One would be too strict: the
+# models were chosen by the same labels, which makes them look better before they are taught
 _HARMLESS = 2.0
 
 
@@ -126,20 +127,16 @@ class ModelSearch:
     def _judge_self_training(self, ensemble: Ensemble) -> tuple[bool, np.ndarray]:
         """Return whether unlabelled nodes should teach, and the logits of hidden labels in that case.
 
-        They should unless fewer hidden labels are right then, by more than a standard error.
+        They should unless fewer hidden labels are right then, by more than two standard errors. Where the
+        best filter is not a smooth one, more hidden labels must be right.
         """
-        hidden = self.nothing_hidden()
         if not self.folds:
-            return False, hidden
-        sets = [self._targets(fold, ensemble.members) for fold in self.folds]
-        alone = self._hidden_logits(ensemble, [ensemble.solve(targets) for targets in sets])
-        if perf_counter() > self.deadline or not self.rows.A.nnz:
+            return False, self.nothing_hidden()
+        alone = self.hidden_logits(ensemble)
+        if perf_counter() > self.deadline:
             return False, alone
-        taught = self._hidden_logits(ensemble, self_train(ensemble, sets, self.teachers))
-        before, after = (
-            float(np.average(self.hits(said), weights=self.labels.weights)) for said in (alone, taught)
-        )
-        # targets are smoothed: where no smooth filter is the best, that must be of use
+        taught = self.hidden_logits(ensemble, teachers=self.teachers)
+        before, after = self.accuracy(alone), self.accuracy(taught)
         best = ensemble.members[0].filter
         if best.uses_graph and not best.surprise:
             harmless = after >= before - _HARMLESS * score_error(before, self.labels.effective_number)
@@ -158,7 +155,13 @@ class ModelSearch:
         links = [member.link_without(places, self.labels) for member in members] or None
         return Targets(self.places[shown], self.labels.Y[shown], self.labels.weights[shown], links)
 
-    def _hidden_logits(self, ensemble: Ensemble, fits: Sequence[Fit]) -> np.ndarray:
+    def hidden_logits(self, ensemble: Ensemble, teachers: np.ndarray | None = None) -> np.ndarray:
+        """Return the logits of labels that were hidden, fold by fold, with or without unlabelled teachers."""
+        sets = [self._targets(fold, ensemble.members) for fold in self.folds]
+        if teachers is None:
+            fits = [ensemble.solve(targets) for targets in sets]
+        else:
+            fits = self_train(ensemble, sets, teachers)
         logits = self.nothing_hidden()
         for fold, each in zip(self.folds, fits, strict=True):
             places = np.searchsorted(self.labelled, fold)
@@ -166,12 +169,17 @@ class ModelSearch:
         return logits
 
     def nothing_hidden(self) -> np.ndarray:
-        """Return what is said about labels that could not be hidden: nothing."""
+        """Return uniform distributions, for labels that were never hidden."""
         return np.full(self.labels.Y.shape, 1.0 / self.n_classes)
 
     def hits(self, said: np.ndarray) -> np.ndarray:
         """Return which of the labels were right while hidden."""
         return np.asarray(said.argmax(axis=1) == self.truth)
+
+    def accuracy(self, said: np.ndarray) -> float:
+        """Return the weighted share of the hidden labels that were right."""
+        tested = self.tested
+        return float(np.average(self.hits(said)[tested], weights=self.labels.weights[tested]))
 
     @property
     def tested(self) -> np.ndarray:
@@ -185,7 +193,7 @@ class ModelSearch:
     def rivals(self) -> list[Rival]:
         """Judge label spreading on the folds, until time is up."""
         found: list[Rival] = []
-        if not self.rows.A.nnz or not self.folds:
+        if not self.folds:
             return found
         for spread in SPREADS if not self.has_features else (LabelSpreading().spread,):
             start = perf_counter()
@@ -199,15 +207,14 @@ class ModelSearch:
                 dtype=self.dtype,
                 execution=self.rows.execution,
             )
-            weights, hits = self.labels.weights, self.hits(P)
-            score = float(np.average(hits, weights=weights))
-            logs = np.log(np.maximum((P * self.labels.Y).sum(axis=1), 1e-6))
+            tested, score = self.tested, self.accuracy(P)
+            logs = np.log(np.maximum((P * self.labels.Y).sum(axis=1), 1e-6))[tested]
             entry = Entry(
                 model="LabelSpreading",
                 settings=f"spread={spread}",
                 score=score,
                 standard_error=score_error(score, self.labels.effective_number),
-                log_loss=-float(np.average(logs, weights=weights)),
+                log_loss=-float(np.average(logs, weights=self.labels.weights[tested])),
                 seconds=perf_counter() - start,
                 chosen=False,
             )
@@ -233,18 +240,23 @@ def explain(found: Found, search: ModelSearch) -> str:
     """Say in words what the graph is worth and which models predict."""
     if not search.folds:
         return "No class has two labels, so nothing could be compared: smooth filters predict, untested."
-    said = [] if search.has_features else ["There are no features, so links take their place."]
-    hits, tested = search.hits(found.hidden), search.tested
+    said = [] if search.has_features else [f"{NO_FEATURES}, so links take their place."]
     plain = [trial for trial in found.trials if not trial.filter.uses_graph and trial.kind != "links"]
-    if plain and len(plain[0].hits) == len(hits) and search.has_features and tested.sum() >= _TESTED:
-        without = max(plain, key=lambda trial: trial.score).hits[tested]
-        gain = compare_hits(hits[tested], without)
-        points = f"{100 * abs(gain.difference):.1f} ± {100 * gain.standard_error:.1f} points"
-        compared = f"features alone ({100 * without.mean():.1f} %)"
+    if all(trial in plain for trial in found.chosen):
+        said.append("No model that uses the graph is among the best: features alone predict.")
+    elif plain and search.has_features and search.tested.sum() >= _TESTED:
+        best = min(plain, key=lambda trial: trial.loss)
+        without = search.hidden_logits(Ensemble(search.rows, [best]))
+        gain = search.gain(found.hidden, without)
+        error = f"± {100 * gain.standard_error:.1f} points"
+        compared = f"features alone ({100 * gain.without_graph:.1f} %)"
         if abs(gain.difference) < 2 * gain.standard_error:
-            said.append(f"The graph makes no clear difference over {compared}: {points}.")
+            sign = "−" if gain.difference < 0 else "+"
+            points = f"{sign}{100 * abs(gain.difference):.1f} {error}"
+            said.append(f"The graph makes no clear difference: {points} over {compared}.")
         else:
-            said.append(f"The graph {'adds' if gain.difference > 0 else 'costs'} {points} over {compared}.")
+            adds, points = ("adds", "costs")[gain.difference < 0], f"{100 * abs(gain.difference):.1f} {error}"
+            said.append(f"The graph {adds} {points} over {compared}.")
     names = dict.fromkeys(trial.name for trial in found.chosen)
     count = len(found.chosen)
     models = "1 model predicts" if count == 1 else f"The average of {count} near-best models predicts"

@@ -12,6 +12,7 @@ from gssl.evaluation.holdout import label_folds
 from gssl.graph import check_adjacency
 from gssl.methods.base import GraphClassifier
 from gssl.methods.labels import encode_labels
+from gssl.scale.execution import without_resume
 
 Classifier = TypeVar("Classifier", bound=GraphClassifier)
 
@@ -75,13 +76,16 @@ def search(
     if not isinstance(estimator, GraphClassifier):
         raise ValueError(f"estimator must be a classifier of gssl, such as OGC(), not {estimator!r}.")
     candidates = [clone(estimator).set_params(**clone(params, safe=False)) for params in ParameterGrid(grid)]
+    if not candidates:
+        raise ValueError("grid names no parameters to try: give at least one value for one parameter.")
     if adjacency is not None:
         # once, so that what is wrong with the graph is reported once
         adjacency = check_adjacency(adjacency, allow_empty=True)
     folds = label_folds(encode_labels(y)[1], n_folds, random_state)
     scores = np.empty((len(candidates), len(folds)))
     for row, candidate in zip(scores, candidates, strict=True):
-        found = held_out_accuracy(candidate, X, y, adjacency, n_folds, random_state)
+        with without_resume():  # a folder belongs to one fit
+            found = held_out_accuracy(candidate, X, y, adjacency, n_folds, random_state)
         hits = found.predicted == found.truth
         row[:] = [hits[np.searchsorted(found.nodes, hidden)].mean() for hidden in folds]
     results = _results(list(ParameterGrid(grid)), scores)

@@ -16,7 +16,7 @@ from gssl.selection.trial import Trial
 
 # nodes that may teach beside the labelled ones
 TEACHERS = 1000
-# what unlabelled nodes count beside one label, and how many labels halve that
+# the total weight of unlabelled nodes in units of that of the labels; so many labels halve it
 _GAMMA, _HALVING = 2.0, 500.0
 ROUNDS = 2
 _SMOOTHING = 10
@@ -35,7 +35,7 @@ class Targets:
     places: np.ndarray
     Y: np.ndarray
     weights: np.ndarray
-    # of the members, where some labels are hidden from them, too
+    # links fitted without the labels that are hidden; those of the members if None
     links: Sequence[Link] | None = None
 
     def joined(self, other: "Targets") -> "Targets":
@@ -57,7 +57,7 @@ class Ensemble:
     def __init__(self, rows: FilteredRows, members: Sequence[Trial], room: int = ROOM) -> None:
         self.rows, self.members, self._room = rows, members, room
         U = [rows.rows(member.kind, member.filter, member.width) for member in members]
-        self._scales = [max(float(np.abs(V).max(initial=0.0)), 1e-300) for V in U]
+        self._scales = [float(np.abs(V).max(initial=0.0)) or 1.0 for V in U]
         # of scale one, single precision is enough beside a penalty, and twice as fast
         self._U = [(V / scale).astype(np.float32) for V, scale in zip(U, self._scales, strict=True)]
 

@@ -30,7 +30,7 @@ _ALWAYS = ("no graph", "two-hop")
 # what is averaged: at most so many, whose loss is within so many standard errors, and a little, of the least
 AVERAGED = 8
 _NEAR, _CLOSE = 2.0, 0.01
-# what hidden labels must gain, in total, before a kind of features is preferred to rows of length one
+# how much more likely the hidden labels together must be (log) under other features than under unit rows
 _SURPRISE = {"unit": 0.0, "raw": 0.5, "standardized": 0.5, "links": 5.0, "spanned": 0.0}
 _NAMES = {
     "unit": "",
@@ -62,9 +62,9 @@ class Labels:
 class Trial:
     """One filter of one view with its best penalty: what it says about labels that it has not seen.
 
-    ``penalty`` is absolute, ``predicted`` are leave-one-out scores, which t would sharpen if the link were a
-    temperature alone, ``logs`` are the log-likelihoods of the labels and ``loss`` their mean with the
-    penalties of the link and of surprise.
+    ``penalty`` is absolute, ``predicted`` are leave-one-out scores, ``t`` is their best inverse temperature,
+    ``logs`` are the log-likelihoods of the labels, and ``loss`` is their mean with the penalties of the link
+    and of surprise.
     """
 
     kind: str
@@ -78,6 +78,8 @@ class Trial:
     logs: np.ndarray
     loss: float
     score: float
+    log_loss: float
+    effective_number: float
     settings: str
     seconds: float
 
@@ -115,6 +117,7 @@ def try_filter(
     link, loss = fit_link(predicted[best], labels.Y, labels.weights, float(temperatures[best]))
     logits = link.logits(predicted[best])
     hits = logits.argmax(axis=1) == labels.Y.argmax(axis=1)
+    logs = (log_softmax(logits, axis=1) * labels.Y).sum(axis=1)
     surprise = (filter_.surprise + _SURPRISE[kind]) / labels.effective_number
     settings = (filter_.settings, f"directions={width}", f"penalty={penalties[best]:.2g}")
     return Trial(
@@ -126,9 +129,11 @@ def try_filter(
         predicted=predicted[best],
         t=float(temperatures[best]),
         hits=hits,
-        logs=(log_softmax(logits, axis=1) * labels.Y).sum(axis=1),
+        logs=logs,
         loss=loss + surprise,
         score=float(np.average(hits, weights=labels.weights)),
+        log_loss=-float(np.average(logs, weights=labels.weights)),
+        effective_number=labels.effective_number,
         settings=", ".join(part for part in settings if part),
         seconds=perf_counter() - start,
     )
@@ -141,7 +146,7 @@ def untried(rows: FilteredRows, kind: str, filter_: Filter, places: np.ndarray, 
     scale = float(np.square(U).sum() / max(1, len(U)))
     said, none = np.zeros(labels.Y.shape), np.zeros(len(U))
     link = Link.usual(labels.Y.shape[1])
-    judged = said, 0.0, none > 0, none, 0.0, 0.0
+    judged = said, 0.0, none > 0, none, 0.0, 0.0, 0.0, 0.0
     return Trial(kind, filter_, width, 0.1 * scale, link, *judged, filter_.settings, 0.0)
 
 
@@ -240,8 +245,8 @@ def tabulate_trials(trials: Sequence[Trial], chosen: Sequence[Trial]) -> Leaderb
             model=trial.name,
             settings=trial.settings,
             score=trial.score,
-            standard_error=score_error(trial.score, len(trial.hits)),
-            log_loss=-float(trial.logs.mean()),
+            standard_error=score_error(trial.score, trial.effective_number),
+            log_loss=trial.log_loss,
             seconds=trial.seconds,
             chosen=any(trial is other for other in chosen),
         )

@@ -21,7 +21,7 @@ _EXTRA, _PASSES = 32, 1
 _ROWS, _FEWEST, _NUMBERS = 6_000, 1_000, 1 << 24
 # beyond so many nodes, links are no features
 _MOST_LINKED = 30_000
-# from so many sparse features on, a large graph is also seen in the span of its labelled rows, up to a width
+# a large graph with so many sparse features also has a view that spans its labelled rows, if these are few
 _RARE, _MOST_SPANNED = 4_096, 1_024
 
 Kind = Literal["unit", "raw", "standardized", "links", "spanned"]
@@ -75,7 +75,7 @@ class Views(Mapping[str, View]):
                 self._kinds.append("raw")
             if not issparse(X):
                 self._kinds.append("standardized")
-        if A.nnz and X.shape[0] <= _MOST_LINKED:
+        if X.shape[0] <= _MOST_LINKED:
             self._kinds.append("links")
 
     def __len__(self) -> int:
