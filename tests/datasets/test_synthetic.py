@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -85,11 +84,9 @@ def test_tiny_graphs(n_nodes: int):
 
 
 @pytest.mark.slow
-def test_reddit_s_shape_in_two_minutes_and_8_gb():
+def test_reddit_s_shape_within_8_gb():
     resource = pytest.importorskip("resource")
-    start = time.perf_counter()
     data = make_block_graph(233_000, 11_600_000, 602, 41, features="dense")
-    assert time.perf_counter() - start < 120
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 8e6
     assert data.n_edges == 11_600_000
     assert homophily(data) == pytest.approx(0.8, abs=1e-6)
