@@ -11,6 +11,8 @@ from scipy.sparse import issparse
 
 # bytes of a file that are in memory at a time
 _BLOCK_BYTES = 1 << 24
+# rows that are picked from a file at a time: the system maps many pages around each
+_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -78,14 +80,20 @@ def release_pages(array: Any) -> None:
         root._mmap.madvise(mmap.MADV_DONTNEED)
 
 
-def take_rows(X: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """Return rows of a matrix, reading a file by columns block by block."""
-    file = mapped_file(X)
-    if file is None or file.order == "C":
-        return np.asarray(X[nodes])
+def take_rows(X: Any, nodes: np.ndarray) -> Any:
+    """Return rows of a matrix, sparse where it is, and without keeping pages of a file in memory."""
+    file = None if issparse(X) else mapped_file(X)
+    if file is None:
+        return X[nodes] if issparse(X) else np.asarray(X[nodes])
     found = np.empty((len(nodes), X.shape[1]), X.dtype)
-    for _, columns in iterate_blocks(X):
-        found[:, columns] = X[:, columns][nodes]
+    if file.order == "F":
+        for _, columns in iterate_blocks(X):
+            found[:, columns] = X[:, columns][nodes]
+        return found
+    for start in range(0, len(nodes), _ROWS):
+        part = slice(start, start + _ROWS)
+        found[part] = X[nodes[part]]
+        release_pages(X)
     return found
 
 

@@ -249,7 +249,7 @@ class EmbeddingClassifier(GraphClassifier):
         fit = self._fit_inputs
         missing = len(fit.known.missing(nodes))
         if "embedding_" in self.__dict__ or not self._label_space_pays(fit.X, fit.A, missing):
-            return take_rows(self.embedding_, nodes)
+            return np.asarray(take_rows(self.embedding_, nodes))
         return fit.known.get(nodes, lambda missing: self._pick_rows(missing, execution))
 
     def _pick_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:

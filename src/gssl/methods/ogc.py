@@ -530,7 +530,7 @@ class OGC(GraphClassifier):
 
 
 def _row_scores(X: Any, nodes: np.ndarray, W: np.ndarray) -> np.ndarray:
-    rows = X[nodes] if issparse(X) else take_rows(X, nodes)
+    rows = take_rows(X, nodes)
     return np.asarray(multiply(rows, W.astype(X.dtype)))
 
 

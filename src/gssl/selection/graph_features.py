@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.preprocessing import normalize
 
-from gssl.graph.mapped import FileArray, iterate_blocks
+from gssl.graph.mapped import FileArray, iterate_blocks, take_rows
 from gssl.operators import Filters, Mixture, mix, multiply, normalized_adjacency
 
 # bytes of rows that are copied at a time
@@ -67,8 +67,8 @@ class Features:
 
     def rows(self, nodes: np.ndarray) -> Any:
         """Return some rows, sparse where X is and dense where it is not."""
-        part = self._opened()[nodes]
-        return part if issparse(part) else self._scaled(np.array(part), nodes, slice(None))
+        part = take_rows(self._opened(), nodes)
+        return part if issparse(part) else self._scaled(part, nodes, slice(None))
 
     def times(self, V: np.ndarray) -> np.ndarray:
         """Return the product with V, of the same type."""

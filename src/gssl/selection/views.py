@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from gssl.graph.mapped import take_rows
 from gssl.operators import multiply
 from gssl.selection.graph_features import Features
 
@@ -67,8 +68,9 @@ class Views(Mapping[str, View]):
         self._nodes = _sample_rows(X)
         self._made: dict[str, View] = {}
         self._kinds: list[Kind] = []
-        if _varies(X[self._nodes]) and not _only_names(X):
-            lengths = _row_lengths(X[self._nodes])
+        rows = take_rows(X, self._nodes)
+        if _varies(rows) and not _only_names(X):
+            lengths = _row_lengths(rows)
             self._kinds.append("unit")
             # no raw rows where they are as long as unit rows, or where a few are all that would count
             if 1e-3 * lengths.max() < np.ptp(lengths) < 1e6 * np.median(lengths):
@@ -119,7 +121,7 @@ class Views(Mapping[str, View]):
             raise KeyError(kind)
         X, scales = self._X, np.empty(0)
         if kind == "standardized":
-            part = np.asarray(X[self._nodes])
+            part = take_rows(X, self._nodes)
             largest = np.abs(part).max(axis=0)
             part = part / np.where(largest > 0, largest, 1)  # squares may leave the range of the type
             deviations = part.std(axis=0, dtype=np.float64)
@@ -154,7 +156,7 @@ def _sample_rows(X: Any) -> np.ndarray:
 
 def compress(X: Any, width: int) -> np.ndarray:
     """Project rows on their leading directions, at most ``width``."""
-    return np.asarray(multiply(X, principal_axes(X[_sample_rows(X)], width).astype(X.dtype)))
+    return np.asarray(multiply(X, principal_axes(take_rows(X, _sample_rows(X)), width).astype(X.dtype)))
 
 
 def principal_axes(rows: Any, n_axes: int) -> np.ndarray:
