@@ -11,7 +11,7 @@ from benchmarks.entry import Contest, Race, Rival
 from benchmarks.rows.selection import draw_wide
 
 # iterations of OGC, of which a plain loop takes the square in passes
-_FEW = 16
+_FEW = 8
 
 
 class DirectClassifier(gssl.EmbeddingClassifier):
