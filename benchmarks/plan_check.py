@@ -43,7 +43,7 @@ class Size:
 
 
 METHODS = ("sgc", "ssgc", "ppr", "ggc", "ggcm", "ogc")
-_SIZES = (Size(200_000, 128, 60 * 10**6), Size(10**6, 128, 200 * 10**6), Size(3 * 10**6, 96, 500 * 10**6))
+_SIZES = (Size(200_000, 128, 60 * 10**6), Size(10**6, 128, 250 * 10**6), Size(3 * 10**6, 96, 500 * 10**6))
 RUNS = [(size, method) for size in _SIZES for method in METHODS]
 # slabs that weigh as much as the process, so that a wrong formula shows
 QUICK = [(Size(150_000, 256, 150 * 10**6), "ggcm"), (Size(300_000, 128, 250 * 10**6), "ogc")]
