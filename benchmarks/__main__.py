@@ -45,7 +45,9 @@ def main() -> None:
     _set_up()
     start = time.perf_counter()
     rows: list[Row] = []
+    spent: dict[str, float] = {}
     for entry in chosen:
+        begun = time.perf_counter()
         for row in run(entry, quick=options.quick):
             rows.append(row)
             print(
@@ -55,8 +57,11 @@ def main() -> None:
                 print(f"{'':24} {row.note}", flush=True)
         # a run that is cut short keeps what it has measured
         elapsed = time.perf_counter() - start
-        _write(rows, options.out, quick=options.quick, elapsed=elapsed)
+        spent[entry.name] = time.perf_counter() - begun
+        _write(rows, options.out, quick=options.quick, elapsed=elapsed, spent=spent)
     _draw(rows, options.out)
+    longest = sorted(spent, key=lambda name: -spent[name])[:5]
+    print("longest:", ", ".join(f"{name} {spent[name]:.0f} s" for name in longest))
     print(f"results in {options.out}, after {elapsed / 60:.1f} minutes")
 
 
@@ -68,10 +73,11 @@ def _set_up() -> None:
     operators.set_threads(THREADS)
 
 
-def _write(rows: list[Row], folder: Path, *, quick: bool, elapsed: float) -> None:
+def _write(rows: list[Row], folder: Path, *, quick: bool, elapsed: float, spent: dict[str, float]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "table.md").write_text(table.markdown(rows, quick=quick, elapsed=elapsed), encoding="utf-8")
-    (folder / "results.json").write_text(table.as_json(rows, quick=quick, elapsed=elapsed), encoding="utf-8")
+    told = table.as_json(rows, quick=quick, elapsed=elapsed, spent=spent)
+    (folder / "results.json").write_text(told, encoding="utf-8")
 
 
 def _draw(rows: list[Row], folder: Path) -> None:

@@ -40,6 +40,8 @@ class Race:
     what: str
     prepare: Callable[[], Contest]
     repeats: int = 5
+    # what keeps it from more, for the rows that miss their goal
+    limit: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Figure:
     unit: str
     at_least: float | None = None
     at_most: float | None = None
+    limit: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class Row:
     note: str = ""
     skipped: bool = False
     failed: bool = False
+    limit: str = ""
 
     @property
     def median(self) -> float | None:

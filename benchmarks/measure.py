@@ -16,7 +16,7 @@ def run(entry: Race | Figure, *, quick: bool = False) -> Iterator[Row]:
             reading = entry.measure()
             yield Row(
                 entry.name, entry.what, reading.ours, reading.rival, reading.values, entry.unit,
-                entry.at_least, entry.at_most, reading.note,
+                entry.at_least, entry.at_most, reading.note, limit=entry.limit,
             )  # fmt: skip
         else:
             yield from _race(entry, min(entry.repeats, 3) if quick else entry.repeats)
@@ -89,4 +89,5 @@ def _row(race: Race, rival: Rival, times: dict[str, list[float]], note: str) -> 
         values=ratios,
         at_least=rival.at_least,
         note="; ".join(part for part in (rival.note, note) if part),
+        limit=race.limit,
     )

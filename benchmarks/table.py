@@ -10,7 +10,8 @@ from benchmarks import THREADS
 from benchmarks.entry import Row
 
 _PACKAGES = (
-    "gssl", "numpy", "scipy", "numba", "scikit-learn", "torch", "torch-geometric", "scikit-network",
+    "gssl", "numpy", "scipy", "numba", "scikit-learn", "torch", "torch-geometric", "scikit-network", "igraph",
+    "pandas", "duckdb",
 )  # fmt: skip
 
 
@@ -30,16 +31,19 @@ def markdown(rows: list[Row], *, quick: bool, elapsed: float) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     lines += [_line(row) for row in rows]
+    missed = [row for row in rows if row.status == "MISS" and row.limit]
+    lines += ["", *(f"- {row.name} misses its goal: {row.limit}." for row in missed)]
     lines += ["", ", ".join(f"{name} {number}" for name, number in _versions().items()), ""]
     return "\n".join(lines)
 
 
-def as_json(rows: list[Row], *, quick: bool, elapsed: float) -> str:
+def as_json(rows: list[Row], *, quick: bool, elapsed: float, spent: dict[str, float]) -> str:
     """Write everything that was measured."""
     record: dict[str, Any] = {
         "quick": quick,
         "threads": THREADS,
         "seconds": round(elapsed, 1),
+        "seconds_of": {name: round(value, 1) for name, value in spent.items()},
         "python": platform.python_version(),
         "machine": platform.machine(),
         "versions": _versions(),

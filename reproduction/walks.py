@@ -20,8 +20,9 @@ import numpy.typing as npt
 from numba import types
 from scipy.sparse import csr_array
 
-from gssl.operators._kernels.rows import compiled, given
+from gssl.operators._kernels.rows import given
 from gssl.operators._kernels.threads import run_parts, split_rows
+from gssl.operators.compiling import compiled
 
 # refused draws after which all neighbours are looked at
 TRIES = 32

@@ -1,7 +1,10 @@
-"""Label spreading and its kin in scikit-learn and scikit-network."""
+"""Label spreading and its kin in scikit-learn, scikit-network, igraph and SciPy."""
 
+import random
+
+import igraph
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix, diags_array
+from scipy.sparse import csr_array, csr_matrix, diags_array, triu
 from sklearn.semi_supervised import LabelSpreading
 from sknetwork.classification import DiffusionClassifier, PageRankClassifier
 
@@ -39,6 +42,23 @@ def scipy_propagation(A: csr_array, y: np.ndarray, n_steps: int) -> np.ndarray:
     mass = F[~labelled].sum(axis=0)
     F[~labelled] *= given.mean(axis=0) / np.maximum(mass, np.finfo(np.float32).tiny)
     return F.argmax(axis=1)
+
+
+def igraph_graph(A: csr_array) -> igraph.Graph:
+    """Give a graph as igraph stores it; outside of what is timed."""
+    upper = triu(A, 1).tocoo()
+    return igraph.Graph(n=A.shape[0], edges=np.stack([upper.row, upper.col], axis=1))
+
+
+def igraph_propagation(graph: igraph.Graph, y: np.ndarray) -> np.ndarray:
+    """Let each node take the label that most neighbours have, in a random order, until none changes."""
+    random.seed(0)
+    found = graph.community_label_propagation(initial=y.tolist(), fixed=(y >= 0).tolist())
+    number = np.array(found.membership)
+    # igraph numbers labels anew, and gives new ones where none comes
+    labels = np.full(number.max() + 1, -1)
+    labels[number[y >= 0]] = y[y >= 0]
+    return labels[number]
 
 
 def _one_hot(y: np.ndarray, value: float) -> np.ndarray:

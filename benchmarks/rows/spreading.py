@@ -62,8 +62,17 @@ def _propagation(quick: bool) -> Contest:
     rivals = (
         Rival(f"{name}, {_LAYERS} steps", lambda: run(A, y, _LAYERS), None, check, "far from settled"),
         Rival(f"{name}, {_EQUAL} steps", lambda: run(A, y, _EQUAL), 1.0, check, "as accurate"),
+        Rival("igraph label propagation", _igraph(A, y), None, check, "by majority of the neighbours"),
+        Rival("PyG LabelPropagation", _pyg(A, y), None, check, f"{_FEW} iterations"),
     )
     return Contest(lambda: gssl.LabelPropagation().fit(None, y, adjacency=A).transduction_, rivals)
+
+
+def _igraph(A: Any, y: np.ndarray) -> Any:
+    from benchmarks.rivals import spreading
+
+    graph = spreading.igraph_graph(A)
+    return lambda: spreading.igraph_propagation(graph, y)
 
 
 def _pyg(A: Any, y: np.ndarray) -> Any:

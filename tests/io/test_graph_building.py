@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gssl.io.edge_scanning as edge_scanning
 import gssl.io.graph_building as graph_building
 from gssl.io import assemble, build_graph_store, open_graph_store, read_edges, read_features
 from gssl.io.graph_building import PairMerging, Pairs
@@ -51,6 +52,25 @@ FILES = [
 def test_the_store_is_what_memory_would_hold(write, tmp_path, name, text):
     file = write(name, text)
     same(build_graph_store(file, tmp_path / "store"), assemble(read_edges(file)))
+
+
+@pytest.mark.parametrize(("name", "text"), FILES)
+def test_scanned_text_gives_the_same_store(write, tmp_path, monkeypatch, name, text):
+    file = write(name, text)
+    problem = assemble(read_edges(file))
+    monkeypatch.setattr(edge_scanning, "_LEAST", 0)
+    same(build_graph_store(file, tmp_path / "store"), problem)
+
+
+def test_a_scan_with_a_table_of_nodes(write, tmp_path, monkeypatch):
+    monkeypatch.setattr(edge_scanning, "_LEAST", 0)
+    edges = write("e.csv", "source,target\nb,a\na,007\n")
+    nodes = write("f.csv", "id,x\n007,1\nlonely,2\nb,3\na,4\n")
+    store = build_graph_store(edges, tmp_path / "store", nodes=nodes)
+    same(store, assemble(read_edges(edges), read_features(nodes)))
+    fewer = write("g.csv", "id,x\n007,1\na,4\n")
+    with pytest.raises(ValueError, match=r"e\.csv names 1 id that the table of nodes does not have: 'b'"):
+        build_graph_store(edges, tmp_path / "other", nodes=fewer)
 
 
 def test_many_files_and_parquet(write, tmp_path):
@@ -199,8 +219,9 @@ def test_bad_places_and_budgets(write, tmp_path):
 
 KILLED = """
 import sys, time
+import gssl.io.edge_scanning as scanning
 import gssl.io.graph_building as building
-stage = sys.argv[3]
+stage, scanning._LEAST = sys.argv[3], int(sys.argv[4])
 plain = getattr(building._Build, stage)
 def stop(self, *arguments):
     if stage != "merge":
@@ -212,8 +233,8 @@ building.build_graph_store(sys.argv[1], sys.argv[2])
 """
 
 
-def stopped_at(stage, file, place):
-    command = [sys.executable, "-c", KILLED, str(file), str(place), stage]
+def stopped_at(stage, file, place, least=1 << 20):
+    command = [sys.executable, "-c", KILLED, str(file), str(place), stage, str(least)]
     child = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert child.stdout.readline() == b"there\n"
     return child
@@ -232,13 +253,13 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
     stages = []
     plain = graph_building._Build._store
 
-    def noted(build, name, query):
+    def noted(build, name, query, **options):
         stages.append(name)
-        plain(build, name, query)
+        plain(build, name, query, **options)
 
     monkeypatch.setattr(graph_building._Build, "_store", noted)
     same(build_graph_store(file, place), assemble(read_edges(file)))
-    assert stages == (["coded", "facts"] if stage == "number_nodes" else [])
+    assert stages == (["keys", "coded", "facts"] if stage == "number_nodes" else [])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
     assert sorted(path.name for path in place.iterdir()) == [
         "ids.parquet",
@@ -246,6 +267,21 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
         "indptr.npy",
         "manifest.json",
     ]
+
+
+def test_a_kill_after_a_scan_goes_on_with_its_rows(write, tmp_path, monkeypatch):
+    file = write("e.csv", "source,target\nb,a\na,007\n007,007\n")
+    place = tmp_path / "store"
+    child = stopped_at("number_nodes", file, place, least=0)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+
+    def scanned_again(build):
+        raise AssertionError("the rows are there already")
+
+    monkeypatch.setattr(graph_building._Build, "_scan", scanned_again)
+    same(build_graph_store(file, place), assemble(read_edges(file)))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
 
 
 @pytest.mark.parametrize("left", [b"", bytes(100), bytes(4096), b"DUCK" * 3072])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.io.edge_scanning import Odd, scan_edges
 from gssl.io.table_columns import (
     counted,
     encode_texts,
@@ -80,6 +81,11 @@ def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: boo
     table = open_table(source, header=header)
     ends, weight = choose_columns(table, columns)
     note_spaces(table, ends)
+    try:
+        ids, found = scan_edges(table, ends, weight)
+        return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
+    except Odd:
+        pass
     a, b = (text_sql(table, end) for end in ends)
     value = "" if weight is None else f", {number_sql(table.columns[weight])} AS weight"
     table.execute(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")

@@ -1,7 +1,7 @@
 """A graph store from edge tables of any size, within a memory budget.
 
-DuckDB numbers the ids, with files to help it. The rows become pairs of node numbers, which are sorted as
-whole numbers, a range of them at a time.
+Ids are numbered while plain text is scanned, or by DuckDB with files to help it. The rows become a file of
+pairs of node numbers, which are sorted as whole numbers, a range of them at a time.
 """
 
 import json
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gssl.io.atomic import whole_folder
+from gssl.io.edge_scanning import EdgeScan, Odd, check_utf8
 from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.table_columns import (
@@ -38,16 +39,18 @@ from gssl.scale.run_folder import write_all
 # node numbers are 32 bits long with a sign
 _MOST_NODES = 2**31 - 1
 # what Python, its libraries and DuckDB itself take before there is any data
-_BASE = 160 * 10**6
+_BASE = 220 * 10**6
 _LEAST = 400 * 10**6
-# of what is left: DuckDB's buffers; it goes beyond them while it reads and writes files
+# of what is left: DuckDB's buffers, or the ids of a scan; DuckDB goes beyond them while it reads and writes
 _DATABASE_SHARE = 0.6
 # bytes per pair of a part while it is merged, and while it waits or is sorted; so many wait or are sorted
 _MERGING, _WAITING, _AHEAD = 120, 32, 2
 # rows that tell where to cut the pairs into parts
 _SAMPLE = 20_000
-# row pointers that are made at a time
-_ROWS = 1 << 20
+# rows that are coded or selected at a time, and row pointers that are made
+_ROWS = 1 << 17
+# files of rows that only serve the build
+_WORKING = ("codes", "ends", "order", "weights")
 
 
 def build_graph_store(
@@ -113,9 +116,9 @@ def build_graph_store(
         work.limit(threads)
         note_spaces(table, work.ends)
         work.number_nodes(nodes, header)
-        work.code_edges()
-        facts = work.merge()
-        work.finish(facts)
+        work.code_edges(nodes)
+        work.write_ids()
+        work.finish(work.merge())
     return open_graph_store(place)
 
 
@@ -294,6 +297,7 @@ class _Build:
     ends: tuple[str, str]
     weight: str | None
     n_nodes: int = 0
+    _facts: tuple[int, int, int, bool] = (0, 0, 0, False)
 
     def limit(self, threads: int | None) -> None:
         """Keep DuckDB to its part of the budget; what is more goes to files beside the store."""
@@ -314,21 +318,58 @@ class _Build:
 
     def number_nodes(self, nodes: Any, header: bool | None) -> None:
         """Store the ids, so that the number of a row is the number of the node."""
+        if not self._has("scanned"):
+            self._scan()
         if not self._has("ids"):
             if nodes is not None:
                 self._copy_nodes(nodes, header)
+            elif self._was_scanned():
+                order = "" if (self.folder / "order").exists() else " ORDER BY id"
+                self._store("ids", f"SELECT id, code FROM build.scanned{order}", in_order=True)
             elif not self._number_integers():
                 a, b = (text_sql(self.table, end) for end in self.ends)
                 ids = f"SELECT DISTINCT unnest([{a}, {b}]) AS id FROM {self.table.relation}"
                 self._store("ids", f"SELECT id FROM ({ids}) WHERE id IS NOT NULL ORDER BY id")
-        if not self._has("keys"):
-            self._store_keys(nodes)
         self.n_nodes = self.table.fetch_row("SELECT count(*) FROM build.ids")[0]
         if self.n_nodes > _MOST_NODES:
             raise ValueError(
                 f"{self.table.name} names {self.n_nodes:,} nodes, and a graph store holds fewer than 2³¹: "
                 "split the graph."
             )
+
+    def _scan(self) -> None:
+        """Store the ids of plain text, and write the rows as codes; else store no ids.
+
+        A file ``order`` has the code of each id where they could be stored in text order at once.
+        """
+        lines = self.folder / "ids.txt"
+        ids = "SELECT ''::VARCHAR AS id, 0 AS code LIMIT 0"
+        try:
+            scan = EdgeScan(self.table, self.ends, self.weight, (self.budget - _BASE) * _DATABASE_SHARE)
+            with (self.folder / "codes").open("wb") as codes, (self.folder / "weights").open("wb") as values:
+                for ends, weights in scan.blocks():
+                    write_all(codes, ends)
+                    write_all(values, weights)
+            order = scan.order()
+            if order is not None:
+                order.tofile(self.folder / "order")
+            with lines.open("wb") as stream:
+                write_all(stream, scan.lines(order))
+            if scan.n_ids and check_utf8(scan.lines()):
+                assert self.table.dialect is not None
+                separator = sql_string(self.table.dialect.delimiter)
+                ids = (
+                    "SELECT id, (row_number() OVER () - 1)::INTEGER AS code "
+                    f"FROM read_csv({sql_string(str(lines))}, auto_detect=false, header=false, "
+                    f"delim={separator}, quote='', escape='', columns={{'id': 'VARCHAR'}})"
+                )
+        except Odd:
+            pass
+        self._store("scanned", ids, in_order=True)
+        lines.unlink(missing_ok=True)
+
+    def _was_scanned(self) -> bool:
+        return self.table.fetch_row("SELECT 1 FROM build.scanned LIMIT 1") is not None
 
     def _number_integers(self) -> bool:
         """Number ids that are whole numbers, which is faster than text; return False if any is not one."""
@@ -389,8 +430,55 @@ class _Build:
         self._store("ids", f"SELECT id FROM {read} ORDER BY file_row_number")
         path.unlink()
 
-    def code_edges(self) -> None:
-        """Store the edges as pairs of node numbers."""
+    def code_edges(self, nodes: Any) -> None:
+        """Write the edges as pairs of node numbers."""
+        if self._has("facts"):
+            return
+        number = self._numbers_of_codes() if self._was_scanned() else None
+        blocks = self._join(nodes) if number is None else self._renumber(number)
+        count = self_loops = zeros = 0
+        weighted, largest = False, 0.0
+        with (self.folder / "ends").open("wb") as stream:
+            for ends, weights in blocks:
+                write_all(stream, ends)
+                loops = ends[:, 0] == ends[:, 1]
+                count += len(ends)
+                self_loops += int(np.count_nonzero(loops & (weights != 0) if len(weights) else loops))
+                zeros += len(weights) - int(np.count_nonzero(weights))
+                weighted |= bool(((weights != 0) & (weights != 1)).any())
+                largest = max(largest, float(weights.max(initial=0.0)))
+        weighted |= self.weight is not None and largest != 1
+        self._store(
+            "facts",
+            f"SELECT {count} AS n_rows, {self_loops} AS self_loops, {zeros} AS zeros, {weighted} AS weighted",
+        )
+
+    def _numbers_of_codes(self) -> np.ndarray | None:
+        """Return the node of each code of the scan; None if a table of nodes lacks any."""
+        if self.table.fetch_row("SELECT count(*) FROM duckdb_columns() WHERE table_name = 'ids'")[0] == 1:
+            pairs = "build.scanned JOIN build.ids USING (id)"
+            found = self.table.fetch_columns(f"SELECT code, ids.rowid::INTEGER AS number FROM {pairs}")
+        else:
+            found = self.table.fetch_columns("SELECT code FROM build.ids ORDER BY rowid")
+            found["number"] = np.arange(self.n_nodes, dtype=np.int32)
+        if len(found["code"]) < self.table.fetch_row("SELECT count(*) FROM build.scanned")[0]:
+            return None
+        codes = found["code"]
+        if (self.folder / "order").exists():
+            codes = np.fromfile(self.folder / "order", np.int64)[codes]
+        number = np.empty(len(codes), np.int32)
+        number[codes] = found["number"]
+        return number
+
+    def _renumber(self, number: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the ends and weights of the rows that were scanned."""
+        for codes, weights in self._rows("codes", self.weight is not None):
+            yield number[codes], weights
+
+    def _join(self, nodes: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the ends and weights of the rows, joined with the ids by DuckDB."""
+        if not self._has("keys"):
+            self._store_keys(nodes)
         if not self._has("coded"):
             a, b = (self._key(end) for end in self.ends)
             named = "" if self.weight is None else ", weight"
@@ -402,7 +490,24 @@ class _Build:
                 "LEFT JOIN build.keys AS k ON a = k.key LEFT JOIN build.keys AS l ON b = l.key",
             )
         self._check()
-        self._count()
+        count = self.table.fetch_row("SELECT count(*) FROM build.coded")[0]
+        with (self.folder / "weights").open("wb") as stream:
+            for start in range(0, count, _ROWS):
+                part = self.table.fetch_columns(
+                    f"SELECT * FROM build.coded WHERE rowid >= {start} AND rowid < {start + _ROWS}"
+                )
+                weights = part.get("weight", np.empty(0))
+                write_all(stream, weights)
+                yield np.stack([part["u"], part["v"]], axis=1), weights
+
+    def _rows(self, name: str, weighted: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield blocks of a file of pairs, with their weights."""
+        weights = np.empty(0)
+        with (self.folder / name).open("rb") as ends, (self.folder / "weights").open("rb") as values:
+            while len(block := np.fromfile(ends, np.int32, 2 * _ROWS)):
+                if weighted:
+                    weights = np.fromfile(values, np.float64, len(block) // 2)
+                yield block.reshape(-1, 2), weights
 
     def _check(self) -> None:
         bad = "u IS NULL OR v IS NULL" + ("" if self.weight is None else f" OR {BAD_WEIGHT}")
@@ -422,26 +527,20 @@ class _Build:
             f"{listed(node for (node,) in unknown)}; add them or remove their edges."
         )
 
-    def _count(self) -> None:
-        """Store what only the unsorted rows can tell."""
-        if self._has("facts"):
-            return
-        weight = "1.0" if self.weight is None else "weight"
-        self._store(
-            "facts",
-            f"SELECT count(*) FILTER (u = v AND {weight} <> 0) AS self_loops, "
-            f"count(*) FILTER ({weight} = 0) AS zeros, "
-            f"NOT bool_and({weight} IN (0, 1)) OR max({weight}) <> 1 AS weighted FROM build.coded",
+    def write_ids(self) -> None:
+        """Write the ids; DuckDB is not needed any more."""
+        path = sql_string(str(self.folder / "ids.parquet"))
+        self.table.execute(
+            f"COPY (SELECT id FROM build.ids ORDER BY rowid) TO {path} (FORMAT parquet, COMPRESSION zstd)"
         )
-
-    @property
-    def _weighted(self) -> bool:
-        return bool(self.table.fetch_row("SELECT weighted FROM build.facts")[0])
+        self._facts = self.table.fetch_row("SELECT n_rows, self_loops, zeros, weighted FROM build.facts")
+        self.table.execute("DETACH build")
+        self.table.connection.close()
 
     def merge(self) -> EdgeFacts:
         """Write the arrays of the graph."""
-        merged = PairMerging(self.folder, self.n_nodes, self._weighted).run(self._parts())
-        self_loops, zeros = self.table.fetch_row("SELECT self_loops, zeros FROM build.facts")
+        _, self_loops, zeros, weighted = self._facts
+        merged = PairMerging(self.folder, self.n_nodes, weighted).run(self._parts())
         return replace(merged, self_loops=self_loops, zeros=zeros)
 
     def _parts(self) -> Iterator[Pairs]:
@@ -449,52 +548,47 @@ class _Build:
         waiting: deque[Future[Pairs]] = deque()
         with ThreadPoolExecutor(_AHEAD) as pool:
             for low, high in pairwise(self._cuts()):
-                waiting.append(pool.submit(self._between(low, high).sorted))
+                waiting.append(pool.submit(self._sorted_between, low, high))
                 if len(waiting) > _AHEAD:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
 
+    def _sorted_between(self, low: int, high: int) -> Pairs:
+        return self._between(low, high).sorted()
+
     def _cuts(self) -> list[int]:
         """Return keys between which there are about as many pairs as may be merged at a time."""
-        count = self.table.fetch_row("SELECT count(*) FROM build.coded")[0]
-        room = int((self.budget - _BASE) * (1 - _DATABASE_SHARE))
-        step = max(10**5, room // (2 * _MERGING + _AHEAD * _WAITING))
+        count = self._facts[0]
+        step = max(10**5, int((self.budget - _BASE) * _DATABASE_SHARE) // (2 * _MERGING + _AHEAD * _WAITING))
         n_parts = max(-(-2 * count // step), min(_AHEAD + 1, count // 10**5))
         cuts = np.empty(0, np.int64)
         if n_parts > 1:
-            sample = self.table.fetch_columns(
-                "SELECT u::BIGINT AS u, v::BIGINT AS v FROM build.coded "
-                f"USING SAMPLE reservoir({_SAMPLE} ROWS) REPEATABLE (1)"
-            )
-            u, v = sample["u"], sample["v"]
+            ends = np.memmap(self.folder / "ends", np.int32, "r", shape=(count, 2))
+            rows = np.random.default_rng(1).integers(count, size=_SAMPLE)
+            u, v = ends[np.sort(rows)].astype(np.int64).T
             keys = np.sort(np.concatenate([u << 32 | v << 1, v << 32 | u << 1]))
             cuts = np.unique(keys[np.arange(1, n_parts) * len(keys) // n_parts])
         return [0, *cuts.tolist(), 2**63 - 1]
 
     def _between(self, low: int, high: int) -> Pairs:
-        weight = ", weight" if self._weighted else ""
-        keep = "" if self.weight is None else " AND weight <> 0"
-        sides = [
-            f"SELECT ({row}::BIGINT << 32) | ({column}::BIGINT << 1) | {side} AS key{weight} "
-            f"FROM build.coded WHERE u <> v{keep} AND {row} BETWEEN {low >> 32} AND {high >> 32}"
-            for row, column, side in (("u", "v", 0), ("v", "u", 1))
-        ]
-        found = self.table.fetch_columns(
-            f"SELECT key{weight} FROM ({' UNION ALL '.join(sides)}) WHERE key >= {low} AND key < {high}"
-        )
-        return Pairs(found["key"], found.get("weight"))
+        from gssl.io._scan_loops import select_pairs_loop
+
+        select, weighted = select_pairs_loop(), self._facts[3]
+        key, weight = np.empty(2 * _ROWS + 1, np.int64), np.empty(2 * _ROWS + 1)
+        count = np.zeros(1, np.int64)
+        keys, weights = [], []
+        for ends, values in self._rows("ends", self.weight is not None):
+            select(ends, values, low, high, key, weight, count)
+            keys.append(key[: count[0]].copy())
+            if weighted:
+                weights.append(weight[: count[0]].copy())
+        return Pairs(np.concatenate(keys), np.concatenate(weights) if weighted else None)
 
     def finish(self, facts: EdgeFacts) -> None:
-        """Write the ids and the manifest, and remove what only served the build."""
-        path = sql_string(str(self.folder / "ids.parquet"))
-        self.table.execute(
-            f"COPY (SELECT id FROM build.ids ORDER BY rowid) TO {path} (FORMAT parquet, COMPRESSION zstd)"
-        )
-        self.table.execute("DETACH build")
-        self.table.connection.close()
-        for file in self.folder.glob("build.duckdb*"):
-            file.unlink()
+        """Write the manifest, and remove what only served the build."""
+        for file in (*self.folder.glob("build.duckdb*"), *(self.folder / name for name in _WORKING)):
+            file.unlink(missing_ok=True)
         notes = [*self.table.notes, *facts.notes(self.table.name)]
         write_manifest(self.folder, self.table.name, facts, notes)
 
@@ -506,8 +600,8 @@ class _Build:
             )[0]
         )
 
-    def _store(self, name: str, query: str) -> None:
+    def _store(self, name: str, query: str, *, in_order: bool = False) -> None:
         # the order of rows does not matter where the query does not say it, and costs time and memory
-        self.table.execute("SET preserve_insertion_order = false")
+        self.table.execute(f"SET preserve_insertion_order = {str(in_order).lower()}")
         self.table.execute(f"CREATE TABLE build.{name} AS {query}")
         self.table.execute("SET preserve_insertion_order = true")

@@ -36,7 +36,7 @@ class Table:
     ``name`` is used in errors, ``relation`` follows ``FROM`` in SQL, ``files`` is empty for a query or a data
     frame, ``notes`` are sentences about what was odd, and ``stripped`` is whether no cell is known to have
     white space around it. Where a text file had to be copied first, ``files`` are the copies in ``folder``
-    and ``originals`` the files by the names of their copies.
+    and ``originals`` the files by the names of their copies. Delimited text has a ``dialect``.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Table:
     stripped: bool = False
     originals: dict[str, str] = field(default_factory=dict)
     folder: RunFolder | None = None
+    dialect: Dialect | None = None
 
     def leave_out_row_numbers(self, name: str) -> None:
         """Remove a column of row numbers, and note it."""
@@ -282,6 +283,8 @@ def _open_text(name: str, files: Sequence[Path], header: bool | None) -> Table:
     if header is None and not dialect.sure:
         dialect = _resolve_header(table, files[0], dialect)
         table.columns = _text_columns(dialect)
+        assert table.dialect is not None
+        table.dialect = replace(table.dialect, header=dialect.header, names=dialect.names)
         table.relation = table.relation.replace("header=true", f"header={str(dialect.header).lower()}", 1)
         what = "names the columns" if dialect.header else "is taken as data"
         table.notes.append(f"{name}: the first line {what}.")
@@ -304,6 +307,7 @@ def _clean_table(name: str, files: Sequence[Path], dialect: Dialect) -> Table:
         table.files = tuple(copies)
         table.originals = {str(copy): str(file) for copy, file in zip(copies, files, strict=True)}
     table.relation = _read_csv(table.files, dialect)
+    table.dialect = dialect
     table.stripped = runs or not any(facts.spaces for facts in odd)
     return table
 

@@ -21,6 +21,8 @@ _ROWS_AT_ONCE = 64
 _MOST_TERMS, _SPARSE = 8, 0.5
 # links of a graph that is copied into a sparse matrix: some 50 MB
 _MOST_LINKS = 1 << 22
+# passes over so many columns, or a multiple, fill vectors and cache lines; narrower ones have their own loops
+_LANES = 16
 # the share of all nodes, reached from one, up to which a sparse product is cheaper than a pass
 _REACHED = 0.05
 
@@ -69,16 +71,17 @@ class LabelSpaceEmbedding:
         else:
             pull = self._pulls[-1]
             Z = np.asarray(mix(self._filters, self._last[1], Mixture.lazy(self._beta)))
-            Z[pull.nodes] += pull.R @ (pull.W.T @ W)
+            Z[pull.nodes, : W.shape[1]] += pull.R @ (pull.W.T @ W)
         self._last = W, Z, k
-        return Z
+        return np.asarray(Z[:, : W.shape[1]])
 
     def transposed_times(self, nodes: np.ndarray, R: np.ndarray) -> np.ndarray:
         """Return UᵀR, where R has a row for each of some nodes and is zero elsewhere.
 
         By Chebyshev's recurrence T₀ = I, T₁ = Â, T_{j+1} = 2 Â T_j − T_{j−1}.
         """
-        weights, anchors = self._weights, self._anchors
+        weights, anchors, c = self._weights, self._anchors, R.shape[1]
+        R = _padded(R)
         terms = self._first_terms(nodes, R.dtype)[: weights.shape[1]]
         B = multiply(terms[-1], R)
         before = multiply(terms[-2], R) if len(terms) > 1 else np.empty_like(B)
@@ -94,17 +97,18 @@ class LabelSpaceEmbedding:
             at_anchors.append(B[anchors])
             step = Mixture(smooth=2.0, past=-1.0)
         add_scaled(total, weights[-1, -1], B)
-        G = multiply(self._X_transposed, total)
+        G = multiply(self._X_transposed, total)[:, :c]
         if self._pulls:
             # row t of the weights is P^(k−1−t), which was applied to the pull of step t
-            seen = np.tensordot(weights[:-1], np.stack(at_anchors), axes=1)
+            seen = np.tensordot(weights[:-1], np.stack(at_anchors)[:, :, :c], axes=1)
             small = self._stacked_pulls().transpose(0, 2, 1) @ seen
-            G += self._predictors().T @ small.reshape(-1, R.shape[1])
+            G = G + self._predictors().T @ small.reshape(-1, c)
         return np.asarray(G)
 
     def _product(self, G: np.ndarray) -> np.ndarray:
-        """Return UG by Clenshaw's rule, which is Horner's for Chebyshev's polynomials."""
+        """Return UG, with columns of zeros behind it, by Clenshaw's rule for Chebyshev's polynomials."""
         weights, anchors = self._weights, self._anchors
+        G = _padded(G)
         XG = multiply(self._X, G)
         injected = np.zeros((weights.shape[1], len(anchors), G.shape[1]), G.dtype)
         if self._pulls:
@@ -112,9 +116,10 @@ class LabelSpaceEmbedding:
             injected += np.tensordot(weights[:-1].T, self._stacked_pulls() @ small, axes=1)
         B = weights[-1, -1] * XG
         B[anchors] += injected[-1]
-        before = np.zeros_like(B)
+        before, past = np.empty_like(B), 0.0
         for j in range(weights.shape[1] - 2, -1, -1):
-            step = Mixture(smooth=2.0 if j else 1.0, past=-1.0, restart=float(weights[-1, j]))
+            step = Mixture(smooth=2.0 if j else 1.0, past=past, restart=float(weights[-1, j]))
+            past = -1.0
             B, before = mix(self._filters, B, step, out=before, X=XG), B
             B[anchors] += injected[j]
         return np.asarray(B)
@@ -158,6 +163,12 @@ class LabelSpaceEmbedding:
         k = len(self._pulls)
         dtype = self._filters.A_hat.scale.dtype
         return lazy_powers(np.array([*range(k - 1, -1, -1), k]), self._beta, dtype)
+
+
+def _padded(G: np.ndarray) -> np.ndarray:
+    """Return a matrix with columns of zeros behind it, up to a multiple that passes are fast with."""
+    missing = -G.shape[1] % _LANES if G.shape[1] > _LANES else 0
+    return np.pad(G, ((0, 0), (0, missing))) if missing else G
 
 
 class LabelSpaceRows:

@@ -266,7 +266,7 @@ class OGC(GraphClassifier):
             U, W, eta_w = lazy_convolution(A_hat, U, self.beta, pull), step.W, step.facts["eta_w"]
             self._steps.record(pull, step.facts)
         Z = checkpoint.scores() if checkpoint.past else Z
-        chosen = Z[labels.watched].argmax(axis=1)
+        chosen = Z.argmax(axis=1)[labels.watched]
         with small_algebra() if in_label_space else nullcontext():
             for k in range(len(checkpoint.past) + 1, self.max_iter + 1):
                 if self._has_settled():
@@ -278,7 +278,7 @@ class OGC(GraphClassifier):
                 U = lazy_convolution(A_hat, U, self.beta, pull)
                 Z = U @ W
 
-                before, chosen = chosen, Z[labels.watched].argmax(axis=1)
+                before, chosen = chosen, Z.argmax(axis=1)[labels.watched]
                 loss = classification_loss(Z[labelled], Y, self.loss)
                 facts = {"eta_w": eta_w, "agreement": float((chosen == before).mean()), "loss": loss}
                 self._steps.record(pull, facts)

@@ -3,10 +3,13 @@
 Slabs are cut by the code that cuts those of a run.
 """
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
@@ -37,7 +40,9 @@ PROCESS = 320 * 10**6
 _LABELLED = 100
 # bytes of a slab that is far larger than caches, and links to gather it by
 _SLAB = 1 << 27
-_LINKS = 1 << 25
+_LINKS = 1 << 24
+# passes that are measured: the first two of a run have new buffers
+_PROBED, _REPEATS = 4, 2
 
 
 @dataclass(frozen=True)
@@ -331,17 +336,24 @@ def _does_not_fit(job: Job, workers: int, memory: int) -> str:
 
 
 def measure_bandwidth(job: Job, width: int) -> float:
-    """Measure how many bytes per second, as :meth:`Job.pass_bytes` counts them, a pass over a slab moves.
+    """Measure how many bytes per second, as :meth:`Job.pass_bytes` counts them, passes over a slab move.
 
-    The pass is on fewer nodes, whose neighbours are drawn at random.
+    They are those of a run, with new buffers and links in a file, but on fewer nodes, whose neighbours are
+    drawn at random.
     """
-    small = _smaller(job, width)
-    one_pass, best = _pass(small, width), np.inf
-    for _ in range(3):
+    small = replace(_smaller(job, width), depth=min(job.depth, _PROBED))
+    few = replace(small, nodes=min(small.nodes, 100), edges=1)
+    with TemporaryDirectory(prefix="gssl-probe-") as folder:
+        # loops load in the first of them
+        _passes(few, width, Path(folder) / "few.npy")()
+        run = _passes(small, width, Path(folder) / "links.npy")
         start = perf_counter()
-        one_pass()
-        best = min(best, perf_counter() - start)
-    return small.pass_bytes(width) / best
+        for _ in range(_REPEATS):
+            run()
+        seconds = (perf_counter() - start) / _REPEATS
+        # a map of the file would keep it from being removed on Windows
+        del run
+    return small.depth * small.pass_bytes(width) / seconds
 
 
 def _smaller(job: Job, width: int) -> Job:
@@ -354,25 +366,26 @@ def _smaller(job: Job, width: int) -> Job:
     return replace(job, nodes=nodes, edges=max(1, min(nodes * degree // 2, nodes * (nodes - 1) // 2)))
 
 
-def _pass(job: Job, width: int) -> Callable[[], Any]:
+def _passes(job: Job, width: int, file: Path) -> Callable[[], Any]:
+    """Return the passes of a run over one slab, to be called."""
     rng, n = np.random.default_rng(0), job.nodes
     pointers = np.linspace(0, 2 * job.edges, n + 1).astype(np.int64)
-    links = rng.integers(n, size=2 * job.edges, dtype=np.int32)
+    np.save(file, rng.integers(n, size=2 * job.edges, dtype=np.int32))
+    links = np.load(file, mmap_mode="r")
     scale = np.full(n, (1.0 + 2 * job.edges / n) ** -0.5, np.float32)
     weights = np.full(len(links) if job.weighted else 0, scale[0] ** 2, np.float32)
     N_hat = Complement(pointers, links, scale) if job.negatives else None
     filters = Filters(NormalizedAdjacency(pointers, links, weights, scale), N_hat)
     U = rng.random((n, width), dtype=np.float32)
-    out = np.empty_like(U)
-    if job.guided:
-        W, scores = rng.random((width, job.classes)), np.zeros((n, job.classes))
+    if not job.guided:
+        model = type(_model(job.method))(depth=job.depth)
+        return lambda: deque(model.scales(U, lambda k: filters), maxlen=1)
+    W = rng.random((width, job.classes))
 
-        def guided() -> None:
-            mix(filters, U, Mixture.lazy(0.1), out=out)
-            add_product(scores, out, W)
+    def guided() -> None:
+        V, scores = U, np.zeros((n, job.classes))
+        for _ in range(job.depth):
+            V = mix(filters, V, Mixture.lazy(0.1))
+            add_product(scores, V, W)
 
-        return guided
-    carried, gathered = _model(job.method).mixtures(2)
-    # a running total, if the method has one, is the fourth array
-    more: Any = {"gathered": gathered, "total": np.zeros_like(U)} if job.buffers > 3 else {}
-    return lambda: mix(filters, U, carried, out=out, X=U, **more)
+    return guided

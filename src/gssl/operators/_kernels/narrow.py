@@ -13,7 +13,8 @@ import numpy as np
 from numba import types
 from numba.cpython.unsafe.tuple import tuple_setitem as _tuple_setitem
 
-from gssl.operators._kernels.rows import AHEAD, compiled, given, prefetch, real_type, signature_of_mix
+from gssl.operators._kernels.rows import AHEAD, given, prefetch, real_type, signature_of_mix
+from gssl.operators.compiling import compiled
 
 # an intrinsic is called without its first argument, which type checkers cannot know
 tuple_setitem: Any = _tuple_setitem

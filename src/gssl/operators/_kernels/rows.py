@@ -14,18 +14,16 @@ and every combination of them would be compiled separately.
 Every function below compiles its loop for one precision. ``narrow`` has loops for a few columns.
 """
 
-import logging
 from functools import cache
-from time import perf_counter
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+from gssl.operators.compiling import compiled
+
 _INT = types.int64
 # by NumPy's type character, which is faster to get than the name
 _REAL: dict[str, Any] = {"f": types.float32, "d": types.float64}
@@ -39,24 +37,6 @@ def real_type(dtype: str) -> Any:
 def given(dtype: Any, ndim: int = 1) -> Any:
     """Return the type of an input array; read-only ones, such as those of a Dataset, are accepted."""
     return types.Array(dtype, ndim, "C", readonly=True)
-
-
-def compiled(loop: Any, *arguments: Any) -> Any:
-    """Compile a loop, or load it from numba's cache; log a compilation."""
-    start = perf_counter()
-    signature = types.void(*arguments)
-    try:
-        compiled = numba.njit(signature, cache=True, **_OPTIONS)(loop)
-    except RuntimeError:  # no writable folder for the cache
-        return numba.njit(signature, **_OPTIONS)(loop)
-    if compiled.stats.cache_misses:
-        seconds = perf_counter() - start
-        logging.getLogger("gssl").info(
-            "compiled %s for this machine in %.1f s; from now on it loads from a cache",
-            loop.__name__,
-            seconds,
-        )
-    return compiled
 
 
 # entries between the one that is added and the one whose row is fetched

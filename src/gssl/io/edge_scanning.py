@@ -1,0 +1,201 @@
+"""Edges of plain delimited text, read and numbered in one pass without a database."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gssl.io.table_reading import Table
+
+# bytes of text that are scanned at a time, and those of the shortest row
+_BLOCK, _SHORTEST = 1 << 23, 4
+# smaller files are read sooner than the loops load
+_LEAST = 1 << 20
+_SLOTS = 1 << 16
+
+
+class Odd(Exception):  # noqa: N818 - it is no error
+    """The text has something that only a reader of all CSV understands, or more ids than may be held."""
+
+
+class EdgeScan:
+    """Number the ids of a text table in the order of their first occurrence, within ``most_bytes``.
+
+    Tables that are not plain text, and those with quotation marks, missing cells or rows of another length,
+    are not for it: it raises Odd.
+    """
+
+    def __init__(
+        self, table: Table, ends: tuple[str, str], weight: str | None, most_bytes: float = np.inf
+    ) -> None:
+        if not _is_plain(table):
+            raise Odd
+        from gssl.io import _scan_loops
+
+        self._loops = _scan_loops
+        self._table = table
+        self._most_bytes = most_bytes
+        names = table.dialect.names  # type: ignore[union-attr]
+        places = [names.index(name) for name in ends] + [-1 if weight is None else names.index(weight)]
+        self._columns = np.array([len(names), *places])
+        # position, row, ids, bytes in the arena, outcome, end, and what keeps loads from being left out
+        self._state = np.zeros(7, np.int64)
+        self._slots = np.zeros(_SLOTS * self._loops.WIDTH, np.uint64)
+        # the hash table is at most 60 % full
+        self._offsets = np.zeros(6 * _SLOTS // 10 + 1, np.int64)
+        self._arena = np.empty(_BLOCK, np.uint8)
+
+    @property
+    def n_ids(self) -> int:
+        """The number of ids so far."""
+        return int(self._state[2])
+
+    def order(self) -> np.ndarray | None:
+        """Return the codes in the order of the ids as text, or None if any id is longer than 16 bytes."""
+        slots = self._slots.reshape(-1, self._loops.WIDTH)
+        slots = slots[slots[:, 2] > 0]
+        if (slots[:, 2] > self.n_ids).any():
+            return None
+        keys = np.empty((2, self.n_ids), np.uint64)
+        # the first byte of an id is the lowest of its number, and decides
+        keys[:, slots[:, 2].astype(np.int64) - 1] = slots[:, :2].T.byteswap()
+        return np.lexsort(keys[::-1]) if keys[1].any() else np.argsort(keys[0])
+
+    def lines(self, order: np.ndarray | None = None) -> np.ndarray:
+        """Return the bytes of the ids, each with a line end, by code or in another order."""
+        lines = self._arena[: self._state[3]]
+        if order is None:
+            return lines
+        out = np.empty_like(lines)
+        self._loops.gather_lines_loop()(self._arena, self._offsets, order, out)
+        return out
+
+    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the codes of the ends of some rows and their weights, if any; they are written over."""
+        dialect = self._table.dialect
+        assert dialect is not None
+        loops, kinds = self._loops, np.zeros(256, np.uint8)
+        kinds[[0, ord('"')]] = loops.REFUSED
+        kinds[[ord(dialect.delimiter), ord("\n"), ord("\r")]] = loops.SEPARATOR, loops.NEWLINE, loops.RETURN
+        most_rows = _BLOCK // _SHORTEST + 1
+        ends = np.empty(2 * most_rows, np.int32)
+        weights = np.empty(most_rows if self._columns[3] >= 0 else 0)
+        for file in self._table.files:
+            for data, stop in _whole_lines(file, dialect.skip + dialect.header):
+                count = self._number(data, stop, kinds, ends, weights)
+                yield ends[: 2 * count].reshape(-1, 2), weights[:count]
+
+    def _number(
+        self, data: np.ndarray, stop: int, kinds: np.ndarray, ends: np.ndarray, weights: np.ndarray
+    ) -> int:
+        """Number the ids of a block, and return the number of its rows."""
+        number, state = self._loops.number_cells_loop(), self._state
+        words = data.view(np.uint64)
+        state[:2], state[5] = 0, stop
+        while True:
+            number(
+                data, words, kinds, self._columns, self._slots, self._arena, self._offsets, state, ends,
+                weights,
+            )  # fmt: skip
+            if state[4] == self._loops.DONE:
+                return int(state[1])
+            if state[4] == self._loops.ODD:
+                raise Odd
+            self._grow()
+
+    def _grow(self) -> None:
+        held = self._slots.nbytes + self._offsets.nbytes + self._arena.nbytes
+        # the old arrays are there until the new ones are filled
+        if 3 * held > self._most_bytes:
+            raise Odd
+        if self._state[4] == self._loops.NO_BYTES:
+            self._arena = np.concatenate([self._arena, np.empty_like(self._arena)])
+            return
+        larger = np.zeros(2 * len(self._slots), np.uint64)
+        self._loops.rehash_loop()(self._slots, larger)
+        self._slots = larger
+        self._offsets = np.concatenate([self._offsets, np.zeros(len(self._offsets) - 1, np.int64)])
+
+
+def _is_plain(table: Table) -> bool:
+    """Return whether a table is large text with single separators and no white space around cells."""
+    return (
+        table.dialect is not None
+        and table.stripped
+        and len(table.dialect.delimiter.encode()) == 1
+        and not any(file.suffix.lower() == ".gz" for file in table.files)
+        and sum(file.stat().st_size for file in table.files) >= _LEAST
+        and sys.byteorder == "little"
+    )
+
+
+def scan_edges(table: Table, ends: tuple[str, str], weight: str | None) -> tuple[np.ndarray, Any]:
+    """Read all edges into memory: ids in text order, and by column ``a``, ``b`` and ``weight``."""
+    scan = EdgeScan(table, ends, weight)
+    blocks = [(ends.copy(), weights.copy()) for ends, weights in scan.blocks()]
+    if not any(len(ends) for ends, _ in blocks):
+        raise Odd
+    try:
+        ids = np.array(scan.lines().tobytes().decode().split("\n")[:-1], dtype=object)
+    except UnicodeDecodeError as error:
+        raise Odd from error
+    order = scan.order()
+    if order is None:
+        order = np.argsort(ids)
+    number = np.empty(len(ids), np.int32)
+    number[order] = np.arange(len(ids), dtype=np.int32)
+    found = {name: np.concatenate([number[ends[:, i]] for ends, _ in blocks]) for i, name in enumerate("ab")}
+    if weight is not None:
+        found["weight"] = np.concatenate([weights for _, weights in blocks])
+    return ids[order], found
+
+
+def check_utf8(lines: np.ndarray) -> bool:
+    """Return whether lines of text are UTF-8, a part of them at a time."""
+    start = 0
+    while start < len(lines):
+        stop = start + _last_line_end(lines[start : start + _BLOCK])
+        stop = stop if stop > start else len(lines)
+        try:
+            lines[start:stop].tobytes().decode()
+        except UnicodeDecodeError:
+            return False
+        start = stop
+    return True
+
+
+def _whole_lines(file: Path, skip: int) -> Iterator[tuple[np.ndarray, int]]:
+    """Yield a buffer and how many bytes of it are whole lines of a text file, without its first lines."""
+    # two words more, which are read behind the last id
+    buffer = np.zeros(_BLOCK + 16, np.uint8)
+    view = buffer.data
+    left = 0
+    with file.open("rb") as stream:
+        if stream.read(3) != b"\xef\xbb\xbf":
+            stream.seek(0)
+        for _ in range(skip):
+            if b'"' in stream.readline():
+                raise Odd
+        while count := stream.readinto(view[left:_BLOCK]):
+            filled = left + count
+            stop = _last_line_end(buffer[:filled])
+            if stop:
+                yield buffer, stop
+            elif filled == _BLOCK:
+                raise Odd
+            left = filled - stop
+            buffer[:left] = buffer[stop:filled].copy()
+    if left:
+        buffer[left] = ord("\n")
+        yield buffer, left + 1
+
+
+def _last_line_end(data: np.ndarray) -> int:
+    """Return the place behind the last line end, or 0."""
+    for start in range(len(data) - 1, -1, -(1 << 12)):
+        found = np.flatnonzero(data[max(0, start - (1 << 12) + 1) : start + 1] == ord("\n"))
+        if len(found):
+            return int(max(0, start - (1 << 12) + 1) + found[-1] + 1)
+    return 0

@@ -1,0 +1,33 @@
+"""Compile loops with numba, or load them from its cache."""
+
+import logging
+from time import perf_counter
+from typing import Any
+
+import numba
+from numba import types
+
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+
+
+def compiled(loop: Any, *arguments: Any) -> Any:
+    """Compile a loop, or load it from numba's cache; log a compilation."""
+    start = perf_counter()
+    signature = types.void(*arguments)
+    try:
+        compiled = numba.njit(signature, cache=True, **_OPTIONS)(loop)
+    except RuntimeError:  # no writable folder for the cache
+        return numba.njit(signature, **_OPTIONS)(loop)
+    if compiled.stats.cache_misses:
+        seconds = perf_counter() - start
+        logging.getLogger("gssl").info(
+            "compiled %s for this machine in %.1f s; from now on it loads from a cache",
+            loop.__name__,
+            seconds,
+        )
+    return compiled
+
+
+def inlined(function: Any) -> Any:
+    """Mark a function that compiled loops call."""
+    return numba.njit(**_OPTIONS)(function)
