@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.graph import check_adjacency, sample_negatives
-from gssl.methods.inputs import check_number, generator
+from gssl.methods.inputs import check_number, generator, scale_weights
 from gssl.methods.linear_filters import LinearFilter
 from gssl.operators import (
     Filters,
@@ -133,7 +133,8 @@ class GGC(LinearFilter):
                 f"negatives has shape {self.negatives.shape}, but the graph has {A.shape[0]} nodes: give a "
                 "graph over the same nodes."
             )
-        return normalized_negatives(check_adjacency(self.negatives, allow_empty=True).astype(dtype))
+        N = scale_weights(check_adjacency(self.negatives, allow_empty=True))
+        return normalized_negatives(N.astype(dtype))
 
 
 def _is_complement(negatives: Any) -> bool:
