@@ -110,9 +110,14 @@ class GGC(LinearFilter):
                 f"billion, or a sparse matrix, not {multiple!r}."
             )
 
+    @property
+    def _draws(self) -> bool:
+        """Whether negatives are drawn, so that ``random_state`` matters."""
+        return not (_is_complement(self.negatives) or issparse(self.negatives))
+
     def _filters(self, A: csr_array, dtype: Any) -> Callable[[int], Filters]:
         A_hat = normalized_adjacency(A, dtype)
-        if _is_complement(self.negatives) or issparse(self.negatives):
+        if not self._draws:
             same = Filters(A_hat, self._fixed_negatives(A, dtype))
             return lambda k: same
         # a fresh sample for each iteration, the same whenever that iteration is asked for
