@@ -13,6 +13,8 @@ from gssl.graph.validate import refuse_mask, warn_user
 from gssl.methods.labels import UNLABELLED
 
 N_NEIGHBORS = 10
+# of a filter: more change nothing, and a model from elsewhere may ask for any number
+MOST_HOPS = 10_000
 # links 2^100 times lighter or heavier than a self-loop are nothing or everything beside it, in any precision
 _WEIGHT_EXPONENT = 100
 
