@@ -344,7 +344,7 @@ def test_a_model_that_would_predict_for_ever(tmp_path: Path, answer: Any, place:
         told["fitted"]["n_iter_"] = 10**9 if place == "steps that it took" else told["fitted"]["n_iter_"]
     safetensors.numpy.save_file(tensors, path, metadata={FORMAT: json.dumps(metadata)})
     answer(gssl.load, path)
-    with pytest.raises(ValueError, match="is 1,000,000,000, and saved models take at most 1,000,000 steps"):
+    with pytest.raises(ValueError, match=r"1,000,000,000, and saved models take at most|from 0 to 10000"):
         gssl.load(path)
 
 

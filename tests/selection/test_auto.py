@@ -356,16 +356,15 @@ fits = {
     "digits": (digits.features, few, digits.adjacency),
     "drawn": (np.asarray(drawn.features, np.float32), drawn.mask_labels("default"), drawn.adjacency),
 }
-found = {
-    name: gssl.AutoClassifier().fit(X, y, adjacency=A).label_distributions_ for name, (X, y, A) in fits.items()
-}
+model = gssl.AutoClassifier()
+found = {name: model.fit(X, y, adjacency=A).label_distributions_ for name, (X, y, A) in fits.items()}
 np.savez(sys.argv[1], **found)
 """
 
 
 def test_blas_threads_change_no_class_and_distributions_by_less_than_the_promise(tmp_path):
     for n_threads in ("1", "2"):
-        limits = {name: n_threads for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+        limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), n_threads)
         command = [sys.executable, "-W", "ignore", "-c", _FITS, str(tmp_path / n_threads)]
         subprocess.run(command, check=True, env=os.environ | limits)
     one, two = (np.load(tmp_path / f"{n_threads}.npz") for n_threads in (1, 2))
