@@ -84,3 +84,10 @@ def test_ogc_by_columns(data, request, monkeypatch):
     for name, values in history.items():
         np.testing.assert_allclose(found.history_[name], values, rtol=1e-10)
     assert execution.calls == ["embedding", X.shape, X.shape]
+
+
+@pytest.mark.parametrize("make", [gssl.SGC, gssl.GGC, gssl.GGCM, gssl.G2CN, gssl.CorrectAndSmooth])
+def test_a_depth_that_nobody_waits_for_is_refused(make):
+    A = np.ones((4, 4)) - np.eye(4)
+    with pytest.raises(ValueError, match=r"depth must be a whole number from \d to 10000, not 100000"):
+        make(depth=100_000).fit(np.eye(4), [0, 1, -1, -1], adjacency=A)

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array, eye_array
 from sklearn.base import clone
 
 import gssl
-from gssl.methods.inputs import safe_exponent, scale_features
+from gssl.methods.inputs import safe_exponent, scale_features, scale_weights
 
 CLASSIFIERS = [
     gssl.OGC(random_state=0),
@@ -118,6 +118,40 @@ def test_features_in_a_file_are_refused_where_they_would_have_to_be_scaled(class
     X = np.load(tmp_path / "x.npy", mmap_mode="r")
     with pytest.raises(ValueError, match="leave the range of float32 when squared, and those in a file"):
         classifier.fit(X, problem.y, adjacency=problem.A)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("exponent", "limit"), [(-1030, -100), (-133, -100), (110, 100), (996, 100)])
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
+def test_weights_beyond_the_range_of_float32_are_those_at_its_end(name, problem, dtype, exponent, limit):
+    """1e-310, 1e-40, 1e33 and 1e300: a power of two changes no digit, so no prediction may change."""
+    A = csr_array(problem.A)
+    A.data *= np.random.default_rng(0).integers(1, 5, A.nnz) / 4  # not symmetric: the larger counts
+    A = A.maximum(A.T)
+    given = {"X": problem.X.astype(dtype)} | {"y": problem.y}
+    found = []
+    for power in (exponent, limit - 1):
+        model = getattr(gssl, name)()
+        if "random_state" in model.get_params():
+            model.set_params(random_state=0)
+        weighted = csr_array((np.ldexp(A.data, power), A.indices, A.indptr), shape=A.shape)
+        model.fit(**given, adjacency=weighted)
+        found.append(model.label_distributions_ if hasattr(model, "predict") else model.embedding_)
+        if hasattr(model, "predict"):
+            again = model.predict_proba(given["X"], adjacency=weighted)
+            np.testing.assert_allclose(again, found[-1], atol=1e-5)
+    assert np.isfinite(found[0]).all()
+    np.testing.assert_array_equal(*found)
+
+
+def test_weights_in_files_are_refused_where_they_would_have_to_be_scaled(problem, tmp_path):
+    A = csr_array(problem.A)
+    np.save(tmp_path / "w.npy", 1e-200 * A.data)
+    A = csr_array((np.load(tmp_path / "w.npy", mmap_mode="r"), A.indices, A.indptr), shape=A.shape)
+    with pytest.raises(ValueError, match=r"link weights of a size near .* those in a file are not copied"):
+        gssl.SGC().fit(problem.X, adjacency=A)
+    assert scale_weights(csr_array(problem.A * 0.0)).nnz == 0
 
 
 @pytest.mark.parametrize("weight", [1e-320, 1e-310, 1e-200, 1e200, 1e300])

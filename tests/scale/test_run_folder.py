@@ -3,6 +3,8 @@
 import gc
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -114,3 +116,34 @@ def test_a_folder_that_was_made_anew_is_locked_anew(tmp_path, try_to_lock):
     second = RunFolder(folder).lock()
     assert first is second
     assert try_to_lock(folder).startswith(f"{folder} is in use by another process")
+
+
+_KEEP = """
+import sys, tempfile, time
+tempfile.tempdir = sys.argv[1]
+from gssl.scale.run_folder import RunFolder
+folder = RunFolder()
+(folder.path / "slab").write_text("large")
+print(folder.path, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are not locked on Windows")
+def test_temporary_folders_of_killed_processes_are_removed_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    elsewhere = tmp_path / "gssl-slabs-abcdefgh"
+    elsewhere.mkdir()
+    (elsewhere / ".owner").write_text("another machine")
+    command = [sys.executable, "-c", _KEEP, str(tmp_path)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    held = Path(child.stdout.readline().strip())
+    mine = RunFolder()
+    assert (held / "slab").read_text() == "large"
+    child.kill()
+    child.communicate()
+    assert held.exists()
+    other = RunFolder()
+    assert sorted(tmp_path.iterdir()) == sorted([elsewhere, mine.path, other.path])
+    del mine, other
+    assert list(tmp_path.iterdir()) == [elsewhere]

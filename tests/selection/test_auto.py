@@ -1,6 +1,9 @@
 """AutoClassifier from outside: what it finds, says, keeps and refuses."""
 
 import copy
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -387,3 +390,34 @@ def test_parameters_are_checked_before_labels_are_updated(friendly, fitted):
     _, _, y, _ = friendly
     with pytest.raises(ValueError, match="depth"):
         copy.copy(fitted).set_params(depth=0).update_labels(y)
+
+
+_FITS = """
+import sys
+import numpy as np
+import gssl
+
+cora, digits = gssl.datasets.load("cora").normalized(), gssl.datasets.load("digits")
+drawn = gssl.datasets.make_block_graph(3000, 15000, 600, 6, features="dense", random_state=0)
+few = np.where(np.arange(len(digits.labels)) % 10 == 0, digits.labels, -1)
+fits = {
+    "cora": (cora.features, cora.mask_labels("default"), cora.adjacency),
+    "digits": (digits.features, few, digits.adjacency),
+    "drawn": (np.asarray(drawn.features, np.float32), drawn.mask_labels("default"), drawn.adjacency),
+}
+model = gssl.AutoClassifier()
+found = {name: model.fit(X, y, adjacency=A).label_distributions_ for name, (X, y, A) in fits.items()}
+np.savez(sys.argv[1], **found)
+"""
+
+
+def test_blas_threads_change_no_class_and_distributions_by_less_than_the_promise(tmp_path):
+    for n_threads in ("1", "2"):
+        limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), n_threads)
+        command = [sys.executable, "-W", "ignore", "-c", _FITS, str(tmp_path / n_threads)]
+        subprocess.run(command, check=True, env=os.environ | limits)
+    one, two = (np.load(tmp_path / f"{n_threads}.npz") for n_threads in (1, 2))
+    assert set(one) == {"cora", "digits", "drawn"}
+    for name in one:
+        np.testing.assert_array_equal(one[name].argmax(axis=1), two[name].argmax(axis=1))
+        np.testing.assert_allclose(one[name], two[name], rtol=0, atol=1e-5)

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+import gssl
 from gssl.selection import conformal_thresholds, coverage, label_sets
 from gssl.selection.conformal import held_out_coverage
 
@@ -48,6 +50,78 @@ def test_a_threshold_for_each_class_survives_another_mix_of_classes():
     np.testing.assert_allclose(coverage(label_sets(P, each), codes).by_class, 0.9, atol=0.03)
 
 
+def test_classes_with_ten_labels_have_their_own_threshold_and_the_others_share_one():
+    scores = np.concatenate([np.linspace(0.1, 0.55, 10), np.linspace(0.5, 0.9, 5), np.linspace(0.6, 0.95, 5)])
+    codes = np.repeat([0, 1, 2], [10, 5, 5])
+    P = np.full((20, 3), 0.0)
+    P[np.arange(20), codes] = 1 - scores
+    # ⌈11 · 0.9⌉ = 10: the largest of each ten
+    np.testing.assert_allclose(conformal_thresholds(P, codes, 0.1), [0.55, 0.95, 0.95])
+    # eight labels of the others have no threshold at 0.1, so that of all 18 is theirs: ⌈19 · 0.9⌉ = 18
+    few = np.r_[0:14, 15:19]
+    np.testing.assert_allclose(conformal_thresholds(P[few], codes[few], 0.1), [0.55, 0.8625, 0.8625])
+    # at 0.05 ten labels are too few for any class: one threshold for all, as there was
+    np.testing.assert_allclose(conformal_thresholds(P, codes, 0.05), 0.95)
+    np.testing.assert_array_equal(held_out_coverage(P, codes, 0.1).labels_by_class, [10, 5, 5])
+
+
+def test_sets_by_default_are_judged_without_the_label_that_is_judged():
+    P, codes = drawn(90, np.random.default_rng(3))
+    codes = np.where((codes == 2) & (np.arange(90) > 20), 0, codes)  # few of the last class
+    assert (np.bincount(codes) >= 10).tolist() == [True, True, False]
+    thresholds = np.tile(conformal_thresholds(P, codes, 0.2), (90, 1))
+    for i in range(90):
+        others = (np.arange(90) != i) & ((codes == codes[i]) if codes[i] < 2 else (codes == 2))
+        one = conformal_thresholds(P[others], codes[others], 0.2, mondrian=False)[0]
+        thresholds[i, codes[i]] = one
+    expected = coverage(label_sets(P, thresholds), codes)
+    found = held_out_coverage(P, codes, 0.2)
+    assert (found.coverage, found.mean_size) == (expected.coverage, expected.mean_size)
+
+
+def test_rare_classes_are_covered_on_random_draws_of_a_graph():
+    """A class of 6 % of the nodes, most of whose links lead elsewhere, on 30 draws of 300 labels."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(3, size=1500, p=[0.6, 0.34, 0.06])
+    pair = rng.integers(1500, size=(2, 40000))
+    same = truth[pair[0]] == truth[pair[1]]
+    pair = pair[:, rng.random(40000) < np.where(same, 0.5, 0.15)]
+    A = csr_array((np.ones(pair.shape[1]), tuple(pair)), shape=(1500, 1500))
+    A = ((A + A.T) > 0).astype(float)
+    shares = {None: [], False: []}
+    for _ in range(30):
+        y = np.full(1500, -1)
+        drawn = rng.permutation(1500)[:300]
+        y[drawn] = truth[drawn]
+        if (y == 2).sum() < 10:
+            continue
+        model = gssl.CalibratedClassifier(gssl.LabelSpreading(), folds=2).fit(None, y, adjacency=A)
+        rest = y == -1
+        for mondrian, found in shares.items():
+            sets = model.predict_sets(mondrian=mondrian)[rest]
+            found.append(coverage(sets, truth[rest]).by_class)
+    assert len(shares[None]) >= 20
+    by_class = np.mean(shares[None], axis=0)
+    assert (by_class > 0.87).all(), by_class
+    assert np.mean(shares[False], axis=0)[2] < 0.75
+
+
+def test_classes_with_too_few_labels_are_named_beside_the_sets(recwarn):
+    data = gssl.datasets.load("digits")
+    y = np.full(len(data.labels), -1)
+    for k in range(10):
+        y[np.flatnonzero(data.labels == k)[: 4 if k == 8 else 12]] = k
+    model = gssl.CalibratedClassifier(gssl.LabelSpreading(), folds=2).fit(None, y, adjacency=data.adjacency)
+    with pytest.warns(
+        gssl.graph.GraphWarning, match=r"1 of 10 classes.*'8' \(4 labels, \d+% of them covered\)"
+    ):
+        model.predict_sets()
+    recwarn.clear()
+    model.predict_sets(mondrian=True)
+    model.predict_sets(mondrian=False)
+    assert not recwarn.list
+
+
 def test_no_set_is_empty():
     sets = label_sets(np.array([[0.4, 0.3, 0.3]]), np.full(3, 0.1))
     assert sets.tolist() == [[True, False, False]]
@@ -87,7 +161,7 @@ def test_one_sort_says_what_leaving_each_out_says(m, alpha, mondrian):
     np.testing.assert_array_equal(found.by_class, expected.by_class)
 
 
-@pytest.mark.parametrize("mondrian", [False, True])
+@pytest.mark.parametrize("mondrian", [False, True, None])
 def test_many_labels_are_judged_by_a_few_sorts(mondrian, monkeypatch):
     calls = []
     for name in ("sort", "argsort"):

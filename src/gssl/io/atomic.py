@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from gssl.scale.run_folder import explain_write_errors
+from gssl.scale.run_folder import explain_write_errors, lock_handle
 
 _PREFIX = ".gssl-"
 
@@ -64,7 +64,7 @@ def _make_part(path: Path) -> tuple[int | None, Path]:
         # beside its place, for a rename is only atomic within one file system
         handle, name = tempfile.mkstemp(prefix=_PREFIX, suffix=path.suffix, dir=path.parent)
         part = Path(name)
-        if not _lock(handle, wait=True):
+        if not lock_handle(handle, wait=True):
             os.close(handle)
             return None, part
         if part.exists():
@@ -83,21 +83,10 @@ def _sweep(folder: Path) -> None:
         except OSError:
             continue
         try:
-            if _lock(handle, wait=False):
+            if lock_handle(handle, wait=False):
                 part.unlink(missing_ok=True)
         finally:
             os.close(handle)
-
-
-def _lock(handle: int, *, wait: bool) -> bool:
-    """Lock an open file until it is closed; return whether that was possible."""
-    try:
-        from fcntl import LOCK_EX, LOCK_NB, flock
-
-        flock(handle, LOCK_EX if wait else LOCK_EX | LOCK_NB)
-    except (ImportError, OSError):  # Windows; or somebody else has it, or files cannot be locked here
-        return False
-    return True
 
 
 @contextmanager

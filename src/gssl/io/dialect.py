@@ -101,7 +101,7 @@ def find_oddities(path: Path, dialect: Dialect) -> Oddities:
     beside = (separator, b"\n", b"\r", b'"')
     kinds = [space for space in _SPACES if space != separator]
     before = b""
-    with _opened(path) as stream:
+    with open_plain(path) as stream:
         for _ in range(dialect.skip):
             stream.readline()
         while chunk := stream.read(_CHUNK):
@@ -133,7 +133,7 @@ def copy_lines(path: Path, target: Path, dialect: Dialect, runs: bool) -> str:
     """
     delimiter, width = dialect.delimiter.encode(), len(dialect.names)
     quoted = False
-    with _opened(path) as stream, target.open("wb") as copy:
+    with open_plain(path) as stream, target.open("wb") as copy:
         for number, line in enumerate(stream):
             content = line.rstrip(b"\r\n")
             if not quoted and content[:1] in (b"#", b"%") and number >= dialect.skip:
@@ -178,7 +178,8 @@ def _text(line: bytes) -> str:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def open_plain(path: Path) -> Iterator[Any]:
+    """Open a text file, unpacked if it is gzipped."""
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
             yield stream
@@ -188,7 +189,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 def _first_lines(path: Path) -> list[str]:
     sample = b""
-    with _opened(path) as stream:
+    with open_plain(path) as stream:
         while part := stream.read(_SAMPLE_BYTES):
             sample += part
             if len(sample) >= _LARGEST_SAMPLE or max(sample.count(b"\n"), sample.count(b"\r")) > 2:

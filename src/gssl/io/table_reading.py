@@ -10,11 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from gssl.io.dialect import Dialect, copy_lines, find_oddities, sniff_dialect
+from gssl.io.dialect import Dialect, copy_lines, find_oddities, open_plain, sniff_dialect
 from gssl.scale.run_folder import RunFolder
 
 _PARQUET = {".parquet", ".pq"}
 _JSON = {".json", ".jsonl", ".ndjson"}
+# a small file that unpacks to more than a gigabyte must have a fair part of that size; Parquet keeps columns
+# of zeros in next to nothing, so a larger one
+_LARGE, _SMALL = 1 << 30, 1 << 26
+_BOMB, _PARQUET_BOMB = 200, 2000
 # characters of DuckDB's own words in an error
 _LONGEST = 200
 # the name of an SQL query in errors
@@ -135,11 +139,46 @@ def open_table(source: Any, *, header: bool | None = None) -> Table:
         return _open_query(str(source))
     files = find_files(source)
     suffixes = {_suffix(file) for file in files}
+    for file in files:
+        _refuse_packed_bomb(file)
     if suffixes & _PARQUET:
+        _refuse_wide_claims(files)
         return _described(str(source), f"read_parquet({_sql_list(files)})", connect(), files)
     if suffixes & _JSON:
         return _open_json(str(source), files)
     return _open_text(str(source), files, header)
+
+
+def _refuse_packed_bomb(file: Path) -> None:
+    """Refuse a small gzip file that unpacks to far more than text does; nothing of it is kept."""
+    packed = file.stat().st_size
+    # deflate shrinks a thousandfold at most, and what is not small may be large
+    if file.suffix.lower() != ".gz" or not _LARGE // 1032 < packed < _SMALL:
+        return
+    most, unpacked = max(_LARGE, _BOMB * packed), 0
+    with open_plain(file) as stream:
+        while part := stream.read(1 << 20):
+            unpacked += len(part)
+            if unpacked > most:
+                raise ValueError(
+                    f"{file} unpacks from {packed:,} bytes to more than {most:,}, as files do that are to "
+                    "fill the memory; if it is your own, unpack it first."
+                )
+
+
+def _refuse_wide_claims(files: Sequence[Path]) -> None:
+    """Refuse Parquet files with far more cells than bytes, by what their feet claim."""
+    table = Table(str(files[0]), {}, "", connect(), tuple(files))
+    for file in files:
+        about = sql_string(str(file))
+        rows = table.fetch_row(f"SELECT num_rows FROM parquet_file_metadata({about})")
+        columns = table.fetch_row(f"SELECT count(*) FROM parquet_schema({about}) WHERE num_children IS NULL")
+        n_bytes, packed = 8 * int(rows[0] or 0) * int(columns[0]), file.stat().st_size
+        if n_bytes > max(_LARGE, _PARQUET_BOMB * packed):
+            raise ValueError(
+                f"{file} claims {rows[0]:,} rows in {packed:,} bytes, as files do that are to fill the "
+                "memory; if it is your own, write it as several files, or without compression."
+            )
 
 
 def is_query(source: Any) -> bool:

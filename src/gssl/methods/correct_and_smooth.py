@@ -10,7 +10,7 @@ from gssl.graph import reached_nodes
 from gssl.graph.mapped import nonzero_rows
 from gssl.methods.base import GraphClassifier, iterate, last
 from gssl.methods.heads import LogisticHead
-from gssl.methods.inputs import check_number
+from gssl.methods.inputs import MOST_HOPS, check_number
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot, rows_to_distributions
 from gssl.operators import multiply
 
@@ -110,7 +110,7 @@ class CorrectAndSmooth(GraphClassifier):
             check_number(self, "scale", low=0.0)
         for name in ("alpha_correct", "alpha_smooth"):
             check_number(self, name, low=0.0, high=1.0)
-        check_number(self, "depth", low=1, whole=True)
+        check_number(self, "depth", low=1, high=MOST_HOPS, whole=True)
         base = self.base
         if base is not None and (isinstance(base, type) or not hasattr(base, "predict_proba")):
             raise ValueError(f"base must be a classifier with predict_proba, not {base!r}.")

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.methods.inputs import check_graph, check_number, check_optional_features
+from gssl.methods.inputs import MOST_HOPS, check_graph, check_number, check_optional_features
 from gssl.operators import Filters, dense, normalized_adjacency
 from gssl.scale.execution import BUFFERS, Execution, FiltersOf, Task, current_execution
 
@@ -137,7 +137,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         return BUFFERS
 
     def _check_parameters(self) -> None:
-        check_number(self, "depth", low=0, whole=True)
+        check_number(self, "depth", low=0, high=MOST_HOPS, whole=True)
 
     def _embed(self, X: Any, filters: FiltersOf, execution: Execution) -> np.ndarray:
         task = Task(lambda X, filters, _: self._apply(X, filters), ("embed", repr(self)), self.buffers())

@@ -206,7 +206,8 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _fix_randomness(self) -> None:
         """Fix the embedder's seed, so that negatives drawn again for later embeddings are the same."""
-        seed = self.embedder_.get_params().get("random_state", 0)
+        draws = getattr(self.embedder_, "_draws", True)
+        seed = self.embedder_.get_params().get("random_state", 0) if draws else 0
         if not isinstance(seed, int | np.integer):
             self.embedder_.set_params(random_state=int(generator(seed).integers(2**31)))
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.graph import check_adjacency, sample_negatives
-from gssl.methods.inputs import check_number, generator
+from gssl.methods.inputs import check_number, generator, scale_weights
 from gssl.methods.linear_filters import LinearFilter
 from gssl.operators import (
     Filters,
@@ -110,9 +110,14 @@ class GGC(LinearFilter):
                 f"billion, or a sparse matrix, not {multiple!r}."
             )
 
+    @property
+    def _draws(self) -> bool:
+        """Whether negatives are drawn, so that ``random_state`` matters."""
+        return not (_is_complement(self.negatives) or issparse(self.negatives))
+
     def _filters(self, A: csr_array, dtype: Any) -> Callable[[int], Filters]:
         A_hat = normalized_adjacency(A, dtype)
-        if _is_complement(self.negatives) or issparse(self.negatives):
+        if not self._draws:
             same = Filters(A_hat, self._fixed_negatives(A, dtype))
             return lambda k: same
         # a fresh sample for each iteration, the same whenever that iteration is asked for
@@ -133,7 +138,8 @@ class GGC(LinearFilter):
                 f"negatives has shape {self.negatives.shape}, but the graph has {A.shape[0]} nodes: give a "
                 "graph over the same nodes."
             )
-        return normalized_negatives(check_adjacency(self.negatives, allow_empty=True).astype(dtype))
+        N = scale_weights(check_adjacency(self.negatives, allow_empty=True))
+        return normalized_negatives(N.astype(dtype))
 
 
 def _is_complement(negatives: Any) -> bool:

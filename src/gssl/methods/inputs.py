@@ -8,11 +8,15 @@ from scipy.sparse import csr_array, eye_array, issparse
 from sklearn.utils.validation import validate_data
 
 from gssl.graph import check_adjacency, check_finite, knn_graph
-from gssl.graph.mapped import iterate_blocks, mapped_file
+from gssl.graph.mapped import iterate_blocks, mapped_file, release_pages
 from gssl.graph.validate import refuse_mask, warn_user
 from gssl.methods.labels import UNLABELLED
 
 N_NEIGHBORS = 10
+# of a filter: more change nothing, and a model from elsewhere may ask for any number
+MOST_HOPS = 10_000
+# links 2^100 times lighter or heavier than a self-loop are nothing or everything beside it, in any precision
+_WEIGHT_EXPONENT = 100
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,27 @@ def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_arr
             "cross-validation, which cuts a graph apart: hide labels instead, by "
             "gssl.selection.search(estimator, grid, X, y, adjacency=)."
         )
-    return check_adjacency(adjacency, n_nodes=X.shape[0], allow_empty=allow_empty)
+    return scale_weights(check_adjacency(adjacency, n_nodes=X.shape[0], allow_empty=allow_empty))
+
+
+def scale_weights(A: csr_array) -> csr_array:
+    """Return a graph whose largest weight is within 2^±100, by a power of two; most are returned as given.
+
+    Beside self-loops of weight one, links beyond are nothing or everything, so that no prediction changes,
+    but float32 holds them.
+    """
+    data = A.data[:1] if A.data.strides == (0,) else A.data  # a graph in files broadcasts a single weight
+    exponent = int(np.frexp(data.max(initial=0.0))[1]) if data.size else 0
+    release_pages(data)
+    missing = min(max(exponent, -_WEIGHT_EXPONENT), _WEIGHT_EXPONENT) - exponent
+    if not missing:
+        return A
+    if mapped_file(A.data) is not None:
+        raise ValueError(
+            f"link weights of a size near {2.0**exponent:.0e} leave the range of float32, and those in a "
+            "file are not copied: scale the weights, for instance to a mean of one."
+        )
+    return csr_array((np.ldexp(A.data, missing), A.indices, A.indptr), shape=A.shape)
 
 
 def check_number(

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import platform
 import re
 import shutil
 import tempfile
@@ -20,6 +21,9 @@ from gssl.scale.memory import write_size
 
 # the files of the locks that this process has
 _locked: "weakref.WeakKeyDictionary[Any, int | None]" = weakref.WeakKeyDictionary()
+# temporary folders, and the file in each that its process has locked
+_PREFIX, _OWNER = "gssl-slabs-", ".owner"
+_MAKE_ROOM = "make room, or set TMPDIR to another disk"
 # no space, no quota, no larger files
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # columns that are turned at a time: a row of them fills a cache line in single precision
@@ -35,8 +39,9 @@ class RunFolder:
     def __init__(self, kept: str | Path | None = None) -> None:
         self.durable = kept is not None
         if kept is None:
-            self.path = Path(tempfile.mkdtemp(prefix="gssl-slabs-"))
-            weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+            _sweep(Path(tempfile.gettempdir()))
+            self.path, handle = _make_temporary()
+            weakref.finalize(self, _remove, self.path, handle)
         else:
             self.path = Path(kept)
             with self.explained(self.path):
@@ -114,7 +119,7 @@ class RunFolder:
     @contextmanager
     def explained(self, path: Path) -> Iterator[None]:
         """Turn an error of the system into one sentence that says what to do."""
-        advice = "make room, or set TMPDIR to another disk"
+        advice = _MAKE_ROOM
         if self.durable:
             advice = (
                 "make room or choose another place, then run again with the same resume= folder: finished "
@@ -130,6 +135,52 @@ class RunFolder:
                 os.fsync(handle)
             finally:
                 os.close(handle)
+
+
+def lock_handle(handle: int, *, wait: bool) -> bool:
+    """Lock an open file until it is closed; return whether that was possible."""
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        flock(handle, LOCK_EX if wait else LOCK_EX | LOCK_NB)
+    except (ImportError, OSError):  # Windows; or somebody else has it, or files cannot be locked here
+        return False
+    return True
+
+
+def _make_temporary() -> tuple[Path, int]:
+    """Make a temporary folder, and a file in it that names this machine and is locked while it is open."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        with explain_write_errors(path, _MAKE_ROOM):
+            handle = os.open(path / _OWNER, os.O_RDWR | os.O_CREAT, 0o600)
+            lock_handle(handle, wait=True)
+            os.write(handle, platform.node().encode())
+        if (path / _OWNER).exists():
+            return path, handle
+        os.close(handle)  # swept by another process before it was locked
+
+
+def _sweep(parent: Path) -> None:
+    """Remove temporary folders of processes of this machine that were killed: their locks went with them."""
+    for owner in parent.glob(f"{_PREFIX}*/{_OWNER}"):
+        try:
+            handle = os.open(owner, os.O_RDWR)
+        except OSError:
+            continue  # of another user, or gone
+        here = os.read(handle, 1024) == platform.node().encode()
+        if here and lock_handle(handle, wait=False):
+            _remove(owner.parent, handle)
+        else:
+            os.close(handle)
+
+
+def _remove(path: Path, handle: int) -> None:
+    if os.name != "posix":
+        os.close(handle)  # Windows removes no open file
+    shutil.rmtree(path, ignore_errors=True)
+    if os.name == "posix":
+        os.close(handle)
 
 
 class ColumnFile:

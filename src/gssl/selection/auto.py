@@ -82,7 +82,7 @@ class AutoClassifier(GraphClassifier):
     transduction_ : ndarray of shape (n,)
         A class for every node.
     label_distributions_ : ndarray of shape (n, c)
-        Calibrated by labels that were hidden.
+        Calibrated by labels that were hidden. Threads of BLAS change them by at most 1e-5.
     leaderboard_ : Leaderboard
         The models that were tried, with estimated score and standard error. Where labels are thousands, a
         part of them judges.

@@ -1,5 +1,6 @@
 """Sets of labels that hold the true one as often as was asked for."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import select_nodes
 from gssl.selection.calibration import Calibration
@@ -16,26 +18,34 @@ from gssl.selection.calibration import Calibration
 class Coverage:
     """How often sets held the true label, and how large they were.
 
-    ``by_class`` are the shares for each class alone, NaN for a class that was not among the labels;
-    ``singles`` is the share of sets of one label.
+    ``by_class`` are the shares for each class alone, NaN for a class that was not among the labels, and
+    ``labels_by_class`` the labels behind each share. ``singles`` is the share of sets of one label.
     """
 
     coverage: float
     mean_size: float
     singles: float
     by_class: np.ndarray
+    labels_by_class: np.ndarray
     n_labels: int
 
 
+# a class with as many labels has a threshold of its own by default
+OWN_LABELS = 10
+# at most as many classes are named in a warning
+NAMED = 3
+
+
 def conformal_thresholds(
-    P: np.ndarray, codes: np.ndarray, miscoverage: float, *, mondrian: bool
+    P: np.ndarray, codes: np.ndarray, miscoverage: float, *, mondrian: bool | None = None
 ) -> np.ndarray:
     r"""Find how improbable a label may be and still belong to a set, from labels that were hidden.
 
     .. math:: t = \text{the } \lceil (m + 1)(1 - \alpha) \rceil\text{-th least of } 1 - P_{i y_i}
 
     If nodes to be judged are drawn as the m labelled ones were, :math:`\{k : 1 - P_k \le t\}` holds the true
-    label with a probability of at least :math:`1 - \alpha`, whatever P is worth.
+    label with a probability of at least :math:`1 - \alpha`, whatever P is worth. A threshold from the labels
+    of one class does so for the nodes of that class.
 
     Parameters
     ----------
@@ -45,9 +55,12 @@ def conformal_thresholds(
         Their classes.
     miscoverage : float
         The share of sets that may miss.
-    mondrian : bool
-        A threshold for each class, from its own labels: sets then hold 1 − α of every class, and labels that
-        were drawn class by class do no harm. A class with fewer than 1/α − 1 labels is in every set.
+    mondrian : bool, optional
+        True: a threshold for each class, from its own labels. Sets then hold 1 − α of every class, also
+        where labels were drawn class by class, and a class with fewer than 1/α − 1 labels is in every set.
+        False: one threshold from all labels, which may miss a rare class altogether. None: a threshold for
+        each class with at least 10 labels (and at least 1/α − 1), and one that the other classes share: from
+        their labels, or from all labels if theirs are fewer than 1/α − 1.
 
     Returns
     -------
@@ -61,9 +74,33 @@ def conformal_thresholds(
     array([0.9, 0.9])
     """
     scores = _scores(P, codes, miscoverage)
-    if not mondrian:
-        return np.full(P.shape[1], _quantile(scores, miscoverage))
-    return np.array([_quantile(scores[codes == k], miscoverage) for k in range(P.shape[1])])
+    thresholds = np.empty(P.shape[1])
+    for classes, judges in _groups(codes, P.shape[1], miscoverage, mondrian):
+        thresholds[classes] = _quantile(scores[judges], miscoverage)
+    return thresholds
+
+
+def own_thresholds(
+    codes: np.ndarray, n_classes: int, miscoverage: float, mondrian: bool | None
+) -> np.ndarray:
+    """Return which classes have a threshold from their own labels alone."""
+    if mondrian is not None:
+        return np.full(n_classes, mondrian)
+    counts = np.bincount(codes, minlength=n_classes)
+    return counts >= max(OWN_LABELS, _fewest(miscoverage))
+
+
+def _groups(
+    codes: np.ndarray, n_classes: int, miscoverage: float, mondrian: bool | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield classes that share a threshold, and a mask of the labels that it comes from."""
+    own = own_thresholds(codes, n_classes, miscoverage, mondrian)
+    for k in np.flatnonzero(own):
+        yield np.array([k]), codes == k
+    if not own.all():
+        judges = ~own[codes]
+        few = judges.sum() < _fewest(miscoverage)
+        yield np.flatnonzero(~own), np.ones_like(judges) if few else judges
 
 
 def label_sets(P: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
@@ -120,23 +157,25 @@ def coverage(sets: np.ndarray, codes: np.ndarray) -> Coverage:
         mean_size=float(sizes.mean()),
         singles=float((sizes == 1).mean()),
         by_class=np.where(counts > 0, hits / np.maximum(counts, 1), np.nan),
+        labels_by_class=counts,
         n_labels=len(codes),
     )
 
 
-def held_out_coverage(P: np.ndarray, codes: np.ndarray, miscoverage: float, *, mondrian: bool) -> Coverage:
+def held_out_coverage(
+    P: np.ndarray, codes: np.ndarray, miscoverage: float, *, mondrian: bool | None = None
+) -> Coverage:
     r"""Estimate the coverage of sets from the hidden labels themselves, each judged by the others.
 
     .. math:: t_i = s_{(r + [\mathrm{rank}_i \le r])}, \qquad r = \lceil m (1 - \alpha) \rceil
     """
     scores = _scores(P, codes, miscoverage)
-    if mondrian:
-        # a node has a part in the threshold of its own class only
-        thresholds = np.tile(conformal_thresholds(P, codes, miscoverage, mondrian=True), (len(codes), 1))
-        for k in np.unique(codes):
-            thresholds[codes == k, k] = _quantiles_without(scores[codes == k], miscoverage)
-    else:
-        thresholds = np.repeat(_quantiles_without(scores, miscoverage)[:, None], P.shape[1], axis=1)
+    thresholds = np.empty(P.shape)
+    for classes, judges in _groups(codes, P.shape[1], miscoverage, mondrian):
+        # a node has a part only in the thresholds that its label helped to find
+        found = np.full(len(codes), _quantile(scores[judges], miscoverage))
+        found[judges] = _quantiles_without(scores[judges], miscoverage)
+        thresholds[:, classes] = found[:, None]
     return coverage(label_sets(P, thresholds), codes)
 
 
@@ -151,6 +190,11 @@ def _scores(P: np.ndarray, codes: np.ndarray, miscoverage: float) -> np.ndarray:
 def _rank(n_scores: int, miscoverage: float) -> int:
     # the small number keeps 0.9 × 20 from being more than 18
     return int(np.ceil((n_scores + 1) * (1.0 - miscoverage) - 1e-9))
+
+
+def _fewest(miscoverage: float) -> int:
+    """Return how many scores a finite threshold needs."""
+    return int(np.ceil((1.0 - miscoverage - 1e-9) / miscoverage))
 
 
 def _quantile(scores: np.ndarray, miscoverage: float) -> float:
@@ -189,13 +233,14 @@ class SetPredictor(GraphClassifier):
         adjacency: Any = None,
         nodes: Any = None,
         miscoverage: float = 0.1,
-        mondrian: bool = False,
+        mondrian: bool | None = None,
     ) -> np.ndarray:
         """Return sets of labels that hold the true one in a share 1 − α of nodes.
 
-        This holds on average over nodes that were drawn as the labelled ones were: a random draw. Where
-        labels were drawn class by class, or chosen by somebody, or where ``priors`` say that the nodes to be
-        judged have other shares of classes, ``mondrian`` keeps the promise for each class, with larger sets.
+        This holds on average over nodes that were drawn as the labelled ones were, and for the nodes of each
+        class with at least 10 labels, also if labels were drawn class by class. Classes with fewer labels
+        share a threshold: nothing is promised for one of them alone, and a warning names them with the share
+        that sets held of their hidden labels. See ``coverage_.by_class`` for every class.
 
         Parameters
         ----------
@@ -206,8 +251,10 @@ class SetPredictor(GraphClassifier):
             The k nodes that are wanted: all if None. See :meth:`predict_proba`.
         miscoverage : float, default=0.1
             The share of sets that may miss.
-        mondrian : bool, default=False
-            Whether each class has a threshold of its own.
+        mondrian : bool, optional
+            Whether each class has a threshold of its own: True for all, whatever their labels; False for
+            none, which gives smaller sets that may miss a rare class altogether; None for those with at
+            least 10 labels (and at least 1/α − 1).
 
         Returns
         -------
@@ -234,16 +281,19 @@ class SetPredictor(GraphClassifier):
         else:
             P, informed = self.predict_informed(X, adjacency, nodes)
         sets = label_sets(P, conformal_thresholds(*self._judged(), miscoverage, mondrian=mondrian))
+        if mondrian is None and len(self.held_out_codes_):
+            self._name_uncovered(miscoverage)
         sets[~informed] = True
         return sets
 
-    def coverage(self, miscoverage: float = 0.1, *, mondrian: bool = False) -> Coverage:
+    def coverage(self, miscoverage: float = 0.1, *, mondrian: bool | None = None) -> Coverage:
         """Estimate how often sets hold the true label and how large they are, from hidden labels.
 
         Parameters
         ----------
         miscoverage : float, default=0.1
-        mondrian : bool, default=False
+        mondrian : bool, optional
+            As in :meth:`predict_sets`.
 
         Returns
         -------
@@ -271,6 +321,25 @@ class SetPredictor(GraphClassifier):
     def coverage_(self) -> Coverage:
         """The coverage of sets at α = 0.1."""
         return self.coverage()
+
+    def _name_uncovered(self, miscoverage: float) -> None:
+        """Warn of classes for which alone sets promise nothing, and say what they held of them."""
+        found = self.coverage(miscoverage)
+        own = own_thresholds(self.held_out_codes_, len(self.classes_), miscoverage, None)
+        shared = np.flatnonzero(~own)
+        if not len(shared):
+            return
+        worst = shared[np.argsort(np.nan_to_num(found.by_class[shared]), kind="stable")][:NAMED]
+        named = ", ".join(
+            f"{str(self.classes_[k])!r} ({found.labels_by_class[k]} labels, "
+            f"{100 * np.nan_to_num(found.by_class[k]):.0f}% of them covered)"
+            for k in worst
+        )
+        warn_user(
+            f"label sets promise their coverage over all nodes, but not within {len(shared)} of {len(own)} "
+            f"classes with too few labels: {named}{' …' if len(shared) > NAMED else ''}; label at least "
+            f"{max(OWN_LABELS, _fewest(miscoverage))} nodes of each, or use mondrian=True."
+        )
 
     def _judged(self) -> tuple[np.ndarray, np.ndarray]:
         return self._with_priors(self.calibration_(self.held_out_distributions_)), self.held_out_codes_

@@ -106,8 +106,11 @@ def leave_one_out(gram: Spectrum, Y: np.ndarray, penalties: np.ndarray) -> np.nd
         shrunk = gram.values / (gram.values + penalty)
         # the rest of the leverage, summed by itself: one minus it would lose digits where it is small
         rest = unspanned + squares @ (penalty / (gram.values + penalty))
-        residual = Y - Q @ (shrunk[:, None] * projected)
-        predicted[k] = Y - residual / rest[:, None]
+        # in place: with a thousand classes, new arrays would cost as much as the products
+        residual = Q @ (shrunk[:, None] * projected)
+        np.subtract(Y, residual, out=residual)
+        residual /= rest[:, None]
+        np.subtract(Y, residual, out=predicted[k])
     return predicted
 
 
@@ -169,4 +172,7 @@ def keep_class_mass(predicted: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """
     counts = Y.sum(axis=0)
     factors = np.divide(counts, counts - 1.0, out=np.ones_like(counts), where=counts > 1.0)
-    return np.asarray(predicted * (1.0 + Y * (factors - 1.0)))
+    rows, classes = np.nonzero(Y)
+    kept = np.array(predicted)
+    kept[..., rows, classes] *= 1.0 + Y[rows, classes] * (factors[classes] - 1.0)
+    return kept
