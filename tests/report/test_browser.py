@@ -65,8 +65,8 @@ def _refuse(route, trouble):
 def test_charts_are_drawn_and_fit_the_window(open_page, karate_page, width, scheme):
     tab = open_page(karate_page, width, scheme)
     charts = tab.locator("[data-chart] svg")
-    assert charts.count() == 4
-    for box in (charts.nth(i).bounding_box() for i in range(4)):
+    assert charts.count() == 5
+    for box in (charts.nth(i).bounding_box() for i in range(5)):
         assert box["width"] > 150
         assert box["height"] > 80
         assert box["x"] + box["width"] <= width

@@ -14,6 +14,7 @@ import numpy as np
 from gssl.evaluation import Bin
 from gssl.io import Predictions
 from gssl.report.page import MapPoint, Page
+from gssl.selection import LearningCurve
 
 # of medium lightness, legible in light and dark mode
 ACCENT = "#4f7fd0"
@@ -46,6 +47,8 @@ def draw(page: Page) -> dict[str, Spec]:
         specs["confidences"] = histogram(page.confidences)
     if page.reliability:
         specs["reliability"] = reliability_curve(page.reliability)
+    if page.learning_curve is not None:
+        specs["learning"] = learning_band(page.learning_curve)
     if page.points:
         specs["map"] = node_scatter(page.points, map_classes(page.points, page.predictions))
     return specs
@@ -134,6 +137,28 @@ def reliability_curve(bins: Sequence[Bin]) -> Spec:
         ],
     )
     return _finish(diagonal + line + dots, rows, height=240)
+
+
+def learning_band(found: LearningCurve) -> Spec:
+    """Draw accuracy against the number of labels with its uncertainty, up to four times as many as given."""
+    numbers = np.unique(np.geomspace(found.sizes[0], min(4 * found.n_labels, found.n_nodes), 40).astype(int))
+    rows = [
+        {"n": int(n), "accuracy": a, "low": low, "high": high, "now": found.n_labels}
+        for n, (a, low, high) in ((n, found.at(n)) for n in numbers)
+    ]
+    x = alt.X(
+        "n:Q", title="labels", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(grid=False, format=",d")
+    )
+    base = _over_rows().encode(x=x)
+    y = alt.Y("accuracy:Q", title="accuracy", scale=alt.Scale(zero=False), axis=alt.Axis(format=".0%"))
+    band = base.mark_area(color=ACCENT, opacity=0.16).encode(y=alt.Y("low:Q", title="accuracy"), y2="high:Q")
+    line = base.mark_line(color=ACCENT, strokeWidth=2).encode(y=y)
+    measured = [{"n": int(n), "accuracy": float(a)} for n, a in zip(found.sizes, found.accuracy, strict=True)]
+    dots = alt.Chart(alt.InlineData(values=measured)).mark_circle(color=ACCENT, size=46).encode(x=x, y=y)
+    now = base.mark_rule(color="currentColor", strokeDash=[4, 4], opacity=0.6).encode(
+        x=alt.X("now:Q", aggregate="max")
+    )
+    return _finish(band + now + line + dots, rows, height=240)
 
 
 def map_classes(

@@ -94,7 +94,7 @@ class Audit:
         }
 
 
-def audit(model: Any, changes: int = 20) -> Audit:
+def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> Audit:
     r"""Rank given labels by how surely the model contradicts them without having seen them.
 
     What a fitted average says about a label is known in closed form without the label, and also if doubtful
@@ -119,6 +119,8 @@ def audit(model: Any, changes: int = 20) -> Audit:
     changes : int, default=20
         For so many of the most doubtful labels, count the predictions that would change. Only the average of
         ``AutoClassifier`` can tell, with its choice of models and what unlabelled nodes teach as they are.
+    held_out : HeldOut, optional
+        What the model says about hidden labels, where it is known already.
 
     Returns
     -------
@@ -140,7 +142,9 @@ def audit(model: Any, changes: int = 20) -> Audit:
         raise ValueError(f"changes is a number of labels, a whole number from 0 on, not {changes!r}.")
     model = unwrapped(model)
     inputs, classes = model._fit_inputs, model.classes_
-    held = held_out_distributions(model, inputs.X, inputs.A, with_priors=False)
+    held = held_out
+    if held is None:
+        held = held_out_distributions(model, inputs.X, inputs.A, with_priors=False)
     average: Average | None = getattr(model, "_fitted_average", None)
     with small_algebra():
         logits = np.log(np.maximum(held.distributions, 1e-12))

@@ -67,6 +67,13 @@ class LearningCurve:
         """Where the curve ends: the accuracy with labels of all nodes, and a 90 % interval."""
         return self.at(self.n_nodes)
 
+    @property
+    def next_target(self) -> float:
+        """The next round accuracy: a multiple of 5 %, or above 95 % of 1 %."""
+        now = 100.0 * self.at(self.n_labels)[0]
+        step = 5 if now < 95 else 1
+        return min(step * (int(now / step) + 1), 100) / 100
+
     def gain(self, more: int = 50) -> float:
         """Return what so many more labels would add to the accuracy."""
         b, c = self.samples[:, 1:].T
