@@ -59,6 +59,15 @@ def test_labels_needed_are_those_of_the_equation():
     assert np.isinf(curve.labels_needed(0.8991)[0])
 
 
+def test_a_curve_can_be_moved_and_aims_at_a_round_accuracy():
+    curve = _exact(0.9, 1.0, 0.5)
+    moved = curve.moved_to(0.85)
+    assert moved.at(100)[0] == pytest.approx(0.85)
+    assert moved.gain(300) == pytest.approx(curve.gain(300))
+    assert curve.moved_to(0.99).samples[:, 0].max() == 1.0
+    assert [_exact(a, 0.0, 0.5).next_target for a in (0.82, 0.951, 0.999)] == [0.85, 0.96, 1.0]
+
+
 def test_a_target_is_taken_from_the_curve_or_asked_for():
     assert _exact(0.9, 1.0, 0.5, target=0.85).labels_needed()[0] == pytest.approx(300.0)
     with pytest.raises(ValueError, match="give a target"):

@@ -59,7 +59,7 @@ def draw_neighbourhood(
     for voice in said:
         parts += _row(voice, drawn.places[voice.node], heights[voice.node], mark(voice.node))
     for k, place in drawn.places.items():
-        parts.append(_circle(place, mark(k), 7 if k == node else 5.5 if k in heights else 4, colours))
+        parts.append(_circle(k, place, mark(k), 7 if k == node else 5.5 if k in heights else 4, colours))
     told = ", ".join(f"{mark(v.node).name} ({mark(v.node).label})" for v in said)
     return (
         f'<svg class="near" viewBox="0 0 {_WIDTH} {y - _TOP:.0f}" role="img" '
@@ -127,12 +127,13 @@ def _row(voice: Voice, place: tuple[float, float], y: float, mark: Mark) -> list
     ]
 
 
-def _circle(place: tuple[float, float], mark: Mark, radius: float, colours: Sequence[str]) -> str:
+def _circle(node: int, place: tuple[float, float], mark: Mark, radius: float, colours: Sequence[str]) -> str:
     colour = f' style="--color:{colours[mark.place]}"' if 0 <= mark.place < len(colours) else ""
     code = f' data-code="{mark.place}"' if mark.place >= 0 else ""
+    kind, title = "given" if mark.given else "guess", escape(f"{mark.name} ({mark.label})")
     return (
-        f'<circle class="{"given" if mark.given else "guess"}" cx="{place[0]:.1f}" cy="{place[1]:.1f}" '
-        f'r="{radius}"{code}{colour}><title>{escape(f"{mark.name} ({mark.label})")}</title></circle>'
+        f'<circle class="{kind}" cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="{radius}" data-node="{node}"'
+        f"{code}{colour}><title>{title}</title></circle>"
     )
 
 

@@ -38,7 +38,7 @@ from gssl.report.findings import (
 from gssl.report.neighbourhood import shortened
 from gssl.selection import Audit, Explanation, LearningCurve, Suggestion
 
-EXTRA = ("altair", "jinja2", "vl_convert")
+EXTRA = ("jinja2", "vl_convert")
 
 
 @dataclass(frozen=True)

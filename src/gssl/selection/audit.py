@@ -198,6 +198,16 @@ def robust_distributions(logits: np.ndarray, codes: np.ndarray) -> _Judged:
     return P, right, rate, (float(low), float(high))
 
 
+def rank_labels(logits: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Judge labels by what is said about them while hidden.
+
+    Returns their order, the most doubtful first, the sharpened distributions and the probability that each
+    is wrong.
+    """
+    P, right, _, _ = robust_distributions(logits, codes)
+    return np.argsort(-_doubt(P, codes), kind="stable"), P, 1.0 - right
+
+
 def _refined(average: Average, held: HeldOut) -> _Judged:
     """Judge labels by leave-one-out with doubtful labels counting less, a few times over."""
     labelled = average.nodes[average.places]

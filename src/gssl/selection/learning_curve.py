@@ -1,6 +1,6 @@
 """How accuracy grows with the number of labels, and how many more a target needs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ _SAMPLES = 400
 # what a power law may miss at any size, and at the end: with more labels, other models are chosen
 _MISFIT, _OTHERS = 0.01, 0.02
 _NARROW, _WIDE = 5.0, 95.0
+# of the models that are averaged, so many stand for all
+_MEMBERS = 4
 # from so many labels on, half as many draws: each of them is judged by many
 _MANY = 1000
 
@@ -66,6 +68,15 @@ class LearningCurve:
     def limit(self) -> tuple[float, float, float]:
         """Where the curve ends: the accuracy with labels of all nodes, and a 90 % interval."""
         return self.at(self.n_nodes)
+
+    def moved_to(self, accuracy: float) -> "LearningCurve":
+        """Return the curve moved to another accuracy with the labels at hand.
+
+        Labels that were not drawn at random judge too severely, or not enough; how accuracy grows stays.
+        """
+        shift = accuracy - self.at(self.n_labels)[0]
+        a, b, c = self.samples.T
+        return replace(self, samples=np.stack([np.minimum(a + shift, 1.0), b, c], axis=1))
 
     @property
     def next_target(self) -> float:
@@ -136,7 +147,7 @@ class LearningCurve:
 def learning_curve(model: Any, target: float | None = None, *, random_state: int = 0) -> LearningCurve:
     """Estimate accuracy against the number of labels from the labels at hand.
 
-    The models that were averaged are fitted again, in closed form, to parts of the labels, each class in
+    The best models of the average are fitted again, in closed form, to parts of the labels, each class in
     proportion, and judged on the labels that are left out; unlabelled nodes do not teach here. Through the
     accuracies goes an inverse power law.
     Its uncertainty is that of curves through resampled labels, so it holds for nodes that are drawn as the
@@ -227,7 +238,7 @@ def _subset_hits(
     for draw, order in enumerate(orders):
         for k, size in enumerate(sizes):
             shown[draw, k, order[:size]] = True
-    for member, rows in zip(average.members, average.rows, strict=True):
+    for member, rows in zip(average.members[:_MEMBERS], average.rows, strict=False):
         U = rows[:m]
         K = U @ U.T if sizes[0] < U.shape[1] else None
         for draw, k in np.ndindex(*shown.shape[:2]):
