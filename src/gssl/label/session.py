@@ -32,6 +32,8 @@ _WHY, _DOUBTS, _CURVE = 4, 12, 120
 _REPLAYED = 20
 # from so many labels on, a model that only guesses is recognised
 _ENOUGH = 20
+# below this skill, suggested nodes have been no better than random ones
+_WEAK = 0.25
 # in bytes for the page: a node without a guess, and a node with a label
 NO_GUESS, IS_LABELLED = 65_535, 255
 # below so many labels an estimate of accuracy says nothing
@@ -117,7 +119,7 @@ class Session:
         self.labelling = Labelling(problem.node_ids, problem.y)
         with small_algebra():
             views = filtered_directions(problem.features, problem.adjacency)
-        self._model, self._queue = InteractiveModel(views), Queue(views[0])
+        self._model, self._queues = InteractiveModel(views), [Queue(view) for view in views]
         self.places = place_nodes(views[0]) if layout else np.zeros((len(problem.y), 2), dtype=np.float32)
         self.notes: list[str] = []
         for action in [] if journal is None else journal.actions:
@@ -321,12 +323,26 @@ class Session:
                 return self._queue.next(self.doubt, open_now, labelled)
 
     @property
+    def _queue(self) -> Queue:
+        """The queue of the view that predicts hidden labels best, or the usual one while labels are few."""
+        answer = self.answer
+        if answer is None or len(answer.codes) < _ENOUGH:
+            return self._queues[0]
+        return self._queues[next(k for k, view in enumerate(self._model.views) if view is answer.rows)]
+
+    @property
     def guessing(self) -> bool:
         """Whether hidden labels are guessed no better than by always answering the largest class."""
+        return self._skill <= 0.0
+
+    @property
+    def _skill(self) -> float:
+        """The part of labels outside the largest class that is gained over it; one while labels are few."""
         answer = self.answer
         if answer is None or not answer.judged or len(answer.codes) < _ENOUGH:
-            return False
-        return bool(answer.hits.sum() <= np.bincount(answer.codes).max())
+            return 1.0
+        largest = int(np.bincount(answer.codes).max())
+        return float(answer.hits.sum() - largest) / max(len(answer.codes) - largest, 1)
 
     def pass_over(self, node: int) -> None:
         """Suggest another node, until the next action."""
@@ -354,6 +370,7 @@ class Session:
             "speaks": self._speaks,
             "accuracy": self._accuracy(),
             "guessing": self.guessing,
+            "weak": self._skill < _WEAK,
             "refit": self._refit_state(),
             "curve": [[m, share, error] for m, (share, error) in curve[::-1][::step][::-1]],
             "doubts": self.doubts(),
@@ -429,8 +446,8 @@ class Session:
     def _fast_doubts(self, answer: Answer) -> list[tuple[float, int, int, float]]:
         """Judge labels by the fast model; a class with a single label has nothing to be recognised by."""
         judged = np.flatnonzero(np.bincount(answer.codes)[answer.codes] > 1)
-        logits, codes = np.log(np.maximum(answer.hidden[judged], 1e-12)), answer.codes[judged]
-        order, P, wrong = rank_labels(logits, codes)
+        P, codes = answer.hidden[judged], answer.codes[judged]
+        order, wrong = rank_labels(P, codes)
         says = P.argmax(axis=1)
         return [
             (float(wrong[k]), int(answer.labelled[judged[k]]), self._present[says[k]], float(P[k, says[k]]))

@@ -178,34 +178,35 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
 _Judged = tuple[np.ndarray, np.ndarray, float, tuple[float, float]]
 
 
-def robust_distributions(logits: np.ndarray, codes: np.ndarray) -> _Judged:
+def robust_distributions(
+    logits: np.ndarray, codes: np.ndarray, sharpness: np.ndarray = _SHARPNESS
+) -> _Judged:
     """Sharpen logits by the temperature that is best if a part of the labels is wrong, and find that part."""
     m, c = logits.shape
     own, e, others = (np.arange(m), codes), _RATES[:, None], max(c - 1, 1)
-    likely = np.empty((len(_SHARPNESS), len(_RATES)))
-    for k, t in enumerate(_SHARPNESS):
+    likely = np.empty((len(sharpness), len(_RATES)))
+    for k, t in enumerate(sharpness):
         p = softmax(t * logits, axis=1)[own]
         likely[k] = np.log(np.maximum((1.0 - e) * p + e / others * (1.0 - p), 1e-300)).sum(axis=1)
-    likely -= 0.5 * _PULL * np.square(np.log(_SHARPNESS))[:, None]
+    likely -= 0.5 * _PULL * np.square(np.log(sharpness))[:, None]
     best, place = np.unravel_index(likely.argmax(), likely.shape)
     # rates are not evenly spaced, so each counts by the room that it stands for
     mass = np.exp(likely - likely.max()).sum(axis=0) * np.gradient(_RATES)
     summed = np.cumsum(mass) / mass.sum()
     low, high = np.interp([0.05, 0.95], summed, _RATES)
-    rate, P = float(_RATES[place]), softmax(_SHARPNESS[best] * logits, axis=1)
+    rate, P = float(_RATES[place]), softmax(sharpness[best] * logits, axis=1)
     p = P[own]
     right = (1.0 - rate) * p / ((1.0 - rate) * p + rate / others * (1.0 - p))
     return P, right, rate, (float(low), float(high))
 
 
-def rank_labels(logits: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Judge labels by what is said about them while hidden.
+def rank_labels(P: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Judge labels by calibrated distributions that did not see them.
 
-    Returns their order, the most doubtful first, the sharpened distributions and the probability that each
-    is wrong.
+    Returns their order, the most doubtful first, and the probability that each is wrong.
     """
-    P, right, _, _ = robust_distributions(logits, codes)
-    return np.argsort(-_doubt(P, codes), kind="stable"), P, 1.0 - right
+    _, right, _, _ = robust_distributions(np.log(np.maximum(P, 1e-12)), codes, np.ones(1))
+    return np.argsort(-_doubt(P, codes), kind="stable"), 1.0 - right
 
 
 def _refined(average: Average, held: HeldOut) -> _Judged:

@@ -102,6 +102,8 @@ function showAccuracy(state) {
     ? ` ${refit.name}: ${(100 * refit.share).toFixed(1)} ± ${(100 * refit.error).toFixed(1)} % (${count(refit.labels)} labels).` : "";
   $("accuracy-note").textContent = state.guessing
     ? "So far the model is no better than always answering the largest class, so nodes are suggested at random."
+    : accuracy && state.weak
+    ? "The model is only a little better than always answering the largest class. On such graphs, suggested nodes have not been better than random ones."
     : accuracy
     ? `Estimated for unlabelled nodes from your labels, each hidden while its node was predicted.${careful}`
     : "Needs eight labels, and two of one class.";
