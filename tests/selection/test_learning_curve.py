@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -116,3 +118,14 @@ def test_other_models_and_bad_targets_are_refused():
         learning_curve(model)
     with pytest.raises(ValueError, match="between 0 and 1"):
         learning_curve(model, 1.5)
+
+
+def test_of_many_labels_a_part_draws_the_curve(monkeypatch):
+    X, A, y, _ = _problem(n_labelled=200)
+    model = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A)
+    whole = learning_curve(model)
+    monkeypatch.setattr(sys.modules["gssl.selection.learning_curve"], "_MOST", 60)
+    part = learning_curve(model)
+    assert part.n_labels == whole.n_labels == 200
+    assert part.sizes[-1] == 60 < whole.sizes[-1]
+    assert part.at(200)[0] == pytest.approx(whole.at(200)[0], abs=0.1)

@@ -11,7 +11,7 @@ from gssl.methods.labels import UNLABELLED
 from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.average import Average
-from gssl.selection.trial import Labels
+from gssl.selection.trial import Labels, stratified_part
 from gssl.selection.why import unwrapped
 
 # draws of subsets, and subsets of each, evenly spaced in the logarithm of their size
@@ -187,14 +187,18 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
             "features, or give it some."
         )
     codes = model.fit_codes[model.fit_codes != UNLABELLED]
+    n_labels = len(codes)
     sizes = subset_sizes(codes)
+    # of many labels, a part is enough
+    part = stratified_part(average.labels.Y, int(_MOST / (1.0 - _JUDGES)))
+    codes = codes[part]
     rng = np.random.default_rng(random_state)
     with small_algebra():
-        hits, shown = _subset_hits(average, codes, sizes, rng)
+        hits, shown = _subset_hits(average, part, codes, sizes, rng)
         samples = _sample_curves(hits, shown, sizes, len(codes), rng)
     judged = ~shown
     accuracy = (hits & judged).sum(axis=(0, 2)) / np.maximum(judged.sum(axis=(0, 2)), 1)
-    return LearningCurve(len(codes), len(model.fit_codes), sizes, accuracy, target, samples)
+    return LearningCurve(n_labels, len(model.fit_codes), sizes, accuracy, target, samples)
 
 
 def check_target(target: float) -> float:
@@ -227,24 +231,24 @@ def nested_order(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _subset_hits(
-    average: Average, codes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
+    average: Average, part: np.ndarray, codes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which labels fits to subsets predict, and which they were shown, by draw, size and label."""
-    m = len(codes)
+    """Return which of some labels fits to subsets predict, and which they were shown, by draw and size."""
+    m, labels = len(codes), average.labels.part(part)
     n_draws = _DRAWS if m < _MANY else _DRAWS // 2
     shown = np.zeros((n_draws, len(sizes), m), dtype=bool)
-    logits = np.zeros((*shown.shape, average.labels.Y.shape[1]))
+    logits = np.zeros((*shown.shape, labels.Y.shape[1]))
     orders = [nested_order(codes, rng) for _ in range(n_draws)]
     for draw, order in enumerate(orders):
         for k, size in enumerate(sizes):
             shown[draw, k, order[:size]] = True
     for member, rows in zip(average.members[:_MEMBERS], average.rows, strict=False):
-        U = rows[:m]
+        U = rows[part]
         K = U @ U.T if sizes[0] < U.shape[1] else None
         for draw, k in np.ndindex(*shown.shape[:2]):
-            part, hidden = np.flatnonzero(shown[draw, k]), np.flatnonzero(~shown[draw, k])
-            said = _fit_part(U, K, part, average.labels, member.penalty)
-            logits[draw, k] += member.link_without(hidden, average.labels).logits(said)
+            hidden = np.flatnonzero(~shown[draw, k])
+            said = _fit_part(U, K, np.flatnonzero(shown[draw, k]), labels, member.penalty)
+            logits[draw, k] += member.link_without(hidden, labels).logits(said)
     return logits.argmax(axis=3) == codes, shown
 
 
