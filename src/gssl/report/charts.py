@@ -111,8 +111,8 @@ def reliability_curve(bins: Sequence[Bin]) -> Spec:
     rows = [{"confidence": b.confidence, "accuracy": b.accuracy, "count": b.count} for b in bins]
     diagonal = _layer(
         {"type": "line", "color": "currentColor", "opacity": 0.7, "strokeDash": [4, 4], "strokeWidth": 1},
-        x=_field("t"),
-        y=_field("t"),
+        x=_field("t", "confidence"),
+        y=_field("t", "accuracy"),
     ) | {"data": {"values": [{"t": 0}, {"t": 1}]}}
     x = _field("confidence", "confidence", scale=_UNIT, axis=_percent_axis())
     y = _field("accuracy", "accuracy", scale=_UNIT, axis=_percent_axis())
