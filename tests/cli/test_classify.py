@@ -83,7 +83,7 @@ def test_threads_change_nothing(graph, classify, method):
 
 def test_hostile_names(graph, run):
     """Code in a name runs neither in a browser, nor in a spreadsheet, nor in a terminal."""
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     bad = ["<script>alert(1)</script>", "=cmd()", "[red]:cat:[/red]", "\x1b[31mred"]
     edges = [(a, b) for a in bad for b in bad if a != b]
     graph.write("e.csv", ["source", "target"], edges)
@@ -214,7 +214,7 @@ def test_truth(spoiled):
 
 
 def test_without_the_extra_of_the_report(spoiled, monkeypatch):
-    monkeypatch.setitem(sys.modules, "altair", None)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert "pip install gssl[report]" in spoiled({"--report": "r.html"})
 
 

@@ -95,7 +95,7 @@ def test_a_long_stage_in_a_pipe_says_so_now_and_then(monkeypatch, capsys):
 
 def test_predictions_are_announced_before_the_report_is_made(graph, run, monkeypatch):
     """Nobody waits for a page to use the table."""
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
 
     def fail(*arguments, **settings):
         assert len(graph.read("p.csv")) == 30

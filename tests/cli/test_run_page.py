@@ -8,7 +8,7 @@ import gssl
 
 
 def test_the_page_has_the_command_and_the_confusion(graph, classify):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     classify(more=["--report", "r.html", "--truth", "t.csv", "--method", "ogc"])
     page = Path("r.html").read_text(encoding="utf-8")
     assert "gssl classify --edges e.csv --labels l.csv" in page
@@ -19,7 +19,7 @@ def test_the_page_has_the_command_and_the_confusion(graph, classify):
 
 def test_the_page_says_what_was_found_from_one_fit(graph, run, monkeypatch):
     """Hidden labels are known from the fit that predicts: no other one is made."""
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     fits = []
     fit = gssl.AutoClassifier.fit
     monkeypatch.setattr(gssl.AutoClassifier, "fit", lambda *a, **k: fits.append(a) or fit(*a, **k))
@@ -37,7 +37,7 @@ def test_the_page_says_what_was_found_from_one_fit(graph, run, monkeypatch):
 
 
 def test_classes_of_any_name_have_a_page(graph, run):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     names = {"c0": "__proto__", "c1": "<script>alert(1)</script>", "c2": "constructor 🜁 \"'"}
     labels = [(node, names[label]) for node, label in list(graph.truth.items())[:9]]
     graph.write("l.csv", ["id", "label"], labels)

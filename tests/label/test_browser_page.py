@@ -3,29 +3,18 @@
 import csv
 import json
 import os
-import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from tests.browser import open_tabs, start_browser
 
 from gssl.io import Problem
 from gssl.label.server import LabelServer
 from gssl.label.session import Session
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 KEYS = {"ash": "1", "birch": "2", "cedar": "3"}
 NASTY = (
     "<img src=x onerror=alert(1)>",
@@ -36,46 +25,26 @@ NASTY = (
     "{{7*7}}${7*7}",
     "x" * 3000,
     "line\nbreak\ttab",
+    "__proto__",
 )
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield browser
-        browser.close()
+    yield from start_browser()
 
 
 @pytest.fixture
 def open_page(browser):
-    """Open an address; whatever the page complains about or asks elsewhere is an error in the end."""
-    contexts, trouble = [], []
+    """Open an address and wait until the page is there."""
+    with open_tabs(browser, "http://127.0.0.1:") as open_tab:
 
-    def open_page(url, width=1300, scheme="light", context=None, quiet=False):
-        if context is None:
-            context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-            contexts.append(context)
-            context.route(
-                lambda asked: not asked.startswith("http://127.0.0.1:"), lambda route: route.abort()
-            )
-        tab = context.new_page()
-        if not quiet:
-            tab.on("console", lambda message: trouble.append(f"console: {message.text}"))
-        tab.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-        tab.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        tab.on(
-            "request",
-            lambda request: request.url.startswith("http://127.0.0.1:") or trouble.append(request.url),
-        )
-        tab.goto(url)
-        tab.wait_for_selector("body[data-ready]", timeout=30_000)
-        return tab
+        def open_page(url, width=1300, scheme="light", context=None, quiet=False):
+            tab = open_tab(url, width, scheme, context, quiet)
+            tab.wait_for_selector("body[data-ready]", timeout=30_000)
+            return tab
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert trouble == []
+        yield open_page
 
 
 @pytest.fixture
@@ -127,6 +96,7 @@ def test_a_session_by_keyboard_alone(open_page, serve, session, truth):
     assert "labelled" in tab.text_content("#live")
     assert "20 labels" in tab.text_content("#live")
     assert tab.locator("#thinks .think").count() == 3
+    assert tab.locator("#why svg.near").count() == 1
     assert tab.locator("#curve svg").count() == 1
     # undo brings back the node, skip and next go on
     press(tab, "z", 21)
@@ -232,7 +202,7 @@ def test_hostile_names_are_only_text(open_page, serve, problem):
         tab.keyboard.press("Enter")
         tab.wait_for_selector("dialog[open]", state="detached")
         version += 1
-        press(tab, str(1 + node % 8), version)
+        press(tab, str(1 + node % len(NASTY)), version)
     type_class(tab, "<svg onload=alert(5)>", version + 1)
     assert (
         tab.evaluate(
@@ -244,11 +214,15 @@ def test_hostile_names_are_only_text(open_page, serve, problem):
     assert tab.evaluate("document.documentElement.scrollWidth") <= 420
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1300, "dark"), (360, "light")])
+@pytest.mark.parametrize(("width", "scheme"), [(1300, "dark"), (1200, "light"), (360, "light")])
 def test_the_page_fits_the_window_in_light_and_dark(open_page, serve, make_problem, width, scheme):
     session = Session(make_problem(labels=30)[0])
     tab = open_page(serve(session), width, scheme)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    # nothing sticks out of its panel, whatever the length of names
+    assert tab.evaluate(
+        "[...document.querySelectorAll('.panel')].every(panel => panel.scrollWidth <= panel.clientWidth + 1)"
+    )
     red = int(tab.evaluate("getComputedStyle(document.body).color.match(/\\d+/)[0]"))
     assert (red > 128) == (scheme == "dark")
     # points of three classes are drawn

@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.io import Problem
+from gssl.io import Preparation, Problem, read_features
 from gssl.label.cards import NEIGHBOURS, NodeFacts
 
 
@@ -24,6 +26,19 @@ def test_dense_features_are_compared_with_their_columns():
     assert {each["name"] for each in found} == {"year", "size"}
     assert found[0]["value"] in (9.0, 5.0)
     assert facts(None).features(0) == []
+
+
+def test_numbers_are_shown_as_they_are_in_the_file():
+    rows = "SELECT unnest(['a', 'b', 'c']) AS id, unnest([20.0, 40.0, 90.0]) AS age"
+    features = read_features(rows)
+    preparation = Preparation.fit(features)
+    X = preparation.apply(features).matrix
+    ids, y = np.array(["a", "b", "c"], dtype=object), np.full(3, None, dtype=object)
+    problem = Problem(ids, csr_array((3, 3)), X, y, feature_names=("age",), preparation=preparation)
+    assert [NodeFacts(problem).features(node)[0]["value"] for node in (0, 2)] == [20.0, 90.0]
+    # counts that were divided by the sum of their row cannot be told
+    counts = replace(preparation, row_scaled=(True,))
+    assert NodeFacts(replace(problem, preparation=counts)).features(0)[0]["value"] is None
 
 
 def test_labelled_neighbours_come_first_then_strong_links():

@@ -251,3 +251,14 @@ def test_many_requests_at_once_leave_one_order_of_actions(ask, session):
 def test_a_taken_port_is_named(server, session):
     with pytest.raises(OSError, match=f"port {server.port} is taken"):
         LabelServer(session, server.port)
+
+
+def test_an_answer_is_bounded_however_many_nodes_are_labelled_at_once(make_problem):
+    problem, truth = make_problem(n=2000)
+    session = server_module.Session(problem, layout=False)
+    session.act({"do": "label", "nodes": [0], "label": truth[0]}, 0)
+    session.act({"do": "label", "nodes": list(range(1, 1900)), "label": truth[1]}, 1)
+    found = session.suggest()
+    answer = server_module.frame(session, session.state() | {"card": session.card(*found)})
+    # three bytes for each node, and what is listed
+    assert len(answer) < 3 * 2000 + 30_000

@@ -4,7 +4,8 @@ import pytest
 from gssl.io import Labels, Problem, read_labels
 from gssl.label.accuracy_estimate import estimate_accuracy
 from gssl.label.journal import Journal
-from gssl.label.session import IS_LABELLED, NO_GUESS, Session, StaleError
+from gssl.label.session import IS_LABELLED, NO_GUESS, Careful, Session, StaleError
+from gssl.selection import Audit, LearningCurve
 
 CLASSES = ("ash", "birch", "cedar")
 
@@ -174,17 +175,47 @@ def test_accuracy_is_estimated_from_hidden_labels(session, label):
     assert [point[0] for point in session.state()["curve"]] == list(range(8, 31))
 
 
-def test_shares_on_a_card_are_the_largest_of_its_class(session, label):
+def test_shares_on_a_card_are_those_in_the_lead_of_the_first_class(session, label):
     label(*range(30))
     card = session.card(50)
-    best = card["thinks"][0]["name"]
-    assert len(card["why"]) == 5
-    assert {each["label"] for each in card["why"]} == {best}
-    shares = session.answer.shares(50)
-    mine = shares[session.answer.codes == CLASSES.index(best)]
-    assert [each["share"] for each in card["why"]] == pytest.approx(sorted(mine)[::-1][:5])
+    answer = session.answer
+    best, second = (CLASSES.index(each["name"]) for each in card["thinks"][:2])
+    shares = answer.shares(50)
+    scores = answer.scores(50)
+    lead = shares * (1.0 * (answer.codes == best) - (answer.codes == second))
+    assert lead.sum() == pytest.approx(scores[best] - scores[second])
+    told = [each["share"] for each in card["why"]]
+    assert told[:4] == pytest.approx(sorted(lead)[::-1][:4])
+    assert told[4:] == pytest.approx([share for share in sorted(lead)[:4] if share < 0])
+    assert card["picture"].startswith('<svg class="near"')
+    assert all(f'data-node="{each["index"]}"' in card["picture"] for each in card["why"])
     # a labelled node does not speak for itself
     assert 3 not in {each["index"] for each in session.card(3)["why"]}
+
+
+def test_auto_classifier_is_believed_about_labels_it_was_fitted_to(session, label):
+    label(*range(30))
+    session.act({"do": "label", "nodes": [40], "label": "cedar"}, session.version)
+    labels = dict(session.labelling.codes)
+    nodes = np.array([7, 40])
+    found = Audit(
+        nodes, np.array([1, 2]), np.array([0, 2]), np.array([0.9, 0.8]), np.array([0.1, 0.8]),
+        np.array([0.7, 0.1]), np.full(2, -1), np.full(2, -1), 3.2, (1.0, 5.0),
+    )  # fmt: skip
+    P, hidden = np.full((90, 3), 1 / 3), np.full((31, 3), 1 / 3)
+    samples = np.tile([0.9, 2.0, 0.5], (50, 1))
+    curve = LearningCurve(31, 90, np.array([10]), np.array([0.5]), None, samples)
+    session.offer(labels, Careful(P, hidden, found, curve), "careful")
+    (doubt,) = session.state()["doubts"]
+    assert (doubt["index"], doubt["label"], doubt["says"], doubt["wrong"]) == (7, "birch", "ash", 0.7)
+    assert session.state()["wrong"].startswith("About 3 of 2 labels are wrong (1 to 5)")
+    # the curve is moved to the estimate, which knows that suggested labels are hard
+    share = 100 * session.state()["refit"]["share"]
+    assert f"With 31 labels about {share:.1f} % of predictions are right" in session.state()["outlook"]
+    # a label that it has not seen is judged by the fast model
+    session.act({"do": "label", "nodes": [41], "label": "ash"}, session.version)
+    assert {each["index"] for each in session.state()["doubts"]} == {7, 41}
+    assert session.state()["wrong"] == ""
 
 
 def test_a_careful_model_speaks_and_the_fast_one_moves_it(session, label):
@@ -192,7 +223,7 @@ def test_a_careful_model_speaks_and_the_fast_one_moves_it(session, label):
     labels = dict(session.labelling.codes)
     P = np.random.default_rng(0).dirichlet(np.ones(3), 90)
     hidden = np.eye(3)[[labels[node] for node in sorted(labels)]]
-    session.offer(labels, P, hidden, "careful")
+    session.offer(labels, Careful(P, hidden), "careful")
     assert session.state()["speaks"] == "careful"
     np.testing.assert_allclose(session.P, P, atol=1e-6)
     assert session.state()["refit"]["share"] > 0.5

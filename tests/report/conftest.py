@@ -7,7 +7,7 @@ import gssl
 from gssl.evaluation import graph_health, held_out_accuracy
 from gssl.io import list_predictions
 from gssl.report import MapPoint, Page
-from gssl.selection import Suggestion
+from gssl.selection import LearningCurve, Suggestion, audit, why
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -50,6 +50,12 @@ def _page_of(data, y):
             (row.id, Suggestion(0, row.label, row.runner_up, row.confidence, 0.1, 12))
             for row in list(predictions)[10:15]
         ],
+        audit=audit(model, held_out=held_out),
+        why=why(model, [0, 11, 33]),
+        feature_names=[str(k) for k in range(data.n_features)],
+        learning_curve=LearningCurve(
+            20, 34, np.array([5, 10]), np.array([0.7, 0.8]), None, np.tile([0.9, 0.5, 0.5], (50, 1))
+        ),
     )
 
 

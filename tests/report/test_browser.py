@@ -1,63 +1,32 @@
 """A report opened from disk, as a user would, in a browser that has no network."""
 
-import shutil
 from dataclasses import replace
 
 import pytest
+from tests.browser import open_tabs, start_browser
 
 from gssl.report import write_page
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 DRAWN = "[...document.querySelectorAll('[data-chart]')].every(e => e.dataset.drawn === 'yes')"
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield browser
-        browser.close()
+    yield from start_browser()
 
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Open a page offline; whatever it complains about, asks for or pops up is an error in the end."""
-    contexts, trouble = [], []
+    """Write a page and open it from disk."""
+    with open_tabs(browser, "file:") as open_tab:
 
-    def open_page(page, width=1400, scheme="light"):
-        write_page(tmp_path / "report.html", page)
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        contexts.append(context)
-        context.set_offline(True)
-        context.route(lambda url: not url.startswith("file:"), lambda route: _refuse(route, trouble))
-        tab = context.new_page()
-        tab.on("console", lambda message: trouble.append(f"console: {message.text}"))
-        tab.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-        tab.on("dialog", lambda dialog: (trouble.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        tab.goto((tmp_path / "report.html").as_uri())
-        tab.wait_for_function(DRAWN, timeout=60_000)
-        return tab
+        def open_page(page, width=1400, scheme="light"):
+            write_page(tmp_path / "report.html", page)
+            tab = open_tab((tmp_path / "report.html").as_uri(), width, scheme)
+            tab.wait_for_function(DRAWN, timeout=60_000)
+            return tab
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert trouble == []
-
-
-def _refuse(route, trouble):
-    trouble.append(f"request: {route.request.url}")
-    route.abort()
+        yield open_page
 
 
 @pytest.mark.parametrize("width", [1400, 360])
@@ -65,8 +34,8 @@ def _refuse(route, trouble):
 def test_charts_are_drawn_and_fit_the_window(open_page, karate_page, width, scheme):
     tab = open_page(karate_page, width, scheme)
     charts = tab.locator("[data-chart] svg")
-    assert charts.count() == 4
-    for box in (charts.nth(i).bounding_box() for i in range(4)):
+    assert charts.count() == 5
+    for box in (charts.nth(i).bounding_box() for i in range(5)):
         assert box["width"] > 150
         assert box["height"] > 80
         assert box["x"] + box["width"] <= width

@@ -65,7 +65,9 @@ def hostile(hostile_page, tmp_path_factory):
 def test_every_section_is_there_in_the_order_of_what_matters(karate):
     sections = [section["id"] for section in karate.tags("section")]
     assert sections == [
-        "classes", "confusion", "doubts", "next", "map", "confidence", "graph", "iterations", "run",
+        "classes", "confusion", "doubts",
+        "why",
+        "learning", "next", "map", "confidence", "graph", "iterations", "run",
     ]  # fmt: skip
     text = " ".join(" ".join(karate.text).split())
     for said in (
@@ -122,7 +124,7 @@ def test_every_chart_has_a_place_and_every_place_a_chart(karate):
     charts = json.loads(karate.data["application/json"])
     places = [div["data-chart"] for div in karate.tags("div") if "data-chart" in div]
     assert sorted(places) == sorted(charts)
-    assert set(charts) == {"map", "confidences", "reliability", "curve-0"}
+    assert set(charts) == {"map", "confidences", "reliability", "curve-0", "learning"}
     assert len(charts["map"]["datasets"]["rows"]) == 34
     # what is not finite is left out
     assert [row["k"] for row in charts["curve-0"]["datasets"]["rows"]] == [1, 2, 4]
@@ -231,7 +233,7 @@ def test_a_page_that_fails_leaves_the_old_one_alone(karate_page, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
+@pytest.mark.parametrize("package", ["jinja2", "vl_convert"])
 def test_a_missing_extra_is_named(karate_page, tmp_path, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=r"pip install gssl\[report\]"):
@@ -240,8 +242,17 @@ def test_a_missing_extra_is_named(karate_page, tmp_path, monkeypatch, package):
 
 
 def test_drawing_is_loaded_only_when_a_page_is_written():
-    code = (
-        "import sys, gssl.report; print([m for m in ('altair', 'jinja2', 'vl_convert') if m in sys.modules])"
-    )
+    code = "import sys, gssl.report; print([m for m in ('jinja2', 'vl_convert') if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_reasons_doubts_and_the_learning_curve_are_told(karate_page, tmp_path):
+    write_page(tmp_path / "p.html", karate_page)
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert karate_page.audit.summary in page
+    contradicted = int((karate_page.audit.given != karate_page.audit.says).sum())
+    assert f"contradicts {contradicted} of {len(karate_page.audit)} labels" in page or not contradicted
+    assert page.count('<svg class="near"') == len(karate_page.why) == 3
+    # 0.9 - 0.5 / sqrt(n) is 0.788 with 20 labels, and 0.8 with 25
+    assert "About 5 more labels (5 to 5) reach 80 %." in page

@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -5,7 +7,7 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.methods.labels import UNLABELLED
 from gssl.selection import LearningCurve, learning_curve
-from gssl.selection.learning_curve import fit_power_law, nested_order, subset_sizes
+from gssl.selection.learning_curve import fit_power_laws, nested_order, subset_sizes
 
 
 def _problem(n=300, d=10, n_labelled=80, distance=1.2, seed=0):
@@ -29,18 +31,17 @@ def test_a_power_law_without_noise_is_found(a, b, c):
     n = np.array([20, 40, 80, 160, 320])
     rng = np.random.default_rng(0)
     y = a - b * n**-c
-    found = [fit_power_law(n, y, np.full(5, 1e-4), rng) for _ in range(20)]
+    found = fit_power_laws(n, np.tile(y, (20, 1)), np.full((20, 5), 1e-4), rng)
     np.testing.assert_allclose(np.mean(found, axis=0), [a, b, c], rtol=0.05)
 
 
 def test_a_curve_that_falls_is_taken_for_flat_and_none_goes_past_one():
     n, rng = np.array([20, 40, 80]), np.random.default_rng(0)
-    a, b, _ = fit_power_law(n, np.array([0.8, 0.79, 0.78]), np.full(3, 0.01), rng)
+    ((a, b, _),) = fit_power_laws(n, np.array([[0.8, 0.79, 0.78]]), np.full((1, 3), 0.01), rng)
     assert b == 0.0
     assert a == pytest.approx(0.79)
-    for _ in range(20):
-        a, b, _ = fit_power_law(n, np.array([0.5, 0.75, 0.99]), np.full(3, 0.01), rng)
-        assert a <= 1.0
+    steep = fit_power_laws(n, np.tile([0.5, 0.75, 0.99], (20, 1)), np.full((20, 3), 0.01), rng)
+    assert steep[:, 0].max() <= 1.0
 
 
 def test_labels_needed_are_those_of_the_equation():
@@ -58,6 +59,15 @@ def test_labels_needed_are_those_of_the_equation():
     # 0.9 - n^(-1/2) = 0.899 at n = 1,000,000, where the nodes end
     assert np.isfinite(curve.labels_needed(0.8989)[0])
     assert np.isinf(curve.labels_needed(0.8991)[0])
+
+
+def test_a_curve_can_be_moved_and_aims_at_a_round_accuracy():
+    curve = _exact(0.9, 1.0, 0.5)
+    moved = curve.moved_to(0.85)
+    assert moved.at(100)[0] == pytest.approx(0.85)
+    assert moved.gain(300) == pytest.approx(curve.gain(300))
+    assert curve.moved_to(0.99).samples[:, 0].max() == 1.0
+    assert [_exact(a, 0.0, 0.5).next_target for a in (0.82, 0.951, 0.999)] == [0.85, 0.96, 1.0]
 
 
 def test_a_target_is_taken_from_the_curve_or_asked_for():
@@ -108,3 +118,14 @@ def test_other_models_and_bad_targets_are_refused():
         learning_curve(model)
     with pytest.raises(ValueError, match="between 0 and 1"):
         learning_curve(model, 1.5)
+
+
+def test_of_many_labels_a_part_draws_the_curve(monkeypatch):
+    X, A, y, _ = _problem(n_labelled=200)
+    model = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A)
+    whole = learning_curve(model)
+    monkeypatch.setattr(sys.modules["gssl.selection.learning_curve"], "_MOST", 60)
+    part = learning_curve(model)
+    assert part.n_labels == whole.n_labels == 200
+    assert part.sizes[-1] == 60 < whole.sizes[-1]
+    assert part.at(200)[0] == pytest.approx(whole.at(200)[0], abs=0.1)

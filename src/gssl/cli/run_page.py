@@ -15,13 +15,15 @@ from gssl.evaluation import Confusion, HeldOut, confusion_matrix, graph_health, 
 from gssl.graph import check_adjacency
 from gssl.io import Labels, Predictions, Problem, list_predictions
 from gssl.report import MapPoint, Page, write_page
-from gssl.selection import suggestions
+from gssl.selection import audit, learning_curve, suggestions, why
 from gssl.selection.suggestion import smoothed_signature
 
 # what a larger graph would need is not computed for a report: losses of iterations, rows for the map
 _MAX_EMBEDDING_SIZE = 50_000_000
 _MAX_MAP_NODES = 200_000
 _N_SUGGESTIONS = 12
+# labels that look wrong, and as many suggestions, that are explained
+_EXPLAINED = 3
 # fits of a method that does not know what it would say without some of its labels
 _FEW_FOLDS = 3
 
@@ -46,12 +48,17 @@ def write_run_page(
             known = list_predictions(model, problem.node_ids, problem.given, held_out=held_out)
             # where the model abstains, it still does
             predictions = replace(known, label=predictions.label)
-    with terminal.step("drawing the map"):
-        points = _points(_map_rows(model, problem), predictions)
     with terminal.step("choosing nodes to label next"):
-        next_labels = [
-            (str(problem.node_ids[pick.node]), pick) for pick in suggestions(model, _N_SUGGESTIONS)
-        ]
+        signature = smoothed_signature(X, check_adjacency(A, allow_empty=True))
+        picks = suggestions(model, _N_SUGGESTIONS, signature=signature)
+    with terminal.step("drawing the map"):
+        points = _points(_map_rows(model, problem, signature), predictions)
+    with terminal.step("checking labels"):
+        found = None if held_out is None else audit(model, changes=0, held_out=held_out)
+        doubted = [] if found is None else found.nodes[found.given != found.says][:_EXPLAINED].tolist()
+        told = [*doubted, *(pick.node for pick in picks[:_EXPLAINED])]
+        # scores of some methods are no sum, and some have no learning curve
+        reasons, curve = _if_possible(why, model, told), _if_possible(learning_curve, model)
     # a fit can do without the losses of its iterations, which take as long again
     small = X is not None and np.prod(X.shape) <= _MAX_EMBEDDING_SIZE
     page = Page(
@@ -67,7 +74,11 @@ def write_run_page(
         history=getattr(model, "history_", None) if small else None,
         confusion=None if truth is None else _confusion(truth, predictions),
         points=points,
-        next_labels=next_labels,
+        next_labels=[(str(problem.node_ids[pick.node]), pick) for pick in picks],
+        audit=found,
+        why=reasons or (),
+        feature_names=problem.feature_names,
+        learning_curve=curve,
     )
     with terminal.step("writing the report"):
         write_page(path, page)
@@ -87,14 +98,21 @@ def _held_out(model: Any, problem: Problem, terminal: Terminal) -> HeldOut | Non
     return found
 
 
-def _map_rows(model: Any, problem: Problem) -> np.ndarray:
+def _if_possible(compute: Any, *inputs: Any) -> Any:
+    """Return what a function computes, or None where it refuses its inputs."""
+    try:
+        return compute(*inputs)
+    except ValueError:
+        return None
+
+
+def _map_rows(model: Any, problem: Problem, signature: np.ndarray) -> np.ndarray:
     """Return what says which nodes are alike: what is predicted, and smoothed features if they are few."""
     P = np.sqrt(np.asarray(model.label_distributions_, dtype=np.float32))
     X = problem.features
     if X is None or not X.shape[1] or len(P) > _MAX_MAP_NODES:
         return P
-    A = check_adjacency(problem.adjacency, allow_empty=True)
-    return np.hstack([smoothed_signature(X, A), P])
+    return np.hstack([signature, P])
 
 
 def _points(rows: np.ndarray, predictions: Predictions) -> list[MapPoint]:

@@ -4,6 +4,8 @@ import multiprocessing
 import os
 import signal
 import warnings
+from contextlib import suppress
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from threading import Event, Thread
 from time import monotonic
@@ -11,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.label.session import Session
+from gssl.label.session import Careful, Session
 from gssl.scale.memory import available_memory
 
 # seconds without an action before a fit begins
@@ -58,15 +60,15 @@ class BackgroundFit:
             if not enough or labels == self._fitted or quiet < self.idle:
                 continue
             try:
-                P, hidden = self._fit(labels)
+                fitted = self._fit(labels)
             except (EOFError, OSError, RuntimeError) as error:
                 if not self._stop.is_set():
                     self.error = f"AutoClassifier stopped ({error}): only the fast model speaks"
                 return
             self._fitted = labels
-            session.offer(labels, P, hidden, "AutoClassifier")
+            session.offer(labels, fitted, "AutoClassifier")
 
-    def _fit(self, labels: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    def _fit(self, labels: dict[int, int]) -> Careful:
         """Have the other process fit; it is started by the first call."""
         if self._process is None:
             spawn = multiprocessing.get_context("spawn")
@@ -83,8 +85,8 @@ class BackgroundFit:
         found = self._pipe.recv()
         if isinstance(found, str):
             raise RuntimeError(found)
-        P, hidden = found
-        return P, hidden
+        assert isinstance(found, Careful)
+        return found
 
 
 def _serve(pipe: Connection, X: Any, A: Any) -> None:
@@ -95,7 +97,7 @@ def _serve(pipe: Connection, X: Any, A: Any) -> None:
     from threadpoolctl import threadpool_limits
 
     from gssl.operators import set_threads
-    from gssl.selection import AutoClassifier
+    from gssl.selection import AutoClassifier, audit, learning_curve
 
     set_threads(1)
     threadpool_limits(1)
@@ -111,7 +113,12 @@ def _serve(pipe: Connection, X: Any, A: Any) -> None:
             model = model.update_labels(y) if fitted else model.fit(X, y, adjacency=A)
             fitted = True
             hidden = model.distributions_without(np.flatnonzero(y >= 0))
-            pipe.send((model.label_distributions_.astype(np.float32), hidden))
+            found = Careful(model.label_distributions_.astype(np.float32), hidden)
+            # there may be too few labels for the rest
+            with suppress(ValueError):
+                found = replace(found, audit=audit(model, changes=0))
+                found = replace(found, curve=learning_curve(model))
+            pipe.send(found)
         except BrokenPipeError:
             return
         except Exception as error:  # whatever it is, the page goes on with the fast model

@@ -31,7 +31,10 @@ class NodeFacts:
         return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
     def features(self, node: int) -> list[dict[str, Any]]:
-        """Return the features by which the node differs most from others, the strongest first."""
+        """Return the features by which the node differs most from others, the strongest first.
+
+        Values are those of the file where they can be told from scaled ones, and None elsewhere.
+        """
         X: Any = self.problem.features
         if X is None or self._scales is None:
             return []
@@ -48,12 +51,21 @@ class NodeFacts:
         return [
             {
                 "name": self._feature_name(int(columns[k])),
-                "value": float(values[k]),
+                "value": self._original(int(columns[k]), float(values[k])),
                 "strength": float(strength[k]) / top,
             }
             for k in order
             if strength[k] > 0
         ]
+
+    def _original(self, column: int, value: float) -> float | None:
+        """Return a number as it is in the file; None of categories, words and columns scaled by rows."""
+        prepared = self.problem.preparation
+        if prepared is None:
+            return value
+        if column >= len(prepared.names) or prepared.kinds[column] != "number" or prepared.row_scaled[column]:
+            return None
+        return float(f"{value * prepared.scale[column] + prepared.shift[column]:.6g}")
 
     def _feature_name(self, column: int) -> str:
         names = self.problem.feature_names

@@ -22,7 +22,7 @@ _TOGETHER = 64
 # penalty and sharpness before two labels of one class exist
 _PENALTY, _SHARPNESS = 0.1, 10.0
 # where there are more labels, so many choose view and penalty
-_JUDGES = 250
+_JUDGES = 150
 
 
 def filtered_directions(X: Any, A: csr_array) -> list[np.ndarray]:

@@ -30,7 +30,8 @@ class Queue:
         np.fill_diagonal(self._K, 0.0)
         self._covered_by: set[int] = set()
         self._covered = np.zeros(len(nodes), dtype=np.float32)
-        self._gap = np.empty_like(self._K)
+        # what is left of likeness, a row for each node that may be spoken for
+        self._gap = self._K.copy()
 
     def _alike(self, V: np.ndarray) -> np.ndarray:
         """Return how much each node of the sample is like some rows."""
@@ -52,12 +53,10 @@ class Queue:
             self._draw(closed, len(labelled))
         self._cover(labelled)
         u = np.where(closed[self._nodes], 0.0, doubt[self._nodes]).astype(np.float32)
-        np.subtract(self._K, self._covered, out=self._gap)
-        np.maximum(self._gap, 0.0, out=self._gap)
-        gains = u * (self._gap @ u)
+        gains = u * (u @ self._gap)
         if len(gains) and gains.max() > _NOTHING:
             best = int(gains.argmax())
-            speaks_for = np.count_nonzero((self._gap[best] > _NOTHING) & (u > 0))
+            speaks_for = np.count_nonzero((self._gap[:, best] > _NOTHING) & (u > 0))
             return int(self._nodes[best]), round(speaks_for * n_open / int(np.count_nonzero(u)))
         # nothing is like another: the least certain
         return int(np.where(closed, -1.0, doubt).argmax()), 0
@@ -65,10 +64,13 @@ class Queue:
     def _cover(self, labelled: np.ndarray) -> None:
         """Note how much each node of the sample is like the nearest label."""
         now = set(labelled.tolist())
+        before = self._covered
         if not self._covered_by <= now:
             self._covered_by, self._covered = set(), np.zeros(len(self._nodes), dtype=np.float32)
         new = np.array(sorted(now - self._covered_by), dtype=np.int64)
         for start in range(0, len(new), 512):
             alike = self._alike(self._U[new[start : start + 512]])
-            np.maximum(self._covered, alike.max(axis=1), out=self._covered)
+            self._covered = np.maximum(self._covered, alike.max(axis=1))
         self._covered_by = now
+        changed = np.flatnonzero(self._covered != before)
+        self._gap[changed] = np.maximum(self._K[changed] - self._covered[changed, None], 0.0)

@@ -1,7 +1,7 @@
 """A labelling session: labels, what the model makes of them, and what the page shows; nothing of HTTP."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import RLock
@@ -19,15 +19,21 @@ from gssl.label.labelling import UNLABELLED, Labelling, check_class_name
 from gssl.label.map_layout import place_nodes
 from gssl.label.queue import Queue
 from gssl.operators import small_algebra
+from gssl.report.neighbourhood import Mark, draw_neighbourhood
+from gssl.selection import Audit, LearningCurve
+from gssl.selection.audit import rank_labels
+from gssl.selection.why import strongest_voices
 
 # a class with fewer labels is named on the page
 FEW = 5
 # how many are listed
-_WHY, _DOUBTS, _CURVE = 5, 12, 120
+_WHY, _DOUBTS, _CURVE = 4, 12, 120
 # points of the learning curve that are computed when a journal is replayed
 _REPLAYED = 20
 # from so many labels on, a model that only guesses is recognised
 _ENOUGH = 20
+# below this skill, suggested nodes have been no better than random ones
+_WEAK = 0.25
 # in bytes for the page: a node without a guess, and a node with a label
 NO_GUESS, IS_LABELLED = 65_535, 255
 # below so many labels an estimate of accuracy says nothing
@@ -41,12 +47,25 @@ class StaleError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
+class Careful:
+    """What a careful model says about all nodes, and about each label while it was hidden.
+
+    ``audit`` judges the labels, and ``curve`` says what more labels would bring.
+    """
+
+    P: np.ndarray
+    hidden: np.ndarray
+    audit: Audit | None = None
+    curve: LearningCurve | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Refit:
     """What the careful model says, what the fast one said of the same labels, and which labels these were."""
 
     labels: dict[int, int]
     present: tuple[int, ...]
-    P: np.ndarray
+    careful: Careful
     fast: np.ndarray
     accuracy: tuple[float, float] | None
     name: str
@@ -100,7 +119,7 @@ class Session:
         self.labelling = Labelling(problem.node_ids, problem.y)
         with small_algebra():
             views = filtered_directions(problem.features, problem.adjacency)
-        self._model, self._queue = InteractiveModel(views), Queue(views[0])
+        self._model, self._queues = InteractiveModel(views), [Queue(view) for view in views]
         self.places = place_nodes(views[0]) if layout else np.zeros((len(problem.y), 2), dtype=np.float32)
         self.notes: list[str] = []
         for action in [] if journal is None else journal.actions:
@@ -229,8 +248,8 @@ class Session:
                 with small_algebra():
                     self._note_accuracy(self._model.fit(nodes, compact, len(present)))
 
-    def offer(self, labels: dict[int, int], P: np.ndarray, hidden: np.ndarray, name: str) -> None:
-        """Take the distributions of a careful model, fitted to some earlier labels.
+    def offer(self, labels: dict[int, int], careful: Careful, name: str) -> None:
+        """Take what a careful model says that was fitted to some earlier labels.
 
         Until the next ones come, the fast model adds what has changed since:
         P ∝ P_careful · (P_fast now + ε) / (P_fast then + ε).
@@ -239,13 +258,14 @@ class Session:
         present, codes = np.unique([labels[node] for node in nodes.tolist()], return_inverse=True)
         with small_algebra():
             fast = self._model.fit(nodes, codes, len(present)).distributions
+        hidden, P = careful.hidden, careful.P.astype(np.float32, order="F")
         hits = np.asarray(hidden.argmax(axis=1) == codes)
         accuracy = None
         if len(nodes) >= _LEAST:
             accuracy = estimate_accuracy(hidden.max(axis=1), hits, np.delete(P.max(axis=1), nodes))
         with self.lock:
             classes = tuple(present.astype(int).tolist())
-            self._refit = Refit(labels, classes, P.astype(np.float32, order="F"), fast, accuracy, name)
+            self._refit = Refit(labels, classes, replace(careful, P=P), fast, accuracy, name)
             self.refits += 1
             self._combine()
 
@@ -257,10 +277,10 @@ class Session:
         self.P = np.zeros((n, 0), dtype=np.float32) if answer is None else answer.distributions
         if answer is not None and refit is not None and refit.present == self._present:
             if refit.labels == self.labelling.codes:
-                self._speaks, self.P = "careful", refit.P
+                self._speaks, self.P = "careful", refit.careful.P
             else:
                 self._speaks = "both"
-                P = refit.P * ((answer.distributions + _FLOOR) / (refit.fast + _FLOOR))
+                P = refit.careful.P * ((answer.distributions + _FLOOR) / (refit.fast + _FLOOR))
                 self.P = P / P.sum(axis=1, keepdims=True)
         self.guesses = np.full(n, NO_GUESS, dtype=np.uint16)
         self.confidences = np.zeros(n, dtype=np.uint8)
@@ -303,12 +323,26 @@ class Session:
                 return self._queue.next(self.doubt, open_now, labelled)
 
     @property
+    def _queue(self) -> Queue:
+        """The queue of the view that predicts hidden labels best, or the usual one while labels are few."""
+        answer = self.answer
+        if answer is None or len(answer.codes) < _ENOUGH:
+            return self._queues[0]
+        return self._queues[next(k for k, view in enumerate(self._model.views) if view is answer.rows)]
+
+    @property
     def guessing(self) -> bool:
         """Whether hidden labels are guessed no better than by always answering the largest class."""
+        return self._skill <= 0.0
+
+    @property
+    def _skill(self) -> float:
+        """The part of labels outside the largest class that is gained over it; one while labels are few."""
         answer = self.answer
         if answer is None or not answer.judged or len(answer.codes) < _ENOUGH:
-            return False
-        return bool(answer.hits.sum() <= np.bincount(answer.codes).max())
+            return 1.0
+        largest = int(np.bincount(answer.codes).max())
+        return float(answer.hits.sum() - largest) / max(len(answer.codes) - largest, 1)
 
     def pass_over(self, node: int) -> None:
         """Suggest another node, until the next action."""
@@ -336,9 +370,12 @@ class Session:
             "speaks": self._speaks,
             "accuracy": self._accuracy(),
             "guessing": self.guessing,
+            "weak": self._skill < _WEAK,
             "refit": self._refit_state(),
             "curve": [[m, share, error] for m, (share, error) in curve[::-1][::step][::-1]],
             "doubts": self.doubts(),
+            "wrong": self._expected_wrong(),
+            "outlook": self._outlook(),
             "undo": labelling.undoable,
         }
 
@@ -360,27 +397,62 @@ class Session:
             else found | dict(zip(("share", "error"), refit.accuracy, strict=True))
         )
 
+    def _outlook(self) -> str:
+        """Say how many more labels reach which accuracy."""
+        refit = self._refit
+        if refit is None or refit.careful.curve is None or refit.accuracy is None:
+            return ""
+        # suggested labels are harder than most nodes, which the estimate corrects for
+        curve = refit.careful.curve.moved_to(refit.accuracy[0])
+        return curve.text(curve.next_target)
+
+    def _expected_wrong(self) -> str:
+        """Say how many labels are wrong, if all of them have been judged."""
+        refit = self._refit
+        if refit is None or refit.careful.audit is None or refit.labels != self.labelling.codes:
+            return ""
+        return refit.careful.audit.summary
+
     def doubts(self) -> list[dict[str, Any]]:
-        """Return the labels that the model, not having seen each, contradicts most surely."""
+        """Return the labels that ``gssl.audit`` doubts most, not having seen each.
+
+        AutoClassifier is believed about labels that it was fitted to; the fast model judges the others.
+        """
+        found: list[tuple[float, int, int, float]] = []
+        refit, audit = self._refit, None if self._refit is None else self._refit.careful.audit
+        known: set[int] = set()
+        codes = self.labelling.codes
+        if refit is not None and audit is not None:
+            known = {node for node, code in refit.labels.items() if codes.get(node) == code}
+            columns = audit.nodes, audit.given, audit.says, audit.p_wrong, audit.probability
+            for node, given, says, wrong, share in zip(*(c.tolist() for c in columns), strict=True):
+                if node in known and says != given:
+                    found.append((wrong, node, says, share))
         answer = self.answer
-        if answer is None or not answer.judged:
-            return []
-        said = answer.hidden.argmax(axis=1)
-        rows = np.arange(len(said))
-        lead = answer.hidden[rows, said] - answer.hidden[rows, answer.codes]
-        # a class with a single label has nothing to be recognised by
-        alone = np.bincount(answer.codes)[answer.codes] < 2
-        order = np.argsort(-np.where(alone, 0.0, lead), kind="stable")[:_DOUBTS]
+        if answer is not None and answer.judged and len(known) < len(codes):
+            found += [each for each in self._fast_doubts(answer) if each[1] not in known]
         return [
             {
-                "index": int(answer.labelled[k]),
-                "id": self.facts.name(int(answer.labelled[k])),
-                "label": self._name(int(answer.codes[k])),
-                "says": self._name(int(said[k])),
-                "share": float(answer.hidden[k, said[k]]),
+                "index": node,
+                "id": self.facts.name(node),
+                "label": self.labelling.classes[codes[node]],
+                "says": self.labelling.classes[says],
+                "share": share,
+                "wrong": wrong,
             }
+            for wrong, node, says, share in sorted(found, reverse=True)[:_DOUBTS]
+        ]
+
+    def _fast_doubts(self, answer: Answer) -> list[tuple[float, int, int, float]]:
+        """Judge labels by the fast model; a class with a single label has nothing to be recognised by."""
+        judged = np.flatnonzero(np.bincount(answer.codes)[answer.codes] > 1)
+        P, codes = answer.hidden[judged], answer.codes[judged]
+        order, wrong = rank_labels(P, codes)
+        says = P.argmax(axis=1)
+        return [
+            (float(wrong[k]), int(answer.labelled[judged[k]]), self._present[says[k]], float(P[k, says[k]]))
             for k in order
-            if lead[k] > 0 and not alone[k]
+            if says[k] != codes[k]
         ]
 
     def _name(self, compact: int) -> str:
@@ -416,35 +488,33 @@ class Session:
         }
 
     def _opinion(self, node: int) -> dict[str, Any]:
-        """Return a distribution for a node, and the labels that speak most for its best class.
+        """Return a distribution for a node, and the labels that speak most for and against it in a picture.
 
-        Of a labelled node it is what the fast model says without that label.
+        Of a labelled node it is what the fast model says without that label. The shares of labels are those
+        in the lead of the first class over the second, by the fast model.
         """
         answer = self.answer
         if answer is None:
-            return {"thinks": [], "why": []}
+            return {"thinks": [], "why": [], "picture": ""}
         place = int(np.searchsorted(answer.labelled, node))
         own = place < len(answer.labelled) and answer.labelled[place] == node
         p = answer.hidden[place] if own and answer.judged else self.P[node]
         order = np.argsort(-p, kind="stable")
-        best = int(order[0])
-        shares = np.where(answer.codes == best, answer.shares(node), 0.0)
+        best, second = (int(code) for code in order[:2])
+        shares = answer.shares(node) * (1.0 * (answer.codes == best) - (answer.codes == second))
         if own:
             shares[place] = 0.0
-        total = float(np.abs(shares).sum()) or 1.0
-        top = np.argsort(-shares, kind="stable")[:_WHY]
+        voices = strongest_voices(self.problem.adjacency, node, answer.labelled, answer.codes, shares, _WHY)
+        names = self._name(best), self._name(second)
         return {
             "thinks": [{"name": self._name(int(k)), "share": float(p[k])} for k in order[:9]],
-            "why": [
-                {
-                    **self.mention(int(answer.labelled[k])),
-                    "share": float(shares[k]),
-                    "part": float(shares[k]) / total,
-                }
-                for k in top
-                if shares[k] > 0
-            ],
+            "why": [{"index": voice.node, "share": voice.share} for voice in voices],
+            "picture": draw_neighbourhood(node, *names, voices, self._mark),
         }
+
+    def _mark(self, node: int) -> Mark:
+        code = int(self.guesses[node])
+        return Mark(self.facts.name(node), self.labelling.classes[code], code, node in self.labelling.codes)
 
     def labels(self) -> dict[str, list[str]]:
         """Return all labels as columns of a table that ``gssl classify --labels`` reads."""

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from gssl.evaluation import Bin
 from gssl.io import Predictions
 from gssl.report.page import MapPoint, Page
+from gssl.selection import LearningCurve
 
 # of medium lightness, legible in light and dark mode
 ACCENT = "#4f7fd0"
@@ -33,8 +33,8 @@ OTHER = "#8b929b"
 _MANY_RINGS, _SMALL_RING = 500, {"size": 42, "width": 0.9}
 Spec = dict[str, Any]
 
-_UNIT = alt.Scale(domain=[0, 1])
-_SNUG = alt.Scale(nice=False, zero=False)
+_UNIT = {"domain": [0, 1]}
+_CLOSE = {"nice": False, "zero": False}
 
 
 def draw(page: Page) -> dict[str, Spec]:
@@ -46,26 +46,31 @@ def draw(page: Page) -> dict[str, Spec]:
         specs["confidences"] = histogram(page.confidences)
     if page.reliability:
         specs["reliability"] = reliability_curve(page.reliability)
+    if page.learning_curve is not None:
+        specs["learning"] = learning_band(page.learning_curve)
     if page.points:
         specs["map"] = node_scatter(page.points, map_classes(page.points, page.predictions))
     return specs
 
 
-def _over_rows() -> Any:
-    """Return a chart over the dataset "rows", which :func:`_finish` adds."""
-    return alt.Chart(alt.NamedData(name="rows"))
+def _chart(rows: Sequence[Spec], *layers: Spec, height: int | None = None) -> Spec:
+    """Return a specification of layers over rows."""
+    spec: Spec = {"data": {"name": "rows"}, "datasets": {"rows": list(rows)}}
+    spec |= layers[0] if len(layers) == 1 else {"layer": list(layers)}
+    return spec | {"width": "container"} | ({} if height is None else {"height": height})
 
 
-def _finish(chart: Any, rows: Sequence[Spec], height: int | None = None) -> Spec:
-    """Return the specification of a chart with its data, added last because Altair validates every row."""
-    chart = chart.properties(width="container", **({} if height is None else {"height": height}))
-    spec: Spec = chart.to_dict()
-    spec.setdefault("datasets", {})["rows"] = list(rows)
-    return spec
+def _layer(mark: Spec, **encoding: Any) -> Spec:
+    return {"mark": mark, "encoding": encoding}
 
 
-def _percent_axis(**settings: Any) -> Any:
-    return alt.Axis(format=".0%", values=[0, 0.2, 0.4, 0.6, 0.8, 1.0], **settings)
+def _field(name: str, title: str | None = None, **more: Any) -> Spec:
+    """Return the encoding of a number."""
+    return {"field": name, "type": "quantitative", "title": title, **more}
+
+
+def _percent_axis(**settings: Any) -> Spec:
+    return {"format": ".0%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1.0], **settings}
 
 
 def curve(values: Any) -> Spec:
@@ -73,67 +78,88 @@ def curve(values: Any) -> Spec:
     numbers = np.asarray(values, dtype=np.float64).ravel()
     rows = [{"k": k, "value": float(v)} for k, v in enumerate(numbers, start=1) if np.isfinite(v)]
     # with few iterations, Vega would put ticks at fractions
-    ticks: dict[str, Any] = (
-        {"values": list(range(1, len(numbers) + 1))} if len(numbers) <= 8 else {"tickCount": 6}
+    ticks: Spec = {"values": list(range(1, len(numbers) + 1))} if len(numbers) <= 8 else {"tickCount": 6}
+    line = _layer(
+        {"type": "line", "color": ACCENT, "strokeWidth": 2, "point": {"size": 26, "color": ACCENT}},
+        x=_field("k", "iteration", scale=_CLOSE, axis={"grid": False, "format": "d", **ticks}),
+        y=_field("value", scale={"zero": False}, axis={"tickCount": 5}),
+        tooltip=[_field("k", "iteration"), _field("value", "value", format=".4~g")],
     )
-    line = (
-        _over_rows()
-        .mark_line(color=ACCENT, strokeWidth=2, point={"filled": True, "size": 26, "color": ACCENT})
-        .encode(
-            x=alt.X("k:Q", title="iteration", scale=_SNUG, axis=alt.Axis(grid=False, format="d", **ticks)),
-            y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
-            tooltip=[
-                alt.Tooltip("k:Q", title="iteration"),
-                alt.Tooltip("value:Q", title="value", format=".4~g"),
-            ],
-        )
-    )
-    return _finish(line, rows, height=180)
+    return _chart(rows, line, height=180)
 
 
 def histogram(bins: Sequence[Bin]) -> Spec:
     """Draw the number of nodes per bin of confidence."""
     rows = [{"low": b.low, "high": b.high, "count": b.count, "zero": 0} for b in bins]
-    bars = (
-        _over_rows()
-        .mark_rect(color=ACCENT, xOffset=0.5, x2Offset=-0.5)
-        .encode(
-            x=alt.X("low:Q", title="confidence", scale=_UNIT, axis=_percent_axis(grid=False)),
-            x2="high:Q",
-            y=alt.Y("count:Q", title="nodes", axis=alt.Axis(format=",d", tickCount=5)),
-            y2="zero:Q",
-            tooltip=[
-                alt.Tooltip("low:Q", title="from", format=".0%"),
-                alt.Tooltip("high:Q", title="to", format=".0%"),
-                alt.Tooltip("count:Q", title="nodes", format=",d"),
-            ],
-        )
+    bars = _layer(
+        {"type": "rect", "color": ACCENT, "xOffset": 0.5, "x2Offset": -0.5},
+        x=_field("low", "confidence", scale=_UNIT, axis=_percent_axis(grid=False)),
+        x2={"field": "high"},
+        y=_field("count", "nodes", axis={"format": ",d", "tickCount": 5}),
+        y2={"field": "zero"},
+        tooltip=[
+            _field("low", "from", format=".0%"),
+            _field("high", "to", format=".0%"),
+            _field("count", "nodes", format=",d"),
+        ],
     )
-    return _finish(bars, rows, height=240)
+    return _chart(rows, bars, height=240)
 
 
 def reliability_curve(bins: Sequence[Bin]) -> Spec:
     """Draw accuracy against confidence; on the diagonal, confidence is calibrated."""
     rows = [{"confidence": b.confidence, "accuracy": b.accuracy, "count": b.count} for b in bins]
-    diagonal = (
-        alt.Chart(alt.InlineData(values=[{"t": 0}, {"t": 1}]))
-        .mark_line(color="currentColor", opacity=0.7, strokeDash=[4, 4], strokeWidth=1)
-        .encode(x=alt.X("t:Q"), y=alt.Y("t:Q"))
-    )
-    base = _over_rows().encode(
-        x=alt.X("confidence:Q", title="confidence", scale=_UNIT, axis=_percent_axis()),
-        y=alt.Y("accuracy:Q", title="accuracy", scale=_UNIT, axis=_percent_axis()),
-    )
-    line = base.mark_line(color=ACCENT, strokeWidth=1.5)
-    dots = base.mark_circle(color=ACCENT, opacity=0.9).encode(
-        size=alt.Size("count:Q", scale=alt.Scale(range=[40, 320]), legend=None),
+    diagonal = _layer(
+        {"type": "line", "color": "currentColor", "opacity": 0.7, "strokeDash": [4, 4], "strokeWidth": 1},
+        x=_field("t", "confidence"),
+        y=_field("t", "accuracy"),
+    ) | {"data": {"values": [{"t": 0}, {"t": 1}]}}
+    x = _field("confidence", "confidence", scale=_UNIT, axis=_percent_axis())
+    y = _field("accuracy", "accuracy", scale=_UNIT, axis=_percent_axis())
+    line = _layer({"type": "line", "color": ACCENT, "strokeWidth": 1.5}, x=x, y=y)
+    dots = _layer(
+        {"type": "circle", "color": ACCENT, "opacity": 0.9},
+        x=x,
+        y=y,
+        size=_field("count", scale={"range": [40, 320]}, legend=None),
         tooltip=[
-            alt.Tooltip("confidence:Q", title="confidence", format=".0%"),
-            alt.Tooltip("accuracy:Q", title="accuracy", format=".0%"),
-            alt.Tooltip("count:Q", title="labels", format=",d"),
+            _field("confidence", "confidence", format=".0%"),
+            _field("accuracy", "accuracy", format=".0%"),
+            _field("count", "labels", format=",d"),
         ],
     )
-    return _finish(diagonal + line + dots, rows, height=240)
+    return _chart(rows, diagonal, line, dots, height=240)
+
+
+def learning_band(found: LearningCurve) -> Spec:
+    """Draw accuracy against the number of labels with its uncertainty, up to four times as many as given."""
+    numbers = np.unique(np.geomspace(found.sizes[0], min(4 * found.n_labels, found.n_nodes), 40).astype(int))
+    rows = [
+        {"n": int(n), "accuracy": a, "low": low, "high": high}
+        for n, (a, low, high) in ((n, found.at(n)) for n in numbers)
+    ]
+    x = _field("n", "labels", scale={"type": "log", "nice": False}, axis={"grid": False, "format": ",d"})
+    y: Spec = {"scale": {"zero": False}, "axis": {"format": ".0%"}}
+    band = _layer(
+        {"type": "area", "color": ACCENT, "opacity": 0.16},
+        x=x,
+        y=_field("low", "accuracy", **y),
+        y2={"field": "high"},
+    )
+    line = _layer(
+        {"type": "line", "color": ACCENT, "strokeWidth": 2}, x=x, y=_field("accuracy", "accuracy", **y)
+    )
+    measured = [{"n": int(n), "accuracy": float(a)} for n, a in zip(found.sizes, found.accuracy, strict=True)]
+    dots = _layer(
+        {"type": "circle", "color": ACCENT, "size": 46, "opacity": 1},
+        x=x,
+        y=_field("accuracy", "accuracy", **y),
+        tooltip=[_field("n", "labels", format=",d"), _field("accuracy", "accuracy", format=".1%")],
+    ) | {"data": {"values": measured}}
+    now = _layer({"type": "rule", "color": "currentColor", "strokeDash": [4, 4], "opacity": 0.6}, x=x) | {
+        "data": {"values": [{"n": found.n_labels}]}
+    }
+    return _chart(rows, band, now, line, dots, height=240)
 
 
 def map_classes(
@@ -171,33 +197,46 @@ def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, i
         # rings on top
         for point in sorted(points, key=lambda point: point.given)
     ]
-    chosen = alt.param(name="chosen", value=-1)
-    colour = alt.Scale(domain=list(range(len(classes))), range=[colour for _, colour, _ in classes])
-    certainty = alt.Opacity(
-        "confidence:Q", scale=alt.Scale(domain=[0, 1], range=[0.2, 1.0], clamp=True), legend=None
-    )
-    given = "datum.given === 'yes'"
     # many rings hide each other
-    ring = {"size": 80, "width": 1.4} if sum(point.given for point in points) <= _MANY_RINGS else _SMALL_RING
-    bare = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
-    dots = (
-        _over_rows()
-        .mark_point(filled=True, shape="circle")
-        .encode(
-            x=alt.X("x:Q", axis=bare, scale=alt.Scale(nice=False, padding=8)),
-            y=alt.Y("y:Q", axis=bare, scale=alt.Scale(nice=False, padding=8)),
-            color=alt.Color("place:N", scale=colour, legend=None),
-            opacity=alt.condition("chosen < 0 || datum.place === chosen", certainty, alt.value(0.05)),
-            size=alt.condition(given, alt.value(ring["size"]), alt.value(30)),
-            stroke=alt.condition(given, alt.value("currentColor"), alt.value("transparent")),
-            strokeWidth=alt.value(ring["width"]),
-            tooltip=[
-                alt.Tooltip("id:N", title="id"),
-                alt.Tooltip("label:N", title="label"),
-                alt.Tooltip("confidence:Q", title="confidence", format=".0%"),
-                alt.Tooltip("given:N", title="label given"),
-            ],
-        )
-        .add_params(chosen)
+    many = sum(point.given for point in points) > _MANY_RINGS
+    ring = _SMALL_RING if many else {"size": 80, "width": 1.4}
+    bare: Spec = {
+        "axis": {"labels": False, "ticks": False, "grid": False, "domain": False, "title": None},
+        "scale": {"nice": False, "padding": 8},
+    }
+    certainty = {"domain": [0, 1], "range": [0.2, 1.0], "clamp": True}
+
+    def if_given(value: Any, otherwise: Any) -> Spec:
+        return {"condition": {"test": "datum.given === 'yes'", "value": value}, "value": otherwise}
+
+    dots = _layer(
+        {"type": "point", "filled": True, "shape": "circle"},
+        x=_field("x", **bare),
+        y=_field("y", **bare),
+        color={
+            "field": "place",
+            "type": "nominal",
+            "scale": {
+                "domain": list(range(len(classes))),
+                "range": [colour for _, colour, _ in classes],
+            },
+            "legend": None,
+        },
+        opacity={
+            "condition": {
+                "test": "chosen < 0 || datum.place === chosen",
+                **_field("confidence", scale=certainty, legend=None),
+            },
+            "value": 0.05,
+        },
+        size=if_given(ring["size"], 30),
+        stroke=if_given("currentColor", "transparent"),
+        strokeWidth={"value": ring["width"]},
+        tooltip=[
+            _field("id", "id", type="nominal"),
+            _field("label", "label", type="nominal"),
+            _field("confidence", "confidence", format=".0%"),
+            _field("given", "label given", type="nominal"),
+        ],
     )
-    return _finish(dots, rows)
+    return _chart(rows, dots | {"params": [{"name": "chosen", "value": -1}]})

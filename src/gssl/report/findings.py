@@ -1,16 +1,20 @@
-"""What a report says in words and tables: the headline, the classes, the confusion."""
+"""What a report says in words and tables: the headline, the classes, the confusion, reasons."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from gssl.evaluation import Confusion, Health, HeldOut
 from gssl.io import Predictions
+from gssl.report.neighbourhood import Mark, draw_neighbourhood, shortened
+from gssl.selection import Audit, Explanation
 
 # classes listed in a table, the widest matrix of classes, and rows of the other tables
 MAX_CLASSES = 60
 MAX_MATRIX = 30
 MAX_ROWS = 12
+_FEATURES, _LONG = 5, 40
 
 
 @dataclass(frozen=True)
@@ -103,3 +107,79 @@ def matrix(confusion: Confusion) -> list[list[Cell]]:
         ]
         for i, truth in enumerate(confusion.classes)
     ]
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A given label that the model contradicts, not having seen it."""
+
+    id: str
+    given: str
+    says: str
+    probability: float
+    p_wrong: float
+
+
+def doubts(audit: Audit, predictions: Predictions) -> list[Doubt]:
+    """Return the labels that the model contradicts, the most doubtful first."""
+    return [
+        Doubt(predictions.id[node], str(given), str(says), float(p), float(wrong))
+        for node, given, says, p, wrong in zip(
+            audit.nodes, audit.given, audit.says, audit.probability, audit.p_wrong, strict=True
+        )
+        if given != says
+    ]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a node is predicted as it is: a sentence, the features that say most, and a picture."""
+
+    id: str
+    text: str
+    features: str
+    picture: str
+
+
+def reasons(
+    explanations: Sequence[Explanation],
+    predictions: Predictions,
+    feature_names: Sequence[str],
+    colours: Sequence[tuple[str, str, int]],
+) -> list[Reason]:
+    """Put explanations into words and pictures; ``colours`` are name, colour and count of each class."""
+    places = {name: place for place, (name, _, _) in enumerate(colours)}
+
+    def mark(node: int) -> Mark:
+        label = predictions.label[node] or predictions.model_says[node]
+        return Mark(predictions.id[node], label, places.get(label, -1), bool(predictions.given[node]))
+
+    found = []
+    for one in explanations:
+        parts = [f"{float(one.lead(one.shares).sum()):+.2g} by labels"] if len(one.labelled) else []
+        parts += (
+            [f"{float(one.lead(one.unlabelled)):+.2g} by unlabelled nodes"] if one.unlabelled.any() else []
+        )
+        parts += [f"{float(one.lead(one.intercept)):+.2g} whatever the node"] if one.intercept.any() else []
+        names = [shortened(str(name), _LONG) for name in (one.predicted, one.runner_up)]
+        text = f"{names[0]} ({100 * one.probability:.0f}\u00a0%) rather than {names[1]}"
+        text += (
+            f": a lead of {float(one.lead(one.scores)):.2g}, of which {', '.join(parts)}." if parts else "."
+        )
+        given = predictions.given[one.node]
+        text = f"Given {shortened(predictions.label[one.node], _LONG)}. The model: {text}" if given else text
+        features = [
+            f"{shortened(feature_names[column], _LONG)} ({share:+.2g})"
+            for column, share in one.strongest_features(_FEATURES)[:_FEATURES]
+            if column < len(feature_names)
+        ]
+        picture = draw_neighbourhood(
+            one.node,
+            str(one.predicted),
+            str(one.runner_up),
+            one.voices,
+            mark,
+            [colour for _, colour, _ in colours],
+        )
+        found.append(Reason(predictions.id[one.node], text, ", ".join(features), picture))
+    return found

@@ -30,12 +30,15 @@ from gssl.report.findings import (
     MAX_MATRIX,
     MAX_ROWS,
     class_rows,
+    doubts,
     headline,
     matrix,
+    reasons,
 )
-from gssl.selection import Suggestion
+from gssl.report.neighbourhood import shortened
+from gssl.selection import Audit, Explanation, LearningCurve, Suggestion
 
-EXTRA = ("altair", "jinja2", "vl_convert")
+EXTRA = ("jinja2", "vl_convert")
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,13 @@ class Page:
         The map, of all nodes or a sample.
     next_labels : sequence of (id, Suggestion)
         The nodes most worth labelling, the best one first.
+    audit : Audit, optional
+        Which given labels look wrong.
+    why : sequence of Explanation
+        Of a few nodes.
+    feature_names : sequence of str
+        To name features in ``why``.
+    learning_curve : LearningCurve, optional
 
     Examples
     --------
@@ -103,6 +113,10 @@ class Page:
     confusion: Confusion | None = None
     points: Sequence[MapPoint] = ()
     next_labels: Sequence[tuple[str, Suggestion]] = ()
+    audit: Audit | None = None
+    why: Sequence[Explanation] = ()
+    feature_names: Sequence[str] = ()
+    learning_curve: LearningCurve | None = None
 
     @property
     def reliability(self) -> list[Bin]:
@@ -169,9 +183,12 @@ def _render(page: Page) -> bytes:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(percent=_percent, duration=_duration, words=_words, count=_count)
+    environment.filters.update(
+        percent=_percent, duration=_duration, words=_words, count=_count, short=shortened
+    )
     script, held_out, predictions = _script(), page.held_out, page.predictions
     confusion = page.confusion or (None if held_out is None else held_out.confusion)
+    curve, legend = page.learning_curve, charts.map_classes(page.points, predictions)
     html = environment.from_string(read_template("page.html")).render(
         page=page,
         health=page.health,
@@ -182,11 +199,13 @@ def _render(page: Page) -> bytes:
         matrix=[] if confusion is None else matrix(confusion),
         max_matrix=MAX_MATRIX,
         max_rows=MAX_ROWS,
-        doubts=[] if predictions is None else predictions.doubted.tolist(),
+        doubts=[] if predictions is None or page.audit is None else doubts(page.audit, predictions),
+        reasons=[] if predictions is None else reasons(page.why, predictions, page.feature_names, legend),
+        labels_needed="" if curve is None else curve.text(curve.next_target),
         calibration_error=expected_calibration_error(page.reliability) if page.reliability else None,
         facts=_facts(page.health),
         curves=[(f"curve-{place}", name) for place, name in enumerate(page.history or {})],
-        legend=charts.map_classes(page.points, predictions),
+        legend=legend,
         colours=len(charts.PALETTE),
         other=charts.OTHER,
         charts=Markup(_json(charts.draw(page))),

@@ -17,6 +17,8 @@ from gssl.selection.why import unwrapped
 
 # rounds of doubt: labels that look wrong count less when the others are judged
 _ROUNDS = 3
+# beyond so many labels all count the same: a few wrong ones move little
+_MANY = 10_000
 # a label that is surely wrong still counts so much: leave-one-out divides by it
 _LEAST = 1e-3
 # by how much a class may be raised for the label that is hidden from it
@@ -94,7 +96,7 @@ class Audit:
         }
 
 
-def audit(model: Any, changes: int = 20) -> Audit:
+def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> Audit:
     r"""Rank given labels by how surely the model contradicts them without having seen them.
 
     What a fitted average says about a label is known in closed form without the label, and also if doubtful
@@ -119,6 +121,8 @@ def audit(model: Any, changes: int = 20) -> Audit:
     changes : int, default=20
         For so many of the most doubtful labels, count the predictions that would change. Only the average of
         ``AutoClassifier`` can tell, with its choice of models and what unlabelled nodes teach as they are.
+    held_out : HeldOut, optional
+        What the model says about hidden labels, where it is known already.
 
     Returns
     -------
@@ -140,12 +144,14 @@ def audit(model: Any, changes: int = 20) -> Audit:
         raise ValueError(f"changes is a number of labels, a whole number from 0 on, not {changes!r}.")
     model = unwrapped(model)
     inputs, classes = model._fit_inputs, model.classes_
-    held = held_out_distributions(model, inputs.X, inputs.A, with_priors=False)
+    held = held_out
+    if held is None:
+        held = held_out_distributions(model, inputs.X, inputs.A, with_priors=False)
     average: Average | None = getattr(model, "_fitted_average", None)
     with small_algebra():
         logits = np.log(np.maximum(held.distributions, 1e-12))
         judged = robust_distributions(logits, held.codes)
-        if average is not None:
+        if average is not None and len(held.nodes) <= _MANY:
             judged = _refined(average, held)
     P, right, _, rates = judged
     order = np.argsort(-_doubt(P, held.codes), kind="stable")
@@ -174,24 +180,35 @@ def audit(model: Any, changes: int = 20) -> Audit:
 _Judged = tuple[np.ndarray, np.ndarray, float, tuple[float, float]]
 
 
-def robust_distributions(logits: np.ndarray, codes: np.ndarray) -> _Judged:
+def robust_distributions(
+    logits: np.ndarray, codes: np.ndarray, sharpness: np.ndarray = _SHARPNESS
+) -> _Judged:
     """Sharpen logits by the temperature that is best if a part of the labels is wrong, and find that part."""
     m, c = logits.shape
     own, e, others = (np.arange(m), codes), _RATES[:, None], max(c - 1, 1)
-    likely = np.empty((len(_SHARPNESS), len(_RATES)))
-    for k, t in enumerate(_SHARPNESS):
+    likely = np.empty((len(sharpness), len(_RATES)))
+    for k, t in enumerate(sharpness):
         p = softmax(t * logits, axis=1)[own]
         likely[k] = np.log(np.maximum((1.0 - e) * p + e / others * (1.0 - p), 1e-300)).sum(axis=1)
-    likely -= 0.5 * _PULL * np.square(np.log(_SHARPNESS))[:, None]
+    likely -= 0.5 * _PULL * np.square(np.log(sharpness))[:, None]
     best, place = np.unravel_index(likely.argmax(), likely.shape)
     # rates are not evenly spaced, so each counts by the room that it stands for
     mass = np.exp(likely - likely.max()).sum(axis=0) * np.gradient(_RATES)
     summed = np.cumsum(mass) / mass.sum()
     low, high = np.interp([0.05, 0.95], summed, _RATES)
-    rate, P = float(_RATES[place]), softmax(_SHARPNESS[best] * logits, axis=1)
+    rate, P = float(_RATES[place]), softmax(sharpness[best] * logits, axis=1)
     p = P[own]
     right = (1.0 - rate) * p / ((1.0 - rate) * p + rate / others * (1.0 - p))
     return P, right, rate, (float(low), float(high))
+
+
+def rank_labels(P: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Judge labels by calibrated distributions that did not see them.
+
+    Returns their order, the most doubtful first, and the probability that each is wrong.
+    """
+    _, right, _, _ = robust_distributions(np.log(np.maximum(P, 1e-12)), codes, np.ones(1))
+    return np.argsort(-_doubt(P, codes), kind="stable"), 1.0 - right
 
 
 def _refined(average: Average, held: HeldOut) -> _Judged:

@@ -14,6 +14,9 @@ from gssl.selection.self_training import Ensemble, Fit, Targets
 from gssl.selection.trial import Labels, Trial
 from gssl.selection.views import Views
 
+# numbers of the rows that a fitted model keeps
+_KEPT = 1 << 23
+
 
 @dataclass(frozen=True, eq=False)
 class Average:
@@ -45,9 +48,19 @@ class Average:
     def rows(self) -> list[np.ndarray]:
         """The rows of ``targets`` in double precision, by member."""
         tables = self.ensemble.rows
-        found = [tables.rows(m.kind, m.filter, m.width, self.targets.places) for m in self.members]
+        found = self._rows(tables)
         tables.forget()
         return found
+
+    def keep_rows(self, tables: FilteredRows) -> "Average":
+        """Take ``rows`` from tables that are there already, unless they are many."""
+        widths = sum(member.width * len(member.filter.blocks) for member in self.members)
+        if widths * len(self.targets.places) <= _KEPT:
+            self.__dict__["rows"] = self._rows(tables)
+        return self
+
+    def _rows(self, tables: FilteredRows) -> list[np.ndarray]:
+        return [tables.rows(m.kind, m.filter, m.width, self.targets.places) for m in self.members]
 
     @property
     def intercept(self) -> np.ndarray:

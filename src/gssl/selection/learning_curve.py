@@ -1,16 +1,17 @@
 """How accuracy grows with the number of labels, and how many more a target needs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve
 from scipy.special import softmax
 
 from gssl.methods.labels import UNLABELLED
 from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.average import Average
-from gssl.selection.self_training import Targets, self_train
+from gssl.selection.trial import Labels, stratified_part
 from gssl.selection.why import unwrapped
 
 # draws of subsets, and subsets of each, evenly spaced in the logarithm of their size
@@ -28,8 +29,10 @@ _SAMPLES = 400
 # what a power law may miss at any size, and at the end: with more labels, other models are chosen
 _MISFIT, _OTHERS = 0.01, 0.02
 _NARROW, _WIDE = 5.0, 95.0
-# numbers of the scores of subsets that are computed at a time
-_ROOM = 1 << 23
+# of the models that are averaged, so many stand for all
+_MEMBERS = 4
+# from so many labels on, half as many draws: each of them is judged by many
+_MANY = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,22 @@ class LearningCurve:
     def limit(self) -> tuple[float, float, float]:
         """Where the curve ends: the accuracy with labels of all nodes, and a 90 % interval."""
         return self.at(self.n_nodes)
+
+    def moved_to(self, accuracy: float) -> "LearningCurve":
+        """Return the curve moved to another accuracy with the labels at hand.
+
+        Labels that were not drawn at random judge too severely, or not enough; how accuracy grows stays.
+        """
+        shift = accuracy - self.at(self.n_labels)[0]
+        a, b, c = self.samples.T
+        return replace(self, samples=np.stack([np.minimum(a + shift, 1.0), b, c], axis=1))
+
+    @property
+    def next_target(self) -> float:
+        """The next round accuracy: a multiple of 5 %, or above 95 % of 1 %."""
+        now = 100.0 * self.at(self.n_labels)[0]
+        step = 5 if now < 95 else 1
+        return min(step * (int(now / step) + 1), 100) / 100
 
     def gain(self, more: int = 50) -> float:
         """Return what so many more labels would add to the accuracy."""
@@ -128,8 +147,9 @@ class LearningCurve:
 def learning_curve(model: Any, target: float | None = None, *, random_state: int = 0) -> LearningCurve:
     """Estimate accuracy against the number of labels from the labels at hand.
 
-    The models that were averaged are fitted again, in closed form, to parts of the labels, each class in
-    proportion, and judged on the labels that are left out. Through the accuracies goes an inverse power law.
+    The best models of the average are fitted again, in closed form, to parts of the labels, each class in
+    proportion, and judged on the labels that are left out; unlabelled nodes do not teach here. Through the
+    accuracies goes an inverse power law.
     Its uncertainty is that of curves through resampled labels, so it holds for nodes that are drawn as the
     labelled ones were, and for labels that are added at random: suggested ones may do better.
 
@@ -167,14 +187,18 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
             "features, or give it some."
         )
     codes = model.fit_codes[model.fit_codes != UNLABELLED]
+    n_labels = len(codes)
     sizes = subset_sizes(codes)
+    # of many labels, a part is enough
+    part = stratified_part(average.labels.Y, int(_MOST / (1.0 - _JUDGES)))
+    codes = codes[part]
     rng = np.random.default_rng(random_state)
     with small_algebra():
-        hits, shown = _subset_hits(average, codes, sizes, rng)
+        hits, shown = _subset_hits(average, part, codes, sizes, rng)
         samples = _sample_curves(hits, shown, sizes, len(codes), rng)
     judged = ~shown
     accuracy = (hits & judged).sum(axis=(0, 2)) / np.maximum(judged.sum(axis=(0, 2)), 1)
-    return LearningCurve(len(codes), len(model.fit_codes), sizes, accuracy, target, samples)
+    return LearningCurve(n_labels, len(model.fit_codes), sizes, accuracy, target, samples)
 
 
 def check_target(target: float) -> float:
@@ -207,29 +231,37 @@ def nested_order(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _subset_hits(
-    average: Average, codes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
+    average: Average, part: np.ndarray, codes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which labels fits to subsets predict, and which they were shown, by draw, size and label."""
-    Y, weights, m = average.labels.Y, average.labels.weights, len(codes)
-    sets: list[Targets] = []
-    shown = np.zeros((_DRAWS, len(sizes), m), dtype=bool)
-    for draw in range(_DRAWS):
-        order = nested_order(codes, rng)
+    """Return which of some labels fits to subsets predict, and which they were shown, by draw and size."""
+    m, labels = len(codes), average.labels.part(part)
+    n_draws = _DRAWS if m < _MANY else _DRAWS // 2
+    shown = np.zeros((n_draws, len(sizes), m), dtype=bool)
+    logits = np.zeros((*shown.shape, labels.Y.shape[1]))
+    orders = [nested_order(codes, rng) for _ in range(n_draws)]
+    for draw, order in enumerate(orders):
         for k, size in enumerate(sizes):
-            part = np.sort(order[:size])
-            shown[draw, k, part] = True
-            hidden = np.sort(order[size:])
-            links = [member.link_without(hidden, average.labels) for member in average.members]
-            sets.append(Targets(average.places[part], Y[part], weights[part], links))
-    ensemble, n = average.ensemble, average.A.shape[0]
-    at_once = max(1, _ROOM // (n * Y.shape[1]))
-    hits = []
-    for start in range(0, len(sets), at_once):
-        some = sets[start : start + at_once]
-        taught = len(average.teachers) > 0
-        fits = self_train(ensemble, some, average.teachers) if taught else map(ensemble.solve, some)
-        hits += [ensemble.logits_at(fit, average.places).argmax(axis=1) == codes for fit in fits]
-    return np.array(hits).reshape(shown.shape), shown
+            shown[draw, k, order[:size]] = True
+    for member, rows in zip(average.members[:_MEMBERS], average.rows, strict=False):
+        U = rows[part]
+        K = U @ U.T if sizes[0] < U.shape[1] else None
+        for draw, k in np.ndindex(*shown.shape[:2]):
+            hidden = np.flatnonzero(~shown[draw, k])
+            said = _fit_part(U, K, np.flatnonzero(shown[draw, k]), labels, member.penalty)
+            logits[draw, k] += member.link_without(hidden, labels).logits(said)
+    return logits.argmax(axis=3) == codes, shown
+
+
+def _fit_part(
+    U: np.ndarray, K: np.ndarray | None, part: np.ndarray, labels: Labels, penalty: float
+) -> np.ndarray:
+    """Fit a ridge to a part of the labels and score all of them; K is the Gram matrix of the rows U."""
+    V, w = U[part], labels.weights[part, None]
+    if K is not None and len(part) < U.shape[1]:
+        gram = w * K[np.ix_(part, part)] + penalty * np.eye(len(part))
+        return np.asarray(K[:, part] @ np.linalg.solve(gram, w * labels.Y[part]))
+    G = V.T @ (w * V) + penalty * np.eye(U.shape[1])
+    return np.asarray(U @ solve(G, V.T @ (w * labels.Y[part]), assume_a="pos", check_finite=False))
 
 
 def _sample_curves(
@@ -240,45 +272,45 @@ def _sample_curves(
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Fit curves to resampled labels and draws; the exponent of each is drawn by how well it fits."""
-    found = []
-    for _ in range(_SAMPLES):
-        weights = rng.multinomial(n_labels, np.full(n_labels, 1.0 / n_labels))
-        draws = rng.integers(len(hits), size=len(hits))
-        judged = ~shown[draws] * weights
-        counts = judged.sum(axis=2)
-        kept = counts > 0
-        rate = (judged * hits[draws]).sum(axis=2) / np.maximum(counts, 1)
-        mean = (rate * kept).sum(axis=0) / np.maximum(kept.sum(axis=0), 1)
-        spread = np.sqrt(np.square((rate - mean) * kept).sum(axis=0)) / np.maximum(kept.sum(axis=0), 1)
-        curve = fit_power_law(sizes, mean, np.hypot(spread, _MISFIT), rng)
-        a, b, c = curve
-        found.append((min(a + _OTHERS * rng.standard_normal(), 1.0), b, c))
-    return np.array(found)
+    weights = rng.multinomial(n_labels, np.full(n_labels, 1.0 / n_labels), size=_SAMPLES).astype(np.float64)
+    draws = rng.integers(len(hits), size=(_SAMPLES, len(hits)))
+    # judged and right, by draw, size and sample
+    counts, right = ((~shown & part) @ weights.T for part in (np.ones_like(hits), hits))
+    chosen = draws.T, slice(None), np.arange(_SAMPLES)
+    counts, right = counts[chosen], right[chosen]
+    kept = counts > 0
+    rate = right / np.maximum(counts, 1.0)
+    n_kept = np.maximum(kept.sum(axis=0), 1)
+    mean = (rate * kept).sum(axis=0) / n_kept
+    spread = np.sqrt(np.square((rate - mean) * kept).sum(axis=0)) / n_kept
+    curves = fit_power_laws(sizes, mean, np.hypot(spread, _MISFIT), rng)
+    curves[:, 0] = np.minimum(curves[:, 0] + _OTHERS * rng.standard_normal(_SAMPLES), 1.0)
+    return curves
 
 
-def fit_power_law(
-    n: np.ndarray, y: np.ndarray, errors: np.ndarray, rng: np.random.Generator
-) -> tuple[float, float, float]:
-    r"""Fit :math:`a - b\, n^{-c}` by weighted least squares, with c drawn by its likelihood.
+def fit_power_laws(n: np.ndarray, y: np.ndarray, errors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    r"""Fit :math:`a - b\, n^{-c}` by weighted least squares to each row of y, with c drawn by its likelihood.
 
-    a is at most one and b is not negative.
+    a is at most one and b is not negative. Returns a, b and c of each row.
     """
     w = 1.0 / np.square(errors)
-    fits, losses = [], []
-    for c in _EXPONENTS:
-        x = n.astype(np.float64) ** -c
-        x_mean, y_mean = np.average(x, weights=w), np.average(y, weights=w)
-        b = -(w @ ((x - x_mean) * (y - y_mean))) / max(float(w @ np.square(x - x_mean)), 1e-300)
-        b = max(float(b), 0.0)
-        a = float(y_mean + b * x_mean)
-        if a > 1.0:
-            a = 1.0
-            b = max(float(w @ (x * (1.0 - y)) / (w @ np.square(x))), 0.0)
-        loss = 0.5 * float(w @ np.square(y - a + b * x)) + 0.5 * ((c - _USUAL) / _SPREAD) ** 2
-        fits.append((a, b, float(c)))
-        losses.append(loss)
-    likely = softmax(-np.array(losses))
-    return fits[int(rng.choice(len(fits), p=likely))]
+    total = w.sum(axis=1, keepdims=True)
+    X = n.astype(np.float64) ** -_EXPONENTS[:, None]
+    x_mean, y_mean = w @ X.T / total, (w * y).sum(axis=1, keepdims=True) / total
+    # all by row and exponent
+    centred = y - y_mean
+    spread = np.maximum(w @ np.square(X).T - total * np.square(x_mean), 1e-300)
+    b = np.maximum(-((w * centred) @ X.T) / spread, 0.0)
+    a = y_mean + b * x_mean
+    most = np.maximum((w * (1.0 - y)) @ X.T / (w @ np.square(X).T), 0.0)
+    a, b = np.minimum(a, 1.0), np.where(a > 1.0, most, b)
+    residual = y[:, None] - a[:, :, None] + b[:, :, None] * X
+    losses = 0.5 * (w[:, None] * np.square(residual)).sum(axis=2)
+    losses += 0.5 * np.square((_EXPONENTS - _USUAL) / _SPREAD)
+    likely = np.cumsum(softmax(-losses, axis=1), axis=1)
+    drawn = np.argmax(rng.random((len(y), 1)) <= likely, axis=1)
+    rows = np.arange(len(y))
+    return np.stack([a[rows, drawn], b[rows, drawn], _EXPONENTS[drawn]], axis=1)
 
 
 def _rounded(n: float) -> str:

@@ -122,7 +122,7 @@ class ModelSearch:
         kept = self.views, rows.A, self.dtype, rows.depth, rows.nodes
         return Average(
             *kept, found.chosen, found.targets, self.labels, self.places, teachers, found.sharpness
-        )
+        ).keep_rows(rows)
 
     def _judge_self_training(self, ensemble: Ensemble) -> tuple[bool, np.ndarray]:
         """Return whether unlabelled nodes should teach, and the logits of hidden labels in that case.

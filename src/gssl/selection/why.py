@@ -388,11 +388,8 @@ def _explain(model: Any, node: int, one: _Sum) -> Explanation:
     theirs = int(np.argmax(np.where(np.arange(c) == ours, -np.inf, one.scores)))
     labelled = np.flatnonzero(codes != UNLABELLED) if one.shares is not None else np.empty(0, np.int64)
     shares = np.empty((0, c)) if one.shares is None else one.shares
-    paths = _Paths(model._fit_inputs.A, node)
-    voices = [
-        Voice(int(labelled[j]), classes[codes[labelled[j]]], share, paths.to(int(labelled[j])))
-        for j, share in _strongest(shares[:, ours] - shares[:, theirs], _LISTED)
-    ]
+    lead = shares[:, ours] - shares[:, theirs]
+    voices = strongest_voices(model._fit_inputs.A, node, labelled, classes[codes[labelled]], lead)
     note = one.note
     if not model.informed_[node]:
         note = f"No label or feature reaches this node, so its distribution is uniform. {note}".strip()
@@ -414,6 +411,18 @@ def _explain(model: Any, node: int, one: _Sum) -> Explanation:
         note=note,
         beside=one.beside,
     )
+
+
+def strongest_voices(
+    A: csr_array, node: int, labelled: np.ndarray, labels: Any, shares: np.ndarray, n: int = _LISTED
+) -> list[Voice]:
+    """Return the labels with the largest shares for and against, at most n of each, with paths to them."""
+    found = _strongest(shares, n)
+    paths = _Paths(A, node) if found else None
+    return [
+        Voice(int(labelled[j]), labels[j], share, None if paths is None else paths.to(int(labelled[j])))
+        for j, share in found
+    ]
 
 
 def _strongest(shares: np.ndarray, n: int) -> list[tuple[int, float]]:

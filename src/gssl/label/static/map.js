@@ -1,6 +1,7 @@
 // The map: all nodes as round points in one image, redrawn at once; pan, zoom, lasso, by pointer and by keys.
 
 import { css, rgb } from "./colors.js";
+import { short } from "./view.js";
 
 const NO_GUESS = 65535, LABELLED = 255, LEVELS = 8, MOST_RINGS = 4000;
 
@@ -201,8 +202,7 @@ export class NodeMap {
     sums.forEach(([x, y, count], code) => {
       if (!count) return;
       const at = [this.width / 2 + (x / count - this.view.x) * this.scale, this.height / 2 - (y / count - this.view.y) * this.scale];
-      const name = state.classes[code].name;
-      const shown = name.length > 24 ? `${name.slice(0, 23)}…` : name;
+      const shown = short(state.classes[code].name, 22);
       context.strokeStyle = paper;
       context.globalAlpha = 0.85;
       context.strokeText(shown, ...at);

@@ -5,6 +5,9 @@ import { css, KEYS } from "./colors.js";
 export const $ = (id) => document.getElementById(id);
 const percent = (share) => `${Math.round(100 * share)} %`;
 const count = (number) => number.toLocaleString("en");
+// names often differ in their ends only
+export const short = (name, length = 26) => name.length <= length ? name
+  : `${name.slice(0, Math.floor(length / 3))}…${name.slice(name.length - (length - Math.floor(length / 3) - 1))}`;
 const SVG = "http://www.w3.org/2000/svg";
 
 export function el(tag, attributes = {}, ...children) {
@@ -39,14 +42,15 @@ export function showState(state, handlers) {
   showClasses(state);
   showAccuracy(state);
   $("class-names").replaceChildren(...state.classes.map((each) => el("option", { value: each.name })));
+  $("wrong").textContent = state.wrong;
   $("doubts").replaceChildren(
     ...(state.doubts.length
       ? state.doubts.map((doubt) =>
           el("li", {},
             el("button", { type: "button", onclick: () => handlers.open(doubt.index) },
               el("span", { class: "name" }, doubt.id),
-              el("span", { class: "verdict" }, dot(codes.get(doubt.label)), doubt.label, el("span", { class: "arrow", "aria-label": "but the model says" }, " → "),
-                dot(codes.get(doubt.says)), `${doubt.says} ${percent(doubt.share)}`))))
+              el("span", { class: "verdict", title: `${doubt.label} → ${doubt.says}` }, dot(codes.get(doubt.label)), short(doubt.label, 18), el("span", { class: "arrow", "aria-label": "but the model says" }, " → "),
+                dot(codes.get(doubt.says)), `${short(doubt.says, 18)} ${percent(doubt.share)}`), el("span", { class: "number", title: "How probable it is that the label is wrong" }, `wrong: ${percent(doubt.wrong)}`))))
       : [el("li", { class: "quiet" }, state.accuracy ? "None: the model, not having seen each label, agrees with all of them." : "Labels that the model contradicts will be listed here.")]),
   );
 }
@@ -84,7 +88,7 @@ function showClasses(state) {
   $("classes").tBodies[0].replaceChildren(
     ...state.classes.map((each, code) =>
       el("tr", {},
-        el("th", { scope: "row" }, dot(code), el("span", {}, each.name)),
+        el("th", { scope: "row", title: each.name }, dot(code), el("span", {}, short(each.name, 20))),
         el("td", {}, count(each.labels), each.labels < state.few ? el("span", { class: "few" }, ` ${state.few - each.labels} more`) : null),
         el("td", {}, el("span", { class: "bar", style: { "--share": `${each.predicted / most}`, "--color": css(code) } }), el("span", { class: "number" }, count(each.predicted)))))
   );
@@ -98,9 +102,12 @@ function showAccuracy(state) {
     ? ` ${refit.name}: ${(100 * refit.share).toFixed(1)} ± ${(100 * refit.error).toFixed(1)} % (${count(refit.labels)} labels).` : "";
   $("accuracy-note").textContent = state.guessing
     ? "So far the model is no better than always answering the largest class, so nodes are suggested at random."
+    : accuracy && state.weak
+    ? "The model is only a little better than always answering the largest class. On such graphs, suggested nodes have not been better than random ones."
     : accuracy
     ? `Estimated for unlabelled nodes from your labels, each hidden while its node was predicted.${careful}`
     : "Needs eight labels, and two of one class.";
+  $("outlook").textContent = state.outlook;
   drawCurve(state.curve);
 }
 
@@ -147,25 +154,37 @@ export function showCard(card, state, handlers) {
   const alike = card.features.every((feature) => feature.value === card.features[0].value);
   $("node-features").replaceChildren(
     ...card.features.map((feature) =>
-      el("span", { class: "feature", title: `${feature.name}: ${feature.value}`, style: { "--strength": feature.strength.toFixed(2) } }, feature.name,
-        alike || card.text ? null : el("small", {}, Number(feature.value.toPrecision(3)).toString()))));
+      el("span", { class: "feature", title: feature.value == null ? feature.name : `${feature.name}: ${feature.value}`, style: { "--strength": feature.strength.toFixed(2) } }, feature.name,
+        alike || card.text || feature.value == null ? null : el("small", {}, Number(feature.value.toPrecision(5)).toString()))));
   $("thinks-title").textContent = card.label == null ? "What the model thinks" : "What the model thinks without this label";
   $("thinks").replaceChildren(
     ...(card.thinks.length
       ? card.thinks.slice(0, 6).map((each) => el("div", { class: "think" },
-          el("span", { class: "think-name" }, each.name),
+          el("span", { class: "think-name", title: each.name }, short(each.name, 20)),
           el("span", { class: "bar", style: { "--share": each.share.toFixed(4), "--color": css(codes.get(each.name)) } }),
           el("span", { class: "number" }, percent(each.share))))
       : [el("p", { class: "quiet" }, "Nothing yet: label nodes of two classes.")]));
-  $("why-title").textContent = card.thinks.length ? `Labels that speak for ${card.thinks[0].name}` : "Why";
-  $("why").replaceChildren(
-    ...card.why.map((each) => mention(each, codes.get(each.label), handlers, percent(each.part))),
-    ...(card.thinks.length && !card.why.length ? [el("li", { class: "quiet" }, "No label speaks clearly.")] : []));
+  $("why-title").textContent = card.picture ? "Labels that speak for and against it" : "Why";
+  $("why").replaceChildren(card.picture ? picture(card.picture, handlers) : el("p", { class: "quiet" }, card.thinks.length ? "No label speaks clearly." : ""));
   $("neighbours-title").textContent = card.degree === 1 ? "1 neighbour" : `${count(card.degree)} neighbours`;
   $("neighbours").replaceChildren(
     ...card.neighbours.map((other) =>
-      mention(other, codes.get(other.label ?? other.guess), handlers, other.label ?? (other.guess ? `${other.guess}? ${percent(other.confidence)}` : ""), other.label == null)),
+      mention(other, codes.get(other.label ?? other.guess), handlers, other.label != null ? short(other.label, 20) : other.guess ? `${short(other.guess, 16)}? ${percent(other.confidence)}` : "", other.label == null)),
     ...(card.degree > card.neighbours.length ? [el("li", { class: "quiet" }, `and ${count(card.degree - card.neighbours.length)} more`)] : []));
+}
+
+// the server has escaped every name in the picture
+function picture(source, handlers) {
+  const template = document.createElement("template");
+  template.innerHTML = source;
+  for (const mark of template.content.querySelectorAll("[data-code]")) mark.style.setProperty("--color", css(Number(mark.dataset.code)));
+  for (const mark of template.content.querySelectorAll("[data-node]")) {
+    mark.setAttribute("tabindex", "0");
+    mark.setAttribute("role", "button");
+    mark.addEventListener("click", () => handlers.open(Number(mark.dataset.node)));
+    mark.addEventListener("keydown", (event) => { if (event.key === "Enter") handlers.open(Number(mark.dataset.node)); });
+  }
+  return template.content;
 }
 
 function mention(node, code, handlers, right, unsure = false) {
@@ -180,7 +199,7 @@ function mention(node, code, handlers, right, unsure = false) {
 export function showFound(nodes, state, handlers) {
   const codes = new Map(state.classes.map((each, code) => [each.name, code]));
   $("found").replaceChildren(
-    ...nodes.map((node) => mention(node, codes.get(node.label ?? node.guess), handlers, node.label ?? "", node.label == null)),
+    ...nodes.map((node) => mention(node, codes.get(node.label ?? node.guess), handlers, short(node.label ?? ""), node.label == null)),
     ...(nodes.length ? [] : [el("li", { class: "quiet" }, "No node has this in its id or text.")]));
 }
 

@@ -1,0 +1,152 @@
+"""A small picture of why a node is predicted as it is: the labels that speak, and the links between."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+from typing import Any
+
+from gssl.selection.why import Voice
+
+# labels that are shown for the prediction, and as many against it
+_EACH = 4
+# longer paths are one dashed line
+_FAR = 3
+_WIDTH, _ROW, _TOP, _ROOT, _TEXT = 420, 24, 20, 14, 150
+_NAME = 20
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How a node is drawn: its name, its class and the place of that class among the colours.
+
+    ``given`` is whether the class is a label rather than a prediction; ``place`` is −1 where there is none.
+    """
+
+    name: str
+    label: str
+    place: int
+    given: bool
+
+
+def draw_neighbourhood(
+    node: int,
+    predicted: str,
+    runner_up: str,
+    voices: Sequence[Voice],
+    mark: Callable[[int], Mark],
+    colours: Sequence[str] = (),
+) -> str:
+    """Return an SVG of the labels that speak most about a node and the links through which they speak.
+
+    Names are escaped. The place of a class is in ``data-code``; where ``colours`` are given, its colour is in
+    the variable ``--color``.
+    """
+    shown = [[v for v in voices if sign * v.share > 0][:_EACH] for sign in (1, -1)]
+    if not any(shown):
+        return ""
+    heights, y, parts = {}, float(_TOP), []
+    for name, group in zip((predicted, runner_up), shown, strict=True):
+        if group:
+            parts.append(_text(_TEXT, y - 6, f"for {shortened(name, 32)}", "quiet"))
+        for voice in group:
+            y += _ROW
+            heights[voice.node] = y - 8
+        y += _TOP + 6 if group else 0
+    said = [voice for group in shown for voice in group]
+    drawn = _tree(node, said, heights)
+    parts += [_link(*each) for each in drawn.links]
+    for voice in said:
+        parts += _row(voice, drawn.places[voice.node], heights[voice.node], mark(voice.node))
+    for k, place in drawn.places.items():
+        parts.append(_circle(k, place, mark(k), 7 if k == node else 5.5 if k in heights else 4, colours))
+    told = ", ".join(f"{mark(v.node).name} ({mark(v.node).label})" for v in said)
+    return (
+        f'<svg class="near" viewBox="0 0 {_WIDTH} {y - _TOP:.0f}" role="img" '
+        f'aria-label="{escape(f"Labels that speak about {mark(node).name}: {told}")}">{"".join(parts)}</svg>'
+    )
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """Where nodes are drawn, and links with the part of the shares that goes through them and their kind."""
+
+    places: dict[int, tuple[float, float]]
+    links: list[tuple[Any, Any, float, str]]
+
+
+def _tree(root: int, voices: Sequence[Voice], heights: dict[int, float]) -> _Tree:
+    """Place nodes by their distance from the root; all paths are of one tree of shortest paths."""
+    chains = {
+        v.node: [*v.path, v.node] if v.path is not None and len(v.path) <= _FAR else [v.node] for v in voices
+    }
+    depths = {node: k for chain in chains.values() for k, node in enumerate(chain, start=1)}
+    step = (_TEXT - _ROOT - 18) / max(depths.values())
+    below: dict[int, list[float]] = {}
+    flow: dict[tuple[int, int], float] = {}
+    kinds: dict[tuple[int, int], str] = {}
+    for voice in voices:
+        chain = [root, *(one for one in chains[voice.node] if one != root)]
+        direct = voice.path is not None and len(voice.path) <= _FAR
+        for one, other in pairwise(chain):
+            flow[one, other] = flow.get((one, other), 0.0) + abs(voice.share)
+            kinds[one, other] = "link" if direct else "apart"
+            below.setdefault(other, []).append(heights[voice.node])
+    middle = (min(heights.values()) + max(heights.values())) / 2
+    places: dict[int, tuple[float, float]] = {root: (_ROOT, heights.get(root, middle))}
+    taken: set[tuple[int, int]] = set()
+    for node, depth in sorted(depths.items(), key=lambda item: item[1]):
+        if node == root:
+            continue
+        y = heights.get(node, sum(below[node]) / len(below[node]))
+        while (depth, round(y / 10)) in taken:
+            y += 10
+        taken.add((depth, round(y / 10)))
+        places[node] = _ROOT + step * depth, y
+    most = max(flow.values(), default=1.0)
+    return _Tree(places, [(places[a], places[b], f / most, kinds[a, b]) for (a, b), f in flow.items()])
+
+
+def _link(start: tuple[float, float], end: tuple[float, float], part: float, kind: str) -> str:
+    (x, y), (u, v) = start, end
+    bend = (x + u) / 2
+    return (
+        f'<path class="{kind}" d="M{x:.1f} {y:.1f}C{bend:.1f} {y:.1f} {bend:.1f} {v:.1f} {u:.1f} {v:.1f}" '
+        f'stroke-width="{1 + 3 * part:.1f}"/>'
+    )
+
+
+def _row(voice: Voice, place: tuple[float, float], y: float, mark: Mark) -> list[str]:
+    """Write who speaks and how much, and lead from the node to it."""
+    own = mark.label if mark.name != mark.label else ""
+    said = f"{shortened(mark.name)}  {shortened(own)}" if own else shortened(mark.name)
+    return [
+        f'<path class="lead" d="M{place[0] + 8:.1f} {y:.1f}H{_TEXT - 5}"/>',
+        _text(_TEXT, y + 4, said, "", f"{mark.name} ({mark.label})"),
+        _text(_WIDTH - 2, y + 4, f"{voice.share:+.2g}", "share"),
+    ]
+
+
+def _circle(node: int, place: tuple[float, float], mark: Mark, radius: float, colours: Sequence[str]) -> str:
+    colour = f' style="--color:{colours[mark.place]}"' if 0 <= mark.place < len(colours) else ""
+    code = f' data-code="{mark.place}"' if mark.place >= 0 else ""
+    kind, title = "given" if mark.given else "guess", escape(f"{mark.name} ({mark.label})")
+    return (
+        f'<circle class="{kind}" cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="{radius}" data-node="{node}"'
+        f"{code}{colour}><title>{title}</title></circle>"
+    )
+
+
+def _text(x: float, y: float, text: str, kind: str, title: str = "") -> str:
+    end = ' text-anchor="end"' if kind == "share" else ""
+    tip = f"<title>{escape(title)}</title>" if title else ""
+    return f'<text class="{kind}" x="{x:.0f}" y="{y:.1f}"{end}>{tip}{escape(text)}</text>'
+
+
+def shortened(text: str, length: int = _NAME) -> str:
+    """Cut a long text in its middle: names often differ in their ends only."""
+    text = " ".join(text.split())
+    if len(text) <= length:
+        return text
+    head = length // 3
+    return f"{text[:head]}…{text[len(text) - (length - head - 1) :]}"
