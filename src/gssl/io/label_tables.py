@@ -214,7 +214,7 @@ def _refuse_measurements(table: Table, label: str) -> None:
     texts = [
         text for (text,) in table.fetch_rows("SELECT DISTINCT label FROM labels WHERE label IS NOT NULL")
     ]
-    if len(texts) <= _MOST_DECIMALS or not all(NUMBER.fullmatch(text) for text in texts):
+    if len(texts) <= _MOST_DECIMALS or not all(NUMBER.fullmatch(text.replace(",", ".", 1)) for text in texts):
         return
     decimal = next((text for text in texts if not re.fullmatch(r"[+-]?\d+(\.0*)?", text)), None)
     if decimal is not None:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from gssl.io.table_reading import Column, Table
+from gssl.io.dialect import MISSING
+from gssl.io.table_reading import Column, Table, sql_string
 
 # white space, in a regular expression of RE2 and in SQL
 _SPACED = r"^[\s\x{a0}\x{3000}\x{feff}]|[\s\x{a0}\x{3000}\x{feff}]$"
@@ -55,6 +56,19 @@ def text_sql(table: Table, name: str) -> str:
     return f"CAST({sql} AS VARCHAR)"
 
 
+def raw_text_sql(column: Column) -> str:
+    """Return the SQL that reads a column of text as it is."""
+    if column.type == "JSON":
+        return f"({column.sql}->>'$')"
+    return column.sql if column.type == "VARCHAR" else f"CAST({column.sql} AS VARCHAR)"
+
+
+def given_sql(table: Table, name: str) -> str:
+    """Return the SQL that reads a column as text, NULL where the cell is empty or says that it is missing."""
+    text, markers = text_sql(table, name), ", ".join(sql_string(marker) for marker in MISSING)
+    return f"CASE WHEN {text} IN ({markers}) THEN NULL ELSE {text} END"
+
+
 def stripped_sql(sql: str) -> str:
     """Return the SQL of a text without white space around it; the test is quicker than ``trim``."""
     return f"CASE WHEN regexp_matches({sql}, '{_SPACED}') THEN trim({sql}, {_SPACES}) ELSE {sql} END"
@@ -66,7 +80,7 @@ def note_spaces(table: Table, names: Iterable[str]) -> None:
         column = table.columns[name]
         if table.stripped or column.type not in ("VARCHAR", "JSON"):
             continue
-        sql = column.sql if column.type == "VARCHAR" else f"({column.sql}->>'$')"
+        sql = raw_text_sql(column)
         count = table.fetch_row(
             f"SELECT count(*) FROM {table.relation} WHERE regexp_matches({sql}, '{_SPACED}')"
         )[0]
@@ -118,10 +132,15 @@ def number_sql(column: Column) -> str:
     """Return the SQL that reads a column as a number, NULL where that fails; booleans are 0 and 1."""
     if column.type in ("VARCHAR", "JSON"):
         # a cast to DOUBLE ignores white space
-        text = column.sql if column.type == "VARCHAR" else f"({column.sql}->>'$')"
+        text = raw_text_sql(column)
         truth = f"CASE lower(trim({text})) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 END"
         return f"coalesce(TRY_CAST({text} AS DOUBLE), {truth})"
     return f"CAST({column.sql} AS DOUBLE)"
+
+
+def is_text(column: Column) -> bool:
+    """Return whether a column holds text."""
+    return column.type in ("VARCHAR", "JSON") or column.type.startswith("ENUM")
 
 
 def is_number(column: Column) -> bool:

@@ -34,9 +34,10 @@ class Table:
     """An open table.
 
     ``name`` is used in errors, ``relation`` follows ``FROM`` in SQL, ``files`` is empty for a query or a data
-    frame, ``notes`` are sentences about what was odd, and ``stripped`` is whether no cell is known to have
-    white space around it. Where a text file had to be copied first, ``files`` are the copies in ``folder``
-    and ``originals`` the files by the names of their copies.
+    frame, ``notes`` are sentences about what was odd, ``stripped`` is whether no cell is known to have white
+    space around it, and ``separator`` stands between the cells of a text file. Where a text file had to be
+    copied first, ``files`` are the copies in ``folder`` and ``originals`` the files by the names of their
+    copies.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Table:
     files: tuple[Path, ...] = ()
     notes: list[str] = field(default_factory=list)
     stripped: bool = False
+    separator: str = ""
     originals: dict[str, str] = field(default_factory=dict)
     folder: RunFolder | None = None
 
@@ -292,7 +294,7 @@ def _clean_table(name: str, files: Sequence[Path], dialect: Dialect) -> Table:
     """Open text files, and copies of those whose lines DuckDB would misread."""
     odd = [find_oddities(file, dialect) for file in files]
     runs = dialect.delimiter == " " and any(facts.spaces for facts in odd)
-    table = Table(name, _text_columns(dialect), "", connect(), tuple(files))
+    table = Table(name, _text_columns(dialect), "", connect(), tuple(files), separator=dialect.delimiter)
     if runs or any(facts.mixed_line_ends or facts.comments for facts in odd):
         table.folder = RunFolder()
         copies = [table.folder.path / f"{i}.csv" for i in range(len(files))]
