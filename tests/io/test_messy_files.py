@@ -198,6 +198,32 @@ def test_an_id_that_is_there_twice_makes_no_long_table(classify):
     assert "features_with_an_id_twice.csv has more than one row for 'ann'; keep one" in sentence
 
 
+def test_a_node_called_na_is_kept_in_all_tables(classify, tmp_path):
+    edges, features = "edges_with_a_node_called_NA.csv", "features_with_a_node_called_NA.csv"
+    found, notes = classify(edges, features=features)
+    assert found == TRUTH | {"NA": "cook"}
+    said = "'NA' is kept as node id; remove the rows with it where no id is known."
+    assert [note for note in notes if "'NA'" in note] == [f"{features}: {said}", f"{edges}: {said}"]
+    assert build_graph_store(MESSY / edges, tmp_path / "store").notes[0].endswith(said)
+
+
+def test_features_whose_ids_lost_leading_zeros(classify):
+    tables = ("edges_with_leading_zeros.csv", "labels_with_leading_zeros.csv")
+    _, notes = classify(*tables, features="features_without_leading_zeros.csv")
+    assert notes[1].endswith(
+        "2 nodes without a row got zeros: '08', '09' ('08' is '8' there: a spreadsheet may have removed "
+        "leading zeros)."
+    )
+
+
+def test_a_spreadsheet_is_named_as_what_it_is(classify):
+    name = "features_in_a_spreadsheet.xlsx"
+    assert classify(features=name, ok=False) == (
+        f"gssl: {name} is a spreadsheet or an archive, not text: export the sheet as CSV (UTF-8) and name "
+        "that file."
+    )
+
+
 def test_a_header_longer_than_any_sample(tmp_path):
     names = [f"a rather long name of the column number {j}, in words" for j in range(1500)]
     x = np.random.default_rng(0).integers(0, 9, size=(3, 1500))

@@ -22,6 +22,7 @@ from gssl.io import (
     save,
     write_predictions,
 )
+from gssl.io.atomic import check_writable
 from gssl.io.predictions import withhold
 from gssl.io.table_reading import is_query
 from gssl.io.table_writing import TABLES, check_suffix
@@ -81,6 +82,8 @@ class ExecutionOptions:
                 raise ValueError(
                     f"{flag} is not for --method {method}: choose another method, such as ogc or ggcm."
                 )
+        if self.resume is not None:
+            check_writable(self.resume / "run")
 
     @property
     def limited(self) -> bool:
@@ -120,8 +123,8 @@ def run_classify(
 ) -> None:
     """Read the tables, fit, write the outputs, and print a summary."""
     model = choice.model(inputs.features is not None)
-    options.check(choice.method, model)
     outputs.check(inputs)
+    options.check(choice.method, model)
     report = [] if outputs.report is None else ["report"]
     terminal.plan = ("reading", choice.stage, "predicting", "writing", *report)
     problem = read(inputs, terminal, options)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from gssl.io.table_reading import Column, Table, sql_string
 # white space, in a regular expression of RE2 and in SQL
 _SPACED = r"^[\s\x{a0}\x{3000}\x{feff}]|[\s\x{a0}\x{3000}\x{feff}]$"
 _SPACES = "concat(' ', chr(9), chr(10), chr(11), chr(12), chr(13), chr(160), chr(12288), chr(65279))"
+# ids that a hint is looked for
+_HINTED = 20
+_MARKERS = frozenset(MISSING)
 IDS = ("id", "node", "node_id", "nodeid", "name", "key", "")
 
 
@@ -186,6 +189,39 @@ def check_distinct(ids: np.ndarray, name: str) -> None:
             f"{name} has more than one row for {listed(twice)}; keep one, or name the columns id, feature "
             "and value if each row is one feature of an id."
         )
+
+
+def spelling_hint(unknown: Sequence[str], known: Callable[[list[str]], Iterable[bool]]) -> str:
+    """Return a likely reason why ids were not found; ``known`` tells which of some ids are there."""
+    tried = [(node, other, why) for node in unknown[:_HINTED] for other, why in _spellings(node)]
+    for (node, other, why), there in zip(tried, known([other for _, other, _ in tried]), strict=True):
+        if there:
+            return f" ({shortened(node)!r} is {shortened(other)!r} there: {why})"
+    return ""
+
+
+def _spellings(node: str) -> Iterator[tuple[str, str]]:
+    """Yield how else an id may be written, and what changes it."""
+    if node.endswith(".0"):
+        yield node[:-2], "a table program made ids decimal"
+    if node != node.strip():
+        yield node.strip(), "it has spaces around it"
+    zeros = "a spreadsheet may have removed leading zeros"
+    if node != node.lstrip("0"):
+        yield node.lstrip("0"), zeros
+    yield from ((node.zfill(width), zeros) for width in range(len(node) + 1, 12))
+
+
+def missing_id_notes(name: str, ids: Iterable[str]) -> list[str]:
+    """Return a note if ids look like markers of missing values, which are ids like any other."""
+    found = [node for node in ids if node in _MARKERS]
+    if not found:
+        return []
+    are, them = ("is", "it") if len(found) == 1 else ("are", "them")
+    return [
+        f"{name}: {listed(found)} {are} kept as node {'id' if len(found) == 1 else 'ids'}; remove the rows "
+        f"with {them} where no id is known."
+    ]
 
 
 def listed(names: Iterable[object], limit: int = 5) -> str:

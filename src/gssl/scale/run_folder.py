@@ -114,11 +114,10 @@ class RunFolder:
     @contextmanager
     def explained(self, path: Path) -> Iterator[None]:
         """Turn an error of the system into one sentence that says what to do."""
-        advice = "make room, or set TMPDIR to another disk"
+        advice = "set TMPDIR to another disk"
         if self.durable:
             advice = (
-                "make room or choose another place, then run again with the same resume= folder: finished "
-                "work is kept"
+                "choose another place, then run again with the same resume= folder: finished work is kept"
             )
         with explain_write_errors(path, advice):
             yield
@@ -173,8 +172,11 @@ class ColumnFile:
 
 
 @contextmanager
-def explain_write_errors(path: Path, advice: str = "make room or choose another place") -> Iterator[None]:
-    """Turn what the system or a library says about a file into one sentence; pass our own errors on."""
+def explain_write_errors(path: Path, advice: str = "choose another place") -> Iterator[None]:
+    """Turn what the system or a library says about a file into one sentence; pass our own errors on.
+
+    Where the disk is full, the advice is to make room, or else what ``advice`` says.
+    """
     try:
         yield
     except Exception as error:
@@ -182,6 +184,8 @@ def explain_write_errors(path: Path, advice: str = "make room or choose another 
         if code is None:
             raise
         reason = os.strerror(code).lower()
+        if code in _FULL:
+            advice = f"make room or {advice}"
         if code != errno.EFBIG and code in _FULL:
             folder = next(parent for parent in path.absolute().parents if parent.exists())
             reason += f", {write_size(shutil.disk_usage(folder).free)} free"
