@@ -28,7 +28,8 @@ _METHODS = (
         if name != "EmbeddingClassifier" and not name.endswith("Head")
     ),
 )
-# the methods of gssl.scale.estimate; a test compares both lists
+# the embedders among them, and the methods of gssl.scale.estimate; tests compare these lists with the classes
+_EMBEDDERS = ("g2cn", "ggc", "ggcm", "ndls", "nograph", "ppr", "sgc", "ssgc")
 _PLANNED = ("ggc", "ggcm", "ogc", "ppr", "sgc", "ssgc")
 
 _EDGES = click.option(
@@ -342,10 +343,10 @@ def predict(model: Path, out: Path, abstain: float | None, probabilities: bool, 
 @options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
 @click.option(
     "--method",
-    type=click.Choice(_METHODS[1:]),
+    type=click.Choice(_EMBEDDERS),
     default="ggcm",
     show_default=True,
-    help="A method that gives embeddings.",
+    help="The method; others than these give no embeddings.",
 )
 @click.option(
     "--depth", type=click.IntRange(min=0), help="Number of iterations; the method's default if not given."
@@ -483,7 +484,7 @@ def build(
     from gssl.io import build_graph_store
 
     terminal = Terminal(quiet)
-    with terminal.step("building the graph"):
+    with terminal.stage("building"), terminal.step("the graph"):
         store = build_graph_store(
             edges,
             out,
@@ -496,6 +497,7 @@ def build(
     for note in store.notes:
         terminal.note(note)
     terminal.say(f"{store.n_nodes:,} nodes and {store.n_edges:,} edges: {out}")
+    terminal.finish()
 
 
 @app.command()

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gssl.cli.choice import Choice
 from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
-from gssl.evaluation import held_out_if_known
+from gssl.evaluation import HeldOut, held_out_if_known
 from gssl.io import (
     Labels,
     Predictions,
@@ -24,11 +26,15 @@ from gssl.io import (
 )
 from gssl.io.atomic import check_writable
 from gssl.io.predictions import withhold
+from gssl.io.table_columns import shortened
 from gssl.io.table_reading import is_query
 from gssl.io.table_writing import TABLES, check_suffix
 from gssl.report import classification_table
 from gssl.scale import execution
 from gssl.scale.memory import available_memory, read_size
+
+# classes that a warning names
+_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -148,6 +154,8 @@ def run_classify(
         terminal.say(model.explain_)
     elif held_out is not None:
         terminal.say(held_out.summary)
+    if held_out is not None:
+        say_poor_classes(held_out, terminal)
     say_doubts(predictions, outputs.out, terminal)
     terminal.say(f"{len(predictions):,} predictions: {outputs.out}")
     if outputs.save is not None:
@@ -213,6 +221,28 @@ def fit(
     ):
         model.fit(problem.features, problem.y, adjacency=problem.adjacency)
         shown.detail = method
+
+
+def say_poor_classes(held_out: HeldOut, terminal: Terminal) -> None:
+    """Warn of classes whose hidden labels are found less than half as often as those of all classes.
+
+    Two standard errors must lie between both, with one hit and one miss added, so a few labels say nothing.
+    """
+    confusion = held_out.confusion
+    totals = confusion.counts.sum(axis=1)
+    p = (np.diag(confusion.counts) + 1) / (totals + 2)
+    sure = p + 2 * np.sqrt(p * (1 - p) / (totals + 2)) < held_out.accuracy
+    with np.errstate(invalid="ignore"):
+        poor = np.flatnonzero(sure & (confusion.recall < held_out.accuracy / 2))
+    if not len(poor):
+        return
+    poor = poor[np.lexsort((-totals[poor], confusion.recall[poor]))]
+    named = ", ".join(
+        f"{shortened(confusion.classes[c])!r} ({confusion.counts[c, c]:,} of {totals[c]:,} hidden labels)"
+        for c in poor[:_NAMED]
+    )
+    more = f" and {len(poor) - _NAMED:,} more" if len(poor) > _NAMED else ""
+    terminal.say(f"Warning: the model rarely finds {named}{more}: label more nodes of them.")
 
 
 def say_doubts(predictions: Predictions, out: Path, terminal: Terminal) -> None:

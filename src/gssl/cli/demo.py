@@ -100,10 +100,7 @@ def _compare(data: Dataset, splits: list[Any], seed: int, terminal: Terminal) ->
         def on_record(record: Record, model: Any) -> None:
             nonlocal done
             done += 1
-            stage.show(f"{done} of {len(splits) * len(models)}")
-            if not terminal.err.is_terminal:
-                score = f"{100 * record.accuracy:.1f} %"
-                terminal.out.print(f"draw {record.draw + 1}/{len(splits)}  {record.method}: {score}")
+            stage.show(f"{done} of {len(splits) * len(models)} fits")
 
         return compare(models, data, splits, on_record=on_record)
 

@@ -38,8 +38,10 @@ def run_audit(inputs: Inputs, out: Path, choice: Choice, terminal: Terminal) -> 
     with terminal.stage("auditing"):
         found = audit(model)
     columns = found.columns(problem.node_ids)
-    for note in write_columns(out, columns):
-        terminal.note(note)
+    with terminal.stage("writing") as stage:
+        stage.detail = str(out)
+        for note in write_columns(out, columns):
+            terminal.note(note)
     n_left = int(problem.given.sum()) - len(found)
     if n_left:
         labels = "1 label is" if n_left == 1 else f"{n_left:,} labels are"

@@ -19,7 +19,7 @@ def run_plan(
     given = None if bandwidth is None else _size("--bandwidth", bandwidth)
     layouts(job, workers, room)
     if given is None:
-        with terminal.step("measuring this machine"):
+        with terminal.stage("measuring"), terminal.step("this machine"):
             found = estimate(job, workers, room, cache(partial(measure_bandwidth, job)), disk)
     else:
         found = estimate(job, workers, room, given, disk)

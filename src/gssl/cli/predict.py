@@ -57,7 +57,8 @@ def run_predict(
     if abstain is not None:
         predictions = withhold_unsure(predictions, abstain, informed, terminal)
         _note_uncalibrated(model, model_path, terminal)
-    with terminal.stage("writing"):
+    with terminal.stage("writing") as stage:
+        stage.detail = str(out)
         write_table(out, predictions, terminal, probabilities)
     terminal.out.print(classification_table(predictions, "Labels by class"))
     terminal.say(f"{len(predictions):,} predictions: {out}")
@@ -83,10 +84,7 @@ def run_embed(
     # the ids of a .npy file are written beside it
     ids = out.with_suffix(".ids.npy") if out.suffix.lower() == ".npy" else None
     check_outputs([out, ids], inputs.sources())
-    embedders = embedder_names()
-    if method not in embedders:
-        raise ValueError(f"--method {method} gives no embeddings: take one of {', '.join(embedders)}.")
-    model = create(embedders[method], seed)
+    model = create(embedder_names()[method], seed)
     if inputs.features is None and model.uses_features:
         raise ValueError(f"embeddings of {method} are made of features: give --features.")
     if depth is not None and "depth" not in model.get_params():
@@ -105,7 +103,9 @@ def run_embed(
         notes = write_embeddings(out, problem.node_ids, U)
     for note in notes:
         terminal.note(note)
-    terminal.say(f"{U.shape[0]:,} embeddings of {U.shape[1]:,} numbers: {out}")
+    where = f"{out}" if ids is None else f"{out}, and their ids: {ids}"
+    terminal.say(f"{U.shape[0]:,} embeddings of {U.shape[1]:,} numbers: {where}")
+    terminal.finish()
 
 
 def _read_width(dimensions: str) -> int | None:

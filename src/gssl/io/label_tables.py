@@ -139,7 +139,13 @@ def read_labels(
     note_spaces(table, [name, label])
     ids, labels = text_sql(table, name), text_sql(table, label)
     rows = table.relation
-    if columns is None and {"given", "model_says"} <= set(table.columns):
+    predicted = columns is None and "model_says" in table.columns
+    if predicted and "model_confidence" in table.columns and "given" not in table.columns:
+        raise ValueError(
+            f"{table.name} holds predictions of gssl predict and no given labels: to take them as labels, name "
+            "the columns (--label-columns id,label)."
+        )
+    if predicted and "given" in table.columns:
         rows += f" WHERE lower({text_sql(table, 'given')}) IN ('true', 't', '1')"
         table.notes.append(f"{table.name}: a table of predictions, of which only given labels are read.")
     table.execute(f"CREATE TEMP TABLE labels AS SELECT {ids} AS id, {labels} AS label FROM {rows}")
