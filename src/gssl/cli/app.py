@@ -13,6 +13,7 @@ from gssl.cli.options import (
     THREADS,
     Commands,
     Count,
+    CountOrTable,
     UserPath,
     announce,
     options,
@@ -502,11 +503,24 @@ def build(
 
 @app.command()
 @click.option(
-    "--nodes", type=Count(), required=True, metavar="N", help="Number of nodes, such as 111e6; below 2³¹."
+    "--nodes",
+    type=Count(),
+    metavar="N",
+    help="Number of nodes, such as 111e6; below 2³¹. Counted if --edges is a table.",
 )
-@click.option("--edges", type=Count(), required=True, metavar="M", help="Number of edges, each counted once.")
 @click.option(
-    "--features", type=Count(), required=True, metavar="D", help="Number of features, in single precision."
+    "--edges",
+    type=CountOrTable(),
+    required=True,
+    metavar="M|TABLE",
+    help="Number of edges, each counted once, or a table of them.",
+)
+@click.option(
+    "--features",
+    type=CountOrTable(),
+    required=True,
+    metavar="D|TABLE",
+    help="Number of features, in single precision, or a table of them.",
 )
 @click.option(
     "--depth", type=Count(), default=16, show_default=True, metavar="K", help="Number of iterations."
@@ -530,8 +544,9 @@ def plan(workers: int, memory: str, bandwidth: str | None, disk_speed: str, **jo
     The estimate assumes a graph from gssl graph build, and features in a file.
 
     \b
-    Example:
+    Examples:
       gssl plan --nodes 111e6 --edges 1.6e9 --features 128 --depth 16 --workers 8 --memory 64GB
+      gssl plan --edges e.csv --features f.parquet --memory 4GB
     """
     from gssl.cli.plan_command import run_plan
 

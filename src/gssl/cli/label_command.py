@@ -71,8 +71,8 @@ def _serve(
     # beside the notes: it must be seen with --quiet, too
     print(f"Label at {server.url}", flush=True)
     terminal.say(
-        f"Labels go to {out}, and every action to {journal_file}, from which the next start goes on. End with "
-        "Ctrl-C."
+        f"Labels go to {out}, and every action to {journal_file}, from which the next start goes on. "
+        "End with Ctrl-C."
     )
     if browser:
         Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()

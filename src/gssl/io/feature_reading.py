@@ -377,6 +377,22 @@ class WideTable:
             for j, part in enumerate(parts)
         ]
 
+    @property
+    def ids_sql(self) -> str:
+        """The query of the ids."""
+        return f"SELECT {self._id_sql} AS id FROM {self.table.relation}"
+
+    def count_features(self) -> int:
+        """Return the number of features without reading them."""
+        numbers = [name for name in self.chosen if self._kinds[name] in _DENSE]
+        texts = [
+            f"count(DISTINCT {given_sql(self.table, name)})" for name in self.chosen if name not in numbers
+        ]
+        counts = (
+            self.table.fetch_row(f"SELECT {', '.join(texts)} FROM {self.table.relation}") if texts else ()
+        )
+        return sum(len(self._numbers(name)) for name in numbers) + sum(counts)
+
     def columns(self, slab: slice) -> Iterator[np.ndarray]:
         """Read some features in single precision, in the order of the table."""
         return self._fetch(self._all_numbers[slab])
@@ -524,6 +540,16 @@ class LongTable:
         entries = (found["number"].astype(np.float32), (rows, columns))
         matrix = csr_array(entries, shape=(len(nodes), len(names)), dtype=np.float32)
         return nodes, matrix, tuple(names.tolist())
+
+    @property
+    def ids_sql(self) -> str:
+        """The query of the ids."""
+        return f"SELECT {text_sql(self.table, self.id)} AS id FROM {self.table.relation}"
+
+    def count_features(self) -> int:
+        """Return the number of features without reading them."""
+        feature = text_sql(self.table, self.feature)
+        return int(self.table.fetch_row(f"SELECT count(DISTINCT {feature}) FROM {self.table.relation}")[0])
 
     def _missing_sql(self) -> str:
         column = self.table.columns[self.value]

@@ -142,8 +142,8 @@ def read_labels(
     predicted = columns is None and "model_says" in table.columns
     if predicted and "model_confidence" in table.columns and "given" not in table.columns:
         raise ValueError(
-            f"{table.name} holds predictions of gssl predict and no given labels: to take them as labels, name "
-            "the columns (--label-columns id,label)."
+            f"{table.name} holds predictions of gssl predict and no given labels: to take them as labels, "
+            "name the columns (--label-columns id,label)."
         )
     if predicted and "given" in table.columns:
         rows += f" WHERE lower({text_sql(table, 'given')}) IN ('true', 't', '1')"

@@ -240,7 +240,7 @@ class _Join:
                 f"{features.name} has no features for {counted(len(missing), 'id')} of "
                 f"{self.store.directory}: {listed(missing)}; add them."
             )
-        hint = spelling_hint(missing, lambda ids: [node in known for node in ids])
+        hint = spelling_hint(list(missing), lambda ids: [node in known for node in ids])
         self.notes.append(
             f"{features.name}: {counted(len(missing), 'node')} without a row got zeros: "
             f"{listed(missing)}{hint}."
