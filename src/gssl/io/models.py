@@ -232,14 +232,14 @@ def read_settings(path: str | Path) -> dict[str, str]:
     >>> read_settings(file)
     {'normalize': 'l1'}
     """
-    settings = _read_file(path)[0].get("settings", {})
+    settings = _read_file(path, arrays=False)[0].get("settings", {})
     if not isinstance(settings, dict):
         raise ValueError(f"{path} is damaged: its settings are not named texts.")
     return {str(key): str(value) for key, value in settings.items()}
 
 
-def _read_file(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read a file and refuse it unless it says that it is a model of our format."""
+def _read_file(path: str | Path, arrays: bool = True) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read a file, or only its description, and refuse it unless it says that it is a model of our format."""
     (file,) = find_files(Path(path))
     text, tensors = "{}", {}
     try:
@@ -247,7 +247,8 @@ def _read_file(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]
             header = stored.metadata() or {}
             if FORMAT in header:
                 text = header[FORMAT]
-                tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
+                keys = stored.keys() if arrays else ()
+                tensors = {key: stored.get_tensor(key) for key in keys}
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise ValueError(
             f"{file} is not a saved model, or not a whole one: save it again with gssl.save."
