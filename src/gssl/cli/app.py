@@ -225,6 +225,9 @@ def classify(
 @app.command()
 @options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
+@click.option(
+    "--model", "saved", type=UserPath(), help="A model from gssl classify --save of the same tables: no fit."
+)
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
 @click.option(
     "--target",
@@ -236,6 +239,7 @@ def classify(
 @options(_TIME_BUDGET, _MEMORY, _READING, _SEED, RUN_OPTIONS)
 def suggest(
     method: str,
+    saved: Path | None,
     n: int,
     target: float | None,
     out: Path,
@@ -258,7 +262,7 @@ def suggest(
     from gssl.cli.classify import ExecutionOptions
 
     choice = Choice(method, seed, time_budget=time_budget)
-    run_suggest(inputs, out, choice, n, terminal, ExecutionOptions(memory), target)
+    run_suggest(inputs, out, choice, n, terminal, ExecutionOptions(memory), target, saved)
 
 
 @app.command()

@@ -32,7 +32,7 @@ def run_predict(
     """Load a model, read a graph, predict, and write; leave labels below confidence ``abstain`` empty."""
     check_suffix(out, TABLES)
     check_outputs([out], [*inputs.sources(), str(model_path)])
-    model, settings = load(model_path), read_settings(model_path)
+    model, preparation = load_prepared(model_path)
     if getattr(model, "knows_nodes", False):
         raise ValueError(
             f"{model_path} is a {type(model).__name__}, whose labels belong to the nodes it was fitted to: "
@@ -40,10 +40,6 @@ def run_predict(
         )
     if inputs.features is None:
         raise ValueError(f"{model_path} learned from features: give those of the new graph with --features.")
-    if "normalize" in settings:
-        raise ValueError(f"{model_path} was saved by an earlier gssl: fit and save it again.")
-    kept = settings.get("preparation")
-    preparation = None if kept is None else Preparation.from_json(kept)
     problem = read(inputs, terminal, preparation=preparation)
     if inputs.text is not None:
         terminal.note(
@@ -63,6 +59,15 @@ def run_predict(
     terminal.out.print(classification_table(predictions, "Labels by class"))
     terminal.say(f"{len(predictions):,} predictions: {out}")
     terminal.finish()
+
+
+def load_prepared(path: Path) -> tuple[Any, Preparation | None]:
+    """Load a model, and how its features were prepared."""
+    model, settings = load(path), read_settings(path)
+    if "normalize" in settings:
+        raise ValueError(f"{path} was saved by an earlier gssl: fit and save it again.")
+    kept = settings.get("preparation")
+    return model, None if kept is None else Preparation.from_json(kept)
 
 
 def _note_uncalibrated(model: Any, path: Path, terminal: Terminal) -> None:
