@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from gssl.cli.choice import Choice
-from gssl.cli.classify import ExecutionOptions, check_classes, fit, read
+from gssl.cli.classify import ExecutionOptions, fit, read, read_and_fit
 from gssl.cli.console import Terminal
 from gssl.cli.knowledge import say_labels_needed
 from gssl.cli.predict import load_prepared
@@ -53,20 +53,12 @@ def run_suggest(
     """Read, fit unless there is a saved model, choose, write, and show the first."""
     check_suffix(out, TABLES)
     check_outputs([out], [*inputs.sources(), None if saved is None else str(saved)])
-    preparation = None
+    terminal.plan = ("reading", *([choice.stage] if saved is None else []), "suggesting", "writing")
     if saved is None:
-        model = choice.model(inputs.features is not None)
-        options.check(choice.method, model)
+        model, problem = read_and_fit(inputs, choice, terminal, options)
     else:
         model, preparation = load_prepared(saved)
-    terminal.plan = ("reading", *([choice.stage] if saved is None else []), "suggesting", "writing")
-    problem = read(inputs, terminal, options, preparation)
-    check_classes(problem, inputs.labels)
-    if saved is None:
-        if not options.limited:
-            refuse_if_too_large(problem, model)
-        fit(model, problem, terminal, choice.stage, options)
-    else:
+        problem = read(inputs, terminal, options, preparation)
         _check_fitted_to(model, problem, saved)
     with terminal.stage("suggesting"), terminal.step(""):
         picks = suggestions(model, n, X=problem.features, adjacency=problem.adjacency)

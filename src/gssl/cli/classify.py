@@ -223,6 +223,21 @@ def fit(
         shown.detail = method
 
 
+def read_and_fit(
+    inputs: Inputs, choice: Choice, terminal: Terminal, options: ExecutionOptions | None = None
+) -> tuple[Any, Problem]:
+    """Read the tables and fit the chosen classifier to them; return it with what was read."""
+    options = options or ExecutionOptions()
+    model = choice.model(inputs.features is not None)
+    options.check(choice.method, model)
+    problem = read(inputs, terminal, options)
+    check_classes(problem, inputs.labels)
+    if not options.limited:
+        refuse_if_too_large(problem, model)
+    fit(model, problem, terminal, choice.stage, options)
+    return model, problem
+
+
 def say_poor_classes(held_out: HeldOut, terminal: Terminal) -> None:
     """Warn of classes whose hidden labels are found less than half as often as those of all classes.
 

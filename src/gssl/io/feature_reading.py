@@ -22,6 +22,7 @@ from gssl.io.table_columns import (
     given_sql,
     is_number,
     is_text,
+    listed_counts,
     note_spaces,
     number_sql,
     pick_column,
@@ -443,10 +444,8 @@ class WideTable:
                 kinds += ["word" if name == self.text else "category"] * len(texts)
         self.kinds = tuple(kinds)
         if self._missing:
-            cells = ", ".join(f"{shortened(name)!r} ({n:,})" for name, n in list(self._missing.items())[:5])
-            more = f" and {len(self._missing) - 5:,} more" if len(self._missing) > 5 else ""
-            count = counted(sum(self._missing.values()), "missing cell")
-            self.notes.append(f"{self.name}: {count} became the category 'missing': {cells}{more}.")
+            count, cells = counted(sum(self._missing.values()), "missing cell"), listed_counts(self._missing)
+            self.notes.append(f"{self.name}: {count} became the category 'missing': {cells}.")
         return self.ids, _join_blocks(blocks), tuple(names)
 
     def _categories(self, name: str) -> tuple[csr_array, list[str]]:

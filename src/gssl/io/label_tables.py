@@ -13,6 +13,7 @@ from gssl.io.table_columns import (
     check_ids,
     counted,
     listed,
+    listed_counts,
     note_spaces,
     pick_column,
     row_number_column,
@@ -210,9 +211,8 @@ def _empty_missing(table: Table, na: Sequence[str] | None) -> None:
         return
     texts = ", ".join(sql_string(text) for text in found)
     table.execute(f"UPDATE labels SET label = NULL WHERE label IN ({texts})")
-    each = ", ".join(f"{shortened(text)!r} ({count:,})" for text, count in list(found.items())[:5])
     cells = counted(sum(found.values()), "cell")
-    table.notes.append(f"{table.name}: {cells} taken as no label: {each} (--na sets which).")
+    table.notes.append(f"{table.name}: {cells} taken as no label: {listed_counts(found)} (--na sets which).")
 
 
 def _refuse_measurements(table: Table, label: str) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -230,6 +230,12 @@ def listed(names: Iterable[object], limit: int = 5) -> str:
     shown = min(limit, len(names))
     more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
     return ", ".join(repr(shortened(name)) for name in names[:shown]) + more
+
+
+def listed_counts(counts: Mapping[str, int], limit: int = 5) -> str:
+    """Return the first few names as text, each with its count."""
+    some = ", ".join(f"{shortened(name)!r} ({counts[name]:,})" for name in list(counts)[:limit])
+    return some + (f" and {len(counts) - limit:,} more" if len(counts) > limit else "")
 
 
 def shortened(text: object, limit: int = 40) -> str:
