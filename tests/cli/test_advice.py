@@ -52,3 +52,15 @@ def test_suggest_wants_labels(graph, run):
     result = run("suggest", "--edges", "e.csv", "--out", "picks.csv", ok=False)
     assert result.exit_code != 0
     assert not Path("picks.csv").exists()
+
+
+def test_suggest_takes_a_saved_model_of_the_same_tables(graph, run):
+    where = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv"]
+    run("classify", *where, "--out", "p.csv", "--save", "m.gssl")
+    fitted = run("suggest", *where, "--out", "a.csv").stderr
+    loaded = run("suggest", *where, "--out", "b.csv", "--model", "m.gssl").stderr
+    assert ("choosing" in fitted, "choosing" in loaded) == (True, False)
+    assert list(graph.read("a.csv")) == list(graph.read("b.csv"))
+    where[3] = "t.csv"
+    result = run("suggest", *where, "--out", "c.csv", "--model", "m.gssl", ok=False)
+    assert "gssl: m.gssl was fitted to other nodes or labels than these" in result.stderr

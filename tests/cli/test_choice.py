@@ -1,6 +1,6 @@
 import pytest
 
-from gssl.cli.choice import classifier_names
+from gssl.cli.choice import classifier_names, embedder_names
 
 EMBEDDERS = ["g2cn", "ggc", "ggcm", "ndls", "nograph", "ppr", "sgc", "ssgc"]
 
@@ -13,8 +13,13 @@ def test_every_method(graph, classify, method):
     assert graph.labels(classify(more=["--method", method])) == graph.truth
 
 
-def test_the_help_lists_every_method(run):
+def test_embed_offers_what_embeds(run):
+    assert sorted(EMBEDDERS) == sorted(embedder_names())
+    line = next(line for line in run("embed", "--help").stdout.splitlines() if "--method" in line)
+    assert line.split()[1] == f"[{'|'.join(EMBEDDERS)}]"
 
+
+def test_the_help_lists_every_method(run):
     assert sorted(METHODS[1:]) == sorted(classifier_names())
     text = run("classify", "--help").stdout
     assert all(name in text for name in METHODS)

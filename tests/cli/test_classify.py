@@ -272,3 +272,15 @@ def test_read_classified_written(folder, method, more):
     right = [line.split(",")[1] == f"class {int(line[5:11]) % N_CLASSES}" for line in lines]
     assert len(lines) > 0.99 * N_NODES
     assert np.mean(right) > 0.95
+
+
+def test_classes_that_are_rarely_found_are_named(graph, run):
+    """Labels of a fourth class are scattered over the others, so none of them is found when hidden."""
+    ids = graph.ids
+    rows = [(node, "odd" if i >= 18 and i % 3 == 0 else graph.truth[node]) for i, node in enumerate(ids)]
+    graph.write("l.csv", ["id", "label"], rows)
+    arguments = ["classify", "--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
+    said = run(*arguments, "--method", "sgc").stdout
+    assert "Warning: the model rarely finds 'odd' (0 of 4 hidden labels): label more nodes of them." in said
+    graph.write("l.csv", ["id", "label"], graph.truth.items())
+    assert "Warning" not in run(*arguments, "--method", "sgc").stdout

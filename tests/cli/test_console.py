@@ -1,5 +1,6 @@
 """The installed command as a process: pipes, terminals, Ctrl-C, full disks."""
 
+import logging
 import os
 import pty
 import re
@@ -91,6 +92,27 @@ def test_a_long_stage_in_a_pipe_says_so_now_and_then(monkeypatch, capsys):
     assert 2 <= len(meanwhile) <= 6
     assert all(line.startswith("fitting") and line.endswith("so far OGC 3 of 64") for line in meanwhile)
     assert "so far" not in last
+
+
+def test_messages_of_one_kind_are_printed_once_unless_all_are_asked_for(capsys):
+    for verbose, count in ((False, 1), (True, 3)):
+        Terminal(verbose=verbose)
+        for loop in ("mix", "mix", "add"):
+            logging.getLogger("gssl").info("compiled %s", loop)
+        assert capsys.readouterr().err.count("note: compiled") == count
+
+
+@pytest.mark.parametrize("command", ["audit", "embed", "suggest", "check"])
+def test_every_stage_has_one_line_with_seconds(graph, run, command):
+    labels = [] if command == "embed" else ["--labels", "l.csv"]
+    out = [] if command == "check" else ["--out", "o.csv"]
+    done = run(command, "--edges", "e.csv", "--features", "f.csv", *labels, *out)
+    first, *lines = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
+    assert first.startswith("reading e.csv, ")
+    names = [re.fullmatch(r"(\w+) +\d+\.\d s\b.*", line).group(1) for line in lines]
+    assert len(set(names)) == len(names)
+    assert names[0] == "reading"
+    assert names[-2:] == ["writing" if out else "choosing", "total"]
 
 
 def test_predictions_are_announced_before_the_report_is_made(graph, run, monkeypatch):

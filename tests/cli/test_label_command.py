@@ -62,6 +62,7 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
     serve(during)
     said = capsys.readouterr().out
     assert "Label at http://127.0.0.1:" in said
+    assert "Labels go to labels.csv, and every action to labels.csv.journal, from which" in said
     assert "12 labels in 3 classes: labels.csv" in said
     run("classify", "--edges", "e.csv", "--features", "f.csv", "--labels", "labels.csv", "--out", "p.csv")
     assert graph.labels(graph.read("p.csv")) == graph.truth

@@ -1,5 +1,6 @@
 import re
 
+import numpy as np
 import pytest
 
 from gssl.cli.app import _PLANNED, app
@@ -92,3 +93,27 @@ def test_a_count_is_read_to_the_last_digit(run):
 def test_every_method_that_can_be_planned_is_offered():
     assert set(_PLANNED) == set(METHODS)
     assert {"graph", "plan"} <= set(app.commands)
+
+
+@pytest.mark.parametrize("features", ["f.csv", "long.csv", "f.npz", "2"])
+def test_a_plan_of_tables_counts_them(graph, run, features):
+    graph.write("long.csv", ["id", "feature", "value"], [(node, w, 1) for node in graph.ids for w in "xyz"])
+    np.savez("f.npz", ids=np.array(graph.ids), features=graph.x)
+    # an edge both ways, and a loop
+    graph.write("e.csv", ["source", "target"], [*graph.edges, graph.edges[0][::-1], ("007", "007")])
+    result = run("plan", "--edges", "e.csv", "--features", features, "--bandwidth", "10GB")
+    d = 2 if features == "2" else 3
+    assert f"30 nodes, 60 edges, {d} features, 16 iterations" in result.stdout
+    assert re.match(r"counting +\d+\.\d s  e\.csv", result.stderr)
+
+
+def test_a_plan_needs_nodes_or_a_table(refused):
+    sentence = refused("plan", "--edges", "9", "--features", "2")
+    assert sentence == "gssl: there is no number of nodes: give --nodes, or a table as --edges."
+    assert "not-there.csv is not there" in refused("plan", "--edges", "not-there.csv", "--features", "2")
+
+
+def test_categories_are_counted_as_features(graph, run):
+    graph.write("f.csv", ["id", "age", "city"], [(n, i, "abc"[i % 3]) for i, n in enumerate(graph.ids)])
+    told = run("plan", "--edges", "e.csv", "--features", "f.csv", "--bandwidth", "10GB").stdout
+    assert "30 nodes, 60 edges, 4 features" in told

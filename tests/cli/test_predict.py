@@ -23,6 +23,9 @@ def test_a_saved_model_labels_a_new_graph(graph, classify, run, method):
     assert "f2.csv: left out 1 feature that the model does not know: 'zero'." in result.stderr
     found = graph.read("p2.csv")
     assert {node: found[name[node]]["label"] for node in graph.ids} == graph.truth
+    # no label of the new graph was given, and none reaches a node
+    columns = ["id", "label", "confidence", "model_says", "model_confidence", "runner_up"]
+    assert list(found[name["007"]]) == columns
     if method != "ogc":  # which moves its embeddings by the labels of fit
         assert all(found[name[i]]["confidence"] == fitted[i]["confidence"] for i in graph.ids[9:])
 
@@ -99,7 +102,9 @@ def test_models(graph, run, refused):
 @pytest.mark.parametrize("out", ["u.parquet", "u.csv", "u.npy", "u.npz"])
 def test_embeddings(graph, run, out):
     given = ["--edges", "e.csv", "--features", "f.csv", "--normalize", "rows"]
-    run("embed", *given, "--method", "sgc", "--depth", 0, "--out", out)
+    said = run("embed", *given, "--method", "sgc", "--depth", 0, "--out", out).stdout
+    beside = ", and their ids: u.ids.npy" if out == "u.npy" else ""
+    assert said == f"30 embeddings of 3 numbers: {out}{beside}\n"
     back = read_features(out)
     assert back.ids.tolist() == graph.ids
     np.testing.assert_allclose(back.matrix, graph.x / graph.x.sum(axis=1, keepdims=True), rtol=1e-5)

@@ -354,3 +354,12 @@ def test_memory(spoiled):
     assert "1.0 kB are free: use fewer features" in sentence
     assert "smaller graph" in spoiled({"--features": None}, env={"GSSL_MEMORY": "1000"})
     assert "GSSL_MEMORY is '2 GB'" in spoiled({}, env={"GSSL_MEMORY": "2 GB"})
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder that nobody can write to")
+@pytest.mark.parametrize("option", ["--out", "--report", "--save", "--resume"])
+def test_outputs_are_tried_before_anything_is_read(spoiled, option):
+    target = "/proc/p.csv"
+    sentence = spoiled({"--edges": "not-there.csv", option: target}, "--method", "ogc")
+    assert sentence.startswith(f"gssl: {target}")
+    assert "cannot be written: no such file or directory; " in sentence

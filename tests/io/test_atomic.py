@@ -22,6 +22,15 @@ def test_a_whole_file_is_readable_by_others(tmp_path):
     assert (tmp_path / "a.txt").stat().st_mode == plain.stat().st_mode
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs a folder that nobody can write to")
+def test_a_place_that_cannot_be_written_is_tried_first():
+    for path in ("/proc/p.csv", "/proc/new/p.csv"):
+        with pytest.raises(OSError, match=f"^{path} cannot be written: .*; choose another place\\.$"):
+            check_writable(path)
+    with pytest.raises(OSError, match=r"^/dev/null is no plain file and cannot be replaced by one: choose"):
+        check_writable("/dev/null")
+
+
 @pytest.mark.parametrize("writer", [whole_file, whole_folder])
 def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, writer):
     target = tmp_path / "result"

@@ -170,8 +170,8 @@ def test_bad_columns(write, tmp_path):
         read_features(write("f.csv", "id,x\na,1\n"), text="story")
     with pytest.raises(ValueError, match="has no words to weigh"):
         read_features(write("f.csv", "id,x\na,!\n"), text="x")
-    with pytest.raises(ValueError, match="'when' is of type DATE"):
-        read_features("SELECT 'a' AS id, DATE '2020-01-01' AS \"when\"")
+    with pytest.raises(ValueError, match="'when' is of type TIME"):
+        read_features("SELECT 'a' AS id, TIME '12:30' AS \"when\"")
     with pytest.raises(FileNotFoundError):
         read_features(tmp_path / "x.npy")
 

@@ -132,3 +132,11 @@ def test_a_guessed_label_column_is_told_with_what_is_not_used(tmp_path):
     labels = read_labels(tmp_path / "l.csv")
     assert "labels are taken from column 'when'; not used: 'topic'." in labels.notes[-1]
     assert read_labels(tmp_path / "l.csv", ("paper", "topic")).labels.tolist() == ["x", "y"]
+
+
+def test_predictions_without_given_labels_are_no_labels(write):
+    text = "id,label,confidence,model_says,model_confidence,runner_up\na,x,0.9,x,0.9,y\nb,y,0.8,y,0.8,x\n"
+    path = write("p.csv", text)
+    with pytest.raises(ValueError, match=r"p\.csv holds predictions of gssl predict and no given labels: to"):
+        read_labels(path)
+    assert read_labels(path, ["id", "label"]).labels.tolist() == ["x", "y"]

@@ -157,6 +157,73 @@ def test_features_without_rows_for_some_nodes(classify):
     assert "names 2 ids that the features do not have: 'cid', 'gus'" in sentence
 
 
+@pytest.mark.parametrize("more", [(), ("--memory", "500MB", "--method", "sgc")])
+def test_features_with_numbers_in_other_notations(classify, more):
+    notes = {
+        "features_with_decimal_commas.csv": "decimal commas are read as points in 'height', 'income'.",
+        "features_with_separated_thousands.csv": "commas are read as separators of thousands in 'income'.",
+        "features_with_dates.csv": "dates (year-month-day) are read as days since 1970 in 'born'.",
+    }
+    for name, note in notes.items():
+        found, said = classify(features=name, more=more)
+        assert found == TRUTH
+        assert said[0] == f"{name}: {note}"
+
+
+def test_other_notations_give_these_numbers():
+    features = read_features(MESSY / "features_with_decimal_commas.csv")
+    assert features.names == ("height", "income", "city=Bonn", "city=Köln")
+    np.testing.assert_allclose(features.matrix[1], [1.75, 1201.5, 1, 0])
+    features = read_features(MESSY / "features_with_separated_thousands.csv")
+    np.testing.assert_allclose(features.matrix[[0, 7], 0], [1200, 9803.5])
+    features = read_features(MESSY / "features_with_dates.csv")
+    # 13/02 cannot be month/day
+    assert features.notes[1].endswith("dates (day/month/year) are read as days since 1970 in 'hired'.")
+    np.testing.assert_array_equal(features.matrix[0], [20 * 365 + 5 + 14, 50 * 365 + 12 + 31 + 12, 0])
+    assert read_edges(MESSY / "edges_with_decimal_commas.csv").weights.max() == 0.8
+
+
+def test_long_features_under_other_names(classify):
+    name = "features_in_long_format_under_other_names.csv"
+    found, notes = classify(features=name)
+    assert found == TRUTH
+    assert notes[0] == (
+        f"{name}: each row is taken as one feature ('token') of an id ('doc_id') and its value ('n')."
+    )
+    assert read_features(MESSY / name).names == ("gun", "pan", "poison", "salt", "stove")
+
+
+def test_an_id_that_is_there_twice_makes_no_long_table(classify):
+    sentence = classify(features="features_with_an_id_twice.csv", ok=False)
+    assert "features_with_an_id_twice.csv has more than one row for 'ann'; keep one" in sentence
+
+
+def test_a_node_called_na_is_kept_in_all_tables(classify, tmp_path):
+    edges, features = "edges_with_a_node_called_NA.csv", "features_with_a_node_called_NA.csv"
+    found, notes = classify(edges, features=features)
+    assert found == TRUTH | {"NA": "cook"}
+    said = "'NA' is kept as node id; remove the rows with it where no id is known."
+    assert [note for note in notes if "'NA'" in note] == [f"{features}: {said}", f"{edges}: {said}"]
+    assert build_graph_store(MESSY / edges, tmp_path / "store").notes[0].endswith(said)
+
+
+def test_features_whose_ids_lost_leading_zeros(classify):
+    tables = ("edges_with_leading_zeros.csv", "labels_with_leading_zeros.csv")
+    _, notes = classify(*tables, features="features_without_leading_zeros.csv")
+    assert notes[1].endswith(
+        "2 nodes without a row got zeros: '08', '09' ('08' is '8' there: a spreadsheet may have removed "
+        "leading zeros)."
+    )
+
+
+def test_a_spreadsheet_is_named_as_what_it_is(classify):
+    name = "features_in_a_spreadsheet.xlsx"
+    assert classify(features=name, ok=False) == (
+        f"gssl: {name} is a spreadsheet or an archive, not text: export the sheet as CSV (UTF-8) and name "
+        "that file."
+    )
+
+
 def test_a_header_longer_than_any_sample(tmp_path):
     names = [f"a rather long name of the column number {j}, in words" for j in range(1500)]
     x = np.random.default_rng(0).integers(0, 9, size=(3, 1500))

@@ -39,7 +39,7 @@ def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
 
 def test_what_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("")
-    message = r"run cannot be written: not a directory; make room or .* resume=.*: finished work is kept\.$"
+    message = r"run cannot be written: not a directory; choose another place, .* resume=.*: finished"
     with pytest.raises(OSError, match=message):
         RunFolder(tmp_path / "file" / "run")
 

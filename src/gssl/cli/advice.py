@@ -1,14 +1,16 @@
 """``gssl check`` and ``gssl suggest``: whether a graph helps, and which nodes to label next."""
 
 from pathlib import Path
+from typing import Any
 
 from gssl.cli.choice import Choice
-from gssl.cli.classify import ExecutionOptions, check_classes, fit, read
+from gssl.cli.classify import ExecutionOptions, fit, read, read_and_fit
 from gssl.cli.console import Terminal
 from gssl.cli.knowledge import say_labels_needed
+from gssl.cli.predict import load_prepared
 from gssl.cli.reading import Inputs, check_outputs, refuse_if_too_large
 from gssl.evaluation import graph_health
-from gssl.io import write_columns
+from gssl.io import Problem, write_columns
 from gssl.io.table_writing import TABLES, check_suffix
 from gssl.report import health_table, suggestion_table
 from gssl.selection import suggestions
@@ -46,20 +48,20 @@ def run_suggest(
     terminal: Terminal,
     options: ExecutionOptions,
     target: float | None = None,
+    saved: Path | None = None,
 ) -> None:
-    """Read, fit, choose, write, and show the first."""
+    """Read, fit unless there is a saved model, choose, write, and show the first."""
     check_suffix(out, TABLES)
-    check_outputs([out], inputs.sources())
-    model = choice.model(inputs.features is not None)
-    options.check(choice.method, model)
-    terminal.plan = ("reading", choice.stage, "suggesting", "writing")
-    problem = read(inputs, terminal, options)
-    check_classes(problem, inputs.labels)
-    if not options.limited:
-        refuse_if_too_large(problem, model)
-    fit(model, problem, terminal, choice.stage, options)
+    check_outputs([out], [*inputs.sources(), None if saved is None else str(saved)])
+    terminal.plan = ("reading", *([choice.stage] if saved is None else []), "suggesting", "writing")
+    if saved is None:
+        model, problem = read_and_fit(inputs, choice, terminal, options)
+    else:
+        model, preparation = load_prepared(saved)
+        problem = read(inputs, terminal, options, preparation)
+        _check_fitted_to(model, problem, saved)
     with terminal.stage("suggesting"), terminal.step(""):
-        picks = suggestions(model, n)
+        picks = suggestions(model, n, X=problem.features, adjacency=problem.adjacency)
     ids = [str(problem.node_ids[pick.node]) for pick in picks]
     columns = {
         "id": ids,
@@ -83,3 +85,13 @@ def run_suggest(
     terminal.say(f"{len(picks):,} nodes to label next: {out}")
     say_labels_needed(model, target, terminal)
     terminal.finish()
+
+
+def _check_fitted_to(model: Any, problem: Problem, path: Path) -> None:
+    """Refuse a model of other nodes or labels than those that were read."""
+    codes = model.fit_codes
+    known = [None if code < 0 else str(model.classes_[code]) for code in codes.tolist()]
+    if known != list(problem.y):
+        raise ValueError(
+            f"{path} was fitted to other nodes or labels than these: give those of fit, or leave out --model."
+        )

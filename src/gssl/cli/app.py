@@ -13,6 +13,7 @@ from gssl.cli.options import (
     THREADS,
     Commands,
     Count,
+    CountOrTable,
     UserPath,
     announce,
     options,
@@ -28,7 +29,8 @@ _METHODS = (
         if name != "EmbeddingClassifier" and not name.endswith("Head")
     ),
 )
-# the methods of gssl.scale.estimate; a test compares both lists
+# the embedders among them, and the methods of gssl.scale.estimate; tests compare these lists with the classes
+_EMBEDDERS = ("g2cn", "ggc", "ggcm", "ndls", "nograph", "ppr", "sgc", "ssgc")
 _PLANNED = ("ggc", "ggcm", "ogc", "ppr", "sgc", "ssgc")
 
 _EDGES = click.option(
@@ -223,6 +225,9 @@ def classify(
 @app.command()
 @options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
 @click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
+@click.option(
+    "--model", "saved", type=UserPath(), help="A model from gssl classify --save of the same tables: no fit."
+)
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
 @click.option(
     "--target",
@@ -234,6 +239,7 @@ def classify(
 @options(_TIME_BUDGET, _MEMORY, _READING, _SEED, RUN_OPTIONS)
 def suggest(
     method: str,
+    saved: Path | None,
     n: int,
     target: float | None,
     out: Path,
@@ -256,7 +262,7 @@ def suggest(
     from gssl.cli.classify import ExecutionOptions
 
     choice = Choice(method, seed, time_budget=time_budget)
-    run_suggest(inputs, out, choice, n, terminal, ExecutionOptions(memory), target)
+    run_suggest(inputs, out, choice, n, terminal, ExecutionOptions(memory), target, saved)
 
 
 @app.command()
@@ -342,10 +348,10 @@ def predict(model: Path, out: Path, abstain: float | None, probabilities: bool, 
 @options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
 @click.option(
     "--method",
-    type=click.Choice(_METHODS[1:]),
+    type=click.Choice(_EMBEDDERS),
     default="ggcm",
     show_default=True,
-    help="A method that gives embeddings.",
+    help="The method; others than these give no embeddings.",
 )
 @click.option(
     "--depth", type=click.IntRange(min=0), help="Number of iterations; the method's default if not given."
@@ -483,7 +489,7 @@ def build(
     from gssl.io import build_graph_store
 
     terminal = Terminal(quiet)
-    with terminal.step("building the graph"):
+    with terminal.stage("building"), terminal.step("the graph"):
         store = build_graph_store(
             edges,
             out,
@@ -496,15 +502,29 @@ def build(
     for note in store.notes:
         terminal.note(note)
     terminal.say(f"{store.n_nodes:,} nodes and {store.n_edges:,} edges: {out}")
+    terminal.finish()
 
 
 @app.command()
 @click.option(
-    "--nodes", type=Count(), required=True, metavar="N", help="Number of nodes, such as 111e6; below 2³¹."
+    "--nodes",
+    type=Count(),
+    metavar="N",
+    help="Number of nodes, such as 111e6; below 2³¹. Counted if --edges is a table.",
 )
-@click.option("--edges", type=Count(), required=True, metavar="M", help="Number of edges, each counted once.")
 @click.option(
-    "--features", type=Count(), required=True, metavar="D", help="Number of features, in single precision."
+    "--edges",
+    type=CountOrTable(),
+    required=True,
+    metavar="M|TABLE",
+    help="Number of edges, each counted once, or a table of them.",
+)
+@click.option(
+    "--features",
+    type=CountOrTable(),
+    required=True,
+    metavar="D|TABLE",
+    help="Number of features, in single precision, or a table of them.",
 )
 @click.option(
     "--depth", type=Count(), default=16, show_default=True, metavar="K", help="Number of iterations."
@@ -528,8 +548,9 @@ def plan(workers: int, memory: str, bandwidth: str | None, disk_speed: str, **jo
     The estimate assumes a graph from gssl graph build, and features in a file.
 
     \b
-    Example:
+    Examples:
       gssl plan --nodes 111e6 --edges 1.6e9 --features 128 --depth 16 --workers 8 --memory 64GB
+      gssl plan --edges e.csv --features f.parquet --memory 4GB
     """
     from gssl.cli.plan_command import run_plan
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gssl.cli.choice import Choice
 from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
-from gssl.evaluation import held_out_if_known
+from gssl.evaluation import HeldOut, held_out_if_known
 from gssl.io import (
     Labels,
     Predictions,
@@ -22,12 +24,17 @@ from gssl.io import (
     save,
     write_predictions,
 )
+from gssl.io.atomic import check_writable
 from gssl.io.predictions import withhold
+from gssl.io.table_columns import shortened
 from gssl.io.table_reading import is_query
 from gssl.io.table_writing import TABLES, check_suffix
 from gssl.report import classification_table
 from gssl.scale import execution
 from gssl.scale.memory import available_memory, read_size
+
+# classes that a warning names
+_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,8 @@ class ExecutionOptions:
                 raise ValueError(
                     f"{flag} is not for --method {method}: choose another method, such as ogc or ggcm."
                 )
+        if self.resume is not None:
+            check_writable(self.resume / "run")
 
     @property
     def limited(self) -> bool:
@@ -120,8 +129,8 @@ def run_classify(
 ) -> None:
     """Read the tables, fit, write the outputs, and print a summary."""
     model = choice.model(inputs.features is not None)
-    options.check(choice.method, model)
     outputs.check(inputs)
+    options.check(choice.method, model)
     report = [] if outputs.report is None else ["report"]
     terminal.plan = ("reading", choice.stage, "predicting", "writing", *report)
     problem = read(inputs, terminal, options)
@@ -145,6 +154,8 @@ def run_classify(
         terminal.say(model.explain_)
     elif held_out is not None:
         terminal.say(held_out.summary)
+    if held_out is not None:
+        say_poor_classes(held_out, terminal)
     say_doubts(predictions, outputs.out, terminal)
     terminal.say(f"{len(predictions):,} predictions: {outputs.out}")
     if outputs.save is not None:
@@ -210,6 +221,43 @@ def fit(
     ):
         model.fit(problem.features, problem.y, adjacency=problem.adjacency)
         shown.detail = method
+
+
+def read_and_fit(
+    inputs: Inputs, choice: Choice, terminal: Terminal, options: ExecutionOptions | None = None
+) -> tuple[Any, Problem]:
+    """Read the tables and fit the chosen classifier to them; return it with what was read."""
+    options = options or ExecutionOptions()
+    model = choice.model(inputs.features is not None)
+    options.check(choice.method, model)
+    problem = read(inputs, terminal, options)
+    check_classes(problem, inputs.labels)
+    if not options.limited:
+        refuse_if_too_large(problem, model)
+    fit(model, problem, terminal, choice.stage, options)
+    return model, problem
+
+
+def say_poor_classes(held_out: HeldOut, terminal: Terminal) -> None:
+    """Warn of classes whose hidden labels are found less than half as often as those of all classes.
+
+    Two standard errors must lie between both, with one hit and one miss added, so a few labels say nothing.
+    """
+    confusion = held_out.confusion
+    totals = confusion.counts.sum(axis=1)
+    p = (np.diag(confusion.counts) + 1) / (totals + 2)
+    sure = p + 2 * np.sqrt(p * (1 - p) / (totals + 2)) < held_out.accuracy
+    with np.errstate(invalid="ignore"):
+        poor = np.flatnonzero(sure & (confusion.recall < held_out.accuracy / 2))
+    if not len(poor):
+        return
+    poor = poor[np.lexsort((-totals[poor], confusion.recall[poor]))]
+    named = ", ".join(
+        f"{shortened(confusion.classes[c])!r} ({confusion.counts[c, c]:,} of {totals[c]:,} hidden labels)"
+        for c in poor[:_NAMED]
+    )
+    more = f" and {len(poor) - _NAMED:,} more" if len(poor) > _NAMED else ""
+    terminal.say(f"Warning: the model rarely finds {named}{more}: label more nodes of them.")
 
 
 def say_doubts(predictions: Predictions, out: Path, terminal: Terminal) -> None:

@@ -22,13 +22,21 @@ _EVERY = 10.0
 
 
 class _Log(logging.Handler):
-    """Print what the library logs through the console, so that it does not break the progress bar."""
+    """Print what the library logs through the console, so that it does not break the progress bar.
 
-    def __init__(self, console: Console) -> None:
+    Of messages of one kind, such as those about compiled loops, only the first is printed, unless all of
+    them are asked for.
+    """
+
+    def __init__(self, console: Console, every: bool) -> None:
         super().__init__()
-        self.console = console
+        self.console, self.every = console, every
+        self.kinds: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
+        if record.msg in self.kinds and not self.every:
+            return
+        self.kinds.add(str(record.msg))
         self.console.print(f"note: {printable(record.getMessage())}", soft_wrap=True)
 
 
@@ -65,7 +73,7 @@ class Terminal:
         self.plan: Sequence[str] = ()
         self._stage: Stage | None = None
         log = logging.getLogger("gssl")
-        log.handlers = [_Log(self.err)]
+        log.handlers = [_Log(self.err, verbose)]
         log.propagate = False
         log.setLevel(logging.WARNING if quiet else logging.DEBUG if verbose else logging.INFO)
 
@@ -93,18 +101,11 @@ class Terminal:
 
     @contextmanager
     def step(self, title: str, *, notes: bool = True) -> Iterator[Callable[[int, int | None], None]]:
-        """Show a step of the stage; fits move it, and so does the function ``move(done, total)``.
+        """Show a step of the running stage; fits move it, and so does the function ``move(done, total)``.
 
-        Warnings in the block become notes, unless ``notes`` is False. Outside of a stage, a step is a stage
-        called by its first word.
+        Warnings in the block become notes, unless ``notes`` is False.
         """
-        if self._stage is None:
-            name, _, rest = title.partition(" ")
-            with self.stage(name) as stage, self.step(rest, notes=notes) as inner:
-                yield inner
-                stage.detail = rest
-            return
-        stage = self._stage
+        stage = self._stage or Stage("")
         stage.show(title)
 
         latest = 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from gssl.cli.classify import fit
 from gssl.cli.console import Terminal
+from gssl.cli.reading import check_outputs
 from gssl.datasets import Dataset, draw_split, load
 from gssl.evaluation import Record, compare, held_out_if_known, summarize
 from gssl.io import Labels, Predictions, Problem, list_predictions, write_predictions
@@ -21,6 +22,7 @@ PER_CLASS = 20
 def run_demo(out: Path, draws: int, seed: int, start: float | None = None) -> None:
     """Compare AutoClassifier with four fixed methods; write its predictions and a page for the first draw."""
     terminal = Terminal(start=start)
+    check_outputs([out / "predictions.csv", out / "report.html"], [])
     terminal.plan = ("comparing", "choosing", "writing", "report")
     data = load("cora").normalized()
     splits = [draw_split(data.labels, PER_CLASS, random_state=seed + draw) for draw in range(draws)]
@@ -98,10 +100,7 @@ def _compare(data: Dataset, splits: list[Any], seed: int, terminal: Terminal) ->
         def on_record(record: Record, model: Any) -> None:
             nonlocal done
             done += 1
-            stage.show(f"{done} of {len(splits) * len(models)}")
-            if not terminal.err.is_terminal:
-                score = f"{100 * record.accuracy:.1f} %"
-                terminal.out.print(f"draw {record.draw + 1}/{len(splits)}  {record.method}: {score}")
+            stage.show(f"{done} of {len(splits) * len(models)} fits")
 
         return compare(models, data, splits, on_record=on_record)
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gssl.cli.choice import Choice
-from gssl.cli.classify import check_classes, fit, read
+from gssl.cli.classify import read_and_fit
 from gssl.cli.console import Terminal
-from gssl.cli.reading import Inputs, check_outputs, refuse_if_too_large
+from gssl.cli.reading import Inputs, check_outputs
 from gssl.io import Problem, write_columns
 from gssl.io.table_writing import TABLES, check_suffix
 from gssl.selection import audit, learning_curve, why
@@ -19,7 +19,7 @@ _SHOWN = 10
 
 def run_why(inputs: Inputs, ids: Sequence[str], choice: Choice, terminal: Terminal) -> None:
     """Read, fit, and print the predictions of some nodes as sums."""
-    model, problem = _fitted(inputs, choice, terminal)
+    model, problem = read_and_fit(inputs, choice, terminal)
     nodes = _places(problem, ids)
     with terminal.stage("explaining"):
         found = why(model, nodes)
@@ -34,12 +34,14 @@ def run_audit(inputs: Inputs, out: Path, choice: Choice, terminal: Terminal) -> 
     """Read, fit, rank the labels, write them, and print the first."""
     check_suffix(out, TABLES)
     check_outputs([out], inputs.sources())
-    model, problem = _fitted(inputs, choice, terminal)
+    model, problem = read_and_fit(inputs, choice, terminal)
     with terminal.stage("auditing"):
         found = audit(model)
     columns = found.columns(problem.node_ids)
-    for note in write_columns(out, columns):
-        terminal.note(note)
+    with terminal.stage("writing") as stage:
+        stage.detail = str(out)
+        for note in write_columns(out, columns):
+            terminal.note(note)
     n_left = int(problem.given.sum()) - len(found)
     if n_left:
         labels = "1 label is" if n_left == 1 else f"{n_left:,} labels are"
@@ -72,15 +74,6 @@ def say_labels_needed(model: Any, target: float | None, terminal: Terminal) -> N
         terminal.say(f"gssl cannot say how many labels {target:g} % needs: {error}")
         return
     terminal.say(curve.text())
-
-
-def _fitted(inputs: Inputs, choice: Choice, terminal: Terminal) -> tuple[Any, Problem]:
-    model = choice.model(inputs.features is not None)
-    problem = read(inputs, terminal)
-    check_classes(problem, inputs.labels)
-    refuse_if_too_large(problem, model)
-    fit(model, problem, terminal, choice.stage)
-    return model, problem
 
 
 def _places(problem: Problem, ids: Sequence[str]) -> np.ndarray:

@@ -7,8 +7,9 @@ from threading import Event, Thread
 
 import numpy as np
 
+from gssl.cli.classify import read
 from gssl.cli.console import Terminal
-from gssl.cli.reading import Inputs, check_outputs, read_problem
+from gssl.cli.reading import Inputs, check_outputs
 from gssl.io import Problem, open_table
 from gssl.io.table_columns import IDS, counted, pick_column, text_sql
 from gssl.io.table_writing import TABLES, check_suffix
@@ -32,11 +33,11 @@ def run_label(
         raise ValueError(
             f"{out} is there already and was not made here: give it as --labels, and a new --out."
         )
-    problem = read_problem(inputs, terminal)
+    problem = read(inputs, terminal)
     texts = read_texts(inputs, problem)
     journal = Journal(journal_file)
     try:
-        with terminal.step("preparing the page"):
+        with terminal.stage("preparing"), terminal.step("the page"):
             session = Session(problem, journal, texts)
         for note in session.notes:
             terminal.note(note)
@@ -45,13 +46,19 @@ def run_label(
                 f"{journal_file} holds {counted(len(journal.actions), 'action')}: going on from there."
             )
         with LabelServer(session, port) as server:
-            _serve(server, session, out, browser, terminal, refit)
+            _serve(server, session, out, browser, terminal, refit, journal_file)
     finally:
         journal.close()
 
 
 def _serve(
-    server: LabelServer, session: Session, out: Path, browser: bool, terminal: Terminal, refit: bool
+    server: LabelServer,
+    session: Session,
+    out: Path,
+    browser: bool,
+    terminal: Terminal,
+    refit: bool,
+    journal_file: Path,
 ) -> None:
     """Serve until the process is asked to end, and keep the output up to date."""
     background = BackgroundFit(session)
@@ -63,7 +70,10 @@ def _serve(
         background.start()
     # beside the notes: it must be seen with --quiet, too
     print(f"Label at {server.url}", flush=True)
-    terminal.say(f"Labels go to {out}. End with Ctrl-C; the next start goes on from here.")
+    terminal.say(
+        f"Labels go to {out}, and every action to {journal_file}, from which the next start goes on. "
+        "End with Ctrl-C."
+    )
     if browser:
         Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
     written = -1

@@ -41,6 +41,21 @@ class Count(click.ParamType[int]):
         return int(number)
 
 
+class CountOrTable(Count):
+    """A whole number, or else a table that is counted: a file, a glob or an SQL query."""
+
+    name = "count or table"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or the name of the table."""
+        text = str(value).strip()
+        try:
+            Decimal(text or "nan")
+        except InvalidOperation:
+            return text
+        return super().convert(value, param, ctx)
+
+
 def options(*listed: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a decorator that puts several options on a command, in the order listed."""
 

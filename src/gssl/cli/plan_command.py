@@ -6,6 +6,11 @@ from typing import Any
 from rich.table import Table
 
 from gssl.cli.console import Terminal
+from gssl.io import open_table
+from gssl.io.edge_tables import choose_columns
+from gssl.io.feature_arrays import ArrayFile
+from gssl.io.feature_reading import open_features
+from gssl.io.table_columns import text_sql
 from gssl.scale.estimate import Estimate, Job, estimate, layouts, measure_bandwidth
 from gssl.scale.memory import read_size, write_size
 
@@ -14,17 +19,54 @@ def run_plan(
     options: dict[str, Any], workers: int, memory: str, bandwidth: str | None, disk_speed: str
 ) -> None:
     """Check the options, measure the bandwidth unless it is given, estimate, and show."""
-    terminal, job = Terminal(), Job(**options)
+    terminal = Terminal()
+    job = Job(**_counted(options, terminal))
     room, disk = _size("--memory", memory), _size("--disk-speed", disk_speed)
     given = None if bandwidth is None else _size("--bandwidth", bandwidth)
     layouts(job, workers, room)
     if given is None:
-        with terminal.step("measuring this machine"):
+        with terminal.stage("measuring"), terminal.step("this machine"):
             found = estimate(job, workers, room, cache(partial(measure_bandwidth, job)), disk)
     else:
         found = estimate(job, workers, room, given, disk)
     source = "measured here just now" if given is None else "given"
     show(terminal, [*plan_facts(job, found, workers), *time_facts(found, source, disk)])
+
+
+def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
+    """Return the options with numbers of nodes, edges and features in place of tables."""
+    edges, features = (options[name] for name in ("edges", "features"))
+    tables = [source for source in (edges, features) if isinstance(source, str)]
+    if not tables:
+        if options["nodes"] is None:
+            raise ValueError("there is no number of nodes: give --nodes, or a table as --edges.")
+        return options
+    found = dict(options)
+    with terminal.stage("counting") as stage:
+        ids, opened = list[str](), list[Any]()
+        if isinstance(edges, str):
+            table = open_table(edges)
+            ends, weight = choose_columns(table, None)
+            a, b = (text_sql(table, end) for end in ends)
+            rows = f"SELECT {a} AS a, {b} AS b FROM {table.relation}"
+            pairs = f"SELECT DISTINCT least(a, b), greatest(a, b) FROM ({rows}) WHERE a <> b"
+            found["edges"] = table.fetch_row(f"SELECT count(*) FROM ({pairs})")[0]
+            found["weighted"] = options["weighted"] or weight is not None
+            ids.append(f"SELECT unnest([a, b]) AS id FROM ({rows})")
+            opened.append(table)
+        if isinstance(features, str):
+            reader = open_features(features)
+            found["features"] = reader.count_features()
+            if not isinstance(reader, ArrayFile):
+                ids.append(reader.ids_sql)
+                opened.append(reader.table)
+        if options["nodes"] is None and not ids:
+            raise ValueError("there is no number of nodes: give --nodes, or a table as --edges.")
+        if options["nodes"] is None:
+            nodes = opened[0].fetch_row(f"SELECT count(DISTINCT id) FROM ({' UNION ALL '.join(ids)})")
+            found["nodes"] = nodes[0]
+        stage.detail = ", ".join(tables)
+    return found
 
 
 def _size(option: str, text: str) -> int:

@@ -32,7 +32,7 @@ def run_predict(
     """Load a model, read a graph, predict, and write; leave labels below confidence ``abstain`` empty."""
     check_suffix(out, TABLES)
     check_outputs([out], [*inputs.sources(), str(model_path)])
-    model, settings = load(model_path), read_settings(model_path)
+    model, preparation = load_prepared(model_path)
     if getattr(model, "knows_nodes", False):
         raise ValueError(
             f"{model_path} is a {type(model).__name__}, whose labels belong to the nodes it was fitted to: "
@@ -40,10 +40,6 @@ def run_predict(
         )
     if inputs.features is None:
         raise ValueError(f"{model_path} learned from features: give those of the new graph with --features.")
-    if "normalize" in settings:
-        raise ValueError(f"{model_path} was saved by an earlier gssl: fit and save it again.")
-    kept = settings.get("preparation")
-    preparation = None if kept is None else Preparation.from_json(kept)
     problem = read(inputs, terminal, preparation=preparation)
     if inputs.text is not None:
         terminal.note(
@@ -57,11 +53,21 @@ def run_predict(
     if abstain is not None:
         predictions = withhold_unsure(predictions, abstain, informed, terminal)
         _note_uncalibrated(model, model_path, terminal)
-    with terminal.stage("writing"):
+    with terminal.stage("writing") as stage:
+        stage.detail = str(out)
         write_table(out, predictions, terminal, probabilities)
     terminal.out.print(classification_table(predictions, "Labels by class"))
     terminal.say(f"{len(predictions):,} predictions: {out}")
     terminal.finish()
+
+
+def load_prepared(path: Path) -> tuple[Any, Preparation | None]:
+    """Load a model, and how its features were prepared."""
+    model, settings = load(path), read_settings(path)
+    if "normalize" in settings:
+        raise ValueError(f"{path} was saved by an earlier gssl: fit and save it again.")
+    kept = settings.get("preparation")
+    return model, None if kept is None else Preparation.from_json(kept)
 
 
 def _note_uncalibrated(model: Any, path: Path, terminal: Terminal) -> None:
@@ -83,10 +89,7 @@ def run_embed(
     # the ids of a .npy file are written beside it
     ids = out.with_suffix(".ids.npy") if out.suffix.lower() == ".npy" else None
     check_outputs([out, ids], inputs.sources())
-    embedders = embedder_names()
-    if method not in embedders:
-        raise ValueError(f"--method {method} gives no embeddings: take one of {', '.join(embedders)}.")
-    model = create(embedders[method], seed)
+    model = create(embedder_names()[method], seed)
     if inputs.features is None and model.uses_features:
         raise ValueError(f"embeddings of {method} are made of features: give --features.")
     if depth is not None and "depth" not in model.get_params():
@@ -105,7 +108,9 @@ def run_embed(
         notes = write_embeddings(out, problem.node_ids, U)
     for note in notes:
         terminal.note(note)
-    terminal.say(f"{U.shape[0]:,} embeddings of {U.shape[1]:,} numbers: {out}")
+    where = f"{out}" if ids is None else f"{out}, and their ids: {ids}"
+    terminal.say(f"{U.shape[0]:,} embeddings of {U.shape[1]:,} numbers: {where}")
+    terminal.finish()
 
 
 def _read_width(dimensions: str) -> int | None:

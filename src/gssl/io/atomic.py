@@ -141,10 +141,11 @@ def check_writable(path: str | Path) -> None:
         raise NotADirectoryError(
             f"{path} cannot be written, for {folder} is no folder: choose another place."
         )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(
-            f"{path} cannot be written, for {folder} is closed to you: choose another place."
-        )
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no plain file and cannot be replaced by one: choose another place.")
+    with explain_write_errors(path):
+        # an attempt: rights alone do not tell, as on read-only disks or for the superuser
+        tempfile.TemporaryFile(dir=folder).close()
 
 
 def _umask() -> int:

@@ -25,6 +25,16 @@ _NAMES = {
     *("source_id", "target_id", "from_id", "to_id", "fromnodeid", "tonodeid", "feature", "value", "y"),
     *("id", "node", "node_id", "nodeid", "name", "key", "label", "labels", "class"),
 }
+# how files begin that are no text, and what to do
+_SPREADSHEET = "is a spreadsheet or an archive, not text: export the sheet as CSV (UTF-8) and name that file"
+_NOT_TEXT = {
+    b"PK\x03\x04": _SPREADSHEET,
+    b"\xd0\xcf\x11\xe0": _SPREADSHEET,
+    b"PAR1": "is a Parquet file: let its name end in .parquet",
+    b"\x1f\x8b": "is a gzip file: let its name end in .gz",
+    b"\xff\xfe": "is UTF-16 text: save it as UTF-8",
+    b"\xfe\xff": "is UTF-16 text: save it as UTF-8",
+}
 _COMMENT = re.compile(r"#[ \t]|%|#$")
 # white space other than line ends, in UTF-8
 _SPACES = (b" ", b"\t", b"\xc2\xa0", b"\xe3\x80\x80")
@@ -195,8 +205,9 @@ def _first_lines(path: Path) -> list[str]:
             if len(sample) >= _LARGEST_SAMPLE or max(sample.count(b"\n"), sample.count(b"\r")) > 2:
                 break
         cut = bool(part) and bool(stream.read(1))
-    if sample[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise ValueError(f"{path} is UTF-16 text: save it as UTF-8.")
+    for start, what in _NOT_TEXT.items():
+        if sample.startswith(start):
+            raise ValueError(f"{path} {what}.")
     try:
         text = sample.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.io.edge_scanning import Odd, scan_edges
+from gssl.io.notations import read_commas
 from gssl.io.table_columns import (
     counted,
     encode_texts,
@@ -105,6 +106,7 @@ def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[s
         if isinstance(columns, str) or len(columns) not in (2, 3):
             raise ValueError(f"edges need two column names, or three with the weight, not {columns!r}.")
         a, b, *rest = (pick_column(table, name, (), 0) for name in columns)
+        read_commas(table, rest)
         return (a, b), rest[0] if rest else None
     index = row_number_column(table)
     if index is not None and len(table.columns) > 2:
@@ -114,8 +116,12 @@ def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[s
     ends = (pick_column(table, None, pair[:1], 0), pick_column(table, None, pair[1:], 1))
     rest = [name for name in table.columns if name not in ends]
     weight = next((name for name in rest if name.lower() in _WEIGHTS), None)
-    if weight is None and len(rest) == 1 and _looks_like_weight(table, rest[0]):
-        weight = rest[0]
+    guessed = rest[0] if weight is None and len(rest) == 1 else None
+    if guessed is not None and guessed.lower() in _NOT_WEIGHTS:
+        guessed = None
+    read_commas(table, [name for name in (weight, guessed) if name is not None])
+    if guessed is not None and _looks_like_weight(table, guessed):
+        weight = guessed
         table.notes.append(f"{table.name}: column {shortened(weight)!r} is taken as the weight of the edges.")
     ignored = [name for name in rest if name != weight]
     if ignored:
@@ -125,8 +131,6 @@ def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[s
 
 def _looks_like_weight(table: Table, name: str) -> bool:
     column = table.columns[name]
-    if name.lower() in _NOT_WEIGHTS or column.type.endswith("]"):
-        return False
     if is_number(column):
         return True
     if column.type not in ("VARCHAR", "JSON"):

@@ -65,6 +65,10 @@ class ArrayFile:
             return "holds a sparse matrix, which is read as a whole: store it as a dense one"
         return None if self.matrix.size else "holds no numbers: give at least one"
 
+    def count_features(self) -> int:
+        """Return the number of features."""
+        return int(self.matrix.shape[1])
+
     def limit_memory(self, budget: int) -> None:
         """Do nothing: the array stays in its file until columns are read."""
 

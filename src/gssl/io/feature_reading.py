@@ -10,24 +10,28 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
-from gssl.io.dialect import MISSING
 from gssl.io.feature_arrays import ArrayFile
 from gssl.io.graph_store import GraphStore, id_relation
+from gssl.io.notations import read_commas, read_dates
 from gssl.io.table_columns import (
     IDS,
     check_distinct,
     check_ids,
     counted,
     encode_texts,
+    given_sql,
     is_number,
+    is_text,
+    listed_counts,
     note_spaces,
     number_sql,
     pick_column,
+    raw_text_sql,
     row_number_column,
     shortened,
     text_sql,
 )
-from gssl.io.table_reading import Column, Table, open_table, sql_string
+from gssl.io.table_reading import Column, Table, open_table
 
 _LONG = (("feature", "word", "term"), ("value", "count"))
 # columns that hold labels, not features
@@ -136,11 +140,41 @@ def open_features(
 
 def long_columns(table: Table) -> tuple[str, str, str] | None:
     """Return the id, feature and value columns of a long table, or None if the table is wide."""
-    lower = [name.lower() for name in table.columns]
-    if len(lower) != 3 or not all(any(guess in lower for guess in guesses) for guesses in _LONG):
+    names = list(table.columns)
+    lower = [name.lower() for name in names]
+    if len(lower) != 3:
         return None
-    feature, value = (pick_column(table, None, guesses, 0) for guesses in _LONG)
-    return next(name for name in table.columns if name not in (feature, value)), feature, value
+    if all(any(guess in lower for guess in guesses) for guesses in _LONG):
+        feature, value = (pick_column(table, None, guesses, 0) for guesses in _LONG)
+        return next(name for name in names if name not in (feature, value)), feature, value
+    id = next((name for name in names[:2] if name.lower() in IDS or name.lower().endswith("id")), names[0])
+    feature = names[1] if id == names[0] else names[0]
+    if not _recur(table, id, feature, names[2]):
+        return None
+    table.notes.append(
+        f"{table.name}: each row is taken as one feature ({shortened(feature)!r}) of an id "
+        f"({shortened(id)!r}) and its value ({shortened(names[2])!r})."
+    )
+    return id, feature, names[2]
+
+
+def _recur(table: Table, id: str, feature: str, value: str) -> bool:
+    """Return whether ids and features recur, but no pair of them, and values are numbers.
+
+    A wide table never has an id twice, except by mistake: here ids must have two rows on average.
+    """
+    columns = [table.columns[name] for name in (id, feature, value)]
+    if not all(is_text(column) or is_number(column) for column in columns):
+        return False
+    node, text = text_sql(table, id), text_sql(table, feature)
+    rows, ids, features, pairs, numbers, whole = table.fetch_row(
+        "SELECT count(*), count(DISTINCT i), count(DISTINCT f), count(DISTINCT (i, f)), count(v), "
+        f"count(TRY_CAST(f AS BIGINT)) FROM (SELECT {node} AS i, {text} AS f, {number_sql(columns[2])} AS v "
+        f"FROM {table.relation})"
+    )
+    # features that are numbers themselves may be measurements
+    several = features < rows if 2 * whole <= rows else whole == rows and 2 * features <= rows
+    return bool(2 * ids <= rows and pairs == rows and numbers == rows and several)
 
 
 def wide_columns(
@@ -257,6 +291,8 @@ class WideTable:
     @cached_property
     def _kinds(self) -> dict[str, str]:
         kinds, unknown = {}, []
+        # of another type than text
+        read_dates(self.table, [name for name in self.chosen if not is_text(self.table.columns[name])])
         for name in self.chosen:
             column = self.table.columns[name]
             if name == self.text:
@@ -265,7 +301,7 @@ class WideTable:
                 kinds[name] = "number"
             elif column.type.endswith("]"):
                 kinds[name] = "list"
-            elif column.type in ("VARCHAR", "JSON") or column.type.startswith("ENUM"):
+            elif is_text(column):
                 unknown.append(name)
             else:
                 raise ValueError(
@@ -278,25 +314,28 @@ class WideTable:
 
     def _kinds_of_texts(self, names: list[str]) -> dict[str, str]:
         # short expressions: DuckDB takes minutes to plan hundreds of long ones
-        counts = self._count_kinds([_raw_text(self.table.columns[name]) for name in names])
+        counts = self._count_kinds([raw_text_sql(self.table.columns[name]) for name in names])
         kinds = dict.fromkeys(names, "number")
-        for name, (filled, numeric, _) in zip(names, counts, strict=True):
-            if 2 * numeric <= filled:
-                [(filled, numeric, lists)] = self._count_kinds([given_sql(self.table, name)])
+        with_commas = [name for name, count in zip(names, counts, strict=True) if count[3]]
+        read = read_commas(self.table, with_commas, sample=False)
+        for name, (filled, numeric, *_) in zip(names, counts, strict=True):
+            if 2 * numeric <= filled and name not in read:
+                [(filled, numeric, lists, _)] = self._count_kinds([given_sql(self.table, name)])
                 # tolerate typing errors in a column of numbers; reading it will refuse them
                 if filled and 2 * numeric <= filled:
                     kinds[name] = "list" if lists == filled else "category"
-        return kinds
+        dates = read_dates(self.table, [name for name in names if kinds[name] == "category"])
+        return kinds | dict.fromkeys(dates, "number")
 
-    def _count_kinds(self, texts: list[str]) -> list[tuple[int, int, int]]:
-        """Count the cells of columns of text that are not empty, that are numbers, and that are lists."""
+    def _count_kinds(self, texts: list[str]) -> list[tuple[int, int, int, int]]:
+        """Count the cells of columns of text that are not empty, are numbers, are lists, have commas."""
         asked = [
             f"count(nullif({text}, '')), count({number_sql(Column(text, 'VARCHAR'))}), "
-            f"count(*) FILTER ({text} LIKE '[%]')"
+            f"count(*) FILTER ({text} LIKE '[%]'), count(*) FILTER (contains({text}, ','))"
             for text in texts
         ]
         counts = self.table.fetch_row(f"SELECT {', '.join(asked)} FROM {self.table.relation}")
-        return [counts[place : place + 3] for place in range(0, len(counts), 3)]
+        return [counts[place : place + 4] for place in range(0, len(counts), 4)]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -314,7 +353,7 @@ class WideTable:
             given = f"nullif({column.sql}::DOUBLE, 'nan'::DOUBLE)"
             if not is_number(column):
                 # as in kinds; a missing cell gives no number either
-                given, column = given_sql(self.table, name), Column(_raw_text(column), "VARCHAR")
+                given, column = given_sql(self.table, name), Column(raw_text_sql(column), "VARCHAR")
             return [_Number(name, number_sql(column), given, name, "a finite number")]
         lists = given = column.sql
         if not column.type.endswith("]"):
@@ -338,6 +377,22 @@ class WideTable:
             _Number(f"{name}[{j}]", part, f"nullif({part}, 'nan'::DOUBLE)", name, wanted)
             for j, part in enumerate(parts)
         ]
+
+    @property
+    def ids_sql(self) -> str:
+        """The query of the ids."""
+        return f"SELECT {self._id_sql} AS id FROM {self.table.relation}"
+
+    def count_features(self) -> int:
+        """Return the number of features without reading them."""
+        numbers = [name for name in self.chosen if self._kinds[name] in _DENSE]
+        texts = [
+            f"count(DISTINCT {given_sql(self.table, name)})" for name in self.chosen if name not in numbers
+        ]
+        counts = (
+            self.table.fetch_row(f"SELECT {', '.join(texts)} FROM {self.table.relation}") if texts else ()
+        )
+        return sum(len(self._numbers(name)) for name in numbers) + sum(counts)
 
     def columns(self, slab: slice) -> Iterator[np.ndarray]:
         """Read some features in single precision, in the order of the table."""
@@ -389,10 +444,8 @@ class WideTable:
                 kinds += ["word" if name == self.text else "category"] * len(texts)
         self.kinds = tuple(kinds)
         if self._missing:
-            cells = ", ".join(f"{shortened(name)!r} ({n:,})" for name, n in list(self._missing.items())[:5])
-            more = f" and {len(self._missing) - 5:,} more" if len(self._missing) > 5 else ""
-            count = counted(sum(self._missing.values()), "missing cell")
-            self.notes.append(f"{self.name}: {count} became the category 'missing': {cells}{more}.")
+            count, cells = counted(sum(self._missing.values()), "missing cell"), listed_counts(self._missing)
+            self.notes.append(f"{self.name}: {count} became the category 'missing': {cells}.")
         return self.ids, _join_blocks(blocks), tuple(names)
 
     def _categories(self, name: str) -> tuple[csr_array, list[str]]:
@@ -436,18 +489,6 @@ class WideTable:
         return self.table.fetch_row(f"SELECT {sql} FROM {self.table.relation} LIMIT 1 OFFSET {row}")[0]
 
 
-def _raw_text(column: Column) -> str:
-    if column.type == "JSON":
-        return f"({column.sql}->>'$')"
-    return column.sql if column.type == "VARCHAR" else f"CAST({column.sql} AS VARCHAR)"
-
-
-def given_sql(table: Table, name: str) -> str:
-    """Return the SQL that reads a column as text, NULL where the cell is empty or says that it is missing."""
-    text, markers = text_sql(table, name), ", ".join(sql_string(marker) for marker in MISSING)
-    return f"CASE WHEN {text} IN ({markers}) THEN NULL ELSE {text} END"
-
-
 def _join_blocks(blocks: list[Any]) -> csr_array | np.ndarray:
     nonzeros = sum(block.nnz if issparse(block) else np.count_nonzero(block) for block in blocks)
     n, d = blocks[0].shape[0], sum(block.shape[1] for block in blocks)
@@ -469,6 +510,7 @@ class LongTable:
         self.table, self.id, self.feature, self.value = table, id, feature, value
         self.name, self.notes, self.kinds = table.name, table.notes, ()
         note_spaces(table, [id, feature])
+        read_commas(table, [value])
 
     def read(self) -> tuple[np.ndarray, csr_array, tuple[str, ...]]:
         """Read ids, the matrix and the names of its columns into memory."""
@@ -497,6 +539,16 @@ class LongTable:
         entries = (found["number"].astype(np.float32), (rows, columns))
         matrix = csr_array(entries, shape=(len(nodes), len(names)), dtype=np.float32)
         return nodes, matrix, tuple(names.tolist())
+
+    @property
+    def ids_sql(self) -> str:
+        """The query of the ids."""
+        return f"SELECT {text_sql(self.table, self.id)} AS id FROM {self.table.relation}"
+
+    def count_features(self) -> int:
+        """Return the number of features without reading them."""
+        feature = text_sql(self.table, self.feature)
+        return int(self.table.fetch_row(f"SELECT count(DISTINCT {feature}) FROM {self.table.relation}")[0])
 
     def _missing_sql(self) -> str:
         column = self.table.columns[self.value]

@@ -70,7 +70,8 @@ def build_feature_slabs(
         raise ValueError(f"{reader.name} has no columns of features: give at least one.")
     places = check_rows(store, reader.places(store), reader.name, reader.row_id)
     with whole_file(path) as part:
-        _write(reader, part, places, budget // 2, complete=True)
+        values = _columns(reader, places, budget // 2, complete=True)
+        _write_columns(values, part, len(places), len(reader.names))
     return open_feature_slabs(path)
 
 
@@ -124,38 +125,30 @@ def map_features(
     else:
         # in the order of the table; joining adds what is missing
         ids, places = reader.ids, None
-    folder = RunFolder()
-    path = folder.path / "features.npy"
-    with folder.explained(path):
-        # at least one column at a time; if the budget is too small, the fit says so
-        _write(reader, path, places, max(budget // 2, 64 * len(ids)))
-        matrix: Any = open_feature_slabs(path)
-    matrix._gssl_folder = folder
+    # at least one column at a time; if the budget is too small, the fit says so
+    columns = _columns(reader, places, max(budget // 2, 64 * len(ids)))
+    matrix = write_temporary(columns, len(ids), len(reader.names))
     return Features(ids, matrix, reader.names, reader.name, reader.notes)
 
 
-def _write(
-    reader: ArrayFile | WideTable, path: Path, places: np.ndarray | None, budget: int, complete: bool = False
-) -> None:
-    """Write features column by column, rows to ``places``; read as many as fit into a budget in bytes.
+def _columns(
+    reader: ArrayFile | WideTable, places: np.ndarray | None, budget: int, complete: bool = False
+) -> Iterator[np.ndarray]:
+    """Yield features column by column, rows at ``places``; read as many as fit into a budget in bytes.
 
-    If they must be ``complete``, missing cells are refused.
+    If they must be ``complete``, missing cells are refused. The array is the same each time.
     """
-    n, d = len(reader.ids) if places is None else len(places), len(reader.names)
+    n = len(reader.ids) if places is None else len(places)
     # per column: as read, reordered, and a copy in DuckDB
-    plan = plan_slabs(d, Load(per_column=16 * n, fixed=16 * n), budget)
+    plan = plan_slabs(len(reader.names), Load(per_column=16 * n, fixed=16 * n), budget)
     column = np.empty(n, np.float32)
-
-    def columns() -> Iterator[np.ndarray]:
-        for slab in plan.slabs:
-            for j, values in enumerate(reader.columns(slab), start=slab.start):
-                if complete and np.isnan(values).any():
-                    name = shortened(reader.names[j])
-                    raise ValueError(f"{reader.name}: column {name!r} has missing cells; fill them in.")
-                column[slice(None) if places is None else places] = values
-                yield column
-
-    _write_columns(columns(), path, n, d)
+    for slab in plan.slabs:
+        for j, values in enumerate(reader.columns(slab), start=slab.start):
+            if complete and np.isnan(values).any():
+                name = shortened(reader.names[j])
+                raise ValueError(f"{reader.name}: column {name!r} has missing cells; fill them in.")
+            column[slice(None) if places is None else places] = values
+            yield column
 
 
 def take_rows_or_zeros(matrix: Any, rows: np.ndarray) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from gssl.io.atomic import whole_folder
+from gssl.io.dialect import MISSING
 from gssl.io.edge_scanning import EdgeScan, Odd, check_utf8
 from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
@@ -26,6 +27,7 @@ from gssl.io.table_columns import (
     IDS,
     counted,
     listed,
+    missing_id_notes,
     note_spaces,
     number_sql,
     pick_column,
@@ -530,6 +532,9 @@ class _Build:
     def write_ids(self) -> None:
         """Write the ids; DuckDB is not needed any more."""
         path = sql_string(str(self.folder / "ids.parquet"))
+        markers = ", ".join(sql_string(text) for text in MISSING)
+        odd = self.table.fetch_rows(f"SELECT id FROM build.ids WHERE id IN ({markers}) ORDER BY rowid")
+        self.table.notes += missing_id_notes(self.table.name, [node for (node,) in odd])
         self.table.execute(
             f"COPY (SELECT id FROM build.ids ORDER BY rowid) TO {path} (FORMAT parquet, COMPRESSION zstd)"
         )

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from gssl.datasets.numpy_files import map_npy
 from gssl.graph.simplify import declare_simple
 from gssl.io.edge_tables import EdgeFacts
-from gssl.io.table_columns import counted, listed
+from gssl.io.table_columns import counted, listed, spelling_hint
 from gssl.io.table_reading import Table, connect, sql_string
 
 _FORMAT = "gssl graph store"
@@ -174,9 +174,11 @@ def check_rows(
     """Refuse rows of other nodes (a place below 0), two rows of one node, and nodes without a row."""
     strange = np.flatnonzero(places < 0)
     if len(strange):
+        ids = [row_name(row) for row in strange[:5]]
+        hint = spelling_hint(ids, lambda tried: store.nodes(tried) >= 0)
         raise ValueError(
             f"{name} names {counted(len(strange), 'id')} that {store.directory} does not have: "
-            f"{listed(row_name(row) for row in strange[:5])}; remove them, or build the store with them."
+            f"{listed(ids)}{hint}; remove them, or build the store with them."
         )
     counts = np.bincount(places, minlength=store.n_nodes)
     if counts.max(initial=0) > 1:

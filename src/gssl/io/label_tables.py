@@ -13,6 +13,7 @@ from gssl.io.table_columns import (
     check_ids,
     counted,
     listed,
+    listed_counts,
     note_spaces,
     pick_column,
     row_number_column,
@@ -139,7 +140,13 @@ def read_labels(
     note_spaces(table, [name, label])
     ids, labels = text_sql(table, name), text_sql(table, label)
     rows = table.relation
-    if columns is None and {"given", "model_says"} <= set(table.columns):
+    predicted = columns is None and "model_says" in table.columns
+    if predicted and "model_confidence" in table.columns and "given" not in table.columns:
+        raise ValueError(
+            f"{table.name} holds predictions of gssl predict and no given labels: to take them as labels, "
+            "name the columns (--label-columns id,label)."
+        )
+    if predicted and "given" in table.columns:
         rows += f" WHERE lower({text_sql(table, 'given')}) IN ('true', 't', '1')"
         table.notes.append(f"{table.name}: a table of predictions, of which only given labels are read.")
     table.execute(f"CREATE TEMP TABLE labels AS SELECT {ids} AS id, {labels} AS label FROM {rows}")
@@ -204,9 +211,8 @@ def _empty_missing(table: Table, na: Sequence[str] | None) -> None:
         return
     texts = ", ".join(sql_string(text) for text in found)
     table.execute(f"UPDATE labels SET label = NULL WHERE label IN ({texts})")
-    each = ", ".join(f"{shortened(text)!r} ({count:,})" for text, count in list(found.items())[:5])
     cells = counted(sum(found.values()), "cell")
-    table.notes.append(f"{table.name}: {cells} taken as no label: {each} (--na sets which).")
+    table.notes.append(f"{table.name}: {cells} taken as no label: {listed_counts(found)} (--na sets which).")
 
 
 def _refuse_measurements(table: Table, label: str) -> None:
@@ -214,7 +220,7 @@ def _refuse_measurements(table: Table, label: str) -> None:
     texts = [
         text for (text,) in table.fetch_rows("SELECT DISTINCT label FROM labels WHERE label IS NOT NULL")
     ]
-    if len(texts) <= _MOST_DECIMALS or not all(NUMBER.fullmatch(text) for text in texts):
+    if len(texts) <= _MOST_DECIMALS or not all(NUMBER.fullmatch(text.replace(",", ".", 1)) for text in texts):
         return
     decimal = next((text for text in texts if not re.fullmatch(r"[+-]?\d+(\.0*)?", text)), None)
     if decimal is not None:

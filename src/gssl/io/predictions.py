@@ -220,6 +220,9 @@ def write_predictions(
     probabilities : bool, default=False
         Add a column ``p_<class>`` for each class; only :class:`Predictions` hold them.
 
+    Without any given label, as on a new graph, ``given`` and ``reached`` mean nothing, and
+    :class:`Predictions` are written without them.
+
     Returns
     -------
     list of str
@@ -235,7 +238,8 @@ def write_predictions(
     007,spy,0.9000,spy,0.9000,cook,false,true
     """
     if isinstance(predictions, Predictions):
-        columns = {name: getattr(predictions, name) for name in _COLUMNS}
+        names = _COLUMNS if predictions.given.any() else _COLUMNS[:-2]
+        columns = {name: getattr(predictions, name) for name in names}
         if probabilities:
             by_class = zip(predictions.class_names, predictions.distributions.T, strict=True)
             columns |= {f"p_{name}": np.ascontiguousarray(column) for name, column in by_class}

@@ -11,7 +11,7 @@ from scipy.sparse import csc_array, csr_array, hstack, issparse
 from gssl.graph.mapped import mapped_file, release_pages
 from gssl.io.feature_reading import Features
 from gssl.io.feature_slabs import write_temporary
-from gssl.io.table_columns import counted, listed, shortened
+from gssl.io.table_columns import counted, listed, listed_counts, shortened
 
 NORMALIZE = ("auto", "rows", "columns", "none")
 # numbers of which fewer are nonzero are counts, such as words
@@ -22,7 +22,6 @@ _SPARSE = 0.1
 _EMBEDDING_WIDTH, _ONE_SCALE = 16, 5.0
 # bytes of dense columns at a time
 _BLOCK_BYTES = 1 << 24
-_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -122,11 +121,9 @@ class Preparation:
         )
         cells = {name: count for name, count in zip(self.names, missing, strict=True) if count}
         if cells:
-            some = ", ".join(f"{shortened(name)!r} ({cells[name]:,})" for name in list(cells)[:_NAMED])
-            more = f" and {len(cells) - _NAMED:,} more" if len(cells) > _NAMED else ""
             notes.append(
                 f"{features.name}: filled {counted(int(sum(cells.values())), 'missing cell')} with the "
-                f"median of the column: {some}{more}."
+                f"median of the column: {listed_counts(cells)}."
             )
         names = (*self.names, *(f"{self.names[j]}=missing" for j in self.marked))
         kinds = (*self.kinds, *("category" for _ in self.marked))

@@ -13,7 +13,7 @@ from gssl.io.feature_slabs import take_rows_or_zeros
 from gssl.io.graph_store import GraphStore
 from gssl.io.label_tables import Labels, Nodes
 from gssl.io.preparation import Preparation
-from gssl.io.table_columns import counted, listed, shortened
+from gssl.io.table_columns import counted, listed, missing_id_notes, spelling_hint
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,7 +161,7 @@ class _Join:
         places = {}
         for part in (self.nodes, features, edges, labels):
             if part is not None:
-                self.notes += part.notes
+                self.notes += [*part.notes, *missing_id_notes(part.name, part.ids)]
                 places[part.name, type(part)] = self._add(part)
         node_ids = np.array(list(self.added), dtype=object)
         if self.store is not None:
@@ -201,7 +201,7 @@ class _Join:
         """Note ids that no table before this one has; refuse them if strict, or if the table has no other."""
         refused = new & self._given(part) if self.strict else new
         unknown = list(part.ids[refused])
-        ids = f"{listed(unknown)}{self._hint(unknown)}"
+        ids = f"{listed(unknown)}{spelling_hint(unknown, self._has)}"
         if (self.strict and unknown) or new.all():
             raise ValueError(self._refusal(part, counted(len(unknown), "id"), ids))
         count = counted(int(np.count_nonzero(new)), "id")
@@ -234,13 +234,16 @@ class _Join:
     def _tell_zeros(self, features: Features, missing: np.ndarray) -> None:
         if not len(missing):
             return
+        known = set(features.ids)
         if self.strict and self.store is not None:
             raise ValueError(
                 f"{features.name} has no features for {counted(len(missing), 'id')} of "
                 f"{self.store.directory}: {listed(missing)}; add them."
             )
+        hint = spelling_hint(list(missing), lambda ids: [node in known for node in ids])
         self.notes.append(
-            f"{features.name}: {counted(len(missing), 'node')} without a row got zeros: {listed(missing)}."
+            f"{features.name}: {counted(len(missing), 'node')} without a row got zeros: "
+            f"{listed(missing)}{hint}."
         )
 
     def _adjacency(self, edges: Edges | None, places: np.ndarray | None) -> csr_array:
@@ -260,23 +263,8 @@ class _Join:
         self.notes += count_facts(simple, mirrored, (self_loops, duplicates, zeros)).notes(edges.name)
         return csr_array(simple.maximum(mirrored))
 
-    def _hint(self, unknown: list[str]) -> str:
-        """Return a likely reason why the first of some ids was not found."""
-        if not unknown:
-            return ""
-        node = unknown[0]
-        if node.endswith(".0") and self._has(node[:-2]):
-            return (
-                f" ({shortened(node)!r} is {shortened(node[:-2])!r} there: a table program made ids decimal)"
-            )
-        if self._has(node.strip()):
-            return f" ({shortened(node)!r} has spaces around it)"
-        if self._has(node.lstrip("0"), *(node.zfill(width) for width in range(2, 12))):
-            return f" ({shortened(node)!r} differs there in leading zeros)"
-        return ""
-
-    def _has(self, *ids: str) -> bool:
-        return bool((self._find(np.array(ids, dtype=object)) >= 0).any())
+    def _has(self, ids: list[str]) -> np.ndarray:
+        return self._find(np.array(ids, dtype=object)) >= 0
 
 
 def _filled(features: Features | None) -> Features | None:

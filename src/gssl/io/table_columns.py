@@ -2,15 +2,19 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gssl.io.table_reading import Column, Table
+from gssl.io.dialect import MISSING
+from gssl.io.table_reading import Column, Table, sql_string
 
 # white space, in a regular expression of RE2 and in SQL
 _SPACED = r"^[\s\x{a0}\x{3000}\x{feff}]|[\s\x{a0}\x{3000}\x{feff}]$"
 _SPACES = "concat(' ', chr(9), chr(10), chr(11), chr(12), chr(13), chr(160), chr(12288), chr(65279))"
+# ids that a hint is looked for
+_HINTED = 20
+_MARKERS = frozenset(MISSING)
 IDS = ("id", "node", "node_id", "nodeid", "name", "key", "")
 
 
@@ -55,6 +59,19 @@ def text_sql(table: Table, name: str) -> str:
     return f"CAST({sql} AS VARCHAR)"
 
 
+def raw_text_sql(column: Column) -> str:
+    """Return the SQL that reads a column of text as it is."""
+    if column.type == "JSON":
+        return f"({column.sql}->>'$')"
+    return column.sql if column.type == "VARCHAR" else f"CAST({column.sql} AS VARCHAR)"
+
+
+def given_sql(table: Table, name: str) -> str:
+    """Return the SQL that reads a column as text, NULL where the cell is empty or says that it is missing."""
+    text, markers = text_sql(table, name), ", ".join(sql_string(marker) for marker in MISSING)
+    return f"CASE WHEN {text} IN ({markers}) THEN NULL ELSE {text} END"
+
+
 def stripped_sql(sql: str) -> str:
     """Return the SQL of a text without white space around it; the test is quicker than ``trim``."""
     return f"CASE WHEN regexp_matches({sql}, '{_SPACED}') THEN trim({sql}, {_SPACES}) ELSE {sql} END"
@@ -66,7 +83,7 @@ def note_spaces(table: Table, names: Iterable[str]) -> None:
         column = table.columns[name]
         if table.stripped or column.type not in ("VARCHAR", "JSON"):
             continue
-        sql = column.sql if column.type == "VARCHAR" else f"({column.sql}->>'$')"
+        sql = raw_text_sql(column)
         count = table.fetch_row(
             f"SELECT count(*) FROM {table.relation} WHERE regexp_matches({sql}, '{_SPACED}')"
         )[0]
@@ -118,10 +135,15 @@ def number_sql(column: Column) -> str:
     """Return the SQL that reads a column as a number, NULL where that fails; booleans are 0 and 1."""
     if column.type in ("VARCHAR", "JSON"):
         # a cast to DOUBLE ignores white space
-        text = column.sql if column.type == "VARCHAR" else f"({column.sql}->>'$')"
+        text = raw_text_sql(column)
         truth = f"CASE lower(trim({text})) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 END"
         return f"coalesce(TRY_CAST({text} AS DOUBLE), {truth})"
     return f"CAST({column.sql} AS DOUBLE)"
+
+
+def is_text(column: Column) -> bool:
+    """Return whether a column holds text."""
+    return column.type in ("VARCHAR", "JSON") or column.type.startswith("ENUM")
 
 
 def is_number(column: Column) -> bool:
@@ -169,12 +191,51 @@ def check_distinct(ids: np.ndarray, name: str) -> None:
         )
 
 
+def spelling_hint(unknown: Sequence[str], known: Callable[[list[str]], Iterable[bool]]) -> str:
+    """Return a likely reason why ids were not found; ``known`` tells which of some ids are there."""
+    tried = [(node, other, why) for node in unknown[:_HINTED] for other, why in _spellings(node)]
+    for (node, other, why), there in zip(tried, known([other for _, other, _ in tried]), strict=True):
+        if there:
+            return f" ({shortened(node)!r} is {shortened(other)!r} there: {why})"
+    return ""
+
+
+def _spellings(node: str) -> Iterator[tuple[str, str]]:
+    """Yield how else an id may be written, and what changes it."""
+    if node.endswith(".0"):
+        yield node[:-2], "a table program made ids decimal"
+    if node != node.strip():
+        yield node.strip(), "it has spaces around it"
+    zeros = "a spreadsheet may have removed leading zeros"
+    if node != node.lstrip("0"):
+        yield node.lstrip("0"), zeros
+    yield from ((node.zfill(width), zeros) for width in range(len(node) + 1, 12))
+
+
+def missing_id_notes(name: str, ids: Iterable[str]) -> list[str]:
+    """Return a note if ids look like markers of missing values, which are ids like any other."""
+    found = [node for node in ids if node in _MARKERS]
+    if not found:
+        return []
+    are, them = ("is", "it") if len(found) == 1 else ("are", "them")
+    return [
+        f"{name}: {listed(found)} {are} kept as node {'id' if len(found) == 1 else 'ids'}; remove the rows "
+        f"with {them} where no id is known."
+    ]
+
+
 def listed(names: Iterable[object], limit: int = 5) -> str:
     """Return the first few names as text, each shortened, for an error or a note."""
     names = list(names)
     shown = min(limit, len(names))
     more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
     return ", ".join(repr(shortened(name)) for name in names[:shown]) + more
+
+
+def listed_counts(counts: Mapping[str, int], limit: int = 5) -> str:
+    """Return the first few names as text, each with its count."""
+    some = ", ".join(f"{shortened(name)!r} ({counts[name]:,})" for name in list(counts)[:limit])
+    return some + (f" and {len(counts) - limit:,} more" if len(counts) > limit else "")
 
 
 def shortened(text: object, limit: int = 40) -> str:

@@ -126,7 +126,7 @@ def _copy(path: str | Path, arrays: dict[str, np.ndarray], select: str, style: s
     except duckdb.Error as error:
         reason = re.sub(r"^(\w+ )*Error: ", "", str(error).splitlines()[0]).rstrip(".")
         reason = reason.replace(str(part), str(path))
-        raise OSError(f"{path} cannot be written: {reason}; make room or choose another place.") from error
+        raise OSError(f"{path} cannot be written: {reason}; choose another place.") from error
 
 
 def _array(values: Any) -> np.ndarray:

@@ -23,7 +23,7 @@ from gssl.scale.memory import write_size
 _locked: "weakref.WeakKeyDictionary[Any, int | None]" = weakref.WeakKeyDictionary()
 # temporary folders, and the file in each that its process has locked
 _PREFIX, _OWNER = "gssl-slabs-", ".owner"
-_MAKE_ROOM = "make room, or set TMPDIR to another disk"
+_ELSEWHERE = "set TMPDIR to another disk"
 # no space, no quota, no larger files
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # columns that are turned at a time: a row of them fills a cache line in single precision
@@ -119,11 +119,10 @@ class RunFolder:
     @contextmanager
     def explained(self, path: Path) -> Iterator[None]:
         """Turn an error of the system into one sentence that says what to do."""
-        advice = _MAKE_ROOM
+        advice = _ELSEWHERE
         if self.durable:
             advice = (
-                "make room or choose another place, then run again with the same resume= folder: finished "
-                "work is kept"
+                "choose another place, then run again with the same resume= folder: finished work is kept"
             )
         with explain_write_errors(path, advice):
             yield
@@ -152,7 +151,7 @@ def _make_temporary() -> tuple[Path, int]:
     """Make a temporary folder, and a file in it that names this machine and is locked while it is open."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        with explain_write_errors(path, _MAKE_ROOM):
+        with explain_write_errors(path, _ELSEWHERE):
             handle = os.open(path / _OWNER, os.O_RDWR | os.O_CREAT, 0o600)
             lock_handle(handle, wait=True)
             os.write(handle, platform.node().encode())
@@ -224,8 +223,11 @@ class ColumnFile:
 
 
 @contextmanager
-def explain_write_errors(path: Path, advice: str = "make room or choose another place") -> Iterator[None]:
-    """Turn what the system or a library says about a file into one sentence; pass our own errors on."""
+def explain_write_errors(path: Path, advice: str = "choose another place") -> Iterator[None]:
+    """Turn what the system or a library says about a file into one sentence; pass our own errors on.
+
+    Where the disk is full, the advice is to make room, or else what ``advice`` says.
+    """
     try:
         yield
     except Exception as error:
@@ -233,6 +235,8 @@ def explain_write_errors(path: Path, advice: str = "make room or choose another 
         if code is None:
             raise
         reason = os.strerror(code).lower()
+        if code in _FULL:
+            advice = f"make room or {advice}"
         if code != errno.EFBIG and code in _FULL:
             folder = next(parent for parent in path.absolute().parents if parent.exists())
             reason += f", {write_size(shutil.disk_usage(folder).free)} free"
