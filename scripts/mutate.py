@@ -111,8 +111,8 @@ MUTANTS = [
     Mutant(
         "leave-one-out without the correction",
         "selection/leave_one_out.py",
-        "Y - residual / rest[:, None]",
-        "Y - residual",
+        "residual /= rest[:, None]",
+        "residual /= 1.0",
         ("tests/selection/test_leave_one_out.py",),
     ),
     Mutant(

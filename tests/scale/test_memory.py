@@ -134,3 +134,13 @@ def twenty_million(tmp_path_factory):
 @pytest.mark.parametrize("method", METHODS)
 def test_twenty_million_edges(twenty_million, method):
     _keeps_to_it(twenty_million, method, 15 * 10**8)
+
+
+@LINUX
+@pytest.mark.slow
+def test_auto_on_a_million_nodes_with_512_features(tmp_path):
+    n, budget = 1_000_000, 400 * 10**6
+    benchmarks.write_problem(tmp_path, n, 3 * n, 512)
+    peak, base, _ = benchmarks.fit_apart(str(tmp_path), "AutoClassifier", str(budget))
+    # labels, and predictions of four classes, are on top
+    assert peak - base <= SHARE * budget + n * (8 + 4 * 4)
