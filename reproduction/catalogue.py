@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -65,22 +66,56 @@ def list_artefacts(terminal: Terminal) -> None:
         terminal.say(f"{name:<{width}}  {artefact.source}: {artefact.title}")
 
 
+@dataclass(frozen=True)
+class Selection:
+    """What is run: how many seeds, which rows and columns, how long at most, and what is kept."""
+
+    seeds: int | None = None
+    quick: bool = False
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    limit: float | None = None
+    renew: bool = False
+
+
 def run_artefacts(
-    names: Iterable[str], records: Path, out: Path, seeds: int | None, quick: bool, terminal: Terminal
+    names: Iterable[str], records: Path, out: Path, chosen: Selection, terminal: Terminal
 ) -> list[Failure]:
     """Compute what is missing of some artefacts, show them, write them as files, and return what failed."""
     artefacts = find_artefacts(names)
+    _check_places(artefacts, chosen)
     store = _opened(records, terminal)
-    count = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
-    jobs = missing_jobs(artefacts, store, seeds=count, quick=quick)
+    count = chosen.seeds if chosen.seeds is not None else QUICK_SEEDS if chosen.quick else SEEDS
+    jobs = missing_jobs(
+        artefacts,
+        store,
+        seeds=count,
+        quick=chosen.quick,
+        rows=chosen.rows,
+        columns=chosen.columns,
+        renew=chosen.renew,
+    )
     kept = kept_runs(artefacts, store, seeds=count)
     terminal.err.print(f"runs to do: {len(jobs)}; kept in {store.path}: {kept}", soft_wrap=True)
-    failures = run_watched(jobs, store, terminal)
+    failures = run_watched(jobs, store, terminal, chosen.limit)
     for result in (summarize(artefact, store) for artefact in artefacts):
         _show(result, terminal)
         for file in write_result(out, result):
             terminal.say(f"written: {file}")
     return failures
+
+
+def _check_places(artefacts: list[Artefact], chosen: Selection) -> None:
+    """Refuse rows and columns that no artefact has."""
+    entries = [entry for artefact in artefacts for entry in artefact.entries]
+    known = {
+        "row": dict.fromkeys(entry.row for entry in entries),
+        "column": dict.fromkeys(name for entry in entries for name in (entry.group, entry.column) if name),
+    }
+    for kind, names in (("row", chosen.rows), ("column", chosen.columns)):
+        for name in names:
+            if name not in known[kind]:
+                raise ValueError(f"there is no {kind} {name!r}: there are {', '.join(known[kind])}.")
 
 
 def write_all(records: Path, out: Path, terminal: Terminal) -> None:
@@ -89,8 +124,7 @@ def write_all(records: Path, out: Path, terminal: Terminal) -> None:
     results = [summarize(artefact, store) for artefact in ARTEFACTS.values()]
     if not any(line.n_seeds for result in results for line in result.lines):
         # a page of "not run" would take the place of one that says something
-        held = "results of other code, which do not count" if len(store) else "no results"
-        raise ValueError(f"{store.path} holds {held}: run python -m reproduction all first.")
+        raise ValueError(f"{store.path} holds no results: run python -m reproduction all first.")
     place = out / "reproduction.md"
     write_reproduction(place, results)
     terminal.say(f"written: {place}")

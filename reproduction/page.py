@@ -28,8 +28,9 @@ every number below names its labels, and methods are compared only inside one bu
 budgets side by side."""
 
 _COUNTED = (
-    "Counted are published numbers. *Above* is better than published by more than the tolerance and no hit; "
-    "*not run* includes systems that are not implemented; what was run without a tolerance is not judged."
+    "Counted are published numbers. *Within* is within one point where numbers are percentages, and within "
+    "the tolerance that the section names elsewhere; *above* and *below* differ by more. Numbers that depend "
+    "on the machine or on settings that were never published are run and not judged."
 )
 
 
@@ -90,16 +91,16 @@ def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | No
         LEGEND,
         "",
     ]
-    table = ["| artefact | published | run | within tolerance | above | missed | not run | command |"]
-    table += ["|---|---:|---:|---:|---:|---:|---:|---|"]
-    totals = np.zeros(6, dtype=int)
+    table = ["| artefact | published | run | within | above | below | not judged | not run | command |"]
+    table += ["|---|---:|---:|---:|---:|---:|---:|---:|---|"]
+    totals = np.zeros(7, dtype=int)
     for result in results:
         artefact, counts = result.artefact, count_published(result)
         totals += counts
         fields = " | ".join(map(str, counts))
         table.append(f"| {artefact.source}: {artefact.title} | {fields} | `{command(result)}` |")
     table.append(f"| **all** | {' | '.join(map(str, totals))} | |")
-    table += ["", _COUNTED]
+    table += ["", _COUNTED, *_code_text(results), "", *_reasons(results)]
     misses = [
         f"- `{result.artefact.name}`: {miss_text(line)}."
         for result in results
@@ -110,12 +111,45 @@ def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | No
     return "\n".join([*head, *table, *listed, budget_text(results), "", *sections])
 
 
-def count_published(result: Result) -> tuple[int, int, int, int, int, int]:
-    """Count published numbers: all, run, within tolerance, above it, missed, and never run."""
+def count_published(result: Result) -> tuple[int, ...]:
+    """Count published numbers: all, run, within tolerance, above it, below it, not judged, and not run."""
     lines = [line for line in result.lines if line.entry.published is not None]
-    run = sum(line.ours is not None for line in lines)
-    hit, above, miss = (sum(line.verdict == v for line in lines) for v in ("hit", "above", "miss"))
-    return len(lines), run, hit, above, miss, len(lines) - run
+    run = [line for line in lines if line.ours is not None]
+    hit = sum(line.verdict == "hit" for line in run)
+    above = sum(line.verdict in ("above", "miss") and (line.difference or 0.0) > 0 for line in run)
+    below = sum(line.verdict == "miss" and (line.difference or 0.0) < 0 for line in run)
+    unjudged = len(run) - hit - above - below
+    return len(lines), len(run), hit, above, below, unjudged, len(lines) - len(run)
+
+
+def _code_text(results: Sequence[Result]) -> list[str]:
+    """Say how many runs are by code that has changed since."""
+    lines = [line for result in results for line in result.lines]
+    runs = {line.entry.cell.key(0): line for line in lines if line.n_seeds and line.entry.cell is not None}
+    old, count = (sum(getattr(line, name) for line in runs.values()) for name in ("n_old", "n_seeds"))
+    if not old:
+        return []
+    return [
+        "",
+        f"{old} of {count} runs are by earlier code, that is, something they use has changed since, were it "
+        "only a message; `--renew` repeats them.",
+    ]
+
+
+def _reasons(results: Sequence[Result]) -> list[str]:
+    """List why published numbers were not run, and how many for each reason."""
+    found: dict[str, dict[str, int]] = {}
+    for result in results:
+        for line in result.lines:
+            if line.entry.published is not None and line.ours is None:
+                rows = found.setdefault(line.reason, {})
+                place = f"{line.entry.row} (`{result.artefact.name}`)"
+                rows[place] = rows.get(place, 0) + 1
+    lines = ["## Not run", ""]
+    for reason, rows in sorted(found.items(), key=lambda item: -sum(item[1].values())):
+        named = ", ".join(f"{place} {count}" for place, count in rows.items())
+        lines.append(f"- {sum(rows.values())} × {reason}: {named}.")
+    return lines if found else [*lines, "Nothing."]
 
 
 def budget_text(results: Sequence[Result]) -> str:

@@ -13,9 +13,12 @@ OTHER = Cell("classifier", "cora", {"method": "OGC"}, random=False)
 
 def test_the_page_lists_every_miss_and_how_to_repeat_it(result):
     page = reproduction_page([result])
-    # published, run, within tolerance, above, missed, not run (one of them never implemented)
-    assert "| Table 0: a <b> | 7 | 5 | 1 | 1 | 2 | 2 | `python -m reproduction run tiny --seeds 2` |" in page
-    assert "| **all** | 7 | 5 | 1 | 1 | 2 | 2 | |" in page
+    # published, run, within tolerance, above, below, not judged, not run (one of them never implemented)
+    counts = "7 | 5 | 1 | 2 | 1 | 1 | 2"
+    assert f"| Table 0: a <b> | {counts} | `python -m reproduction run tiny --seeds 2` |" in page
+    assert f"| **all** | {counts} | |" in page
+    assert "- 1 × not run yet: later (`tiny`) 1.\n- 1 × not implemented: GCN (`tiny`) 1.\n" in page
+    assert "earlier code" not in page
     assert "- `tiny`: miss, <Cora>, x: 79.5 against 80.6 published (−1.1, 2 seeds)." in page
     assert "- `tiny`: not above, <Cora>, x: 79.5 against 78.4 published (+1.1, 2 seeds)." in page
     assert "`python -m reproduction run tiny --seeds 2` · seeds 0–1 · accuracy % · tolerance ±1.0\n" in page
