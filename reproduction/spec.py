@@ -23,7 +23,7 @@ Measure = Callable[["Cell", int], dict[str, float]]
 MEASURES: dict[str, Measure] = {}
 
 _PARTS: dict[str, type] = {}
-_WALKS = frozenset({"DeepWalk", "LINE", "Node2Vec"})
+_WALKS = frozenset({"DeepWalk", "Node2Vec"})
 _DEEP_PACKAGES = ("torch", "torch_geometric")
 # what trains a network, beside the network itself
 _TRAINING = {
