@@ -21,6 +21,7 @@ from reproduction.reddit import REDDIT
 from reproduction.runner import QUICK_SEEDS, SEEDS, Failure, kept_runs, missing_jobs, run_watched
 from reproduction.running_time import TIME
 from reproduction.spec import Artefact
+from reproduction.splits import SPLITS
 from reproduction.store import Store
 from reproduction.summary import Result, summarize
 from reproduction.table1 import TABLE_1
@@ -34,6 +35,7 @@ _ALL = (
     DATASETS,
     BUDGET,
     LIM,
+    SPLITS,
     ABLATION,
     NEGATIVES,
     PLUGINS,
