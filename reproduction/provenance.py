@@ -153,17 +153,15 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name
         return
-    for node in ast.walk(statement):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif (
-            isinstance(node, ast.Subscript | ast.Attribute)
-            and isinstance(node.ctx, ast.Store)
-            and isinstance(node.value, ast.Name)
-        ):
-            yield node.value.id
+    for field, value in ast.iter_fields(statement):
+        # what a comprehension on the right binds is its own
+        if field in ("target", "targets"):
+            for target in value if isinstance(value, list) else [value]:
+                yield from (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
+        elif isinstance(value, list):
+            for part in value:
+                if isinstance(part, ast.stmt):
+                    yield from _bound(part)
 
 
 def _strip(node: ast.AST) -> None:

@@ -95,8 +95,8 @@ SPLITS = Artefact(
     entries=tuple(_entries()),
     note="The paper has the public split alone. Here 20 training nodes of each class, 500 validation nodes "
     "and 1,000 test nodes are drawn anew for each seed, the same ones for all methods, and the paper's "
-    "sentences are judged by paired tests over the draws. Embedders have their published settings and a ridge "
-    "head with its default penalty: nothing is tuned.",
+    "sentences are judged by paired tests over the draws. Embedders have their published settings and a "
+    "ridge head with its default penalty: nothing is tuned.",
     claims=tuple(
         Claim(f"On {graph}, {text}", pairs=(_pair(graph, rows),))
         for graph in CITATIONS

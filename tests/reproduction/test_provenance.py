@@ -29,6 +29,9 @@ def measured(cell: Near) -> Far:
 
 def unused():
     return 1
+
+
+TABLE = [near for near in range(3)]
 ''',
     "later.py": "def later():\n    return 2\n",
     "other.py": "x = 1\ny = 1\n",
@@ -83,6 +86,8 @@ def test_other_code_has_another_hash(toy, file, old, new):
         ("start.py", "A docstring.", "Another docstring."),
         ("start.py", "86.9", "86.8"),
         ("start.py", "cell: Near", "cell: Distant"),
+        # it has a variable of the name of something that is used
+        ("start.py", "range(3)", "range(4)"),
         # definitions that nothing uses, in modules that are used
         ("start.py", "return 1", "return 2"),
         ("near.py", "far():\n    return 1", "far():\n    return 2"),
