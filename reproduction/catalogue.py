@@ -9,6 +9,7 @@ from pathlib import Path
 from gssl.cli.console import Terminal
 from reproduction.ablation import ABLATION, NEGATIVES
 from reproduction.budget import BUDGET, LIM
+from reproduction.causes import CAUSES
 from reproduction.dataset_summary import DATASETS
 from reproduction.depth import DEPTH
 from reproduction.filters import FILTERS
@@ -43,6 +44,7 @@ _ALL = (
     KARATE,
     OBJECTIVE,
     TIME,
+    CAUSES,
 )
 ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in _ALL}
 RECORDS = "records.jsonl"

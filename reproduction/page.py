@@ -7,6 +7,7 @@ import numpy as np
 
 from gssl.io import whole_file
 from gssl.report.page import check_extra
+from reproduction.causes import cause_of
 from reproduction.spec import CITATIONS, Place
 from reproduction.summary import Line, Result
 from reproduction.tables import (
@@ -101,14 +102,36 @@ def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | No
         table.append(f"| {artefact.source}: {artefact.title} | {fields} | `{command(result)}` |")
     table.append(f"| **all** | {' | '.join(map(str, totals))} | |")
     table += ["", _COUNTED, *_code_text(results), "", *_reasons(results)]
-    misses = [
-        f"- `{result.artefact.name}`: {miss_text(line)}."
-        for result in results
-        for line in result.having("miss")
-    ]
-    listed = ["", "## Misses", "", *(misses or ["None."]), ""]
+    listed = ["", "## Misses", "", *_misses(results), ""]
     sections = (section(result, (figures or {}).get(result.artefact.name, "")) for result in results)
     return "\n".join([*head, *table, *listed, budget_text(results), "", *sections])
+
+
+def _misses(results: Sequence[Result]) -> list[str]:
+    """List the misses that a run explains, with its number, and then those that nothing explains."""
+    found = {
+        (result.artefact.name, line.entry.place): line.ours
+        for result in results
+        for line in result.lines
+        if line.ours is not None
+    }
+    explained, open_ = [], []
+    for result in results:
+        for line in result.having("miss"):
+            text = f"- `{result.artefact.name}`: {miss_text(line)}"
+            cause = cause_of(result.artefact.name, line.entry, found)
+            if cause is None:
+                open_.append(f"{text}.")
+            else:
+                explained.append(f"{text}: {cause[0]} ({number(cause[1], line.entry.digits)}).")
+    if not explained + open_:
+        return ["None."]
+    parts = []
+    if explained:
+        parts += [f"{len(explained)} are explained, in whole or in part, by a run:", "", *explained, ""]
+    if open_:
+        parts += [f"{len(open_)} are unexplained:", "", *open_]
+    return parts
 
 
 def count_published(result: Result) -> tuple[int, ...]:
