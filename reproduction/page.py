@@ -8,8 +8,8 @@ import numpy as np
 from gssl.io import whole_file
 from gssl.report.page import check_extra
 from reproduction.causes import cause_of
-from reproduction.spec import CITATIONS, Place
-from reproduction.summary import Line, Result
+from reproduction.spec import CITATIONS, Claim, Place
+from reproduction.summary import Line, Result, judge
 from reproduction.tables import (
     LEGEND,
     claim_texts,
@@ -104,7 +104,65 @@ def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | No
     table += ["", _COUNTED, *_code_text(results), "", *_reasons(results)]
     listed = ["", "## Misses", "", *_misses(results), ""]
     sections = (section(result, (figures or {}).get(result.artefact.name, "")) for result in results)
-    return "\n".join([*head, *table, *listed, budget_text(results), "", *sections])
+    parts = [*head, *table, "", *in_short(results), *listed, budget_text(results), "", *sections]
+    return "\n".join(parts)
+
+
+# what the tables show: a sentence, an artefact, and two rows whose difference bears it out
+_SHORT = (
+    ("On the same labels, OGC less GGCM with a ridge head", "splits", "OGC", "GGCM + ridge"),
+    ("OGC less itself without SEB", "splits", "OGC", "OGC without SEB"),
+    ("OGC less itself without validation labels", "splits", "OGC", "OGC, train only"),
+    (
+        "A GCN of many layers that starts from the identity less one that does not",
+        "plugins",
+        "plain, from the identity",
+        "plain",
+    ),
+    (
+        "The same GCN with SEB and IGC less one that starts from the identity without them",
+        "plugins",
+        "with both",
+        "plain, from the identity",
+    ),
+)
+
+
+def in_short(results: Sequence[Result]) -> list[str]:
+    """Say in differences what the tables show, and how the claims fare."""
+    judged = [claim for result in results for claim in result.claims]
+    words = {True: "hold", False: "do not hold"}
+    counts = [f"{sum(claim.holds is kind for claim in judged)} {word}" for kind, word in words.items()]
+    undecided = sum(claim.holds is None and claim.evidence != "not measured" for claim in judged)
+    unmeasured = sum(claim.evidence == "not measured" for claim in judged)
+    lines = ["## In short", ""]
+    lines += [
+        f"- Of {len(judged)} claims, {', '.join(counts)}, {undecided} are not decided by the seeds there are, "
+        f"and {unmeasured} are not measured; each stands below its table with its evidence."
+    ]
+    by_name = {result.artefact.name: result for result in results}
+    for text, name, more, less in _SHORT:
+        found = _differences(by_name[name], more, less) if name in by_name else []
+        if found:
+            lines.append(f"- {text} (`{name}`): {'; '.join(found)}.")
+    return lines
+
+
+def _differences(result: Result, more: str, less: str) -> list[str]:
+    """Give the differences of two rows in points, by graph or by depth, with the chance of an error."""
+    values = {line.entry.place: line.values for line in result.lines if line.values}
+    found = []
+    for (group, row, column), first in values.items():
+        second = values.get((group, less, column))
+        if row != more or second is None or group not in ("", "GCN"):
+            continue
+        pair = Claim("", pairs=(((group, more, column), (group, less, column)),))
+        gap = float(np.mean(first) - np.mean(second))
+        sign = "+" if gap > 0 else ""
+        evidence = judge(pair, values).evidence.removeprefix("not decided: ")
+        place = column if not group else f"{column} layers"
+        found.append(f"{place} {sign}{number(gap, 1)} ({evidence})")
+    return found
 
 
 def _misses(results: Sequence[Result]) -> list[str]:

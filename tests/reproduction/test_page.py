@@ -74,3 +74,20 @@ def test_files_are_written_and_names_escaped(result, tmp_path):
     assert html.count('class="miss"') == 2
     assert (tmp_path / "out" / "tiny.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "out" / "tiny.svg").read_text().startswith("<svg")
+
+
+def test_the_page_says_in_short_what_its_tables_show(tmp_path):
+    store = Store(tmp_path / "records.jsonl")
+    rows = {"OGC": (86.0, 87.0, 88.0), "GGCM + ridge": (85.0, 86.1, 87.0)}
+    for entry in ARTEFACTS["splits"].entries:
+        for seed, value in enumerate(rows.get(entry.row, ()) if entry.column == "Cora" else ()):
+            store.add(entry.cell, seed, {"accuracy": value}, seconds=1.0)
+    page = reproduction_page([summarize(ARTEFACTS["splits"], store)])
+    wanted = (
+        "- On the same labels, OGC less GGCM with a ridge head (`splits`): Cora +1.0 (paired t-test over 3"
+    )
+    assert wanted in page
+    assert (
+        "- Of 30 claims, 1 hold, 0 do not hold, 0 are not decided by the seeds there are, and 29 are" in page
+    )
+    assert "OGC less itself" not in page
