@@ -137,8 +137,8 @@ def in_short(results: Sequence[Result]) -> list[str]:
     unmeasured = sum(claim.evidence == "not measured" for claim in judged)
     lines = ["## In short", ""]
     lines += [
-        f"- Of {len(judged)} claims, {', '.join(counts)}, {undecided} are not decided by the seeds there are, "
-        f"and {unmeasured} are not measured; each stands below its table with its evidence."
+        f"- Of {len(judged)} claims, {', '.join(counts)}, {undecided} are not decided by the seeds there "
+        f"are, and {unmeasured} are not measured; each stands below its table with its evidence."
     ]
     by_name = {result.artefact.name: result for result in results}
     for text, name, more, less in _SHORT:
