@@ -97,6 +97,7 @@ def run_artefacts(
         quick=chosen.quick,
         rows=chosen.rows,
         columns=chosen.columns,
+        limit=chosen.limit,
         renew=chosen.renew,
     )
     kept = kept_runs(artefacts, store, seeds=count)

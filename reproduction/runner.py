@@ -47,18 +47,22 @@ def missing_jobs(
     quick: bool = False,
     rows: Collection[str] = (),
     columns: Collection[str] = (),
+    limit: float | None = None,
     renew: bool = False,
 ) -> list[Job]:
     """List what is still to be computed, each once, all seeds of a cell together; quick: nothing slow.
 
-    Runs by earlier code are kept unless they are to be renewed, and so are those that were given up.
+    Runs by earlier code are kept unless they are to be renewed. A cell that was given up is tried again only
+    if it now has more time, or no limit.
     """
     jobs: dict[str, Job] = {}
     for artefact in artefacts:
         for cell in artefact.cells(quick, rows, columns):
+            if store.reason(cell) and limit is not None and limit <= store.seconds(cell, 0):
+                continue
             for seed in cell.seeds(seeds):
-                kept = store.values(cell, seed) is not None or bool(store.reason(cell))
-                if not (store.is_current(cell, seed) if renew else kept):
+                kept = store.is_current(cell, seed) if renew else store.values(cell, seed) is not None
+                if not kept:
                     jobs.setdefault(cell.key(seed), Job(cell, seed))
     return list(jobs.values())
 

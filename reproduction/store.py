@@ -81,8 +81,8 @@ class Store:
         return 0.0 if record is None else float(record["seconds"])
 
     def is_current(self, cell: Cell, seed: int) -> bool:
-        """Return whether a run is by this code."""
-        return cell.key(seed) in self._records
+        """Return whether a run is by this code, and was not given up."""
+        return "reason" not in self._records.get(cell.key(seed), {"reason": ""})
 
     def reason(self, cell: Cell) -> str:
         """Return why a cell was given up; empty if it was not."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from reproduction import measures  # noqa: F401 - it registers what is patched
 from reproduction.runner import missing_jobs, run
 from reproduction.spec import MEASURES, Artefact, Cell, Entry
 from reproduction.store import Store
@@ -84,4 +85,9 @@ def test_a_run_beyond_its_time_is_given_up_and_not_tried_again(store, tiny, monk
     assert store.values(jobs[0].cell, 0) is None
     assert store.reason(jobs[0].cell) == "more than 0.2 s of CPU time"
     assert store.values(jobs[1].cell, 0) == {"accuracy": 1.0}
-    assert missing_jobs([tiny], Store(store.path), seeds=3) == []
+    again = Store(store.path)
+    assert missing_jobs([tiny], again, seeds=3, limit=0.2) == []
+    # with more time it is tried again
+    assert [job.seed for job in missing_jobs([tiny], again, seeds=1, limit=5.0)] == [0]
+    assert [job.seed for job in missing_jobs([tiny], again, seeds=1)] == [0]
+    assert not again.is_current(jobs[0].cell, 0)
