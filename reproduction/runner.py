@@ -94,7 +94,7 @@ def run(
                 with _limited(limit):
                     values = _values(job)
             except _TooLongError as error:
-                store.add(job.cell, job.seed, {}, process_time() - start, reason=str(error))
+                store.add(job.cell, job.seed, {}, max(limit or 0.0, process_time() - start), str(error))
             # whatever a method or its libraries raise, the jobs behind it can still be done
             except Exception as error:
                 failures.append(Failure(job, " ".join(str(error).split()) or type(error).__name__))
