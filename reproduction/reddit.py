@@ -167,7 +167,7 @@ def _entries() -> Iterator[Entry]:
                     dataset,
                     _estimator(row),
                     random=deep or row == "OGC" or "sampled" in row,
-                    slow=deep or bool(needs) or row == "NDLS",
+                    slow=deep or bool(needs) or row == "NDLS" or "sampled" in row,
                     needs=needs,
                 )
             elif not needs:
