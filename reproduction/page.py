@@ -177,7 +177,7 @@ def _misses(results: Sequence[Result]) -> list[str]:
     for result in results:
         for line in result.having("miss"):
             text = f"- `{result.artefact.name}`: {miss_text(line)}"
-            cause = cause_of(result.artefact.name, line.entry, found)
+            cause = cause_of(result.artefact.name, line.entry, line.ours or 0.0, found)
             if cause is None:
                 open_.append(f"{text}.")
             else:

@@ -101,8 +101,8 @@ def _judge_pairs(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Jud
         gaps = np.array([_of_seed(first, k) - _of_seed(second, k) for k in range(n)])
         counts.append(n)
         if n < 2 or np.ptp(gaps) == 0.0:
-            # nothing is random: what is greater is greater
-            chances.append(0.0 if gaps.mean() > 0 else 1.0)
+            # nothing is random: what is greater is greater, and equal numbers show nothing
+            chances.append(0.5 - 0.5 * float(np.sign(gaps.mean())))
         else:
             chances.append(float(ttest_1samp(gaps, 0.0, alternative="greater").pvalue))
         reversed_.append(1.0 - chances[-1])

@@ -61,6 +61,8 @@ PAIRED = Claim("a is better", pairs=((A, B),))
         # one that is not random has one number for all seeds
         ((82.0, 82.1, 82.2), (81.0,), True, "paired t-test over 3 seeds, p = 0.0014"),
         ((82.0,), (), None, "not measured"),
+        ((82.0, 83.0), (82.0, 83.0), None, "not decided: paired t-test over 2 seeds, p = 0.5"),
+        ((82.0,), (82.0,), False, "one run each"),
     ],
 )
 def test_pairs_are_judged_by_a_paired_test(first, second, holds, evidence):
