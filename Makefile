@@ -30,7 +30,10 @@ coverage: .venv/dev ## which lines the tests run, without the optional networks;
 bench: .venv/bench ## ratios against rivals and against the machine itself (about 25 minutes); ONLY=name for one
 	$(BIN)/python -m benchmarks $(foreach name,$(ONLY),--only $(name))
 
-paper: .venv/dev ## every table and figure of the paper, from kept runs where there are any (many hours without)
+paper: .venv/dev ## every table and figure of the paper: kept runs, and quick ones where there are none (10 minutes)
+	$(BIN)/python -m reproduction all --quick
+
+paper-all: .venv/dev ## the same with ten seeds and the slow runs: many hours, and may be stopped and resumed
 	$(BIN)/python -m reproduction all
 
 docs: .venv/docs ## the manual, in docs/_build/html/index.html; its pages are run, warnings are errors (3 minutes)
@@ -64,4 +67,4 @@ clean: ## forget the environment and every cache
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[docs]'
 	touch $@
 
-.PHONY: help run test test-slow coverage bench paper docs clean
+.PHONY: help run test test-slow coverage bench paper paper-all docs clean

@@ -18,6 +18,14 @@ _RECORDS = click.option(
 _RUN = options(
     click.option("--quick", is_flag=True, help="Two seeds, and nothing slow: a few minutes."),
     click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N−1; 10 if not given."),
+    click.option("--rows", multiple=True, metavar="NAME", help="Only this row; may be given repeatedly."),
+    click.option(
+        "--columns", multiple=True, metavar="NAME", help="Only this column or graph; may be given repeatedly."
+    ),
+    click.option(
+        "--limit", type=click.FloatRange(min=1), metavar="SECONDS", help="Give up longer runs (CPU time)."
+    ),
+    click.option("--renew", is_flag=True, help="Repeat runs by earlier code, which are kept otherwise."),
     click.option(
         "--out", type=UserPath(), default=HOME / "results", help="The folder of tables and figures."
     ),
@@ -48,6 +56,7 @@ def run_(names: tuple[str, ...], **options: Any) -> None:
     \b
     Example:
       python -m reproduction run table1 depth --seeds 3
+      python -m reproduction run depth --rows GCN --rows JKNet --columns Cora --limit 600
     """
     _run(names, page=False, **options)
 
@@ -72,18 +81,17 @@ def _run(
     *,
     records: Path,
     out: Path,
-    seeds: int | None,
-    quick: bool,
     threads: int | None,
     quiet: bool,
     verbose: bool,
+    **chosen: Any,
 ) -> None:
-    from reproduction.catalogue import run_artefacts, write_all
+    from reproduction.catalogue import Selection, run_artefacts, write_all
     from reproduction.runner import failure_texts
 
     set_threads(threads)
     terminal = Terminal(quiet, verbose)
-    failures = run_artefacts(names, records, out, seeds, quick, terminal)
+    failures = run_artefacts(names, records, out, Selection(**chosen), terminal)
     try:
         if page:
             write_all(records, out, terminal)

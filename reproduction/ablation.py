@@ -7,7 +7,7 @@ from typing import Any
 
 from gssl.methods import GGC, GGCM
 from gssl.operators import Filters
-from reproduction.settings import DEPTHS, embedder, ogc_depths
+from reproduction.settings import DEPTHS, embedder, ogc_depths, with_negatives
 from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, Place, part
 
 _CORA = "planetoid/cora"
@@ -62,7 +62,7 @@ def _cells() -> dict[str, dict[str, Cell]]:
         alone = {
             row: Cell("embedding", _CORA, {**cell.settings, "method": name}) for row, name in names.items()
         }
-        return {**alone, _WHOLE: cell}
+        return {**alone, _WHOLE: cell, f"{_WHOLE}, 20|E| sampled negatives": with_negatives(cell, 20)}
 
     return {
         "OGC": {
@@ -124,20 +124,13 @@ _GENERAL = ("GGC", "GGCM")
 _EXACT = "all pairs"
 
 
-def _sampled(name: str, dataset: str, negatives: float | str) -> Cell:
-    """Return a method at depth 16; large samples on the larger graphs take minutes."""
-    cell = embedder(name, dataset, (16,))
-    params = {**cell.settings["params"], "negatives": negatives}
-    slow = dataset != CITATIONS["Cora"] and negatives != "complement"
-    return Cell("embedding", dataset, {**cell.settings, "params": params}, slow=slow)
-
-
 def _negative_entries() -> Iterator[Entry]:
     for group, dataset in CITATIONS.items():
         for row in _GENERAL:
+            cell = embedder(row, dataset, (16,))
             for multiple in MULTIPLES:
-                yield Entry(row, f"{multiple}|E|", group, cell=_sampled(row, dataset, multiple))
-            yield Entry(row, _EXACT, group, cell=_sampled(row, dataset, "complement"))
+                yield Entry(row, f"{multiple}|E|", group, cell=with_negatives(cell, multiple))
+            yield Entry(row, _EXACT, group, cell=with_negatives(cell, "complement"))
 
 
 def _stable(means: Mapping[Place, float], group: str) -> bool:

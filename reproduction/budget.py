@@ -1,12 +1,13 @@
 """Tables 7 and 8: what validation labels change, and "less is more": train labels alone move embeddings."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
 from reproduction.network_cells import network
-from reproduction.settings import classifier, ogc, with_head
+from reproduction.settings import classifier, fixed_params, ogc, with_head
 from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, Place
+from reproduction.table1 import NO_EQUATIONS
 
 # accuracy with train and validation labels, and its change against train labels alone
 PUBLISHED: dict[str, tuple[tuple[float, float], ...]] = {
@@ -42,6 +43,11 @@ _NETWORKS = {
     "Incep": "Incep",
     "GCNII": "GCNII",
     "GRAND": "GRAND",
+    "ACMP": "ACMP",
+}
+_ABSENT = {
+    "OAGS": NO_EQUATIONS,
+    "NDLS": "its head is tuned on validation nodes, which belong to the labels here",
 }
 # without validation nodes nothing says when to stop
 _EPOCHS = 200
@@ -54,6 +60,13 @@ def _network(name: str, dataset: str, budget: str) -> Cell:
     return replace(network(name, dataset, epochs=_EPOCHS), budget=budget)
 
 
+def _sampled(head: str, dataset: str, budget: str) -> Cell:
+    """Return GGCM with sampled negatives and a convex head."""
+    params = {**fixed_params("GGCM", dataset), "negatives": 20}
+    ggcm = {"method": "GGCM", "params": params}
+    return classifier("EmbeddingClassifier", dataset, budget, random=True, embedder=ggcm, head=head)
+
+
 # from a row to the cell of a graph and a budget
 CELLS: dict[str, Callable[[str, str], Cell]] = {
     "LP": lambda dataset, budget: classifier("LabelPropagation", dataset, budget, class_mass=False),
@@ -63,6 +76,7 @@ CELLS: dict[str, Callable[[str, str], Cell]] = {
     "OGC": ogc,
 }
 CELLS |= {row: partial(with_head, name, head) for row, (name, head) in _HEADS.items()}
+CELLS["GGCM + ridge, 20|E| sampled negatives"] = partial(_sampled, "ridge")
 CELLS |= {row: partial(_network, name) for row, name in _NETWORKS.items()}
 
 
@@ -74,29 +88,15 @@ def _entries() -> Iterator[Entry]:
             cells: list[Cell | None] = [None, None]
             if row in CELLS:
                 cells = [CELLS[row](dataset, "train"), CELLS[row](dataset, "train+validation")]
-            yield Entry(row, "train", group, train, cells[0], tolerance=1.0, budget="")
-            yield Entry(row, "train+validation", group, both, cells[1], tolerance=1.0, budget="")
-            yield Entry(
-                row,
-                "change",
-                group,
-                change,
-                cells[1],
-                minus=cells[0],
-                tolerance=1.0,
-                budget="",
-                both_ways=True,
-            )
+            entry = partial(Entry, row, group=group, tolerance=1.0, budget="", absent=_ABSENT.get(row, ""))
+            yield entry("train", published=train, cell=cells[0])
+            yield entry("train+validation", published=both, cell=cells[1])
+            yield entry("change", published=change, cell=cells[1], minus=cells[0], both_ways=True)
 
 
-def _gain(means: Mapping[Place, float], group: str, rows: tuple[str, ...]) -> bool:
-    """Return whether every method is better with validation labels than without."""
-    return all(means[group, row, "change"] > 0 for row in rows)
-
-
-def _loss(means: Mapping[Place, float], group: str, row: str) -> bool:
-    """Return whether a method is worse with validation labels than without."""
-    return means[group, row, "change"] < 0
+def _places(group: str, row: str) -> tuple[Place, Place]:
+    """Return where a method's accuracies with validation labels and without are."""
+    return (group, row, "train+validation"), (group, row, "train")
 
 
 _SHALLOW = ("LP", "ManiReg", "C&S", "OGC")
@@ -114,7 +114,7 @@ BUDGET = Artefact(
     "gssl[baselines] is installed, have their published settings; without validation nodes they take 200 "
     "epochs and keep the last. A quick run has GCN alone of them, on Cora and Citeseer.",
     claims=tuple(
-        Claim(f"On {group}, {text}", partial(_gain, group=group, rows=rows))
+        Claim(f"On {group}, {text}", pairs=tuple(_places(group, row) for row in rows))
         for group in CITATIONS
         for text, rows in (
             ("LP, ManiReg, C&S and OGC are better with validation labels", _SHALLOW),
@@ -122,7 +122,7 @@ BUDGET = Artefact(
         )
     )
     + tuple(
-        Claim(f"On {group}, {row} is worse with validation labels", partial(_loss, group=group, row=row))
+        Claim(f"On {group}, {row} is worse with validation labels", pairs=(_places(group, row)[::-1],))
         for group in CITATIONS
         for row in ("GCN", "GCNII")
     ),
@@ -159,15 +159,11 @@ LIM = Artefact(
     claims=(
         Claim(
             "Fewer anchors give a higher accuracy on all three graphs",
-            lambda means: all(
-                means[g, _LIM_ROWS[0], _WITH] > means[g, _LIM_ROWS[0], _WITHOUT] for g in CITATIONS
-            ),
+            pairs=tuple(((g, _LIM_ROWS[0], _WITH), (g, _LIM_ROWS[0], _WITHOUT)) for g in CITATIONS),
         ),
         Claim(
             "Fewer anchors give a higher training error on all three graphs",
-            lambda means: all(
-                means[g, _LIM_ROWS[1], _WITH] > means[g, _LIM_ROWS[1], _WITHOUT] for g in CITATIONS
-            ),
+            pairs=tuple(((g, _LIM_ROWS[1], _WITH), (g, _LIM_ROWS[1], _WITHOUT)) for g in CITATIONS),
         ),
     ),
 )

@@ -2,12 +2,14 @@
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
 from gssl.cli.console import Terminal
 from reproduction.ablation import ABLATION, NEGATIVES
 from reproduction.budget import BUDGET, LIM
+from reproduction.causes import CAUSES
 from reproduction.dataset_summary import DATASETS
 from reproduction.depth import DEPTH
 from reproduction.filters import FILTERS
@@ -20,6 +22,7 @@ from reproduction.reddit import REDDIT
 from reproduction.runner import QUICK_SEEDS, SEEDS, Failure, kept_runs, missing_jobs, run_watched
 from reproduction.running_time import TIME
 from reproduction.spec import Artefact
+from reproduction.splits import SPLITS
 from reproduction.store import Store
 from reproduction.summary import Result, summarize
 from reproduction.table1 import TABLE_1
@@ -33,6 +36,7 @@ _ALL = (
     DATASETS,
     BUDGET,
     LIM,
+    SPLITS,
     ABLATION,
     NEGATIVES,
     PLUGINS,
@@ -40,6 +44,7 @@ _ALL = (
     KARATE,
     OBJECTIVE,
     TIME,
+    CAUSES,
 )
 ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in _ALL}
 RECORDS = "records.jsonl"
@@ -65,22 +70,57 @@ def list_artefacts(terminal: Terminal) -> None:
         terminal.say(f"{name:<{width}}  {artefact.source}: {artefact.title}")
 
 
+@dataclass(frozen=True)
+class Selection:
+    """What is run: how many seeds, which rows and columns, how long at most, and what is kept."""
+
+    seeds: int | None = None
+    quick: bool = False
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    limit: float | None = None
+    renew: bool = False
+
+
 def run_artefacts(
-    names: Iterable[str], records: Path, out: Path, seeds: int | None, quick: bool, terminal: Terminal
+    names: Iterable[str], records: Path, out: Path, chosen: Selection, terminal: Terminal
 ) -> list[Failure]:
     """Compute what is missing of some artefacts, show them, write them as files, and return what failed."""
     artefacts = find_artefacts(names)
+    _check_places(artefacts, chosen)
     store = _opened(records, terminal)
-    count = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
-    jobs = missing_jobs(artefacts, store, seeds=count, quick=quick)
+    count = chosen.seeds if chosen.seeds is not None else QUICK_SEEDS if chosen.quick else SEEDS
+    jobs = missing_jobs(
+        artefacts,
+        store,
+        seeds=count,
+        quick=chosen.quick,
+        rows=chosen.rows,
+        columns=chosen.columns,
+        limit=chosen.limit,
+        renew=chosen.renew,
+    )
     kept = kept_runs(artefacts, store, seeds=count)
     terminal.err.print(f"runs to do: {len(jobs)}; kept in {store.path}: {kept}", soft_wrap=True)
-    failures = run_watched(jobs, store, terminal)
+    failures = run_watched(jobs, store, terminal, chosen.limit)
     for result in (summarize(artefact, store) for artefact in artefacts):
         _show(result, terminal)
         for file in write_result(out, result):
             terminal.say(f"written: {file}")
     return failures
+
+
+def _check_places(artefacts: list[Artefact], chosen: Selection) -> None:
+    """Refuse rows and columns that no artefact has."""
+    entries = [entry for artefact in artefacts for entry in artefact.entries]
+    known = {
+        "row": dict.fromkeys(entry.row for entry in entries),
+        "column": dict.fromkeys(name for entry in entries for name in (entry.group, entry.column) if name),
+    }
+    for kind, names in (("row", chosen.rows), ("column", chosen.columns)):
+        for name in names:
+            if name not in known[kind]:
+                raise ValueError(f"there is no {kind} {name!r}: there are {', '.join(known[kind])}.")
 
 
 def write_all(records: Path, out: Path, terminal: Terminal) -> None:
@@ -89,8 +129,7 @@ def write_all(records: Path, out: Path, terminal: Terminal) -> None:
     results = [summarize(artefact, store) for artefact in ARTEFACTS.values()]
     if not any(line.n_seeds for result in results for line in result.lines):
         # a page of "not run" would take the place of one that says something
-        held = "results of other code, which do not count" if len(store) else "no results"
-        raise ValueError(f"{store.path} holds {held}: run python -m reproduction all first.")
+        raise ValueError(f"{store.path} holds no results: run python -m reproduction all first.")
     place = out / "reproduction.md"
     write_reproduction(place, results)
     terminal.say(f"written: {place}")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from reproduction.network_cells import network
-from reproduction.settings import DEPTHS, SGC_WEIGHT_DECAY, embedder, ogc_depths
+from reproduction.settings import DEPTHS, SGC_WEIGHT_DECAY, embedder, ogc_depths, with_negatives
 from reproduction.spec import CITATIONS, Artefact, Cell, Entry
 
 Numbers = tuple[float | None, ...]
@@ -63,6 +63,7 @@ PUBLISHED: dict[str, dict[str, Numbers]] = {
 }
 
 
+_TOO_DEEP = "an Incep of more than 8 layers has K²/2 convolutions, more than 10 minutes on a CPU"
 # (network, with DropEdge, the deepest that is run: branches of Incep grow with the square of the depth)
 _DEEP: dict[str, tuple[str, bool, int]] = {
     "GNN-LF/HF": ("GNNLF", False, 64),
@@ -74,7 +75,10 @@ _DEEP: dict[str, tuple[str, bool, int]] = {
     "Incep(Drop)": ("Incep", True, 8),
     "GCNII": ("GCNII", False, 64),
     "GRAND": ("GRAND", False, 64),
+    "ACMP": ("ACMP", False, 64),
 }
+# rows that nothing is published for
+_SAMPLED = ("GGC, 20|E| sampled negatives", "GGCM, 20|E| sampled negatives")
 
 
 def _deep_cell(row: str, dataset: str, depth: int, published: float | None) -> Cell | None:
@@ -96,6 +100,7 @@ def _cells(dataset: str) -> dict[str, Cell]:
         "SGC, weight decay tuned": embedder("SGC", dataset, DEPTHS),
         "GGC, settings of Table 1": embedder("GGC", dataset, DEPTHS),
         "GGCM, settings of Table 1": embedder("GGCM", dataset, DEPTHS),
+        **{row: with_negatives(embedder(row.split(",")[0], dataset, DEPTHS), 20) for row in _SAMPLED},
     }
 
 
@@ -118,8 +123,9 @@ def _entries() -> Iterator[Entry]:
                     published=value,
                     cell=cell,
                     value=name,
-                    tolerance=1.5 if row in _DEEP else 1.0,
+                    tolerance=1.0,
                     budget="train+validation" if row == "OGC" else "train",
+                    absent=_TOO_DEEP if row.startswith("Incep") else "",
                 )
 
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from gssl.io import whole_file
 from gssl.report.page import check_extra
-from reproduction.spec import CITATIONS, Place
-from reproduction.summary import Line, Result
+from reproduction.causes import cause_of
+from reproduction.spec import CITATIONS, Claim, Place
+from reproduction.summary import Line, Result, judge
 from reproduction.tables import (
     LEGEND,
     claim_texts,
@@ -28,8 +29,9 @@ every number below names its labels, and methods are compared only inside one bu
 budgets side by side."""
 
 _COUNTED = (
-    "Counted are published numbers. *Above* is better than published by more than the tolerance and no hit; "
-    "*not run* includes systems that are not implemented; what was run without a tolerance is not judged."
+    "Counted are published numbers. *Within* is within one point where numbers are percentages, and within "
+    "the tolerance that the section names elsewhere; *above* and *below* differ by more. Numbers that depend "
+    "on the machine or on settings that were never published are run and not judged."
 )
 
 
@@ -90,32 +92,145 @@ def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | No
         LEGEND,
         "",
     ]
-    table = ["| artefact | published | run | within tolerance | above | missed | not run | command |"]
-    table += ["|---|---:|---:|---:|---:|---:|---:|---|"]
-    totals = np.zeros(6, dtype=int)
+    table = ["| artefact | published | run | within | above | below | not judged | not run | command |"]
+    table += ["|---|---:|---:|---:|---:|---:|---:|---:|---|"]
+    totals = np.zeros(7, dtype=int)
     for result in results:
         artefact, counts = result.artefact, count_published(result)
         totals += counts
         fields = " | ".join(map(str, counts))
         table.append(f"| {artefact.source}: {artefact.title} | {fields} | `{command(result)}` |")
     table.append(f"| **all** | {' | '.join(map(str, totals))} | |")
-    table += ["", _COUNTED]
-    misses = [
-        f"- `{result.artefact.name}`: {miss_text(line)}."
-        for result in results
-        for line in result.having("miss")
-    ]
-    listed = ["", "## Misses", "", *(misses or ["None."]), ""]
+    table += ["", _COUNTED, *_code_text(results), "", *_reasons(results)]
+    listed = ["", "## Misses", "", *_misses(results), ""]
     sections = (section(result, (figures or {}).get(result.artefact.name, "")) for result in results)
-    return "\n".join([*head, *table, *listed, budget_text(results), "", *sections])
+    parts = [*head, *table, "", *in_short(results), *listed, budget_text(results), "", *sections]
+    return "\n".join(parts)
 
 
-def count_published(result: Result) -> tuple[int, int, int, int, int, int]:
-    """Count published numbers: all, run, within tolerance, above it, missed, and never run."""
+# what the tables show: a sentence, an artefact, and two rows whose difference bears it out
+_SHORT = (
+    ("On the same labels, OGC less GGCM with a ridge head", "splits", "OGC", "GGCM + ridge"),
+    ("OGC less itself without SEB", "splits", "OGC", "OGC without SEB"),
+    ("OGC less itself without validation labels", "splits", "OGC", "OGC, train only"),
+    (
+        "A GCN of many layers that starts from the identity less one that does not",
+        "plugins",
+        "plain, from the identity",
+        "plain",
+    ),
+    (
+        "The same GCN with SEB and IGC less one that starts from the identity without them",
+        "plugins",
+        "with both",
+        "plain, from the identity",
+    ),
+)
+
+
+def in_short(results: Sequence[Result]) -> list[str]:
+    """Say in differences what the tables show, and how the claims fare."""
+    judged = [claim for result in results for claim in result.claims]
+    words = {True: "hold", False: "do not hold"}
+    counts = [f"{sum(claim.holds is kind for claim in judged)} {word}" for kind, word in words.items()]
+    undecided = sum(claim.holds is None and claim.evidence != "not measured" for claim in judged)
+    unmeasured = sum(claim.evidence == "not measured" for claim in judged)
+    lines = ["## In short", ""]
+    lines += [
+        f"- Of {len(judged)} claims, {', '.join(counts)}, {undecided} are not decided by the seeds there "
+        f"are, and {unmeasured} are not measured; each stands below its table with its evidence."
+    ]
+    by_name = {result.artefact.name: result for result in results}
+    for text, name, more, less in _SHORT:
+        found = _differences(by_name[name], more, less) if name in by_name else []
+        if found:
+            lines.append(f"- {text} (`{name}`): {'; '.join(found)}.")
+    return lines
+
+
+def _differences(result: Result, more: str, less: str) -> list[str]:
+    """Give the differences of two rows in points, by graph or by depth, with the chance of an error."""
+    values = {line.entry.place: line.values for line in result.lines if line.values}
+    found = []
+    for (group, row, column), first in values.items():
+        second = values.get((group, less, column))
+        if row != more or second is None or group not in ("", "GCN"):
+            continue
+        pair = Claim("", pairs=(((group, more, column), (group, less, column)),))
+        gap = float(np.mean(first) - np.mean(second))
+        sign = "+" if gap > 0 else ""
+        evidence = judge(pair, values).evidence.removeprefix("not decided: ")
+        place = column if not group else f"{column} layers"
+        found.append(f"{place} {sign}{number(gap, 1)} ({evidence})")
+    return found
+
+
+def _misses(results: Sequence[Result]) -> list[str]:
+    """List the misses that a run explains, with its number, and then those that nothing explains."""
+    found = {
+        (result.artefact.name, line.entry.place): line.ours
+        for result in results
+        for line in result.lines
+        if line.ours is not None
+    }
+    explained, open_ = [], []
+    for result in results:
+        for line in result.having("miss"):
+            text = f"- `{result.artefact.name}`: {miss_text(line)}"
+            cause = cause_of(result.artefact.name, line.entry, line.ours or 0.0, found)
+            if cause is None:
+                open_.append(f"{text}.")
+            else:
+                explained.append(f"{text}: {cause[0]} ({number(cause[1], line.entry.digits)}).")
+    if not explained + open_:
+        return ["None."]
+    parts = []
+    if explained:
+        parts += [f"{len(explained)} are explained, in whole or in part, by a run:", "", *explained, ""]
+    if open_:
+        parts += [f"{len(open_)} are unexplained:", "", *open_]
+    return parts
+
+
+def count_published(result: Result) -> tuple[int, ...]:
+    """Count published numbers: all, run, within tolerance, above it, below it, not judged, and not run."""
     lines = [line for line in result.lines if line.entry.published is not None]
-    run = sum(line.ours is not None for line in lines)
-    hit, above, miss = (sum(line.verdict == v for line in lines) for v in ("hit", "above", "miss"))
-    return len(lines), run, hit, above, miss, len(lines) - run
+    run = [line for line in lines if line.ours is not None]
+    hit = sum(line.verdict == "hit" for line in run)
+    above = sum(line.verdict in ("above", "miss") and (line.difference or 0.0) > 0 for line in run)
+    below = sum(line.verdict == "miss" and (line.difference or 0.0) < 0 for line in run)
+    unjudged = len(run) - hit - above - below
+    return len(lines), len(run), hit, above, below, unjudged, len(lines) - len(run)
+
+
+def _code_text(results: Sequence[Result]) -> list[str]:
+    """Say how many runs are by code that has changed since."""
+    lines = [line for result in results for line in result.lines]
+    runs = {line.entry.cell.key(0): line for line in lines if line.n_seeds and line.entry.cell is not None}
+    old, count = (sum(getattr(line, name) for line in runs.values()) for name in ("n_old", "n_seeds"))
+    if not old:
+        return []
+    return [
+        "",
+        f"{old} of {count} runs are by earlier code, that is, something they use has changed since, were it "
+        "only a message; `--renew` repeats them.",
+    ]
+
+
+def _reasons(results: Sequence[Result]) -> list[str]:
+    """List why published numbers were not run, and how many for each reason."""
+    found: dict[str, dict[str, int]] = {}
+    for result in results:
+        for line in result.lines:
+            if line.entry.published is not None and line.ours is None:
+                rows = found.setdefault(line.reason, {})
+                place = f"{line.entry.row} (`{result.artefact.name}`)"
+                rows[place] = rows.get(place, 0) + 1
+    lines = ["## Not run", ""]
+    for reason, rows in sorted(found.items(), key=lambda item: -sum(item[1].values())):
+        named = ", ".join(f"{place} {count}" for place, count in rows.items())
+        lines.append(f"- {sum(rows.values())} × {reason}: {named}.")
+    return lines if found else [*lines, "Nothing."]
 
 
 def budget_text(results: Sequence[Result]) -> str:

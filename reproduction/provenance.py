@@ -1,14 +1,13 @@
-"""The code behind a result, as a hash: of the modules that computed it and of all that they import.
+"""The code behind a result, as a hash: of the definitions that computed it and of all that they use.
 
-Comments and docstrings do not count, nor do published numbers and the words of an artefact: what is said
-about a result, and what it is compared with, do not make it.
+Only what is reached counts, definition by definition: tables, published numbers, comments, docstrings and
+annotations do not make a result, and a change to a method leaves the results of the others alone.
 """
 
 import ast
 import hashlib
-import io
-import tokenize
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,40 +22,158 @@ _ROOMS = (
     "reproduction",
 )
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+# a module and one of its names; the empty name: all of the module
+Place = tuple[str, str]
 
 
 @cache
-def code_hash(modules: frozenset[str]) -> str:
-    """Hash the code of modules, ``package.*`` for all of a package, and of what they import."""
+def code_hash(roots: frozenset[Place]) -> str:
+    """Hash the definitions at some places and all that they use."""
     digest = hashlib.sha256()
-    for name in sorted(_closure(modules)):
-        digest.update(f"{name}\n{_code(_file(name))}\n".encode())
+    for module, name in sorted(_closure(roots)):
+        for statement in _statements(module, name):
+            digest.update(f"{module}\n{ast.unparse(statement)}\n".encode())
     return digest.hexdigest()[:16]
 
 
-def _closure(modules: Iterable[str]) -> set[str]:
-    found: set[str] = set()
-    waiting = [name for module in modules for name in _expanded(module)]
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """A module: its top-level statements by the names that they bind, and where imported names are from."""
+
+    statements: dict[str, list[ast.stmt]]
+    imports: dict[str, Place]
+
+
+def _closure(roots: Iterable[Place]) -> set[Place]:
+    found: set[Place] = set()
+    waiting = list(roots)
     while waiting:
-        name = waiting.pop()
-        if name not in found and _computes(name) and _file(name) is not None:
-            found.add(name)
-            waiting += _imports(name)
+        place = _resolved(waiting.pop())
+        if place is not None and place not in found:
+            found.add(place)
+            waiting += _used(place)
     return found
 
 
-def _expanded(module: str) -> Iterator[str]:
-    package, star, _ = module.partition(".*")
-    yield package
-    folder = _file(package) if star else None
-    if folder is not None:
-        for path in sorted(folder.parent.rglob("*.py")):
-            if path.stem != "__init__":
-                yield ".".join([package, *path.relative_to(folder.parent).with_suffix("").parts])
+@cache
+def _used(place: Place) -> frozenset[Place]:
+    """Find the definitions that one definition uses."""
+    used = (_resolved(name) for statement in _statements(*place) for name in _names(place[0], statement))
+    return frozenset(found for found in used if found is not None)
 
 
-def _computes(name: str) -> bool:
-    return any(name == room or name.startswith(f"{room}.") for room in _ROOMS)
+def _resolved(place: Place | None) -> Place | None:
+    """Follow imports to where a name is defined; None for what does not compute, or is not ours."""
+    seen: set[Place] = set()
+    while place is not None and place not in seen:
+        seen.add(place)
+        module, name = place
+        if not _computes(module) or _file(module) is None:
+            return None
+        source = _source(module)
+        if not name or name in source.statements:
+            return place
+        if _file(f"{module}.{name}") is not None:
+            # a module is reached by the names that are used of it
+            return None
+        lazy = _lazy_names(module).get(name)
+        place = (lazy, name) if lazy else source.imports.get(name)
+    return None
+
+
+def _computes(module: str) -> bool:
+    return any(module == room or module.startswith(f"{room}.") for room in _ROOMS)
+
+
+def _statements(module: str, name: str) -> list[ast.stmt]:
+    statements = _source(module).statements
+    if name:
+        return statements[name]
+    return list({id(statement): statement for found in statements.values() for statement in found}.values())
+
+
+def _names(module: str, statement: ast.stmt) -> Iterator[Place]:
+    """List the names that a statement reads, and those that it imports for itself."""
+    # imports inside of a function hide those of its module
+    inner = dict(_imported(statement))
+    known = _source(module).imports | inner
+    yield from inner.values()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            yield known.get(node.id, (module, node.id))
+        elif isinstance(node, ast.Attribute):
+            path = _dotted(node)
+            if path and path[0] in known:
+                package, name = known[path[0]]
+                parts = [part for part in (name, *path[1:]) if part]
+                for k, part in enumerate(parts):
+                    yield ".".join([package, *parts[:k]]), part
+
+
+def _dotted(node: ast.expr) -> list[str]:
+    """Return the parts of a.b.c, or nothing if it does not begin with a name."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
+
+
+def _imported(node: ast.AST) -> Iterator[tuple[str, Place]]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Import):
+            for alias in part.names:
+                root = alias.name if alias.asname else alias.name.partition(".")[0]
+                yield alias.asname or root, (root, "")
+        elif isinstance(part, ast.ImportFrom) and part.module and not part.level:
+            for alias in part.names:
+                yield alias.asname or alias.name, (part.module, alias.name)
+
+
+@cache
+def _source(module: str) -> _Source:
+    file = _file(module)
+    assert file is not None
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        _strip(node)
+    statements: dict[str, list[ast.stmt]] = {}
+    imports: dict[str, Place] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            imports |= dict(_imported(statement))
+            continue
+        for name in _bound(statement):
+            statements.setdefault(name, []).append(statement)
+    return _Source(statements, imports)
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """List what a top-level statement binds; what it changes in place counts as bound, too."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield statement.name
+        return
+    for field, value in ast.iter_fields(statement):
+        # what a comprehension on the right binds is its own
+        if field in ("target", "targets"):
+            for target in value if isinstance(value, list) else [value]:
+                yield from (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
+        elif isinstance(value, list):
+            for part in value:
+                if isinstance(part, ast.stmt):
+                    yield from _bound(part)
+
+
+def _strip(node: ast.AST) -> None:
+    """Remove the docstring and annotations of a definition."""
+    if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+        node.body = node.body[1:] or [ast.Pass()]
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        node.returns = None
+    elif isinstance(node, ast.arg):
+        node.annotation = None
+    elif isinstance(node, ast.AnnAssign):
+        node.annotation = ast.Constant(...)
 
 
 @cache
@@ -73,25 +190,6 @@ def _file(name: str) -> Path | None:
 
 
 @cache
-def _imports(name: str) -> tuple[str, ...]:
-    """List what a module imports, wherever in its code; some of it may be names that are no modules."""
-    file = _file(name)
-    assert file is not None
-    return tuple(_imported(file.read_text(encoding="utf-8")))
-
-
-def _imported(source: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            names = _lazy_names(node.module)
-            for alias in node.names:
-                yield names.get(alias.name, f"{node.module}.{alias.name}")
-
-
-@cache
 def _lazy_names(package: str) -> dict[str, str]:
     """Read from a package's stub which module each of its names is in, where names load when used."""
     file = _file(package)
@@ -103,38 +201,3 @@ def _lazy_names(package: str) -> dict[str, str]:
         if isinstance(node, ast.ImportFrom):
             found |= {alias.name: f"{package}.{node.module}" for alias in node.names}
     return found
-
-
-@cache
-def _code(file: Path) -> str:
-    """Read a source without comments, docstrings, blank lines, published numbers and artefacts."""
-    source = file.read_text(encoding="utf-8")
-    lines = source.splitlines()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
-    dropped: set[int] = set()
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            dropped |= _rows(node.body[0])
-    for statement in tree.body:
-        if _is_said(statement):
-            dropped |= _rows(statement)
-    return "\n".join(line.rstrip() for row, line in enumerate(lines) if row not in dropped and line.strip())
-
-
-def _rows(node: ast.stmt) -> set[int]:
-    return set(range(node.lineno - 1, node.end_lineno or node.lineno))
-
-
-def _is_said(statement: ast.stmt) -> bool:
-    """Tell published numbers and artefacts, which compute nothing, by their names."""
-    if not isinstance(statement, ast.Assign | ast.AnnAssign):
-        return False
-    target = statement.target if isinstance(statement, ast.AnnAssign) else statement.targets[0]
-    if isinstance(target, ast.Name) and target.id.startswith("PUBLISHED"):
-        return True
-    value = statement.value
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "Artefact"

@@ -1,9 +1,8 @@
 """Table 3: how much of a graph can be read off distances between embeddings, X = I (Sect. 5.4)."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from gssl.methods.embedder import GraphEmbedder
 from gssl.operators import Complement, Filters, complement_negatives
 from gssl.scale.execution import FiltersOf
 from reproduction.settings import DEPTHS, GGC_PARAMS, fixed_params
-from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, Place, build, dataset_of, measure
+from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, build, dataset_of, measure
 
 # distances whose difference is less than this many roundings are equal
 _ROUNDINGS = 64
@@ -190,12 +189,15 @@ PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
     },
 }
 _HALVED_GGC, _HALVED_GGCM = "GGC, steps halved", "GGCM, steps halved"
+_SAMPLED_GGC = "GGC, 10|E| sampled negatives, steps × 0.1"
+_SAMPLED_GGCM = "GGCM, 10|E| sampled negatives, steps × 0.1"
 
 
 def _estimators(dataset: str) -> dict[str, dict[str, Any]]:
     """Return the methods with the settings of Table 1, and two variants that nothing is judged by."""
     ggcm = {name: value for name, value in fixed_params("GGCM", dataset).items() if name != "depth"}
     halved = {"decay": 0.5, "igc_decay": 0.5}
+    sampled = {"negatives": 10, "decay": 0.1, "igc_decay": 0.1}
     return {
         "SGC": {"method": "SGC"},
         "S²GC": {"method": "SSGC"},
@@ -203,6 +205,8 @@ def _estimators(dataset: str) -> dict[str, dict[str, Any]]:
         "GGCM": {"method": "GGCM", "params": ggcm},
         _HALVED_GGC: {"method": "GGC", "params": {**halved, "igc_beta": 0.1}},
         _HALVED_GGCM: {"method": "GGCM", "params": halved},
+        _SAMPLED_GGC: {"method": "GGC", "params": sampled},
+        _SAMPLED_GGCM: {"method": "GGCM", "params": sampled},
     }
 
 
@@ -241,17 +245,8 @@ def _entries() -> Iterator[Entry]:
             for depth, value in zip(DEPTHS, published, strict=True):
                 settings = {"estimator": estimator, "depth": depth}
                 slow = group == "Pubmed" or depth not in _QUICK_DEPTHS
-                cell = Cell("reconstruction", dataset, settings, random=False, slow=slow)
+                cell = Cell("reconstruction", dataset, settings, random="sampled" in row, slow=slow)
                 yield Entry(row, str(depth), group, value, cell, tolerance=1.0, budget="", digits=2)
-
-
-def _better(means: Mapping[Place, float], group: str, pairs: tuple[tuple[str, str], ...]) -> bool:
-    """Return whether the first of each pair finds more at every depth."""
-    return all(
-        means[group, ours, str(depth)] > means[group, theirs, str(depth)]
-        for depth in DEPTHS
-        for ours, theirs in pairs
-    )
 
 
 _CLAIMS = {
@@ -270,11 +265,19 @@ RECONSTRUCTION = Artefact(
     "only the first leaves itself out. The paper does not give the settings of GGC and GGCM here: what is "
     "judged has those of Table 1, with all unlinked pairs as negatives. The variants whose steps are halved "
     "in every iteration were picked among a dozen by this very measure on Cora, so they show what is "
-    "possible and are held against nothing. GGC's settings in Table 1 are not the paper's either: they were "
-    "settled with its published accuracies in view. No label is used. Quick runs stop at depth 8 and leave "
-    "Pubmed out.",
+    "possible and are held against nothing; so are those with sampled negatives and steps that fall to a "
+    "tenth, whose settings come near the published numbers. GGC's settings in Table 1 are not the paper's "
+    "either: they were settled with its published accuracies in view. No label is used. Quick runs stop at "
+    "depth 8 and leave Pubmed out.",
     claims=tuple(
-        Claim(f"On {group}, {text}, at every depth from 2 to 64", partial(_better, group=group, pairs=pairs))
+        Claim(
+            f"On {group}, {text}, at every depth from 2 to 64",
+            pairs=tuple(
+                ((group, ours, str(depth)), (group, theirs, str(depth)))
+                for depth in DEPTHS
+                for ours, theirs in pairs
+            ),
+        )
         for group in CITATIONS
         for text, pairs in _CLAIMS.items()
     ),

@@ -1,10 +1,13 @@
 """The one loop: every cell that is not in the store yet is computed and kept."""
 
 import math
+import signal
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter
+from time import process_time
+from typing import Any
 
 from gssl.cli.console import Terminal
 from gssl.graph import GraphWarning
@@ -32,53 +35,98 @@ class Failure:
     reason: str
 
 
+class _TooLongError(Exception):
+    """A run has used up its time."""
+
+
 def missing_jobs(
-    artefacts: Iterable[Artefact], store: Store, *, seeds: int = SEEDS, quick: bool = False
+    artefacts: Iterable[Artefact],
+    store: Store,
+    *,
+    seeds: int = SEEDS,
+    quick: bool = False,
+    rows: Collection[str] = (),
+    columns: Collection[str] = (),
+    limit: float | None = None,
+    renew: bool = False,
 ) -> list[Job]:
-    """List what is still to be computed, each once, all seeds of a cell together; quick: nothing slow."""
+    """List what is still to be computed, each once, all seeds of a cell together; quick: nothing slow.
+
+    Runs by earlier code are kept unless they are to be renewed. A cell that was given up is tried again only
+    if it now has more time, or no limit.
+    """
     jobs: dict[str, Job] = {}
     for artefact in artefacts:
-        for cell in artefact.cells(quick):
+        for cell in artefact.cells(quick, rows, columns):
+            if store.reason(cell) and limit is not None and limit <= store.seconds(cell, 0):
+                continue
             for seed in cell.seeds(seeds):
-                key = cell.key(seed)
-                if key not in store:
-                    jobs.setdefault(key, Job(cell, seed))
+                kept = store.is_current(cell, seed) if renew else store.values(cell, seed) is not None
+                if not kept:
+                    jobs.setdefault(cell.key(seed), Job(cell, seed))
     return list(jobs.values())
 
 
 def kept_runs(artefacts: Iterable[Artefact], store: Store, *, seeds: int = SEEDS) -> int:
-    """Count the runs of some artefacts that the store has; those of other code and settings do not count."""
-    cells = [cell for artefact in artefacts for cell in artefact.cells()]
-    keys = {cell.key(seed) for cell in cells for seed in cell.seeds(seeds)}
-    return sum(key in store for key in keys)
+    """Count the runs of some artefacts that the store has."""
+    cells = {cell.key(0): cell for artefact in artefacts for cell in artefact.cells()}
+    return sum(store.values(cell, seed) is not None for cell in cells.values() for seed in cell.seeds(seeds))
 
 
 def run(
-    jobs: Iterable[Job], store: Store, on_job: Callable[[Job, float], None] | None = None
+    jobs: Iterable[Job],
+    store: Store,
+    on_job: Callable[[Job, float], None] | None = None,
+    limit: float | None = None,
 ) -> list[Failure]:
     """Compute each job and keep its values before the next one starts; ``on_job`` is called after each.
 
     A job that fails, or yields a number that is none, is put aside and the others go on. One that another
-    process has done meanwhile is left out.
+    process has done meanwhile is left out. One that takes more than ``limit`` seconds of CPU time is given
+    up, which is kept, too.
     """
     failures = []
     for job in jobs:
-        start = perf_counter()
+        start = process_time()
         store.refresh()
-        if job.cell.key(job.seed) not in store:
+        if not store.is_current(job.cell, job.seed):
             try:
-                values = _values(job)
+                with _limited(limit):
+                    values = _values(job)
+            except _TooLongError as error:
+                store.add(job.cell, job.seed, {}, max(limit or 0.0, process_time() - start), str(error))
             # whatever a method or its libraries raise, the jobs behind it can still be done
             except Exception as error:
                 failures.append(Failure(job, " ".join(str(error).split()) or type(error).__name__))
             else:
-                store.add(job.cell, job.seed, values, perf_counter() - start)
+                store.add(job.cell, job.seed, values, process_time() - start)
         if on_job is not None:
-            on_job(job, perf_counter() - start)
+            on_job(job, process_time() - start)
     return failures
 
 
-def run_watched(jobs: list[Job], store: Store, terminal: Terminal) -> list[Failure]:
+@contextmanager
+def _limited(seconds: float | None) -> Iterator[None]:
+    """Stop what is inside after so many seconds of CPU time, where the system can."""
+    if not seconds or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise _TooLongError(f"more than {seconds:g} s of CPU time")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def run_watched(
+    jobs: list[Job], store: Store, terminal: Terminal, limit: float | None = None
+) -> list[Failure]:
     """Do jobs behind a bar that counts them."""
     done = 0
     with terminal.step("running", notes=False) as move:
@@ -90,7 +138,7 @@ def run_watched(jobs: list[Job], store: Store, terminal: Terminal) -> list[Failu
 
         # the bar counts runs; iterations inside of one would pull it back and forth
         with watching(lambda *_: None):
-            return run(jobs, store, on_job)
+            return run(jobs, store, on_job, limit)
 
 
 def failure_texts(failures: Iterable[Failure]) -> list[str]:

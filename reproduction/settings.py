@@ -7,6 +7,7 @@ for SGC's beyond depth 2 (:data:`SGC_WEIGHT_DECAY`), which was found by holding 
 numbers.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from reproduction.spec import Cell
@@ -80,3 +81,10 @@ def embedder(name: str, dataset: str, depths: tuple[int, ...] | None = None, **m
     settings |= {"params": params, "depths": list(depths or (depth,))}
     slow = dataset in more.pop("slow", ())
     return Cell("embedding", dataset, settings | more, slow=slow)
+
+
+def with_negatives(cell: Cell, negatives: float | str) -> Cell:
+    """Make the same cell with so many sampled negatives per link, or the complement."""
+    params = {**cell.settings["params"], "negatives": negatives}
+    slow = cell.slow or (negatives != "complement" and not cell.dataset.endswith("cora"))
+    return replace(cell, settings={**cell.settings, "params": params}, slow=slow)

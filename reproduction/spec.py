@@ -1,12 +1,14 @@
 """What a table of the paper is made of: entries that put a computation beside a published number."""
 
+import ast
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from gssl import methods
@@ -22,13 +24,24 @@ MEASURES: dict[str, Measure] = {}
 
 _PARTS: dict[str, type] = {}
 _WALKS = frozenset({"DeepWalk", "Node2Vec"})
-# the networks of reproduction.networks, which loads torch
-_EMBEDDING_NETWORKS = frozenset({"BGRL", "DGI", "GAE", "VERSE", "VGAE"})
-_DEEP = _EMBEDDING_NETWORKS | {
-    *("APPNP", "ChebNetII", "EigenGCN", "FastGCN", "GAT", "GCN", "GCNII", "GNNHF", "GNNLF", "GRAND"),
-    *("GraphSAGE", "Incep", "JKNet"),
-}
 _DEEP_PACKAGES = ("torch", "torch_geometric")
+# what trains a network, beside the network itself
+_TRAINING = {
+    ("gssl.torch.network_classifier", "NetworkClassifier"),
+    ("reproduction.networks.embedding", "NetworkEmbedder"),
+    ("reproduction.networks.plugged", "plug"),
+}
+
+
+@cache
+def network_modules() -> dict[str, str]:
+    """Find the module of each class of reproduction.networks without loading it, for it loads torch."""
+    return {
+        node.name: f"reproduction.networks.{file.stem}"
+        for file in sorted(Path(__file__).with_name("networks").glob("*.py"))
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    }
 
 
 @lru_cache(maxsize=4)
@@ -65,7 +78,7 @@ def part(kind: type) -> type:
 
 def has_estimator(name: str) -> bool:
     """Check that there is such an estimator, and that the packages which it needs are installed."""
-    if name in _DEEP:
+    if name in network_modules():
         # before it is loaded, for loading it loads them
         return all(find_spec(package) for package in _DEEP_PACKAGES)
     if name not in _PARTS and name not in _WALKS and name not in vars(methods)["__all__"]:
@@ -79,9 +92,9 @@ def estimator(name: str) -> Any:
         return _PARTS[name]
     if name in _WALKS:
         return getattr(import_module("reproduction.skipgram"), name)
-    if name in _DEEP:
+    if name in network_modules():
         networks = import_module("reproduction.networks")
-        return partial(networks.embedder if name in _EMBEDDING_NETWORKS else networks.classifier, name)
+        return partial(networks.embedder if name in networks.EMBEDDERS else networks.classifier, name)
     return getattr(methods, name)
 
 
@@ -106,6 +119,12 @@ def method_names(settings: Any) -> Iterator[str]:
             yield from method_names(value)
 
 
+def run_key(identity: Mapping[str, Any]) -> str:
+    """Hash what identifies a run."""
+    text = json.dumps(identity, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:24]
+
+
 @dataclass(frozen=True, eq=False)
 class Cell:
     """One computation for each seed; its values may fill many entries.
@@ -126,6 +145,10 @@ class Cell:
 
     def identity(self, seed: int) -> dict[str, Any]:
         """List all that a result depends on."""
+        return {**self.question(seed), "code": code_hash(self._roots())}
+
+    def question(self, seed: int) -> dict[str, Any]:
+        """List what is computed, whatever code does it."""
         return {
             "measure": self.measure,
             "dataset": self.dataset,
@@ -133,23 +156,22 @@ class Cell:
             "budget": self.budget,
             "settings": self.settings,
             "seed": seed,
-            "code": code_hash(self._modules()),
         }
 
-    def _modules(self) -> frozenset[str]:
-        """Name the modules that compute it; what they import belongs to them."""
-        found = {"reproduction.spec", find_measure(self.measure).__module__}
+    def _roots(self) -> frozenset[tuple[str, str]]:
+        """Name the definitions that compute it; what they use belongs to them."""
+        function = find_measure(self.measure)
+        found = {("reproduction.spec", "build"), (function.__module__, function.__name__)}
         for name in method_names(self.settings):
-            if name in _DEEP:
-                found |= {"gssl.torch.*", "reproduction.networks.*"}
+            if name in network_modules():
+                found |= {*_TRAINING, (network_modules()[name], name)}
             elif name in _PARTS or name in _WALKS or name in vars(methods)["__all__"]:
-                found.add(estimator(name).__module__)
+                found.add((estimator(name).__module__, name))
         return frozenset(found)
 
     def key(self, seed: int) -> str:
         """Name one run by a hash of all that its result depends on."""
-        text = json.dumps(self.identity(seed), sort_keys=True, ensure_ascii=True)
-        return hashlib.sha256(text.encode("ascii")).hexdigest()[:24]
+        return run_key(self.identity(seed))
 
     def seeds(self, count: int) -> range:
         """Return the seeds worth running."""
@@ -164,7 +186,15 @@ class Cell:
     @property
     def available(self) -> bool:
         """Whether every method that the settings name can be run, and the data are here."""
-        return _is_here(self.needs) and all(has_estimator(name) for name in method_names(self.settings))
+        return not self.obstacle
+
+    @property
+    def obstacle(self) -> str:
+        """Why it cannot be run here; empty if it can."""
+        if not _is_here(self.needs):
+            return f"{self.needs} is not here"
+        missing = [name for name in method_names(self.settings) if not has_estimator(name)]
+        return f"{missing[0]} is not installed" if missing else ""
 
 
 def _is_here(file: str) -> bool:
@@ -182,6 +212,7 @@ class Entry:
     that of ``minus`` is taken off, seed by seed. A difference up to ``tolerance`` is a hit; without one
     nothing is judged. ``budget``: the labels used, the cell's if None. ``digits`` after the point; −1: two
     digits and a power of ten. ``both_ways``: more than published is a miss, too. ``drawn``: in the chart.
+    ``absent``: why there is no cell.
     """
 
     row: str
@@ -196,6 +227,7 @@ class Entry:
     digits: int = 1
     both_ways: bool = False
     drawn: bool = True
+    absent: str = ""
 
     @property
     def place(self) -> Place:
@@ -218,10 +250,21 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """A sentence of the paper, and whether means by place bear it out; KeyError: not all are there yet."""
+    """A sentence of the paper, and what it says of means by place.
+
+    ``pairs``: the first of each is greater than the second, which is judged by paired tests over seeds.
+    ``rule``: anything else; KeyError: not all means are there yet.
+    """
 
     text: str
-    holds: Callable[[Mapping[Place, float]], bool]
+    rule: Callable[[Mapping[Place, float]], bool] | None = None
+    pairs: tuple[tuple[Place, Place], ...] = ()
+
+    def holds(self, means: Mapping[Place, float]) -> bool:
+        """Return whether some numbers bear it out, taken as they are."""
+        if self.rule is not None:
+            return bool(self.rule(means))
+        return all(means[more] > means[less] for more, less in self.pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,11 +284,19 @@ class Artefact:
     claims: tuple[Claim, ...] = ()
     x_title: str = ""
 
-    def cells(self, quick: bool = False) -> list[Cell]:
-        """List the computations, each once, in the order of the entries."""
+    def cells(
+        self, quick: bool = False, rows: Collection[str] = (), columns: Collection[str] = ()
+    ) -> list[Cell]:
+        """List the computations, each once, in the order of the entries; of some rows or columns only.
+
+        A column may also be the name of a group, such as a graph.
+        """
         found: dict[str, Cell] = {}
         for entry in self.entries:
-            for cell in entry.cells:
+            wanted = (not rows or entry.row in rows) and (
+                not columns or entry.column in columns or entry.group in columns
+            )
+            for cell in entry.cells if wanted else ():
                 if not (quick and cell.slow):
                     found.setdefault(cell.key(0), cell)
         return list(found.values())

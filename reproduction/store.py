@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gssl.io.atomic import check_writable
-from reproduction.spec import Cell
+from reproduction.spec import Cell, run_key
+
+_QUESTION = ("measure", "dataset", "split", "budget", "settings", "seed")
 
 
 class Store:
@@ -19,11 +21,16 @@ class Store:
     Lines are appended, flushed and synced one by one, under a lock where the system has one, so that several
     processes may fill one file. A last line that a kill has torn is dropped, and one that is damaged in the
     middle is left where it is and skipped with a warning: its run is done anew.
+
+    A run by earlier code counts until the same run by this code is there, and is told apart from it. A run
+    that took too long is kept with the reason in place of values.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._records: dict[str, dict[str, Any]] = {}
+        # the last of each, whatever code it is by
+        self._latest: dict[str, dict[str, Any]] = {}
         # how far the file has been read
         self._n_bytes, self._n_lines = 0, 0
         if not self.path.exists():
@@ -45,7 +52,7 @@ class Store:
             return
         with self.path.open("rb") as stream:
             if stream.seek(0, os.SEEK_END) < self._n_bytes:  # somebody has begun it anew
-                self._records, self._n_bytes, self._n_lines = {}, 0, 0
+                self._records, self._latest, self._n_bytes, self._n_lines = {}, {}, 0, 0
             stream.seek(self._n_bytes)
             # what follows the last line end is being written, or was torn by a kill
             *lines, rest = stream.read().split(b"\n")
@@ -55,6 +62,8 @@ class Store:
             record = _parsed(line)
             if record is not None:
                 self._records[record["key"]] = record
+                question = {name: record.get(name) for name in _QUESTION}
+                self._latest[run_key(question)] = record
             else:
                 warnings.warn(
                     f"{self.path}, line {self._n_lines} is no record of a run and skipped: remove it.",
@@ -62,22 +71,37 @@ class Store:
                 )
 
     def values(self, cell: Cell, seed: int) -> dict[str, float] | None:
-        """Return what a run yielded, or None if it has not been run."""
-        record = self._records.get(cell.key(seed))
-        return None if record is None else dict(record["values"])
+        """Return what a run yielded, by this code or else by earlier code; None if it has not been run."""
+        record = self._find(cell, seed)
+        return None if record is None or "reason" in record else dict(record["values"])
 
     def seconds(self, cell: Cell, seed: int) -> float:
         """Return how long a run took."""
-        return float(self._records[cell.key(seed)]["seconds"])
+        record = self._find(cell, seed)
+        return 0.0 if record is None else float(record["seconds"])
 
-    def add(self, cell: Cell, seed: int, values: Mapping[str, float], seconds: float) -> None:
-        """Keep a finished run; it is on disk when this returns."""
+    def is_current(self, cell: Cell, seed: int) -> bool:
+        """Return whether a run is by this code, and was not given up."""
+        return "reason" not in self._records.get(cell.key(seed), {"reason": ""})
+
+    def reason(self, cell: Cell) -> str:
+        """Return why a cell was given up; empty if it was not."""
+        record = self._find(cell, 0)
+        return "" if record is None else str(record.get("reason", ""))
+
+    def _find(self, cell: Cell, seed: int) -> dict[str, Any] | None:
+        return self._records.get(cell.key(seed)) or self._latest.get(run_key(cell.question(seed)))
+
+    def add(
+        self, cell: Cell, seed: int, values: Mapping[str, float], seconds: float, reason: str = ""
+    ) -> None:
+        """Keep a finished run, or why it was given up; it is on disk when this returns."""
         record = {
             "key": cell.key(seed),
             **cell.identity(seed),
             "values": {name: float(value) for name, value in values.items()},
             "seconds": round(seconds, 3),
-        }
+        } | ({"reason": reason} if reason else {})
         line = json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab+") as stream, _locked(stream):

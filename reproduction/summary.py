@@ -1,21 +1,29 @@
 """From records to lines: ours beside the published number, their difference, and whether it is a miss."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Literal
 
 import numpy as np
+from scipy.stats import ttest_1samp
 
-from reproduction.spec import Artefact, Cell, Entry
+from reproduction.spec import Artefact, Cell, Claim, Entry, Place
 from reproduction.store import Store
 
 Verdict = Literal["hit", "miss", "above", "unjudged", "not run", "published only"]
 
 
+# a claim is taken for shown, or for refuted, below this chance of an error
+SIGNIFICANT = 0.05
+
+
 @dataclass(frozen=True, eq=False)
 class Line:
-    """An entry with what was measured; ``difference`` is ours less the published number, as shown."""
+    """An entry with what was measured; ``difference`` is ours less the published number, as shown.
+
+    ``n_old`` of its seeds are by earlier code. ``reason``: why it was not run.
+    """
 
     entry: Entry
     ours: float | None
@@ -23,15 +31,27 @@ class Line:
     n_seeds: int
     difference: float | None
     verdict: Verdict
+    values: tuple[float, ...] = ()
+    n_old: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """A claim, whether it holds (None: not measured, or not decided), and by what evidence."""
+
+    text: str
+    holds: bool | None
+    evidence: str
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """An artefact with its lines, and whether each of its claims holds (None: not measured)."""
+    """An artefact with its lines and what its numbers say of each of its claims."""
 
     artefact: Artefact
     lines: tuple[Line, ...]
-    claims: tuple[tuple[str, bool | None], ...]
+    claims: tuple[Judgement, ...]
     seconds: float
 
     def having(self, verdict: Verdict) -> list[Line]:
@@ -51,15 +71,56 @@ class Grid:
 def summarize(artefact: Artefact, store: Store) -> Result:
     """Average the seeds of each entry and hold the mean against the published number."""
     lines = tuple(_line(entry, store) for entry in artefact.entries)
-    means = {line.entry.place: line.ours for line in lines if line.ours is not None}
-    claims: list[tuple[str, bool | None]] = []
-    for claim in artefact.claims:
-        try:
-            claims.append((claim.text, bool(claim.holds(means))))
-        except KeyError:
-            claims.append((claim.text, None))
+    values = {line.entry.place: line.values for line in lines if line.values}
+    claims = tuple(judge(claim, values) for claim in artefact.claims)
     seconds = sum(store.seconds(cell, seed) for cell in artefact.cells() for seed in seeds_run(cell, store))
-    return Result(artefact, lines, tuple(claims), seconds)
+    return Result(artefact, lines, claims, seconds)
+
+
+def judge(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Judgement:
+    """Judge a claim by paired tests over seeds, or say for how many seeds its rule holds."""
+    try:
+        if claim.pairs:
+            return _judge_pairs(claim, values)
+        holds = claim.holds({place: float(np.mean(found)) for place, found in values.items()})
+    except KeyError:
+        return Judgement(claim.text, None, "not measured")
+    n = min((len(found) for found in values.values() if len(found) > 1), default=1)
+    if n == 1:
+        return Judgement(claim.text, holds, "one seed")
+    same = [claim.holds({place: _of_seed(found, k) for place, found in values.items()}) for k in range(n)]
+    return Judgement(claim.text, holds, f"by the means, and for {sum(same)} of {n} seeds")
+
+
+def _judge_pairs(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Judgement:
+    """Test every pair, one-sided: the claim needs all of them, and one reversed pair refutes it."""
+    chances, reversed_, counts = [], [], []
+    for more, less in claim.pairs:
+        first, second = values[more], values[less]
+        n = max(len(first), len(second)) if 1 in (len(first), len(second)) else min(len(first), len(second))
+        gaps = np.array([_of_seed(first, k) - _of_seed(second, k) for k in range(n)])
+        counts.append(n)
+        if n < 2 or np.ptp(gaps) == 0.0:
+            # nothing is random: what is greater is greater, and equal numbers show nothing
+            chances.append(0.5 - 0.5 * float(np.sign(gaps.mean())))
+        else:
+            chances.append(float(ttest_1samp(gaps, 0.0, alternative="greater").pvalue))
+        reversed_.append(1.0 - chances[-1])
+    p, opposite = max(chances), min(reversed_)
+    fewest = min(counts)
+    if fewest == 1:
+        return Judgement(claim.text, p < SIGNIFICANT, "one run each")
+    evidence = f"paired t-test over {fewest} seeds, p = {max(p, 1e-4):.2g}"
+    if p < SIGNIFICANT:
+        return Judgement(claim.text, True, evidence)
+    if opposite < SIGNIFICANT:
+        return Judgement(claim.text, False, f"paired t-test over {fewest} seeds, the other way round")
+    return Judgement(claim.text, None, f"not decided: {evidence}")
+
+
+def _of_seed(values: tuple[float, ...], seed: int) -> float:
+    """Return the value of a seed; what is not random has one for all."""
+    return values[seed] if len(values) > 1 else values[0]
 
 
 def seeds_run(cell: Cell, store: Store) -> Iterator[int]:
@@ -86,15 +147,27 @@ def grids(result: Result) -> list[Grid]:
 
 
 def _line(entry: Entry, store: Store) -> Line:
-    values = list(_values(entry, store))
+    values = tuple(_values(entry, store))
     if not values:
-        return Line(entry, None, 0.0, 0, None, "not run" if entry.cells else "published only")
+        verdict: Verdict = "not run" if entry.cells else "published only"
+        return Line(entry, None, 0.0, 0, None, verdict, reason=_reason(entry, store))
     ours = float(np.mean(values))
     difference = None
     if entry.published is not None and entry.digits >= 0:
         # what is judged is what is shown
         difference = round(round(ours, entry.digits) - entry.published, entry.digits)
-    return Line(entry, ours, float(np.std(values)), len(values), difference, _verdict(entry, difference))
+    n_old = sum(not store.is_current(entry.cell, seed) for seed in range(len(values)) if entry.cell)
+    verdict = _verdict(entry, difference)
+    return Line(entry, ours, float(np.std(values)), len(values), difference, verdict, values, n_old)
+
+
+def _reason(entry: Entry, store: Store) -> str:
+    """Say why a number is not there."""
+    wanted = [cell for cell in (entry.cell, entry.minus) if cell is not None]
+    if not wanted:
+        return entry.absent or "not implemented"
+    found = [text for cell in wanted for text in (cell.obstacle, store.reason(cell)) if text]
+    return found[0] if found else "not run yet"
 
 
 def _verdict(entry: Entry, difference: float | None) -> Verdict:

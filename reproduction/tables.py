@@ -70,9 +70,9 @@ def _styled(line: Line | None) -> Text:
 
 
 def claim_texts(result: Result) -> list[str]:
-    """Say of each claim of the paper whether it holds here."""
-    words = {True: "holds", False: "does not hold ✗", None: "not measured"}
-    return [f"{text} — {words[holds]}." for text, holds in result.claims]
+    """Say of each claim of the paper whether it holds here, and by what evidence."""
+    words = {True: "holds: ", False: "does not hold ✗: ", None: ""}
+    return [f"{claim.text} — {words[claim.holds]}{claim.evidence}." for claim in result.claims]
 
 
 def paper_markdown(result: Result) -> str:

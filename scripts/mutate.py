@@ -314,14 +314,14 @@ MUTANTS = [
     Mutant(
         "records matched without their code",
         "reproduction/spec.py",
-        '"code": code_hash(self._modules()),',
-        '"code": "",',
+        '"code": code_hash(self._roots())}',
+        '"code": ""}',
         ("tests/reproduction/test_spec.py",),
     ),
     Mutant(
         "imported code left out of the hash",
         "reproduction/provenance.py",
-        "            waiting += _imports(name)\n",
+        "            waiting += _used(place)\n",
         "",
         ("tests/reproduction/test_provenance.py",),
     ),

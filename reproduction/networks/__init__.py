@@ -14,9 +14,12 @@ from typing import Any
 import torch
 
 from gssl.torch import NetworkClassifier
+from reproduction.networks.contrast import LINE, N2N, SAGEWalks
 from reproduction.networks.convolutional import GCN, GCNII, EigenGCN, FastGCN, Incep, JKNet
 from reproduction.networks.decoupled import APPNP, GNNHF, GNNLF, GRAND, ChebNetII
 from reproduction.networks.embedding import NetworkEmbedder
+from reproduction.networks.gated import GaAN, OrderedGNN
+from reproduction.networks.layerwise import ACMP, L2GCN, NGCN
 from reproduction.networks.neighborhood import GAT, GraphSAGE
 from reproduction.networks.plugged import plug
 from reproduction.networks.unsupervised import BGRL, DGI, GAE, VGAE
@@ -25,10 +28,15 @@ from reproduction.networks.verse import VERSE
 NETWORKS: dict[str, type[torch.nn.Module]] = {
     kind.__name__: kind
     for kind in (
-        APPNP, ChebNetII, EigenGCN, FastGCN, GAT, GCN, GCNII, GNNHF, GNNLF, GRAND, GraphSAGE, Incep, JKNet,
+        ACMP, APPNP, ChebNetII, EigenGCN, FastGCN, GAT, GCN, GCNII, GNNHF, GNNLF, GRAND, GaAN, GraphSAGE,
+        Incep, JKNet, L2GCN, NGCN, OrderedGNN,
     )
 }  # fmt: skip
-EMBEDDERS: dict[str, type] = {kind.__name__: kind for kind in (BGRL, DGI, GAE, VGAE, VERSE)}
+# embedders without features are estimators themselves
+_FEATURELESS = (LINE, VERSE)
+EMBEDDERS: dict[str, type] = {
+    kind.__name__: kind for kind in (BGRL, DGI, GAE, N2N, SAGEWalks, VGAE, *_FEATURELESS)
+}
 
 Factory = Callable[..., torch.nn.Module]
 
@@ -101,9 +109,10 @@ def embedder(name: str, random_state: Any = None, **params: Any) -> Any:
     >>> embedder("DGI", random_state=0, dimensions=64).patience
     20
     """
-    if name == "VERSE":
+    kind = _find(name)
+    if kind in _FEATURELESS:
         _check(name, params, parameters(name))
-        return VERSE(random_state=random_state, **params)
+        return kind(random_state=random_state, **params)
     own, training = _divide(name, params)
     return NetworkEmbedder(build(name, **own), random_state=random_state, **training)
 
@@ -116,8 +125,8 @@ def _find(name: str) -> type:
 
 
 def _estimator_of(kind: type) -> type:
-    if kind is VERSE:
-        return VERSE
+    if kind in _FEATURELESS:
+        return kind
     return NetworkClassifier if kind in NETWORKS.values() else NetworkEmbedder
 
 

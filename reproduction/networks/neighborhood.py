@@ -3,13 +3,25 @@
 from itertools import pairwise
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
+from scipy.sparse import csr_array
 from torch import Tensor
 from torch_geometric.nn import GATConv
 
-from reproduction.networks.graphs import InputLinear, check_counts, check_rates, drop, graph_of, times
+from reproduction.networks.graphs import (
+    Graph,
+    InputLinear,
+    check_counts,
+    check_rates,
+    drop,
+    graph_of,
+    times,
+)
 
-AGGREGATORS = ("mean", "gcn")
+AGGREGATORS = ("mean", "gcn", "lstm")
+# neighbours that an LSTM reads; the publication has 25 and 10
+_READ = 10
 
 
 class Attention(GATConv):
@@ -68,7 +80,8 @@ class Aggregation(torch.nn.Module):
     def __init__(self, n_in: int, n_out: int, aggregator: str) -> None:
         super().__init__()
         self.neighbours = InputLinear(n_in, n_out)
-        self.own = InputLinear(n_in, n_out, bias=False) if aggregator == "mean" else None
+        self.own = InputLinear(n_in, n_out, bias=False) if aggregator != "gcn" else None
+        self.reader = torch.nn.LSTM(n_out, n_out, batch_first=True) if aggregator == "lstm" else None
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         V = times(x, self.neighbours.weight.t())
@@ -76,10 +89,28 @@ class Aggregation(torch.nn.Module):
         if self.own is None:
             Z = (graph.A @ V + V) / (graph.degrees + 1.0)
         else:
-            # a node without neighbours has no mean, and takes nothing
-            Z = torch.where(graph.degrees > 0, (graph.A @ V) / graph.degrees.clamp(min=1e-30), 0.0)
-            Z = Z + self.own(x)
+            mean = self._mean(V, graph) if self.reader is None else self._read(V, graph)
+            # a node without neighbours has none, and takes nothing
+            Z = torch.where(graph.degrees > 0, mean, 0.0) + self.own(x)
         return Z + self.neighbours.bias
+
+    def _mean(self, V: Tensor, graph: Graph) -> Tensor:
+        return (graph.A @ V) / graph.degrees.clamp(min=1e-30)
+
+    def _read(self, V: Tensor, graph: Graph) -> Tensor:
+        """Return what an LSTM remembers of some neighbours, drawn with replacement; the same ones in eval."""
+        source = None if self.training else torch.Generator().manual_seed(0)
+        assert self.reader is not None
+        _, (last, _) = self.reader(V[sampled_neighbours(graph.scipy, _READ, source).to(V.device)])
+        return last[0]
+
+
+def sampled_neighbours(A: csr_array, count: int, source: torch.Generator | None) -> Tensor:
+    """Draw neighbours of every node with replacement; a node without any draws some other node."""
+    pointers, indices = (torch.as_tensor(part.astype(np.int64)) for part in (A.indptr, A.indices))
+    sizes = pointers.diff().unsqueeze(1)
+    places = (torch.rand(len(sizes), count, generator=source) * sizes).long() + pointers[:-1].unsqueeze(1)
+    return indices[places.clamp(max=len(indices) - 1)]
 
 
 class GraphSAGE(torch.nn.Module):
@@ -88,7 +119,8 @@ class GraphSAGE(torch.nn.Module):
     .. math:: U' = D^{-1} A \, U W_1 + U W_2 + b \ \text{("mean")}, \qquad
         U' = (D + I)^{-1} (A + I) \, U W_1 + b \ \text{("gcn")}
 
-    with ReLU between layers. All neighbours are read, none are sampled.
+    with ReLU between layers. All neighbours are read; only "lstm", which has an LSTM over ten neighbours of
+    each node in random order in place of their mean, samples them.
     """
 
     accepts_sparse = True

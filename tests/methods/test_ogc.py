@@ -130,3 +130,24 @@ def test_features_in_a_file_of_many_blocks_have_the_scale_that_they_have_in_memo
     model = gssl.OGC(random_state=0).fit(X, problem.y, adjacency=problem.A)
     np.testing.assert_allclose(model.coef_, wanted.coef_, rtol=1e-9)
     np.testing.assert_allclose(model.label_distributions_, wanted.label_distributions_, rtol=1e-9)
+
+
+def test_a_step_of_embeddings_that_would_diverge_has_the_length_of_the_lipschitz_constant(problem):
+    """One iteration without convolution: the labelled rows move by R Wᵀ / ‖W‖², and their loss falls."""
+    model = gssl.OGC(beta=0.0, eta_sup=1e6, max_iter=1, random_state=0)
+    model.fit(problem.X, problem.y, adjacency=problem.A)
+    labelled, W = np.flatnonzero(problem.y >= 0), model.coef_
+    X, Y = problem.X[labelled], np.eye(3)[problem.y[labelled]]
+    moved = X - (X @ W - Y) @ W.T / np.linalg.norm(W, 2) ** 2
+    np.testing.assert_allclose(model.embedding_[labelled], moved, rtol=1e-9)
+    assert np.sum((moved @ W - Y) ** 2) < np.sum((X @ W - Y) ** 2)
+
+
+def test_a_step_of_embeddings_that_does_not_diverge_is_the_given_one(problem):
+    model = gssl.OGC(beta=0.0, eta_sup=1e-3, max_iter=1, random_state=0)
+    model.fit(problem.X, problem.y, adjacency=problem.A)
+    labelled, W = np.flatnonzero(problem.y >= 0), model.coef_
+    X, Y = problem.X[labelled], np.eye(3)[problem.y[labelled]]
+    eta = 2e-3 * feature_scale(problem.X) ** 2
+    assert eta * np.linalg.norm(W, 2) ** 2 < 2.0
+    np.testing.assert_allclose(model.embedding_[labelled], X - eta * (X @ W - Y) @ W.T, rtol=1e-9)

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 import gssl
-from reproduction.objective import DEPTHS, METHODS, OBJECTIVE, losses_by_iteration, measure_objective
+from reproduction.objective import (
+    DEPTHS,
+    METHODS,
+    OBJECTIVE,
+    hidden_layers,
+    losses_by_iteration,
+    losses_by_layer,
+    measure_network_objective,
+    measure_objective,
+)
 from reproduction.spec import Cell
 
 
@@ -46,3 +55,48 @@ def test_a_cell_gives_every_number_of_its_rows(split_karate, monkeypatch):
     assert {entry.value for entry in OBJECTIVE.entries} == set(values)
     for depth in DEPTHS:
         assert values[f"sum {depth}"] == values[f"sup {depth}"] + values[f"smo {depth}"]
+
+
+def test_the_losses_of_layers_are_those_of_iterations_that_gave_them(problem):
+    """SGC's iterations, given as layers: W steps before U moves in one, and after it in the other."""
+    A = gssl.graph.check_adjacency(problem.A)
+    A_hat = gssl.operators.normalized_adjacency(A, np.float64)
+    layers = [np.asarray(problem.X, dtype=np.float64)]
+    for _ in range(6):
+        layers.append(np.asarray(gssl.operators.lazy_convolution(A_hat, layers[-1], 1.0)))
+    by_layer = list(losses_by_layer(layers, A, problem.y, seed=0))[1:]
+    by_iteration = list(losses_by_iteration("SGC", problem.X, A, problem.y, iterations=6, seed=0))
+    for one, other in zip(by_layer, by_iteration, strict=True):
+        np.testing.assert_allclose(
+            (one.supervised, one.smoothing), (other.supervised, other.smoothing), rtol=1e-9
+        )
+        assert one.raised == other.raised
+
+
+def test_the_layers_of_a_gcn_are_what_it_computes():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch_geometric")
+    from reproduction.networks.convolutional import GCN
+
+    data = gssl.datasets.load("karate")
+    X = np.random.default_rng(0).normal(size=(34, 3))
+    network = GCN(3, 2, hidden=4, depth=3).double()
+    layers = hidden_layers(network, X, data.adjacency)
+    A_hat = gssl.operators.normalized_adjacency(data.adjacency, np.float64).tocsr().toarray()
+    U = X
+    assert len(layers) == 2
+    for conv, found in zip(network.convs, layers, strict=True):
+        U = np.maximum(A_hat @ U @ conv.lin.weight.detach().numpy().T + conv.bias.detach().numpy(), 0.0)
+        np.testing.assert_allclose(found, U, atol=1e-12)
+    assert not any(len(conv._forward_hooks) for conv in network.convs)
+    assert torch.is_grad_enabled()
+
+
+def test_a_gcn_has_the_numbers_of_the_other_methods(split_karate, monkeypatch):
+    pytest.importorskip("torch_geometric")
+    monkeypatch.setattr("reproduction.objective.dataset_of", lambda name: split_karate)
+    cells = {entry.cell for entry in OBJECTIVE.entries if entry.row.startswith("GCN")}
+    assert all(cell.settings["params"]["depth"] == 65 for cell in cells)
+    settings = {"method": "GCN", "params": {"depth": 65, "epochs": 2}}
+    values = measure_network_objective(Cell("network objective", "karate", settings), 0)
+    assert {entry.value for entry in OBJECTIVE.entries} == set(values)

@@ -13,9 +13,12 @@ OTHER = Cell("classifier", "cora", {"method": "OGC"}, random=False)
 
 def test_the_page_lists_every_miss_and_how_to_repeat_it(result):
     page = reproduction_page([result])
-    # published, run, within tolerance, above, missed, not run (one of them never implemented)
-    assert "| Table 0: a <b> | 7 | 5 | 1 | 1 | 2 | 2 | `python -m reproduction run tiny --seeds 2` |" in page
-    assert "| **all** | 7 | 5 | 1 | 1 | 2 | 2 | |" in page
+    # published, run, within tolerance, above, below, not judged, not run (one of them never implemented)
+    counts = "7 | 5 | 1 | 2 | 1 | 1 | 2"
+    assert f"| Table 0: a <b> | {counts} | `python -m reproduction run tiny --seeds 2` |" in page
+    assert f"| **all** | {counts} | |" in page
+    assert "- 1 × not run yet: later (`tiny`) 1.\n- 1 × not implemented: GCN (`tiny`) 1.\n" in page
+    assert "earlier code" not in page
     assert "- `tiny`: miss, <Cora>, x: 79.5 against 80.6 published (−1.1, 2 seeds)." in page
     assert "- `tiny`: not above, <Cora>, x: 79.5 against 78.4 published (+1.1, 2 seeds)." in page
     assert "`python -m reproduction run tiny --seeds 2` · seeds 0–1 · accuracy % · tolerance ±1.0\n" in page
@@ -71,3 +74,16 @@ def test_files_are_written_and_names_escaped(result, tmp_path):
     assert html.count('class="miss"') == 2
     assert (tmp_path / "out" / "tiny.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "out" / "tiny.svg").read_text().startswith("<svg")
+
+
+def test_the_page_says_in_short_what_its_tables_show(tmp_path):
+    store = Store(tmp_path / "records.jsonl")
+    rows = {"OGC": (86.0, 87.0, 88.0), "GGCM + ridge": (85.0, 86.1, 87.0)}
+    for entry in ARTEFACTS["splits"].entries:
+        for seed, value in enumerate(rows.get(entry.row, ()) if entry.column == "Cora" else ()):
+            store.add(entry.cell, seed, {"accuracy": value}, seconds=1.0)
+    page = reproduction_page([summarize(ARTEFACTS["splits"], store)])
+    assert "OGC less GGCM with a ridge head (`splits`): Cora +1.0 (paired t-test over 3 seeds, p = " in page
+    counts = "1 hold, 0 do not hold, 0 are not decided by the seeds there are, and 29 are not measured"
+    assert f"- Of 30 claims, {counts}" in page
+    assert "OGC less itself" not in page

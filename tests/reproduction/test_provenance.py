@@ -4,32 +4,37 @@ import pytest
 
 from reproduction import provenance
 
-CACHED = ("_file", "_imports", "_lazy_names", "_code", "code_hash")
+CACHED = ("_file", "_lazy_names", "_source", "_used", "code_hash")
 FILES = {
     "__init__.py": "",
     "lazy/__init__.py": "import lazy_loader\n",
     "lazy/__init__.pyi": "from .far import Far as Far\n",
     "lazy/far.py": "class Far:\n    size = 1\n",
-    "near.py": "def near():\n    return 1\n",
+    "near.py": "def near():\n    return 1\n\n\ndef far():\n    return 1\n",
     "start.py": '''
+import toy.other
 from toy import near
-from toy.lazy import Far
+from toy.lazy import Far as Distant
 
 PUBLISHED = {"OGC": 86.9}
+SIZES = {}
+SIZES["first"] = 1
 
 
-def measured():
+def measured(cell: Near) -> Far:
     """A docstring."""
     from toy.later import later  # a comment
-    return near.near() + later()
+    return near.near() + later() + Distant.size + SIZES["first"] + toy.other.x
 
 
-TABLE = Artefact(
-    note="words"
-)
+def unused():
+    return 1
+
+
+TABLE = [near for near in range(3)]
 ''',
     "later.py": "def later():\n    return 2\n",
-    "other.py": "x = 1\n",
+    "other.py": "x = 1\ny = 1\n",
 }
 
 
@@ -49,7 +54,7 @@ def toy(tmp_path, monkeypatch):
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text.replace(old, new) if name == file else text, encoding="utf-8")
         forget()
-        return provenance.code_hash(frozenset({"toy.start"}))
+        return provenance.code_hash(frozenset({("toy.start", "measured")}))
 
     yield hashed
     forget()
@@ -64,6 +69,10 @@ def toy(tmp_path, monkeypatch):
         ("later.py", "return 2", "return 3"),
         # a name that its package loads when it is used
         ("lazy/far.py", "size = 1", "size = 2"),
+        # a table that is filled after it is made
+        ("start.py", '["first"] = 1', '["first"] = 2'),
+        # the name of a module that is imported by its path
+        ("other.py", "x = 1", "x = 2"),
     ],
 )
 def test_other_code_has_another_hash(toy, file, old, new):
@@ -76,21 +85,30 @@ def test_other_code_has_another_hash(toy, file, old, new):
         ("start.py", "a comment", "another comment"),
         ("start.py", "A docstring.", "Another docstring."),
         ("start.py", "86.9", "86.8"),
-        ("start.py", "words", "other words"),
-        ("other.py", "x = 1", "x = 2"),
+        ("start.py", "cell: Near", "cell: Distant"),
+        # it has a variable of the name of something that is used
+        ("start.py", "range(3)", "range(4)"),
+        # definitions that nothing uses, in modules that are used
+        ("start.py", "return 1", "return 2"),
+        ("near.py", "far():\n    return 1", "far():\n    return 2"),
+        ("other.py", "y = 1", "y = 2"),
     ],
 )
 def test_what_computes_nothing_has_no_part_in_it(toy, file, old, new):
     assert toy(file, old, new) == toy()
 
 
-def test_a_whole_package_may_be_meant(toy):
+def test_a_whole_module_may_be_meant(toy):
     toy()
-    assert {"toy.near", "toy.other", "toy.lazy.far"} <= provenance._closure(["toy.*"])
+    assert ("toy.start", "") in provenance._closure([("toy.start", "")])
+    assert ("toy.later", "later") in provenance._closure([("toy.start", "")])
 
 
 def test_rooms_that_only_read_or_show_do_not_count():
-    found = provenance._closure(["reproduction.measures", "reproduction.spec", "gssl.methods.ogc"])
-    assert {"gssl.methods.heads", "gssl.operators.convolution", "reproduction.measures"} <= found
-    rooms = {".".join(name.split(".")[:2]) for name in found}
+    roots = [("reproduction.measures", "classify"), ("gssl.methods.ogc", "OGC")]
+    found = provenance._closure(roots)
+    assert {("gssl.operators.convolution", "lazy_convolution"), roots[0]} <= found
+    rooms = {".".join(module.split(".")[:2]) for module, _ in found}
     assert not rooms & {"gssl.cli", "gssl.io", "gssl.report", "gssl.scale"}
+    # what other methods do has no part in it
+    assert not {("gssl.methods.ggc", "GGC"), ("reproduction.measures", "tune_embedding")} & found

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from reproduction import measures  # noqa: F401 - it registers what is patched
 from reproduction.runner import missing_jobs, run
 from reproduction.spec import MEASURES, Artefact, Cell, Entry
 from reproduction.store import Store
@@ -70,3 +71,23 @@ def test_quick_leaves_slow_cells_out(store):
     artefact = Artefact("x", "", "", tuple(Entry("OGC", str(n), cell=c) for n, c in enumerate(cells)))
     assert len(missing_jobs([artefact], store, seeds=1)) == 2
     assert [job.cell.settings["n"] for job in missing_jobs([artefact], store, seeds=1, quick=True)] == [0]
+
+
+def test_a_run_beyond_its_time_is_given_up_and_not_tried_again(store, tiny, monkeypatch):
+    def forever(cell, seed):
+        while cell.settings["method"] == "OGC":
+            pass
+        return {"accuracy": 1.0}
+
+    monkeypatch.setitem(MEASURES, "classifier", forever)
+    jobs = missing_jobs([tiny], store, seeds=1)
+    assert run(jobs, store, limit=0.2) == []
+    assert store.values(jobs[0].cell, 0) is None
+    assert store.reason(jobs[0].cell) == "more than 0.2 s of CPU time"
+    assert store.values(jobs[1].cell, 0) == {"accuracy": 1.0}
+    again = Store(store.path)
+    assert missing_jobs([tiny], again, seeds=3, limit=0.2) == []
+    # with more time it is tried again
+    assert [job.seed for job in missing_jobs([tiny], again, seeds=1, limit=5.0)] == [0]
+    assert [job.seed for job in missing_jobs([tiny], again, seeds=1)] == [0]
+    assert not again.is_current(jobs[0].cell, 0)

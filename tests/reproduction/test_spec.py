@@ -30,20 +30,36 @@ def test_a_key_changes_with_everything_a_result_depends_on(monkeypatch):
     ]
     keys = {CELL.key(0), CELL.key(1), *(cell.key(0) for cell in others)}
     assert len(keys) == 2 + len(others)
-    monkeypatch.setattr("reproduction.spec.code_hash", lambda modules: "of other code")
+    monkeypatch.setattr("reproduction.spec.code_hash", lambda roots: "of other code")
     assert CELL.key(0) not in keys
 
 
 def test_a_cell_depends_on_the_code_of_its_measure_and_of_every_method():
     settings = {"method": "EmbeddingClassifier", "params": {"embedder": {"method": "SharpGGC"}}}
-    assert Cell("inductive", "karate", settings)._modules() == {
-        "reproduction.spec",
-        "reproduction.reddit",
-        "reproduction.ablation",
-        "gssl.methods.embedding_classifier",
+    assert Cell("inductive", "karate", settings)._roots() == {
+        ("reproduction.spec", "build"),
+        ("reproduction.reddit", "fit_unseen"),
+        ("reproduction.ablation", "SharpGGC"),
+        ("gssl.methods.embedding_classifier", "EmbeddingClassifier"),
     }
     # the same with torch and without
-    assert "gssl.torch.*" in Cell("network", "karate", {"method": "GCN"})._modules()
+    roots = Cell("network", "karate", {"method": "GCN"})._roots()
+    assert ("reproduction.networks.convolutional", "GCN") in roots
+    assert ("gssl.torch.network_classifier", "NetworkClassifier") in roots
+
+
+def test_rows_and_columns_choose_cells():
+    cells = [Cell("classifier", "karate", {"method": "OGC", "n": n}) for n in range(3)]
+    entries = (
+        Entry("a", "2", "Cora", cell=cells[0]),
+        Entry("a", "4", "Cora", cell=cells[1]),
+        Entry("b", "4", "Pubmed", cell=cells[2]),
+    )
+    artefact = Artefact("tiny", "", "", entries)
+    assert artefact.cells(rows=["a"]) == cells[:2]
+    assert artefact.cells(columns=["4"]) == cells[1:]
+    assert artefact.cells(rows=["a", "b"], columns=["Cora"]) == cells[:2]
+    assert artefact.cells(rows=["b"], columns=["2"]) == []
 
 
 def test_a_measure_has_one_name():

@@ -1,8 +1,10 @@
 """Means, differences and verdicts."""
 
-from reproduction.spec import Artefact, Cell, Entry
+import pytest
+
+from reproduction.spec import Artefact, Cell, Claim, Entry
 from reproduction.store import Store
-from reproduction.summary import summarize
+from reproduction.summary import judge, summarize
 
 KNOWN = Cell("classifier", "karate", {"method": "OGC"})
 OTHER = Cell("classifier", "cora", {"method": "OGC"}, random=False)
@@ -41,3 +43,45 @@ def test_a_value_that_a_run_did_not_tell_is_not_run(tmp_path):
         (9.0, "unjudged"),
         (None, "not run"),
     ]
+
+
+A, B = ("", "a", "x"), ("", "b", "x")
+PAIRED = Claim("a is better", pairs=((A, B),))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "holds", "evidence"),
+    [
+        ((82.0, 83.0, 85.0), (81.0, 82.1, 83.9), True, "paired t-test over 3 seeds, p = 0.0017"),
+        # the same means, but no seed tells them apart
+        ((82.0, 83.0, 85.0), (85.0, 81.0, 81.0), None, "not decided: paired t-test over 3 seeds, p = 0.34"),
+        ((81.0, 82.1, 83.9), (82.0, 83.0, 85.0), False, "paired t-test over 3 seeds, the other way round"),
+        ((82.0,), (81.0,), True, "one run each"),
+        ((81.0,), (82.0,), False, "one run each"),
+        # one that is not random has one number for all seeds
+        ((82.0, 82.1, 82.2), (81.0,), True, "paired t-test over 3 seeds, p = 0.0014"),
+        ((82.0,), (), None, "not measured"),
+        ((82.0, 83.0), (82.0, 83.0), None, "not decided: paired t-test over 2 seeds, p = 0.5"),
+        ((82.0,), (82.0,), False, "one run each"),
+    ],
+)
+def test_pairs_are_judged_by_a_paired_test(first, second, holds, evidence):
+    values = {place: found for place, found in ((A, first), (B, second)) if found}
+    judged = judge(PAIRED, values)
+    assert (judged.holds, judged.evidence) == (holds, evidence)
+
+
+def test_a_claim_needs_all_of_its_pairs():
+    values = {A: (2.0, 2.1, 2.2), B: (1.0, 1.1, 1.3), ("", "c", "x"): (2.0, 2.2, 2.1)}
+    both = Claim("a is better", pairs=((A, B), (A, ("", "c", "x"))))
+    assert judge(both, values).holds is None
+    assert judge(PAIRED, values).holds is True
+    assert PAIRED.holds({A: 2.0, B: 1.0})
+    assert not PAIRED.holds({A: 1.0, B: 1.0})
+
+
+def test_a_rule_is_told_with_the_seeds_that_bear_it_out():
+    rule = Claim("a is above 2", lambda means: means[A] > 2.0)
+    judged = judge(rule, {A: (1.9, 2.5, 2.5)})
+    assert (judged.holds, judged.evidence) == (True, "by the means, and for 2 of 3 seeds")
+    assert judge(rule, {A: (1.9,)}).evidence == "one seed"

@@ -132,7 +132,8 @@ class OGC(GraphClassifier):
     eta_sup : float, default=1e-3
         Step of the supervised embedding. Both steps, and the first W, are in units of the feature scale
         (the mean absolute row sum, which is one for rows that sum to one), so scaling all features by a
-        number changes no prediction.
+        number changes no prediction. A step so long that it would diverge is replaced by the inverse of the
+        loss's Lipschitz constant.
     eta_w : float, default=0.5
         Step of the linear predictor. A step that raises the classification loss is halved until it does
         not, and stays halved.
@@ -274,7 +275,7 @@ class OGC(GraphClassifier):
                 # W first, then U from the old U and the new W, as in the authors' scripts
                 W, Z_L, eta_w = self._descend(U.rows(labelled), W, Z[labelled], Y, eta_w)
                 R = residual(Z_L[anchored], Y[anchored], self.loss)
-                pull = supervised_embedding(R, W, eta_sup * self.decay ** (k - 1), anchors)
+                pull = supervised_embedding(R, W, _safe_step(eta_sup * self.decay ** (k - 1), W), anchors)
                 U = lazy_convolution(A_hat, U, self.beta, pull)
                 Z = U @ W
 
@@ -527,6 +528,15 @@ class OGC(GraphClassifier):
     def _forget(self, names: tuple[str, ...]) -> None:
         for name in names:
             self.__dict__.pop(name, None)
+
+
+def _safe_step(eta_sup: float, W: np.ndarray) -> float:
+    """Return the step of U, or 1/‖W‖² where it is 2/‖W‖² or more and would raise the loss it should lower.
+
+    ‖W‖² is the Lipschitz constant of the gradient (UW − Y)Wᵀ, and twice that of the cross-entropy's.
+    """
+    curvature = float(np.linalg.norm(W.T @ W, 2))
+    return eta_sup if eta_sup * curvature < 2.0 else 1.0 / curvature
 
 
 def _row_scores(X: Any, nodes: np.ndarray, W: np.ndarray) -> np.ndarray:

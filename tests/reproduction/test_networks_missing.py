@@ -1,0 +1,198 @@
+"""ACMP, N-GCN, L²-GCN, Ordered GNN, GaAN, GraphSAGE by an LSTM and by walks, N2N and LINE, by equation."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
+from scipy.special import log_softmax, softmax
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
+
+from reproduction.networks import contrast, embedder, gated, layerwise  # noqa: E402
+from reproduction.networks.neighborhood import Aggregation, sampled_neighbours  # noqa: E402
+
+A = np.zeros((5, 5))
+for i, j in [(0, 1), (1, 2), (0, 2), (2, 3)]:
+    A[i, j] = A[j, i] = 1.0
+DEGREES = A.sum(axis=1)
+A_HAT = (A + np.eye(5)) / np.sqrt(np.outer(DEGREES + 1.0, DEGREES + 1.0))
+LINKS = torch.tensor(np.vstack(np.nonzero(A)))
+X = np.random.default_rng(1).normal(size=(5, 3))
+
+
+def of(layer):
+    """Return a linear layer as a function."""
+    W, b = layer.weight.detach().numpy().T, layer.bias.detach().numpy()
+    return lambda U: U @ W + b
+
+
+def relu(U):
+    return np.maximum(U, 0.0)
+
+
+def sigmoid(U):
+    return 1.0 / (1.0 + np.exp(-U))
+
+
+def leaky(U):
+    return np.where(U > 0, U, 0.1 * U)
+
+
+def predicted(network):
+    with torch.no_grad():
+        return network.double().eval()(torch.as_tensor(X), LINKS).numpy()
+
+
+def test_acmp_attracts_repels_and_has_a_double_well():
+    network = layerwise.ACMP(3, 2, hidden=4, depth=3, beta=0.3, step=0.5)
+    torch.nn.init.normal_(network.well)
+    torch.nn.init.normal_(network.attraction)
+    found = predicted(network)
+    alpha, delta = sigmoid(network.attraction.detach().numpy()), np.tanh(network.well.detach().numpy())
+    U = np.tanh(of(network.entrance)(X))
+    for _ in range(3):
+        force = np.zeros_like(U)
+        for i, j in zip(*np.nonzero(A), strict=True):
+            force[i] += (1.0 / DEGREES[i] - 0.3) * (U[j] - U[i])
+        U = np.clip(U + 0.5 * (alpha * force + delta * U * (1.0 - U**2)), -2.0, 2.0)
+    assert_allclose(found, of(network.exit)(relu(U)))
+
+
+def test_n_gcn_has_one_gcn_for_each_power():
+    network = layerwise.NGCN(3, 2, hidden=4, depth=3)
+    found = predicted(network)
+    parts = []
+    for k, (first, second) in enumerate(zip(network.first, network.second, strict=True)):
+        power = np.linalg.matrix_power(A_HAT, k)
+        parts.append(softmax(power @ of(second)(relu(power @ of(first)(X))), axis=1))
+    assert_allclose(found, of(network.exit)(np.hstack(parts)))
+
+
+def test_l2_gcn_trains_each_layer_by_its_own_loss():
+    network = layerwise.L2GCN(3, 2, hidden=4, depth=2, dropout=0.0).double()
+    nodes, codes = torch.tensor([0, 3]), torch.tensor([0, 1])
+    U, losses = X, []
+    for conv, head in zip(network.convs, network.heads, strict=True):
+        U = relu(A_HAT @ U @ conv.lin.weight.detach().numpy().T + conv.bias.detach().numpy())
+        Z = of(head)(U)
+        losses.append(-log_softmax(Z[[0, 3]], axis=1)[[0, 1], [0, 1]].mean())
+    assert_allclose(predicted(network), Z)
+    loss = network.loss(torch.as_tensor(X), LINKS, nodes, codes)
+    assert_allclose(loss.item(), sum(losses))
+    # the loss of the second layer alone leaves the first layer where it is
+    torch.nn.functional.cross_entropy(network(torch.as_tensor(X), LINKS)[nodes], codes).backward()
+    assert network.convs[0].lin.weight.grad is None
+    assert network.convs[1].lin.weight.grad.abs().sum() > 0
+
+
+def test_ordered_gnn_opens_its_gates_in_order():
+    network = gated.OrderedGNN(3, 2, hidden=6, depth=3, chunk=2)
+    found = predicted(network)
+    U, g = relu(of(network.entrance)(X)), np.zeros((5, 3))
+    for _ in range(3):
+        M = A @ U / np.maximum(DEGREES, 1.0)[:, None]
+        S = softmax(of(network.gate)(np.hstack([U, M])), axis=1)
+        rising = np.stack([S[:, c:].sum(axis=1) for c in range(3)], axis=1)
+        g = g + (1.0 - g) * rising
+        wide = np.repeat(g, 2, axis=1)
+        U = wide * U + (1.0 - wide) * M
+    assert_allclose(found, of(network.exit)(U))
+    with pytest.raises(ValueError, match="hidden must be a multiple of chunk, not 5 of 2"):
+        gated.OrderedGNN(3, 2, hidden=5, chunk=2)
+
+
+def test_gated_attention_weighs_neighbours_and_gates_heads():
+    layer = gated.GatedAttention(3, 4, heads=2, values=3, queries=2, pooled=5).double()
+    with torch.no_grad():
+        found = layer(torch.as_tensor(X), LINKS).numpy()
+    query, key = (of(part)(X).reshape(5, 2, 2) for part in (layer.query, layer.key))
+    value, pooled = leaky(of(layer.value)(X).reshape(5, 2, 3)), of(layer.pool)(X)
+    for i in range(5):
+        near = np.flatnonzero(A[i])
+        taken, greatest, mean = np.zeros((2, 3)), np.zeros(5), np.zeros(3)
+        if len(near):
+            greatest, mean = pooled[near].max(axis=0), X[near].mean(axis=0)
+            for k in range(2):
+                w = softmax(key[near, k] @ query[i, k])
+                taken[k] = w @ value[near, k]
+        g = sigmoid(of(layer.gate)(np.concatenate([X[i], greatest, mean])))
+        wanted = of(layer.out)(np.concatenate([X[i], (g[:, None] * taken).ravel()]))
+        assert_allclose(found[i], wanted)
+
+
+def test_gaan_is_gated_attention_between_linear_layers():
+    network = gated.GaAN(3, 2, hidden=4, depth=2, heads=2, head_width=3)
+    found = predicted(network)
+    with torch.no_grad():
+        U = torch.as_tensor(of(network.entrance)(X))
+        for conv in network.convs:
+            U = torch.as_tensor(leaky(conv(U, LINKS).numpy()))
+    assert_allclose(found, of(network.exit)(U.numpy()))
+
+
+def test_sage_lstm_reads_sampled_neighbours():
+    layer = Aggregation(3, 4, "lstm").double().eval()
+    with torch.no_grad():
+        found = layer(torch.as_tensor(X), LINKS).numpy()
+        again = layer(torch.as_tensor(X), LINKS).numpy()
+        drawn = sampled_neighbours(csr_array(A), 10, torch.Generator().manual_seed(0))
+        V = torch.as_tensor(X) @ layer.neighbours.weight.t()
+        memory = layer.reader(V[drawn])[0][:, -1].numpy()
+    assert_allclose(found, again)
+    own = X @ layer.own.weight.detach().numpy().T + layer.neighbours.bias.detach().numpy()
+    memory[4] = 0.0  # it has no neighbours
+    assert_allclose(found, own + memory)
+    for i in range(4):
+        assert set(drawn[i].tolist()) <= set(np.flatnonzero(A[i]))
+
+
+def test_n2n_contrasts_neighbourhoods_with_nodes():
+    network = contrast.N2N(3, dimensions=4, hidden=6, temperature=0.7, dropout=0.0).double()
+    torch.manual_seed(0)
+    found = network.loss(torch.as_tensor(X), LINKS).item()
+    U = network.embed(torch.as_tensor(X), LINKS).detach().numpy()[:4]
+    S = (A[:4, :4] @ U) / DEGREES[:4, None]
+    cosines = (S / np.linalg.norm(S, axis=1)[:, None]) @ (U / np.linalg.norm(U, axis=1)[:, None]).T
+    assert_allclose(found, -np.diag(log_softmax(cosines / 0.7, axis=1)).mean())
+
+
+def test_links_are_told_from_strangers_by_products():
+    rng = np.random.default_rng(0)
+    U, C = rng.normal(size=(5, 3)), rng.normal(size=(5, 3))
+    starts, ends, strangers = np.array([0, 2]), np.array([1, 3]), np.array([[4, 2], [0, 1]])
+    wanted = 0.0
+    for v, u, others in zip(starts, ends, strangers, strict=True):
+        wanted -= np.log(sigmoid(U[v] @ C[u])) + sum(np.log(sigmoid(-U[v] @ C[k])) for k in others)
+    parts = [torch.as_tensor(part) for part in (U, C, starts, ends, strangers)]
+    assert_allclose(contrast.link_contrast(*parts).item(), wanted / 2)
+
+
+@pytest.mark.parametrize("aggregator", ["mean", "gcn", "lstm"])
+def test_sage_without_labels_brings_linked_nodes_together(aggregator):
+    """Two cliques with one link between them, and features that say nothing."""
+    cliques = np.kron(np.eye(2), np.ones((6, 6))) - np.eye(12)
+    cliques[0, 6] = cliques[6, 0] = 1.0
+    params = {"aggregator": aggregator, "dimensions": 8, "epochs": 100, "learning_rate": 0.01}
+    model = embedder("SAGEWalks", random_state=0, **params)
+    U = model.fit_transform(np.eye(12), adjacency=csr_array(cliques))
+    assert_allclose(np.linalg.norm(U, axis=1), 1.0, rtol=1e-5)
+    products = U @ U.T
+    assert products[:6, :6].mean() > products[:6, 6:].mean() + 0.3
+    assert model.losses_[-1] < model.losses_[0]
+
+
+def test_line_has_an_order_in_each_half():
+    cliques = np.kron(np.eye(2), np.ones((6, 6))) - np.eye(12)
+    cliques[0, 6] = cliques[6, 0] = 1.0
+    graph = csr_array(np.pad(cliques, (0, 1)))  # and a node alone
+    model = embedder("LINE", random_state=0, dimensions=8, epochs=200)
+    U = model.fit_transform(np.zeros((13, 1)), adjacency=graph)
+    assert U.shape == (13, 8)
+    for half in (U[:, :4], U[:, 4:]):
+        assert_allclose(np.linalg.norm(half[:12], axis=1), 1.0, rtol=1e-5)
+        products = half @ half.T
+        assert products[1:6, 1:6].mean() > products[1:6, 7:12].mean() + 0.3
+    assert_allclose(U[12], 0.0)
+    again = embedder("LINE", random_state=0, dimensions=8, epochs=200)
+    assert_allclose(again.fit_transform(np.zeros((13, 1)), adjacency=graph), U)
