@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import gssl.io.edge_scanning as edge_scanning
 import gssl.io.graph_building as graph_building
 from gssl.io import assemble, build_graph_store, open_graph_store, read_edges, read_features
-from gssl.io.graph_building import PairMerging, Pairs
+from gssl.io.pair_merging import PairMerging, Pairs
 
 
 def same(store, problem):

@@ -7,22 +7,21 @@ pairs of node numbers, which are sorted as whole numbers, a range of them at a t
 import json
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 
 from gssl.io.atomic import whole_folder
 from gssl.io.dialect import MISSING
 from gssl.io.edge_scanning import EdgeScan, Odd, check_utf8
 from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
+from gssl.io.pair_merging import PairMerging, Pairs
 from gssl.io.table_columns import (
     IDS,
     counted,
@@ -49,7 +48,7 @@ _DATABASE_SHARE = 0.6
 _MERGING, _WAITING, _AHEAD = 120, 32, 2
 # rows that tell where to cut the pairs into parts
 _SAMPLE = 20_000
-# rows that are coded or selected at a time, and row pointers that are made
+# rows that are coded or selected at a time
 _ROWS = 1 << 17
 # files of rows that only serve the build
 _WORKING = ("codes", "ends", "order", "weights")
@@ -136,157 +135,6 @@ def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, header: bool | 
         else:
             told.append(os.urandom(16).hex())
     return json.dumps(told)
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Some rows of the sorted list in which every edge stands twice, once under each of its ends.
-
-    A key is row · 2³² + column · 2 + mirrored, which is 0 where the table has the edge from row to column, 1
-    where it has it the other way.
-    """
-
-    key: np.ndarray
-    weight: np.ndarray | None = None
-
-    def sorted(self) -> "Pairs":
-        """Sort by key, and equal keys by weight; the arrays may be written over."""
-        if self.weight is None:
-            self.key.sort()
-            return self
-        order = np.argsort(self.key)
-        key, weight = self.key[order], self.weight[order]
-        same = key[1:] == key[:-1]
-        if same.any():
-            repeated = np.flatnonzero(np.r_[same, False] | np.r_[False, same])
-            weight[repeated] = weight[repeated][np.lexsort((weight[repeated], key[repeated]))]
-        return Pairs(key, weight)
-
-
-class PairMerging:
-    r"""Merge sorted pairs: weights of one direction add up, the larger direction counts.
-
-    .. math:: A_{ij} = \max\Big(\sum_{e: i \to j} w_e, \sum_{e: j \to i} w_e\Big)
-
-    Sums run from the smallest weight to the largest, as they do in memory, so that both give the same bits.
-    """
-
-    def __init__(self, folder: Path, n_nodes: int, weighted: bool) -> None:
-        self.folder = folder
-        self.n_nodes = n_nodes
-        self.weighted = weighted
-        # keys and weights of the last pair, which may go on in the next part
-        self._held = (np.empty(0, np.int64), np.empty(0))
-        self._next_row = 0
-        self._linked = self._listed = self._directed = self._two_way = self._differ = 0
-        self._summed = False
-
-    def run(self, parts: Iterable[Pairs]) -> EdgeFacts:
-        """Write ``indptr.npy``, ``indices.npy`` and, if any differs from 1, ``weights.npy``; count facts."""
-        with (
-            GrowingArray(self.folder / "indptr.npy", np.int64) as self._indptr,
-            GrowingArray(self.folder / "indices.npy", np.int32) as self._indices,
-            GrowingArray(self.folder / "weights.npy", np.float64) as self._weights,
-        ):
-            for part in parts:
-                self._take(part)
-            self._write(*self._held)
-            self._point(np.empty(0, np.int64), self.n_nodes + 1)
-        if not self._summed:
-            (self.folder / "weights.npy").unlink()
-        return EdgeFacts(
-            duplicates=self._listed - self._directed,
-            summed=self._summed,
-            two_way=self._two_way,
-            one_way=self._directed - 2 * self._two_way,
-            differ=self._differ,
-            isolated=self.n_nodes - self._linked,
-        )
-
-    def _take(self, part: Pairs) -> None:
-        if not len(part.key):
-            return
-        self._listed += len(part.key) - int(np.count_nonzero(part.key & 1))
-        key = np.concatenate([self._held[0], part.key])
-        first = np.r_[True, key[1:] != key[:-1]]
-        sums: np.ndarray = np.empty(0)
-        if part.weight is not None:
-            # one after the other, from the front: NumPy's own sums take another order
-            sums = np.bincount(np.cumsum(first) - 1, np.concatenate([self._held[1], part.weight]))
-        key = key[first]
-        # both directions of the last pair
-        done = int(np.searchsorted(key, key[-1] & ~1))
-        self._held = (key[done:], sums[done:])
-        self._write(key[:done], sums[:done])
-
-    def _write(self, key: np.ndarray, sums: np.ndarray) -> None:
-        """Append pairs that are complete, each with one sum for each direction it is listed in."""
-        if not len(key):
-            return
-        if not np.isfinite(sums).all():
-            raise ValueError(
-                "the weights of an edge that is listed more than once add up to more than float64 can hold: "
-                "scale the weights down."
-            )
-        self._directed += len(key) - int(np.count_nonzero(key & 1))
-        # a pair that is listed in both directions has two keys, which differ in the last bit
-        second = np.r_[False, (key[1:] ^ key[:-1]) == 1]
-        pairs = key[~second]
-        row, column = (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF) >> 1
-        # every pair is there twice, from either end
-        twice = np.flatnonzero(second)
-        twice = twice[key[twice] >> 32 < (key[twice] & 0xFFFFFFFF) >> 1]
-        self._two_way += len(twice)
-        self._point(row, int(row[-1]) + 1)
-        self._indices.append(column)
-        if self.weighted:
-            self._summed |= bool((sums != 1).any())
-            self._differ += int(np.count_nonzero(sums[twice] != sums[twice - 1]))
-            self._weights.append(np.maximum.reduceat(sums, np.flatnonzero(~second)))
-
-    def _point(self, row: np.ndarray, stop: int) -> None:
-        """Append the pointers of the rows before ``stop`` that have none, given the rows of new entries."""
-        begun = self._next_row
-        for start in range(begun, stop, _ROWS):
-            rows = np.arange(start, min(start + _ROWS, stop))
-            self._indptr.append(self._indices.size + np.searchsorted(row, rows))
-        if len(row):
-            # a row that was begun before is counted already
-            starts = row[np.r_[True, row[1:] != row[:-1]]]
-            self._linked += int(np.count_nonzero(starts >= begun))
-        self._next_row = stop
-
-
-class GrowingArray:
-    """A one-dimensional ``.npy`` file that parts are appended to, whose length is known at the end."""
-
-    def __init__(self, path: Path, dtype: Any) -> None:
-        self.dtype = np.dtype(dtype)
-        self.size = 0
-        self._file = path.open("wb")
-        self._write_header()
-
-    def append(self, values: np.ndarray) -> None:
-        """Write more entries behind those that are there."""
-        write_all(self._file, np.ascontiguousarray(values, dtype=self.dtype))
-        self.size += len(values)
-
-    def _write_header(self) -> None:
-        # NumPy leaves room in it for a length of any number of digits
-        npy.write_array_header_1_0(
-            self._file,
-            {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.size,)},
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._file:
-            self._file.seek(0)
-            self._write_header()
 
 
 @dataclass
