@@ -66,6 +66,7 @@ def test_a_curve_can_be_moved_and_aims_at_a_round_accuracy():
     moved = curve.moved_to(0.85)
     assert moved.at(100)[0] == pytest.approx(0.85)
     assert moved.gain(300) == pytest.approx(curve.gain(300))
+    np.testing.assert_allclose(moved.accuracy, curve.accuracy + 0.05)
     assert curve.moved_to(0.99).samples[:, 0].max() == 1.0
     assert [_exact(a, 0.0, 0.5).next_target for a in (0.82, 0.951, 0.999)] == [0.85, 0.96, 1.0]
 

@@ -10,6 +10,7 @@ from gssl.cli.choice import Choice
 from gssl.cli.classify import read_and_fit
 from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs
+from gssl.evaluation.holdout import held_out_if_known
 from gssl.io import Problem, write_columns
 from gssl.io.table_writing import TABLES, check_suffix
 from gssl.selection import audit, learning_curve, why
@@ -73,6 +74,9 @@ def say_labels_needed(model: Any, target: float | None, terminal: Terminal) -> N
     except ValueError as error:
         terminal.say(f"gssl cannot say how many labels {target:g} % needs: {error}")
         return
+    held_out = held_out_if_known(model)
+    if held_out is not None and held_out.tells:
+        curve = curve.moved_to(held_out.accuracy)  # the accuracy that other commands state
     terminal.say(curve.text())
 
 

@@ -59,6 +59,8 @@ def write_run_page(
         told = [*doubted, *(pick.node for pick in picks[:_EXPLAINED])]
         # scores of some methods are no sum, and some have no learning curve
         reasons, curve = _if_possible(why, model, told), _if_possible(learning_curve, model)
+        if curve is not None and held_out is not None and held_out.tells:
+            curve = curve.moved_to(held_out.accuracy)  # one number for one question
     # a fit can do without the losses of its iterations, which take as long again
     small = X is not None and np.prod(X.shape) <= _MAX_EMBEDDING_SIZE
     page = Page(

@@ -160,7 +160,7 @@ def reasons(
         parts += (
             [f"{float(one.lead(one.unlabelled)):+.2g} by unlabelled nodes"] if one.unlabelled.any() else []
         )
-        parts += [f"{float(one.lead(one.intercept)):+.2g} whatever the node"] if one.intercept.any() else []
+        parts += [f"{float(one.lead(one.intercept)):+.2g} by the intercept"] if one.intercept.any() else []
         names = [shortened(str(name), _LONG) for name in (one.predicted, one.runner_up)]
         text = f"{names[0]} ({100 * one.probability:.0f}\u00a0%) rather than {names[1]}"
         text += (

@@ -75,7 +75,7 @@ class Audit:
         low, high = self.interval
         return (
             f"About {self.expected_wrong:.0f} of {len(self):,} labels are wrong ({low:.0f} to {high:.0f}), "
-            "if wrong labels are of any other class alike."
+            "assuming that a wrong label may be of any other class."
         )
 
     def columns(self, node_ids: Any = None) -> dict[str, list[Any]]:

@@ -76,7 +76,8 @@ class LearningCurve:
         """
         shift = accuracy - self.at(self.n_labels)[0]
         a, b, c = self.samples.T
-        return replace(self, samples=np.stack([np.minimum(a + shift, 1.0), b, c], axis=1))
+        samples = np.stack([np.minimum(a + shift, 1.0), b, c], axis=1)
+        return replace(self, accuracy=np.clip(self.accuracy + shift, 0.0, 1.0), samples=samples)
 
     @property
     def next_target(self) -> float:
