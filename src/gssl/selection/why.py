@@ -139,7 +139,7 @@ class Explanation:
         if not len(self.labelled) and self.features is not None:
             rows.append((float(self.lead(self.features).sum()), "by features"))
         if self.intercept.any():
-            rows.append((float(self.lead(self.intercept)), "the intercept"))
+            rows.append((float(self.lead(self.intercept)), "by the intercept"))
         lines += _aligned(rows)
         for spoken, sign in ((self.predicted, 1), (self.runner_up, -1)):
             voices = [voice for voice in self.voices if sign * voice.share > 0]
