@@ -122,7 +122,7 @@ def test_steps_wait_and_are_taken_in_one_go(blocks, widths, monkeypatch):
     assert U._slabs is None
     scores = U @ W[4]
     assert len(passes) == 3  # once for each slab
-    written = sorted(path.name for path in U._slabs._folder.path.iterdir())
+    written = sorted(path.name for path in U._slabs._folder.path.glob("slab-*"))
     assert written == ["slab-0000", "slab-0001", "slab-0002"]
     dense = DenseEmbedding(X, filters)
     for k in range(4):

@@ -179,14 +179,14 @@ class LabelPropagation(GraphClassifier):
                 np.maximum(G, 0.0, out=G)
                 if close and np.abs(G.sum(axis=1) - 1.0).max() <= 2.0 * near:
                     return G, len(steps)
-        self._warn_unsettled()
+        self._warn_unsettled(len(steps))
         return G, len(steps)
 
-    def _warn_unsettled(self) -> None:
-        warn_user(
-            f"{type(self).__name__} has not settled in {self.max_iter} iterations: raise max_iter.",
-            ConvergenceWarning,
-        )
+    def _warn_unsettled(self, n_iter: int) -> None:
+        why = f"in {self.max_iter} iterations: raise max_iter."
+        if n_iter < self.max_iter:
+            why = "because some link weights are lost beside others in rounding: leave such links out."
+        warn_user(f"{type(self).__name__} has not settled {why}", ConvergenceWarning)
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Propagate the labels of fit over a graph that has grown: its first nodes are those of fit."""
@@ -264,7 +264,7 @@ class LabelSpreading(LabelPropagation):
         steps, settled = spreading_steps(filters, labelled, self.spread, self.tol, self.max_iter)
         F = run_steps(filters, Y.astype(dtype), steps, execution, checkpoint)
         if not settled:
-            self._warn_unsettled()
+            self._warn_unsettled(self.max_iter)
         return np.maximum(F, 0.0, out=_own(F)), len(steps)
 
 

@@ -95,6 +95,8 @@ def conjugate_steps(
     tol = max(tol, float(np.finfo(B.dtype).eps))
     for state in _descent(lambda V: mix(filters, V, Mixture(smooth=-1.0, keep=1.0)), B, limit, axis=None):
         length = float(state.length)
+        if not 0.0 < length < np.inf or not np.isfinite(state.ratio):
+            break  # links differ by more than double precision can tell
         past = length * ratios[-1] / lengths[-1]
         steps.append(Mixture(smooth=length, keep=1.0 - length + past, restart=length, past=-past))
         lengths.append(length)
@@ -152,7 +154,8 @@ def _descent(
         residual = state.residual - by * moved
         size = product(residual, residual)
         ratio = _divide(size, state.size)
-        direction = residual + ratio.astype(B.dtype) * state.direction
+        with np.errstate(over="ignore"):
+            direction = residual + ratio.astype(B.dtype) * state.direction
         part = float(np.sqrt(_divide(size, start)).max(initial=0.0))
         solution = state.solution + by * state.direction
         return _Descent(solution, residual, direction, size, length, ratio, part, part <= tol)

@@ -26,6 +26,8 @@ from gssl.selection.views import Views, sample_nodes
 SPREADS = (0.5, 0.9, 0.99)
 # folds of hidden labels; fewer where all nodes and classes together are more than so many numbers
 FOLDS, _FEW_FOLDS, _MANY = 3, 2, 1_000_000
+# of a single model, without unlabelled teachers
+_MORE_FOLDS = 10
 # below so many labels for each class, labels are spread over the graph beside the average
 _FEW = 3
 # a rival needs so many hidden labels and a difference of so many standard errors
@@ -155,15 +157,21 @@ class ModelSearch:
         links = [member.link_without(places, self.labels) for member in members] or None
         return Targets(self.places[shown], self.labels.Y[shown], self.labels.weights[shown], links)
 
-    def hidden_logits(self, ensemble: Ensemble, teachers: np.ndarray | None = None) -> np.ndarray:
+    def hidden_logits(
+        self,
+        ensemble: Ensemble,
+        teachers: np.ndarray | None = None,
+        folds: Sequence[np.ndarray] | None = None,
+    ) -> np.ndarray:
         """Return the logits of labels that were hidden, fold by fold, with or without unlabelled teachers."""
-        sets = [self._targets(fold, ensemble.members) for fold in self.folds]
+        folds = self.folds if folds is None else folds
+        sets = [self._targets(fold, ensemble.members) for fold in folds]
         if teachers is None:
             fits = [ensemble.solve(targets) for targets in sets]
         else:
             fits = self_train(ensemble, sets, teachers)
         logits = self.nothing_hidden()
-        for fold, each in zip(self.folds, fits, strict=True):
+        for fold, each in zip(folds, fits, strict=True):
             places = np.searchsorted(self.labelled, fold)
             logits[places] = ensemble.logits_at(each, self.places[places])
         return logits
@@ -189,6 +197,17 @@ class ModelSearch:
     def gain(self, said: np.ndarray, ours: np.ndarray) -> GraphGain:
         """Compare two models by the labels that were hidden from them."""
         return compare_hits(self.hits(said)[self.tested], self.hits(ours)[self.tested])
+
+    def graph_gain(self, chosen: Sequence[Trial], plain: Sequence[Trial]) -> GraphGain:
+        """Compare the best chosen model that uses the graph with the best one of features alone.
+
+        Both are fitted to the same folds, which are many, since features alone need more labels.
+        """
+        folds = label_folds(self.codes, balanced_fold_count(self.truth, _MORE_FOLDS), random_state=0)
+        graph = [trial for trial in chosen if trial not in plain]
+        best = [min(trials, key=lambda trial: trial.loss) for trials in (graph, plain)]
+        said = [self.hidden_logits(Ensemble(self.rows, [trial]), folds=folds) for trial in best]
+        return self.gain(*said)
 
     def rivals(self) -> list[Rival]:
         """Judge label spreading on the folds, until time is up."""
@@ -245,9 +264,7 @@ def explain(found: Found, search: ModelSearch) -> str:
     if all(trial in plain for trial in found.chosen):
         said.append("No model that uses the graph is among the best: features alone predict.")
     elif plain and search.has_features and search.tested.sum() >= _TESTED:
-        best = min(plain, key=lambda trial: trial.loss)
-        without = search.hidden_logits(Ensemble(search.rows, [best]))
-        gain = search.gain(found.hidden, without)
+        gain = search.graph_gain(found.chosen, plain)
         error = f"± {100 * gain.standard_error:.1f} points"
         compared = f"features alone ({100 * gain.without_graph:.1f} %)"
         if abs(gain.difference) < 2 * gain.standard_error:
