@@ -196,10 +196,10 @@ def packed_lines(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     ("name", "reader"),
     [
         ("x.csv.gz", "read_edges"),
-        ("x.tsv.gz", "read_labels"),
-        ("x.csv.gz", "read_features"),
-        ("x.jsonl.gz", "read_labels"),
-        ("x.json.gz", "read_features"),
+        pytest.param("x.tsv.gz", "read_labels", marks=pytest.mark.slow),
+        pytest.param("x.csv.gz", "read_features", marks=pytest.mark.slow),
+        pytest.param("x.jsonl.gz", "read_labels", marks=pytest.mark.slow),
+        pytest.param("x.json.gz", "read_features", marks=pytest.mark.slow),
     ],
 )
 def test_packed_tables_that_fill_the_memory_are_refused(
@@ -213,7 +213,10 @@ def test_packed_tables_that_fill_the_memory_are_refused(
     assert took < 200
 
 
-@pytest.mark.parametrize("reader", ["read_edges", "read_features", "read_labels"])
+@pytest.mark.parametrize(
+    "reader",
+    ["read_edges", *(pytest.param(f"read_{one}", marks=pytest.mark.slow) for one in ("features", "labels"))],
+)
 def test_parquet_of_few_bytes_and_many_rows_is_refused(
     tmp_path: Path, read_in_little_memory: Any, reader: str
 ):
