@@ -30,7 +30,7 @@ extensions = [
     "sample_report",
     "sample_labelling",
 ]
-exclude_patterns = ["_build", "figures/README*"]
+exclude_patterns = ["_build", "figures/README*", "records"]
 # a reference that leads nowhere is a warning, and warnings are errors
 nitpicky = True
 default_role = "py:obj"

@@ -179,7 +179,7 @@ def suggestions(
     X, adjacency : optional
         The features and the graph of fit, for a model that was loaded from a file.
     signature : ndarray of shape (n, k), optional
-        What :func:`smoothed_signature` returns of both, where it is known already.
+        What ``smoothed_signature`` returns of both, where it is known already.
 
     Returns
     -------
