@@ -535,7 +535,10 @@ def _safe_step(eta_sup: float, W: np.ndarray) -> float:
 
     ‖W‖² is the Lipschitz constant of the gradient (UW − Y)Wᵀ, and twice that of the cross-entropy's.
     """
-    curvature = float(np.linalg.norm(W.T @ W, 2))
+    # in units of a power of two, so that the unit of the features changes no bit
+    unit = 2.0 ** int(np.frexp(np.abs(W).max(initial=0.0))[1])
+    V = W / unit
+    curvature = unit**2 * float(np.linalg.norm(V.T @ V, 2))
     return eta_sup if eta_sup * curvature < 2.0 else 1.0 / curvature
 
 
