@@ -30,7 +30,7 @@ coverage: .venv/dev ## which lines the tests run, without the optional networks;
 bench: .venv/bench ## ratios against rivals and against the machine itself (about 25 minutes); ONLY=name for one
 	$(BIN)/python -m benchmarks $(foreach name,$(ONLY),--only $(name))
 
-paper: .venv/dev ## every table and figure of the paper: kept runs, and quick ones where there are none (10 minutes)
+paper: .venv/dev ## every table and figure of the paper: kept runs, and quick ones where there are none
 	$(BIN)/python -m reproduction all --quick
 
 paper-all: .venv/dev ## the same with ten seeds and the slow runs: many hours, and may be stopped and resumed
