@@ -10,6 +10,7 @@ from sklearn.preprocessing import normalize
 
 from gssl.graph.mapped import FileArray, iterate_blocks, take_rows
 from gssl.operators import Filters, Mixture, mix, multiply, normalized_adjacency
+from gssl.operators.convolution import row_sums, scaled_weights
 
 # bytes of rows that are copied at a time
 _BLOCK_BYTES = 1 << 20
@@ -152,16 +153,14 @@ def operators(A: csr_array, dtype: Any) -> dict[str, Any]:
     A_hat = normalized_adjacency(A, dtype)
     # in double precision until all values are at most one
     unweighted = not A_hat.weights.size
-    degree = np.asarray(
-        np.diff(A.indptr) if unweighted else A.sum(axis=1, dtype=np.float64), dtype=np.float64
-    )
+    degree = row_sums(A)
     # a node without links has one: it is taken away again
     s = 1.0 / np.sqrt(np.where(degree > 0, degree, 1.0))
     t = 1.0 / np.sqrt(degree + 2.0)
     if not unweighted:
         # a degree may be far less than one, and nothing large is added only to be taken away
-        hop = replace(A_hat, weights=_weighed(A, s, dtype), scale=np.zeros_like(A_hat.scale))
-        high = replace(A_hat, weights=_weighed(A, t, dtype), scale=t.astype(dtype))
+        hop = replace(A_hat, weights=scaled_weights(A, s, dtype), scale=np.zeros_like(A_hat.scale))
+        high = replace(A_hat, weights=scaled_weights(A, t, dtype), scale=t.astype(dtype))
         own = None
     else:
         hop, high = replace(A_hat, scale=s.astype(dtype)), replace(A_hat, scale=t.astype(dtype))
@@ -171,14 +170,3 @@ def operators(A: csr_array, dtype: Any) -> dict[str, Any]:
         "hop": GraphOperator(Filters(hop), Mixture(smooth=1.0), own),
         "high": GraphOperator(Filters(high), Mixture(smooth=-1.0), 3.0 * np.square(high.scale)),
     }
-
-
-def _weighed(A: csr_array, scale: np.ndarray, dtype: Any) -> np.ndarray:
-    """Weigh the links of a graph by the scales of both ends, those of some rows at a time."""
-    weights = np.empty(len(A.indices), dtype)
-    for start in range(0, A.shape[0], _ROWS):
-        rows = scale[start : start + _ROWS]
-        pointers = A.indptr[start : start + len(rows) + 1]
-        part = slice(pointers[0], pointers[-1])
-        weights[part] = np.repeat(rows, np.diff(pointers)) * A.data[part] * scale[A.indices[part]]
-    return weights
