@@ -151,3 +151,16 @@ def test_a_step_of_embeddings_that_does_not_diverge_is_the_given_one(problem):
     eta = 2e-3 * feature_scale(problem.X) ** 2
     assert eta * np.linalg.norm(W, 2) ** 2 < 2.0
     np.testing.assert_allclose(model.embedding_[labelled], X - eta * (X @ W - Y) @ W.T, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+@pytest.mark.parametrize("size", [1.3098892150436634, 2.965118162962686, 3.0371594130079003])
+def test_a_unit_of_a_power_of_two_changes_no_bit(loss, size):
+    """Squares of these numbers, taken as powers, are rounded otherwise in another unit."""
+    A = np.ones((6, 6)) - np.eye(6)
+    X, y = size * np.eye(2)[[0, 1, 0, 1, 0, 1]], [0, 1, -1, -1, -1, -1]
+    plain, scaled = (
+        gssl.OGC(loss=loss, max_iter=4, random_state=0).fit(unit * X, y, adjacency=A)
+        for unit in (1.0, 2.0**-17)
+    )
+    assert scaled.label_distributions_.tobytes() == plain.label_distributions_.tobytes()

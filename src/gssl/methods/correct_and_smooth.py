@@ -158,7 +158,7 @@ class CorrectAndSmooth(GraphClassifier):
         return np.asarray(mean_size * np.divide(E, size, out=np.zeros_like(E), where=size > 0))
 
     def _kept(self, mean: csr_array, labelled: np.ndarray, errors: np.ndarray, n: int) -> np.ndarray:
-        """Return every other node the mean error of its neighbours, K times; errors at labels stay."""
+        """Replace the errors of unlabelled nodes by the mean over their neighbours, K times."""
         E = np.zeros((n, errors.shape[1]))
         E[labelled] = errors
 

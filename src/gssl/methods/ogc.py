@@ -257,8 +257,9 @@ class OGC(GraphClassifier):
     ) -> np.ndarray:
         """Run Algorithm 1 and return the scores of all nodes; the embeddings are freed on return."""
         labelled, Y, anchors, anchored = labels.labelled, labels.Y, labels.anchors, labels.anchored
-        eta_w = self._gradient_factor * self.eta_w / scale**2
-        eta_sup = self._gradient_factor * self.eta_sup * scale**2
+        # not scale**2, whose last bit may depend on the unit: pow is not always rounded correctly
+        eta_w = self._gradient_factor * self.eta_w / (scale * scale)
+        eta_sup = self._gradient_factor * self.eta_sup * (scale * scale)
         checkpoint = execution.checkpoint(X, A_hat, labelled, Y, anchors)
         U, in_label_space = self._embedding(X, A_hat, labelled, execution)
         Z = U @ W
@@ -355,7 +356,8 @@ class OGC(GraphClassifier):
             rows, scores = self._products(len(known.missing(labels.labelled)))
             U_L = known.get(labels.labelled, rows)
             W, Z_L = np.zeros((U_L.shape[1], labels.Y.shape[1]), U_L.dtype), np.zeros_like(labels.Y)
-            eta_w = self._gradient_factor * self.eta_w / feature_scale(X) ** 2
+            scale = feature_scale(X)
+            eta_w = self._gradient_factor * self.eta_w / (scale * scale)
             for _ in range(self.n_iter_):
                 W, Z_L, eta_w = self._descend(U_L, W, Z_L, labels.Y, eta_w)
             self.coef_ = W

@@ -29,7 +29,7 @@ _SINGLE, _SPAN = 1e-6, 1e6
 
 
 class LabelPropagation(GraphClassifier):
-    r"""Return every node the mean label distribution of its neighbours; given labels stay.
+    r"""Assign to every node the mean label distribution of its neighbours; given labels stay.
 
     .. math:: F_U = (D_{UU} - A_{UU})^{-1} A_{UL} Y_L
 

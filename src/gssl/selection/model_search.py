@@ -134,10 +134,11 @@ class ModelSearch:
         """
         if not self.folds:
             return False, self.nothing_hidden()
-        alone = self.hidden_logits(ensemble)
+        sets = self._hidden_sets(ensemble, self.folds)
+        alone = self._logits_of(ensemble, self.folds, [ensemble.solve(targets) for targets in sets])
         if perf_counter() > self.deadline:
             return False, alone
-        taught = self.hidden_logits(ensemble, teachers=self.teachers)
+        taught = self._logits_of(ensemble, self.folds, self_train(ensemble, sets, self.teachers))
         before, after = self.accuracy(alone), self.accuracy(taught)
         best = ensemble.members[0].filter
         if best.uses_graph and not best.surprise:
@@ -157,19 +158,17 @@ class ModelSearch:
         links = [member.link_without(places, self.labels) for member in members] or None
         return Targets(self.places[shown], self.labels.Y[shown], self.labels.weights[shown], links)
 
-    def hidden_logits(
-        self,
-        ensemble: Ensemble,
-        teachers: np.ndarray | None = None,
-        folds: Sequence[np.ndarray] | None = None,
-    ) -> np.ndarray:
-        """Return the logits of labels that were hidden, fold by fold, with or without unlabelled teachers."""
-        folds = self.folds if folds is None else folds
-        sets = [self._targets(fold, ensemble.members) for fold in folds]
-        if teachers is None:
-            fits = [ensemble.solve(targets) for targets in sets]
-        else:
-            fits = self_train(ensemble, sets, teachers)
+    def _hidden_sets(self, ensemble: Ensemble, folds: Sequence[np.ndarray]) -> list[Targets]:
+        """Return for every fold the labels outside of it."""
+        return [self._targets(fold, ensemble.members) for fold in folds]
+
+    def hidden_logits(self, ensemble: Ensemble, folds: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the logits of labels that were hidden, fold by fold."""
+        fits = [ensemble.solve(targets) for targets in self._hidden_sets(ensemble, folds)]
+        return self._logits_of(ensemble, folds, fits)
+
+    def _logits_of(self, ensemble: Ensemble, folds: Sequence[np.ndarray], fits: Sequence[Fit]) -> np.ndarray:
+        """Return the logits of each fold's labels by the fit that has not seen them."""
         logits = self.nothing_hidden()
         for fold, each in zip(folds, fits, strict=True):
             places = np.searchsorted(self.labelled, fold)
@@ -206,7 +205,7 @@ class ModelSearch:
         folds = label_folds(self.codes, balanced_fold_count(self.truth, _MORE_FOLDS), random_state=0)
         graph = [trial for trial in chosen if trial not in plain]
         best = [min(trials, key=lambda trial: trial.loss) for trials in (graph, plain)]
-        said = [self.hidden_logits(Ensemble(self.rows, [trial]), folds=folds) for trial in best]
+        said = [self.hidden_logits(Ensemble(self.rows, [trial]), folds) for trial in best]
         return self.gain(*said)
 
     def rivals(self) -> list[Rival]:

@@ -76,7 +76,7 @@ class Ensemble:
         dtype: Any = np.float64 if exact else np.float32
         w, Y = targets.weights.astype(dtype)[:, None], targets.Y.astype(dtype)
         for member, U, scale in zip(self.members, self._U, self._scales, strict=True):
-            penalty = member.penalty / scale**2
+            penalty = member.penalty / (scale * scale)  # exact in any unit, which scale**2 is not
             if exact:
                 V = self.rows.rows(member.kind, member.filter, member.width, targets.places) / scale
             else:
