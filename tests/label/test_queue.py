@@ -2,15 +2,15 @@ import numpy as np
 
 from gssl.label import queue
 from gssl.label.queue import Queue
+from gssl.selection.suggestion import unit_rows
 
 
 def rows(n=200, seed=0):
-    return np.random.default_rng(seed).standard_normal((n, 4)).astype(np.float32)
+    return unit_rows(np.random.default_rng(seed).standard_normal((n, 4)).astype(np.float32))
 
 
 def by_equation(U, doubt, closed, labelled):
     """Choose by the equation, one node after the other."""
-    U = U / np.linalg.norm(U, axis=1, keepdims=True)
     K = np.maximum(U @ U.T, 0.0) ** 4
     covered = K[:, labelled].max(axis=1, initial=0.0)
     u = np.where(closed, 0.0, doubt)

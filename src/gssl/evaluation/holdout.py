@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ _TELLING = 8
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    r"""What a method says about labels that were hidden from it.
+    """What a method says about labels that were hidden from it.
 
     ``nodes`` are the nodes whose labels were hidden, once each, in order; ``codes`` are their classes as
     indices into ``classes``; ``distributions`` are the predictions made while they were hidden, one column
@@ -124,7 +125,7 @@ class HeldOut:
         if self.n_untested:
             classes = "class" if self.n_untested == 1 else "classes"
             said += f", and {self.n_untested} {classes} with one label could not be tested"
-        return said + "."
+        return f"{said}."
 
     @property
     def _hits(self) -> np.ndarray:
@@ -179,9 +180,7 @@ def held_out_accuracy(
         # once, so that what is wrong with the graph is reported once
         adjacency = check_adjacency(adjacency, allow_empty=True)
 
-    def predict(hidden: np.ndarray) -> np.ndarray:
-        return refit_without(hidden, model, X, adjacency, classes, codes)
-
+    predict = partial(refit_without, model=model, X=X, adjacency=adjacency, classes=classes, codes=codes)
     return _hold_out(folds, predict, classes, codes, on_fold)
 
 
@@ -264,13 +263,9 @@ def held_out_if_known(model: Any) -> HeldOut | None:
     --------
     >>> import gssl
     >>> data = gssl.datasets.load("karate")
-    >>> y = data.labels.copy()
-    >>> y[10:30] = -1
-    >>> held_out_if_known(gssl.LabelPropagation().fit(None, y, adjacency=data.adjacency)) is None
-    True
-    >>> model = gssl.AutoClassifier(depth=2).fit(data.features, y, adjacency=data.adjacency)
+    >>> model = gssl.AutoClassifier(depth=2).fit(data.features, data.labels, adjacency=data.adjacency)
     >>> held_out_if_known(model).n_labels
-    14
+    34
     """
     inner = getattr(model, "classifier_", None)
     if inner is not None and inner.priors is not None:
@@ -298,10 +293,6 @@ def has_cheap_holdout(model: Any) -> bool:
     Parameters
     ----------
     model : classifier
-
-    Returns
-    -------
-    bool
 
     Examples
     --------
@@ -344,14 +335,17 @@ def masked_labels(y: Any, n_folds: int = 5, random_state: int = 0) -> Iterator[t
     ['a' 'b' None None None] [2 3]
     """
     classes, codes = encode_labels(y)
-    nothing = UNLABELLED if classes.dtype.kind in "iu" else None
-    values = np.full(len(codes), nothing, dtype=object if nothing is None else np.int64)
-    known = codes != UNLABELLED
-    values[known] = classes[codes[known]]
+    if classes.dtype.kind not in "iu":
+        classes = classes.astype(object)
     for hidden in label_folds(codes, n_folds, random_state):
-        masked = values.copy()
-        masked[hidden] = nothing
-        yield masked, hidden
+        yield _hide(hidden, classes, codes), hidden
+
+
+def _hide(hidden: np.ndarray, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the labels without those of some nodes."""
+    masked = codes.copy()
+    masked[hidden] = UNLABELLED
+    return decode_labels(classes, masked)
 
 
 def label_folds(codes: np.ndarray, n_folds: int, random_state: int) -> list[np.ndarray]:
@@ -400,13 +394,12 @@ def refit_without(
     **options: Any,
 ) -> np.ndarray:
     """Fit a clone of the model without the labels of some nodes, and return its distributions at them."""
-    masked = codes.copy()
-    masked[hidden] = UNLABELLED
+    # in the caller's labels, which class weights and priors may refer to
+    y = _hide(hidden, classes, codes)
     with warnings.catch_warnings():
         # the caller has reported them already
         warnings.simplefilter("ignore", GraphWarning)
-        # in the caller's labels, which class weights and priors may refer to
-        fitted = clone(model).fit(X, decode_labels(classes, masked), adjacency=adjacency, **options)
+        fitted = clone(model).fit(X, y, adjacency=adjacency, **options)
     return np.asarray(fitted.label_distributions_[hidden])
 
 

@@ -64,6 +64,18 @@ def node_map(
     return indices, xy / (np.abs(xy).max(initial=0.0) or 1.0)
 
 
+def place_all(rows: np.ndarray, n_mapped: int = 800) -> np.ndarray:
+    """Map some nodes by :func:`node_map`, and place each of the others beside those that it is most like."""
+    indices, xy = node_map(rows, n_mapped)
+    places = np.empty((len(rows), 2))
+    places[indices] = xy
+    rest = np.setdiff1d(np.arange(len(rows)), indices)
+    if len(rest):
+        with threadpool_limits(1):
+            places[rest] = _beside(rows[indices], xy, rows[rest], np.random.default_rng(0))
+    return places
+
+
 def _place(Z: np.ndarray, rng: np.random.Generator, random_state: int) -> np.ndarray:
     m = len(Z)
     anchors = np.arange(m) if m <= _ANCHORS else np.sort(rng.choice(m, size=_ANCHORS, replace=False))
@@ -98,13 +110,12 @@ def _components(rows: Any, random_state: int) -> np.ndarray:
 
 def _layout(Z: np.ndarray, random_state: int) -> np.ndarray:
     n = len(Z)
-    scale = Z[:, :1].std() if Z.size else 0.0
+    plane = np.zeros((n, 2))
+    plane[:, : min(2, Z.shape[1])] = Z[:, :2]
+    scale = plane[:, 0].std() if n else 0.0
     if n < 4 or scale == 0.0:
-        plane = np.zeros((n, 2))
-        plane[:, : min(2, Z.shape[1])] = Z[:, :2]
         return plane
-    start = np.zeros((n, 2))
-    start[:, : min(2, Z.shape[1])] = Z[:, :2] / scale * 1e-4
+    start = plane / scale * 1e-4
     tsne = TSNE(
         perplexity=min(30.0, (n - 1) / 3), init=start, max_iter=_ITERATIONS, random_state=random_state
     )

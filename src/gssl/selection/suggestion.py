@@ -37,8 +37,17 @@ def smoothed_signature(X: Any, A: csr_array) -> np.ndarray:
     else:
         R = rng.standard_normal((X.shape[1], _COLUMNS), dtype=np.float32)
         V = multiply(X.astype(np.float32), R)
+    return unit_rows(smooth(V, A))
+
+
+def smooth(V: np.ndarray, A: csr_array) -> np.ndarray:
+    """Filter columns of float32 by SSGC of depth 8."""
     smoother = SSGC(depth=8)
-    U = smoother._apply(V, smoother._filters(A, np.float32))
+    return np.asarray(smoother._apply(np.ascontiguousarray(V), smoother._filters(A, np.float32)))
+
+
+def unit_rows(U: np.ndarray) -> np.ndarray:
+    """Scale rows to length one; a row of zeros stays."""
     lengths = np.linalg.norm(U, axis=1, keepdims=True)
     return np.asarray(np.divide(U, lengths, out=np.zeros_like(U), where=lengths > 0))
 
@@ -51,12 +60,12 @@ def cover(U: np.ndarray, u: np.ndarray, labelled: np.ndarray, n: int) -> tuple[l
     weights = u[audience].astype(np.float32)
     covered = np.zeros(len(audience), dtype=np.float32)
     for start in range(0, len(labelled), _BLOCK):
-        alike = _alike(U[audience], U[labelled[start : start + _BLOCK]])
+        alike = likeness(U[audience], U[labelled[start : start + _BLOCK]])
         covered = np.maximum(covered, alike.max(axis=1, initial=0.0))
 
     def added(part: np.ndarray) -> np.ndarray:
         """Return how much better each candidate would cover the audience, itself left out."""
-        new = np.maximum(_alike(U[audience], U[candidates[part]]) - covered[:, None], 0.0)
+        new = np.maximum(likeness(U[audience], U[candidates[part]]) - covered[:, None], 0.0)
         new[part, np.arange(len(part))] = 0.0  # candidates and audience are the same nodes
         return np.asarray(new)
 
@@ -75,13 +84,13 @@ def cover(U: np.ndarray, u: np.ndarray, labelled: np.ndarray, n: int) -> tuple[l
         if gains[best] > _NOTHING:
             picks.append(int(candidates[best]))
             counts.append(round(share * np.count_nonzero(new > _NOTHING)))
-            covered = np.maximum(covered, _alike(U[audience], U[candidates[[best]]])[:, 0])
+            covered = np.maximum(covered, likeness(U[audience], U[candidates[[best]]])[:, 0])
         gains[best] = 0.0
     return picks, counts
 
 
-def _alike(U: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Return the fourth power of cosines: far nodes hardly count."""
+def likeness(U: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return the fourth power of cosines of rows of length one: far nodes hardly count."""
     K = np.maximum(U @ V.T, 0.0)
     # squares are ten times as quick as a power
     np.square(K, out=K)
