@@ -110,12 +110,13 @@ def _components(rows: Any, random_state: int) -> np.ndarray:
 
 def _layout(Z: np.ndarray, random_state: int) -> np.ndarray:
     n = len(Z)
-    plane = np.zeros((n, 2))
-    plane[:, : min(2, Z.shape[1])] = Z[:, :2]
-    scale = plane[:, 0].std() if n else 0.0
+    scale = Z[:, :1].std() if Z.size else 0.0
     if n < 4 or scale == 0.0:
+        plane = np.zeros((n, 2))
+        plane[:, : min(2, Z.shape[1])] = Z[:, :2]
         return plane
-    start = plane / scale * 1e-4
+    start = np.zeros((n, 2))
+    start[:, : min(2, Z.shape[1])] = Z[:, :2] / scale * 1e-4
     tsne = TSNE(
         perplexity=min(30.0, (n - 1) / 3), init=start, max_iter=_ITERATIONS, random_state=random_state
     )
