@@ -10,7 +10,7 @@ from gssl.evaluation import held_out_distributions
 from gssl.methods.labels import UNLABELLED
 from gssl.selection import audit
 from gssl.selection.audit import leave_one_out_logits, robust_distributions
-from gssl.selection.links import fit_link, inverse_temperatures
+from gssl.selection.softmax_link import fit_link, inverse_temperatures
 
 
 def _problem(n=150, d=10, seed=0):

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 
 from gssl.operators import multiply
 from gssl.selection import Spectrum, dual_coefficients, keep_class_mass, leave_one_out, spectrum_of_rows
-from gssl.selection.links import inverse_temperatures
+from gssl.selection.softmax_link import inverse_temperatures
 from gssl.selection.suggestion import smooth
 from gssl.selection.trial import PENALTIES, score_error, stratified_part
 from gssl.selection.views import Views

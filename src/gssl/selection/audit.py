@@ -12,7 +12,7 @@ from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.average import Average
 from gssl.selection.leave_one_out import leave_one_out, spectrum_of_rows
-from gssl.selection.links import fit_link, inverse_temperatures
+from gssl.selection.softmax_link import fit_link, inverse_temperatures
 from gssl.selection.why import unwrapped
 
 # rounds of doubt: labels that look wrong count less when the others are judged
