@@ -127,6 +127,12 @@ def test_other_models_are_audited_by_what_they_say_without_some_labels(spoiled, 
     assert (found.says[order] == held.predicted).all()
 
 
+def test_a_model_without_features_is_audited_too(spoiled):
+    _, A, y, _ = spoiled
+    found = audit(gssl.LabelPropagation().fit(None, y, adjacency=A))
+    assert len(set(found.nodes[:10]) & set(PLANTED)) >= 3
+
+
 def test_a_class_with_one_label_is_left_out_and_the_rest_is_judged():
     X, A, y, truth = _problem()
     y = np.where(np.arange(150) < 40, truth, UNLABELLED)
