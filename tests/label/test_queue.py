@@ -50,7 +50,6 @@ def test_where_nothing_is_alike_the_least_certain_comes():
     assert Queue(np.eye(3, dtype=np.float32)).next(doubt, np.zeros(3, bool), np.array([], int)) == (1, 0)
     closed = np.array([False, True, False])
     assert Queue(np.eye(3, dtype=np.float32)).next(doubt, closed, np.array([1])) == (2, 0)
-    assert Queue(np.eye(3, dtype=np.float32)).next(doubt, np.ones(3, bool), np.array([1])) is None
 
 
 def test_a_used_up_sample_is_drawn_again(monkeypatch):

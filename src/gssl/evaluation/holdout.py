@@ -180,7 +180,7 @@ def held_out_accuracy(
         # once, so that what is wrong with the graph is reported once
         adjacency = check_adjacency(adjacency, allow_empty=True)
 
-    predict = partial(refit_without, model=model, X=X, adjacency=adjacency, classes=classes, codes=codes)
+    predict = partial(_refit_without, model, X, adjacency, classes, codes, {})
     return _hold_out(folds, predict, classes, codes, on_fold)
 
 
@@ -232,18 +232,12 @@ def held_out_distributions(
     check_is_fitted(
         model, msg="this %(name)s is not fitted: fit it first, or call held_out_accuracy, which fits it."
     )
-    classes, codes = model.classes_, model.fit_codes
-
-    def predict(hidden: np.ndarray) -> np.ndarray:
-        known: np.ndarray | None = model.distributions_without(hidden)
-        if known is not None:
-            return known
-        return refit_without(hidden, model, X, adjacency, classes, codes, **options)
-
+    classes, codes, predict = model.classes_, model.fit_codes, model.distributions_without
     with nullcontext() if with_priors else model.without_priors():
         folds = label_folds(codes, max(n_folds, _CHEAP_FOLDS), random_state)
-        if model.distributions_without(folds[0]) is None:
+        if predict(folds[0]) is None:
             folds = label_folds(codes, n_folds, random_state)
+            predict = partial(_refit_without, model, X, adjacency, classes, codes, options)
         return _hold_out(folds, predict, classes, codes)
 
 
@@ -281,7 +275,7 @@ def held_out_if_known(model: Any) -> HeldOut | None:
         nodes = np.sort(np.concatenate(folds))
         P = model.calibration_(model.held_out_distributions_)
         return HeldOut(nodes, codes[nodes], P, classes, 0, _count_untested(codes))
-    if not has_cheap_holdout(model) or model.distributions_without(folds[0]) is None:
+    if model.distributions_without(folds[0]) is None:
         return None
     found = _hold_out(folds, model.distributions_without, classes, codes)
     return replace(found, n_folds=0)
@@ -384,14 +378,14 @@ def balanced_fold_count(codes: np.ndarray, most: int) -> int:
     return int(np.clip(np.median(counts[counts > 1]), 2, most))
 
 
-def refit_without(
-    hidden: np.ndarray,
+def _refit_without(
     model: Any,
     X: Any,
     adjacency: Any,
     classes: np.ndarray,
     codes: np.ndarray,
-    **options: Any,
+    options: dict[str, Any],
+    hidden: np.ndarray,
 ) -> np.ndarray:
     """Fit a clone of the model without the labels of some nodes, and return its distributions at them."""
     # in the caller's labels, which class weights and priors may refer to

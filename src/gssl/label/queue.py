@@ -34,21 +34,18 @@ class Queue:
         # what is left of likeness, a row for each node that may be spoken for
         self._gap = self._K.copy()
 
-    def next(self, doubt: np.ndarray, closed: np.ndarray, labelled: np.ndarray) -> tuple[int, int] | None:
-        """Return the next node and how many nodes it speaks for; None where no node is open.
+    def next(self, doubt: np.ndarray, closed: np.ndarray, labelled: np.ndarray) -> tuple[int, int]:
+        """Return the next node and how many nodes it speaks for.
 
-        ``doubt`` is 1 minus the margin of each node, ``closed`` the nodes that shall not be chosen.
+        ``doubt`` is 1 minus the margin of each node; ``closed`` marks nodes not to choose, but not all.
         """
-        n = len(closed)
-        if closed.all():
-            return None
-        n_open = int(n - closed.sum())
+        n_open = int(np.count_nonzero(~closed))
         if closed[self._nodes].sum() > len(self._nodes) / 2 and n_open > len(self._nodes):
             self._draw(closed, len(labelled))
         self._cover(labelled)
         u = np.where(closed[self._nodes], 0.0, doubt[self._nodes]).astype(np.float32)
         gains = u * (u @ self._gap)
-        if len(gains) and gains.max() > _NOTHING:
+        if gains.max() > _NOTHING:
             best = int(gains.argmax())
             speaks_for = np.count_nonzero((self._gap[:, best] > _NOTHING) & (u > 0))
             return int(self._nodes[best]), round(speaks_for * n_open / int(np.count_nonzero(u)))

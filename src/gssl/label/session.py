@@ -131,7 +131,7 @@ class Session:
             )
         self.refits, self.touched = 0, monotonic()
         self._refit: Refit | None = None
-        self._passed: list[int] = []
+        self._passed: set[int] = set()
         self._curve: dict[int, tuple[float, float]] = {}
         self._replay_curve()
         self._answer()
@@ -233,7 +233,7 @@ class Session:
                 self._curve[len(answer.labelled)] = found
 
     def _replay_curve(self) -> None:
-        """Judge the first labels, as they were given, to draw the curve of a session that goes on."""
+        """Estimate the accuracy after the first labels, so that a resumed session has its curve."""
         codes = dict(self.labelling.codes)
         given = [node for node in codes if node in self.labelling.given]
         rest = [node for node in codes if node not in self.labelling.given]
@@ -294,22 +294,18 @@ class Session:
         """Return the node to label next and how many it speaks for; None where all are done."""
         with self.lock:
             labelled = np.array(sorted(self.labelling.codes), dtype=np.int64)
-            closed = np.zeros(self.n_nodes, dtype=bool)
-            closed[labelled] = True
-            closed[list(self.labelling.skipped)] = True
-            if closed.all():
+            done = self.labelling.codes.keys() | self.labelling.skipped
+            if len(done) == self.n_nodes:
                 return None
-            open_now = closed.copy()
-            open_now[self._passed] = True
-            if open_now.all():
-                # all have been looked at: from the beginning
-                self._passed.clear()
-                open_now = closed
+            if len(done | self._passed) == self.n_nodes:
+                self._passed.clear()  # all have been looked at: from the beginning
+            closed = np.zeros(self.n_nodes, dtype=bool)
+            closed[list(done | self._passed)] = True
             if self.guessing:
                 # what it is unsure of is noise then, and nodes chosen by it are like no others
-                return int(np.random.default_rng(len(labelled)).choice(np.flatnonzero(~open_now))), 0
+                return int(np.random.default_rng(len(labelled)).choice(np.flatnonzero(~closed))), 0
             with small_algebra():
-                return self._queue.next(self.doubt, open_now, labelled)
+                return self._queue.next(self.doubt, closed, labelled)
 
     @property
     def _queue(self) -> Queue:
@@ -326,7 +322,7 @@ class Session:
 
     @property
     def _skill(self) -> float:
-        """The part of labels outside the largest class that is gained over it; one while labels are few."""
+        """How much better than the largest class: 0 is no better, 1 is all right or too few labels."""
         answer = self.answer
         if answer is None or not answer.judged or len(answer.codes) < _ENOUGH:
             return 1.0
@@ -335,8 +331,7 @@ class Session:
 
     def pass_over(self, node: int) -> None:
         """Suggest another node, until the next action."""
-        if node not in self._passed:
-            self._passed.append(node)
+        self._passed.add(node)
 
     def state(self) -> dict[str, Any]:
         """Return what the page shows beside the node: counts, accuracy, doubts."""
