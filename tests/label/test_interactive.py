@@ -3,6 +3,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from gssl.label.interactive import (
+    DEPTH,
     InteractiveModel,
     estimate_accuracy,
     filtered_directions,
@@ -92,7 +93,7 @@ def test_directions_are_those_of_ssgc(make_problem):
     A = problem.adjacency.toarray() + np.eye(40)
     scale = 1 / np.sqrt(A.sum(axis=1))
     A_hat = scale[:, None] * A * scale
-    wanted = sum(p * np.linalg.matrix_power(A_hat, k) @ own for k, p in enumerate(ssgc_powers(8)))
+    wanted = sum(p * np.linalg.matrix_power(A_hat, k) @ own for k, p in enumerate(ssgc_powers(DEPTH)))
     np.testing.assert_allclose(smooth, wanted, atol=1e-5)
     assert smooth.dtype == np.float32
 

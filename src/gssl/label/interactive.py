@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import expit, logit
 
 from gssl.operators import multiply
 from gssl.selection import Spectrum, dual_coefficients, keep_class_mass, leave_one_out, spectrum_of_rows
+from gssl.selection.candidates import ssgc_powers
+from gssl.selection.graph_features import operators
 from gssl.selection.softmax_link import inverse_temperatures
-from gssl.selection.suggestion import smooth
 from gssl.selection.trial import PENALTIES, score_error, stratified_part
 from gssl.selection.views import Views
 
-# directions of a view, and how many are filtered at a time
-WIDTH, _TOGETHER = 128, 64
+# directions of a view, hops of its filter, and how many columns are filtered at a time
+WIDTH, DEPTH, _TOGETHER = 128, 8, 64
 # penalty and sharpness before two labels of one class exist
 _PENALTY, _SHARPNESS = 0.1, 10.0
 # where there are more labels, so many choose view and penalty
@@ -45,10 +45,23 @@ def filtered_directions(X: Any, A: csr_array) -> list[np.ndarray]:
         own = np.asarray(view.features.times(view.axes[:, :WIDTH]), dtype=np.float32)
     if not A.nnz:
         return [own]
-    # a part at a time takes less memory
-    parts = [own[:, start : start + _TOGETHER] for start in range(0, own.shape[1], _TOGETHER)]
-    smoothed = np.hstack([smooth(part, A) for part in parts])
-    return [smoothed] if kind in (None, "links") else [smoothed, own]
+    smooth = _smoothed(own, A)
+    return [smooth] if kind in (None, "links") else [smooth, own]
+
+
+def _smoothed(V: np.ndarray, A: csr_array) -> np.ndarray:
+    """Filter columns by SSGC, a few at a time."""
+    powers, hop = ssgc_powers(DEPTH), operators(A, np.float32)["smooth"]
+    U = np.empty_like(V)
+    for start in range(0, V.shape[1], _TOGETHER):
+        columns = slice(start, start + _TOGETHER)
+        term = np.ascontiguousarray(V[:, columns])
+        total = powers[0] * term
+        for power in powers[1:]:
+            term = hop(term)
+            total += np.float32(power) * term
+        U[:, columns] = total
+    return U
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,21 +138,30 @@ def estimate_accuracy(hidden: np.ndarray, hits: np.ndarray, confidences: np.ndar
     """
     if not len(confidences):
         return float(hits.mean()), score_error(float(hits.mean()), len(hits))
-    x, z = (logit(np.clip(p.astype(np.float64), _EDGE, 1.0 - _EDGE)) for p in (hidden, confidences))
+    x, z = _logit(hidden), _logit(confidences)
     design = np.stack([np.ones_like(x), x], axis=1)
     centre = theta = np.array([0.0, 1.0])
     H = curb = _PRIOR * np.eye(2)
     for _ in range(_NEWTON):
-        p = expit(design @ theta)
+        p = _sigmoid(design @ theta)
         H = (design * (p * (1.0 - p))[:, None]).T @ design + curb
         theta = theta - np.linalg.solve(H, design.T @ (p - hits) + curb @ (theta - centre))
-    q = expit(theta[0] + theta[1] * z)
+    q = _sigmoid(theta[0] + theta[1] * z)
     slope = q * (1.0 - q)
     gradient = np.array([slope.mean(), (slope * z).mean()])
     share = float(q.mean())
     # never surer than as many labels drawn at random would be
     error = max(float(np.sqrt(gradient @ np.linalg.solve(H, gradient))), score_error(share, len(hits)))
     return share, error
+
+
+def _logit(p: np.ndarray) -> np.ndarray:
+    p = np.clip(p.astype(np.float64), _EDGE, 1.0 - _EDGE)
+    return np.asarray(np.log(p / (1.0 - p)))
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -30, 30))))
 
 
 def softmax_rows(Z: np.ndarray) -> np.ndarray:

@@ -37,13 +37,8 @@ def smoothed_signature(X: Any, A: csr_array) -> np.ndarray:
     else:
         R = rng.standard_normal((X.shape[1], _COLUMNS), dtype=np.float32)
         V = multiply(X.astype(np.float32), R)
-    return unit_rows(smooth(V, A))
-
-
-def smooth(V: np.ndarray, A: csr_array) -> np.ndarray:
-    """Filter columns of float32 by SSGC of depth 8."""
     smoother = SSGC(depth=8)
-    return np.asarray(smoother._apply(np.ascontiguousarray(V), smoother._filters(A, np.float32)))
+    return unit_rows(smoother._apply(V, smoother._filters(A, np.float32)))
 
 
 def unit_rows(U: np.ndarray) -> np.ndarray:
