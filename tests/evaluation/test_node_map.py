@@ -4,6 +4,7 @@ from scipy.sparse import csr_array
 from sklearn.neighbors import KNeighborsClassifier
 
 from gssl.evaluation import node_map
+from gssl.evaluation.node_map import place_all
 
 
 def clusters(n=240, d=60):
@@ -58,6 +59,17 @@ def test_small_and_flat_embeddings_have_a_map_too(shape):
         assert indices.tolist() == list(range(shape[0]))
         assert np.isfinite(xy).all()
         assert xy.shape == (shape[0], 2)
+
+
+def test_every_node_has_a_place_beside_those_it_is_like():
+    X, labels = clusters(n=900)
+    xy = place_all(X.astype(np.float32), n_mapped=60)
+    assert xy.shape == (900, 2)
+    assert np.abs(xy).max() == pytest.approx(1.0)
+    near = KNeighborsClassifier(5).fit(xy[::2], labels[::2])
+    assert near.score(xy[1::2], labels[1::2]) > 0.97
+    np.testing.assert_array_equal(place_all(X.astype(np.float32), n_mapped=60), xy)
+    assert place_all(np.zeros((5, 0))).tolist() == [[0.0, 0.0]] * 5
 
 
 def test_no_room_for_a_node_is_refused():

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gssl.label.interactive import DEPTH, InteractiveModel, filtered_directions, softmax_rows, top_two
+from gssl.label.interactive import (
+    DEPTH,
+    InteractiveModel,
+    estimate_accuracy,
+    filtered_directions,
+    softmax_rows,
+    top_two,
+)
 from gssl.selection.candidates import ssgc_powers
 
 
@@ -25,20 +32,12 @@ def test_scores_are_those_of_a_ridge(views, codes):
     penalty = answer.penalty * np.square(U).sum() / len(U)
     W = np.linalg.solve(U.T @ U + penalty * np.eye(U.shape[1]), U.T @ Y)
     for node in (0, 1, 50):
-        np.testing.assert_allclose(answer.scores(node), B[node] @ W, atol=1e-9)
+        # the shares of all labels add up to the scores
+        np.testing.assert_allclose(answer.shares(node) @ Y, B[node] @ W, atol=1e-9)
     logits = np.log(answer.distributions) - np.log(answer.distributions).mean(axis=1, keepdims=True)
     Z = B @ W - (B @ W).mean(axis=1, keepdims=True)
     sharpness = (logits * Z).sum() / np.square(Z).sum()
     np.testing.assert_allclose(logits, sharpness * Z, atol=2e-4)
-
-
-def test_shares_of_all_labels_add_up_to_the_score(views, codes):
-    L = np.arange(0, 90, 7)
-    answer = InteractiveModel(views).fit(L, codes[L], 3)
-    for node in (3, 7, 89):
-        shares, scores = answer.shares(node), answer.scores(node)
-        for code in range(3):
-            assert abs(shares[codes[L] == code].sum() - scores[code]) < 1e-6
 
 
 def test_hidden_labels_are_said_what_refitting_without_them_says(views, codes):
@@ -120,3 +119,45 @@ def test_the_softmax_of_rows_and_its_two_largest():
     ordered = np.sort(P, axis=1)
     np.testing.assert_array_equal(top, ordered[:, -1])
     np.testing.assert_array_equal(second, ordered[:, -2])
+
+
+def draw(n, seed):
+    """Return confidences, and hits that are more frequent than they say."""
+    rng = np.random.default_rng(seed)
+    confidences = rng.uniform(0.3, 0.99, n)
+    right = 1 / (1 + np.exp(-(0.5 + 1.2 * np.log(confidences / (1 - confidences)))))
+    return confidences, (rng.random(n) < right).astype(float)
+
+
+def test_labels_that_are_harder_than_most_do_not_lower_the_estimate():
+    within = 0
+    for seed in range(20):
+        confidences, hits = draw(5_000, seed)
+        # labels are of the least certain nodes, mostly
+        rng, nodes = np.random.default_rng(seed), np.argsort(confidences)
+        hard, any_ = nodes[:2000][rng.permutation(2000)[:300]], rng.permutation(5_000)[:60]
+        asked = np.unique(np.concatenate([hard, any_]))
+        share, error = estimate_accuracy(confidences[asked], hits[asked], np.delete(confidences, asked))
+        truth = np.delete(hits, asked).mean()
+        assert hits[asked].mean() < truth - 0.1
+        assert error < 0.05
+        within += abs(share - truth) < 2 * error
+    assert within >= 17
+
+
+def test_of_labels_drawn_at_random_it_is_about_their_share():
+    confidences, hits = draw(2000, 3)
+    share, error = estimate_accuracy(confidences[:300], hits[:300], confidences[300:])
+    assert share == pytest.approx(hits[:300].mean(), abs=0.03)
+    p = (300 * share + 1) / 302
+    assert error >= np.sqrt(p * (1 - p) / 302)
+
+
+def test_few_labels_that_are_all_right_leave_room_for_doubt():
+    share, error = estimate_accuracy(np.full(8, 0.9), np.ones(8), np.full(50, 0.5))
+    assert 0.4 < share < 0.9
+    assert error > 0.1
+
+
+def test_without_other_nodes_it_is_the_share_of_hits():
+    assert estimate_accuracy(np.full(4, 0.9), np.array([1, 1, 1, 0]), np.empty(0))[0] == 0.75

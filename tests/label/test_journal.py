@@ -108,12 +108,41 @@ def test_a_full_disk_leaves_the_file_as_it_was(path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="no space left on device; make room"):
+        with pytest.raises(OSError, match=r"no space left on device, .* free; make room or end gssl label"):
             journal.append(ACTIONS[1])
     assert path.read_bytes() == before
     journal.append(ACTIONS[2])
     journal.close()
     assert reopen(path) == [ACTIONS[0], ACTIONS[2]]
+
+
+def test_a_write_that_stops_halfway_is_neither_kept_nor_made_up_for_later(path, monkeypatch):
+    journal = Journal(path)
+    before, file = path.read_bytes(), journal._file
+
+    class Refusing:
+        """Take ten bytes, then no more."""
+
+        def __init__(self):
+            self.room = 10
+
+        def __getattr__(self, name):
+            return getattr(file, name)
+
+        def write(self, view):
+            if not self.room:
+                raise OSError(13, "Permission denied")
+            self.room -= file.write(view[: self.room])
+            return 10
+
+    journal._file = Refusing()
+    with pytest.raises(OSError, match="cannot be written: permission denied; end gssl label and choose"):
+        journal.append(ACTIONS[0])
+    assert path.read_bytes() == before
+    journal._file = file
+    journal.append(ACTIONS[1])
+    journal.close()
+    assert reopen(path) == [ACTIONS[1]]
 
 
 def test_the_journal_lies_beside_the_output(tmp_path):

@@ -29,8 +29,7 @@ def open_page(browser, tmp_path):
         yield open_page
 
 
-@pytest.mark.parametrize("width", [1400, 360])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (360, "dark")])
 def test_charts_are_drawn_and_fit_the_window(open_page, karate_page, width, scheme):
     tab = open_page(karate_page, width, scheme)
     charts = tab.locator("[data-chart] svg")

@@ -12,8 +12,6 @@ import gssl
 from gssl.evaluation import confusion_matrix, graph_health
 from gssl.io import tabulate
 from gssl.report import MapPoint, Page, write_page
-from gssl.report.charts import map_classes
-from gssl.report.findings import class_rows
 
 
 class Tree(HTMLParser):
@@ -82,20 +80,6 @@ def test_every_section_is_there_in_the_order_of_what_matters(karate):
         "3 self-loops were removed.",
     ):
         assert said in text
-
-
-def test_classes_show_counts_and_how_good_they_are_on_hidden_labels(karate_page):
-    rows = class_rows(karate_page.predictions, karate_page.held_out)
-    confusion = karate_page.held_out.confusion
-    assert sum(row.given for row in rows) == 20
-    assert sum(row.predicted for row in rows) == 14
-    assert rows[0].width == 1.0
-    for row in rows:
-        place = confusion.classes.index(row.name)
-        assert row.precision == confusion.precision[place]
-        assert row.recall == confusion.recall[place]
-    without = class_rows(karate_page.predictions, None)
-    assert {(row.precision, row.recall) for row in without} == {(None, None)}
 
 
 def test_the_matrix_is_that_of_hidden_labels_unless_the_truth_is_known(karate, karate_page, tmp_path):
@@ -192,12 +176,6 @@ def test_a_sample_and_many_classes_are_said_to_be_so(karate_page, tmp_path):
     assert "4 smaller classes" in text
     assert "The 60 most frequent of 70 classes are shown." in text
     assert "could not be estimated" in text
-
-
-def test_the_legend_counts_all_nodes_not_those_on_the_map(karate_page):
-    points = karate_page.points[:5]
-    for name, _, count in map_classes(points, karate_page.predictions):
-        assert count == (karate_page.predictions.label == name).sum()
 
 
 def test_the_bundled_script_is_kept_and_made_anew_where_it_cannot_be(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from gssl.evaluation import held_out_distributions
 from gssl.methods.labels import UNLABELLED
 from gssl.selection import audit
 from gssl.selection.audit import leave_one_out_logits, robust_distributions
-from gssl.selection.links import fit_link, inverse_temperatures
+from gssl.selection.softmax_link import fit_link, inverse_temperatures
 
 
 def _problem(n=150, d=10, seed=0):
@@ -125,6 +125,12 @@ def test_other_models_are_audited_by_what_they_say_without_some_labels(spoiled, 
     held = held_out_distributions(model, X, A)
     order = np.argsort(found.nodes)
     assert (found.says[order] == held.predicted).all()
+
+
+def test_a_model_without_features_is_audited_too(spoiled):
+    _, A, y, _ = spoiled
+    found = audit(gssl.LabelPropagation().fit(None, y, adjacency=A))
+    assert len(set(found.nodes[:10]) & set(PLANTED)) >= 3
 
 
 def test_a_class_with_one_label_is_left_out_and_the_rest_is_judged():

@@ -1,13 +1,11 @@
 """AutoClassifier from outside: what it finds, says, keeps and refuses."""
 
 import copy
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 import gssl
 from gssl.scale.execution import watching
@@ -66,16 +64,13 @@ def test_a_graph_of_noise_is_left_alone():
     assert "no clear difference" in auto.explain_
 
 
-def test_the_leaderboard_is_in_order_and_converts(fitted):
+def test_every_family_of_models_is_on_the_leaderboard(fitted):
     board = fitted.leaderboard_
-    scores = [entry.score for entry in board]
-    assert scores == sorted(scores, reverse=True)
     assert {"no graph", "SGC", "SSGC", "PPR", "heat", "high-pass", "two-hop", "LabelSpreading"} <= {
         entry.model for entry in board
     }
-    assert board.to_pandas()["score"].tolist() == scores
-    assert board.to_frame("polars")["model"].to_list() == [entry.model for entry in board]
-    assert len(str(board).splitlines()) == len(board) + 1
+    scores = [entry.score for entry in board]
+    assert scores == sorted(scores, reverse=True)
     assert board[0].chosen
 
 
@@ -392,32 +387,20 @@ def test_parameters_are_checked_before_labels_are_updated(friendly, fitted):
         copy.copy(fitted).set_params(depth=0).update_labels(y)
 
 
-_FITS = """
-import sys
-import numpy as np
-import gssl
-
-cora, digits = gssl.datasets.load("cora").normalized(), gssl.datasets.load("digits")
-drawn = gssl.datasets.make_block_graph(3000, 15000, 600, 6, features="dense", random_state=0)
-few = np.where(np.arange(len(digits.labels)) % 10 == 0, digits.labels, -1)
-fits = {
-    "cora": (cora.features, cora.mask_labels("default"), cora.adjacency),
-    "digits": (digits.features, few, digits.adjacency),
-    "drawn": (np.asarray(drawn.features, np.float32), drawn.mask_labels("default"), drawn.adjacency),
-}
-model = gssl.AutoClassifier()
-found = {name: model.fit(X, y, adjacency=A).label_distributions_ for name, (X, y, A) in fits.items()}
-np.savez(sys.argv[1], **found)
-"""
-
-
-def test_blas_threads_change_no_class_and_distributions_by_less_than_the_promise(tmp_path):
-    for n_threads in ("1", "2"):
-        limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), n_threads)
-        command = [sys.executable, "-W", "ignore", "-c", _FITS, str(tmp_path / n_threads)]
-        subprocess.run(command, check=True, env=os.environ | limits)
-    one, two = (np.load(tmp_path / f"{n_threads}.npz") for n_threads in (1, 2))
-    assert set(one) == {"cora", "digits", "drawn"}
-    for name in one:
-        np.testing.assert_array_equal(one[name].argmax(axis=1), two[name].argmax(axis=1))
-        np.testing.assert_allclose(one[name], two[name], rtol=0, atol=1e-5)
+def test_blas_threads_change_no_class_and_distributions_by_less_than_the_promise():
+    cora, digits = gssl.datasets.load("cora").normalized(), gssl.datasets.load("digits")
+    drawn = gssl.datasets.make_block_graph(3000, 15000, 600, 6, features="dense", random_state=0)
+    few = np.where(np.arange(len(digits.labels)) % 10 == 0, digits.labels, -1)
+    single = np.asarray(drawn.features, np.float32)
+    for X, y, A in (
+        (cora.features, cora.mask_labels("default"), cora.adjacency),
+        (digits.features, few, digits.adjacency),
+        (single, drawn.mask_labels("default"), drawn.adjacency),
+    ):
+        found = []
+        for n_threads in (1, 2):
+            with threadpool_limits(n_threads):
+                found.append(gssl.AutoClassifier().fit(X, y, adjacency=A).label_distributions_)
+        one, two = found
+        np.testing.assert_array_equal(one.argmax(axis=1), two.argmax(axis=1))
+        np.testing.assert_allclose(one, two, rtol=0, atol=1e-5)

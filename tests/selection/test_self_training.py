@@ -7,8 +7,8 @@ from scipy.special import softmax
 
 from gssl.selection.candidates import Block, Filter
 from gssl.selection.filtered_rows import FilteredRows
-from gssl.selection.links import Link
 from gssl.selection.self_training import Ensemble, Targets, pseudo_targets, self_train, smoothed
+from gssl.selection.softmax_link import Link
 from gssl.selection.trial import Trial
 from gssl.selection.views import Views
 

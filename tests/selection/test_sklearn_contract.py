@@ -8,8 +8,8 @@ EXCUSED = {
     "check_classifiers_classes": "it names a class −1, which here means unlabelled",
 }
 ESTIMATORS = [
-    gssl.AutoClassifier(depth=4),
-    gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC())),
+    gssl.AutoClassifier(depth=2),
+    gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC(), head="ridge"), folds=5),
 ]
 
 

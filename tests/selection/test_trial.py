@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from gssl.selection.candidates import candidate_filters
 from gssl.selection.filtered_rows import FilteredRows
-from gssl.selection.links import fit_link
+from gssl.selection.softmax_link import fit_link
 from gssl.selection.trial import (
     AVERAGED,
     Labels,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,13 @@ def graph_gain(
     """
     if adjacency is None:
         raise ValueError("there is no graph to judge: pass adjacency=.")
-    fits = _FitCounter(on_fold, n_models=1 if X is None else 2)
-    judge = partial(held_out_accuracy, n_folds=n_folds, random_state=random_state, on_fold=fits)
+    fits = count(1)
+
+    def report(_: int, folds: int) -> None:
+        if on_fold is not None:
+            on_fold(next(fits), folds if X is None else 2 * folds)
+
+    judge = partial(held_out_accuracy, n_folds=n_folds, random_state=random_state, on_fold=report)
     if X is None:
         graph = judge(LabelPropagation(), None, y, adjacency)
         values, counts = np.unique(graph.truth, return_counts=True)
@@ -89,30 +95,14 @@ def compare_hits(with_graph: np.ndarray, without_graph: np.ndarray) -> GraphGain
     n = len(d) + 2
     error = float(np.sqrt(((np.square(d).sum() + 2) / n - (d.sum() / n) ** 2) / n))
     difference = float(d.mean())
-    accuracies = float(with_graph.mean()), float(without_graph.mean())
-    return GraphGain(*accuracies, difference, error, len(d), _verdict(accuracies, difference, error, len(d)))
-
-
-def _verdict(accuracies: tuple[float, float], difference: float, error: float, n: int) -> str:
+    graph, plain = float(with_graph.mean()), float(without_graph.mean())
     if abs(difference) < 2 * error:
         verdict = "The graph makes no clear difference"
     else:
         verdict = "The graph helps" if difference > 0 else "The graph hurts"
-    graph, plain = (f"{100 * value:.1f} %" for value in accuracies)
     sign = "−" if difference < 0 else "+"
-    points = f"({sign}{100 * abs(difference):.1f} ± {100 * error:.1f} points)"
-    return f"{verdict}: {graph} of {n:,} hidden labels are right with it and {plain} without {points}."
-
-
-@dataclass
-class _FitCounter:
-    """Count fits over several models, where each model counts its own folds."""
-
-    on_fold: Callable[[int, int], None] | None
-    n_models: int
-    done: int = 0
-
-    def __call__(self, _: int, n_folds: int) -> None:
-        self.done += 1
-        if self.on_fold is not None:
-            self.on_fold(self.done, n_folds * self.n_models)
+    verdict += (
+        f": {100 * graph:.1f} % of {len(d):,} hidden labels are right with it and {100 * plain:.1f} % "
+        f"without ({sign}{100 * abs(difference):.1f} ± {100 * error:.1f} points)."
+    )
+    return GraphGain(graph, plain, difference, error, len(d), verdict)

@@ -80,7 +80,13 @@ def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Healt
         n_components=len(sizes),
         largest_component=int(sizes.max()),
         n_isolated=int((degree == 0).sum()),
-        degrees=_spread(degree),
+        degrees={
+            "min": float(degree.min()),
+            "median": float(np.median(degree)),
+            "mean": float(degree.mean()),
+            "p90": float(np.percentile(degree, 90)),
+            "max": float(degree.max()),
+        },
         n_labelled=int(labelled.sum()),
         label_counts={name: int((codes == code).sum()) for code, name in enumerate(names)},
         n_unreached=int(sizes[~reached].sum()),
@@ -107,13 +113,3 @@ def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return not isinstance(value, str) and bool(value != value or value == -1)
-
-
-def _spread(degree: np.ndarray) -> dict[str, float]:
-    return {
-        "min": float(degree.min()),
-        "median": float(np.median(degree)),
-        "mean": float(degree.mean()),
-        "p90": float(np.percentile(degree, 90)),
-        "max": float(degree.max()),
-    }

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ _TELLING = 8
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    r"""What a method says about labels that were hidden from it.
+    """What a method says about labels that were hidden from it.
 
     ``nodes`` are the nodes whose labels were hidden, once each, in order; ``codes`` are their classes as
     indices into ``classes``; ``distributions`` are the predictions made while they were hidden, one column
@@ -124,7 +125,7 @@ class HeldOut:
         if self.n_untested:
             classes = "class" if self.n_untested == 1 else "classes"
             said += f", and {self.n_untested} {classes} with one label could not be tested"
-        return said + "."
+        return f"{said}."
 
     @property
     def _hits(self) -> np.ndarray:
@@ -179,9 +180,7 @@ def held_out_accuracy(
         # once, so that what is wrong with the graph is reported once
         adjacency = check_adjacency(adjacency, allow_empty=True)
 
-    def predict(hidden: np.ndarray) -> np.ndarray:
-        return refit_without(hidden, model, X, adjacency, classes, codes)
-
+    predict = partial(_refit_without, model, X, adjacency, classes, codes, {})
     return _hold_out(folds, predict, classes, codes, on_fold)
 
 
@@ -233,18 +232,12 @@ def held_out_distributions(
     check_is_fitted(
         model, msg="this %(name)s is not fitted: fit it first, or call held_out_accuracy, which fits it."
     )
-    classes, codes = model.classes_, model.fit_codes
-
-    def predict(hidden: np.ndarray) -> np.ndarray:
-        known: np.ndarray | None = model.distributions_without(hidden)
-        if known is not None:
-            return known
-        return refit_without(hidden, model, X, adjacency, classes, codes, **options)
-
+    classes, codes, predict = model.classes_, model.fit_codes, model.distributions_without
     with nullcontext() if with_priors else model.without_priors():
         folds = label_folds(codes, max(n_folds, _CHEAP_FOLDS), random_state)
-        if model.distributions_without(folds[0]) is None:
+        if predict(folds[0]) is None:
             folds = label_folds(codes, n_folds, random_state)
+            predict = partial(_refit_without, model, X, adjacency, classes, codes, options)
         return _hold_out(folds, predict, classes, codes)
 
 
@@ -264,13 +257,9 @@ def held_out_if_known(model: Any) -> HeldOut | None:
     --------
     >>> import gssl
     >>> data = gssl.datasets.load("karate")
-    >>> y = data.labels.copy()
-    >>> y[10:30] = -1
-    >>> held_out_if_known(gssl.LabelPropagation().fit(None, y, adjacency=data.adjacency)) is None
-    True
-    >>> model = gssl.AutoClassifier(depth=2).fit(data.features, y, adjacency=data.adjacency)
+    >>> model = gssl.AutoClassifier(depth=2).fit(data.features, data.labels, adjacency=data.adjacency)
     >>> held_out_if_known(model).n_labels
-    14
+    34
     """
     inner = getattr(model, "classifier_", None)
     if inner is not None and inner.priors is not None:
@@ -286,7 +275,7 @@ def held_out_if_known(model: Any) -> HeldOut | None:
         nodes = np.sort(np.concatenate(folds))
         P = model.calibration_(model.held_out_distributions_)
         return HeldOut(nodes, codes[nodes], P, classes, 0, _count_untested(codes))
-    if not has_cheap_holdout(model) or model.distributions_without(folds[0]) is None:
+    if model.distributions_without(folds[0]) is None:
         return None
     found = _hold_out(folds, model.distributions_without, classes, codes)
     return replace(found, n_folds=0)
@@ -298,10 +287,6 @@ def has_cheap_holdout(model: Any) -> bool:
     Parameters
     ----------
     model : classifier
-
-    Returns
-    -------
-    bool
 
     Examples
     --------
@@ -344,14 +329,17 @@ def masked_labels(y: Any, n_folds: int = 5, random_state: int = 0) -> Iterator[t
     ['a' 'b' None None None] [2 3]
     """
     classes, codes = encode_labels(y)
-    nothing = UNLABELLED if classes.dtype.kind in "iu" else None
-    values = np.full(len(codes), nothing, dtype=object if nothing is None else np.int64)
-    known = codes != UNLABELLED
-    values[known] = classes[codes[known]]
+    if classes.dtype.kind not in "iu":
+        classes = classes.astype(object)
     for hidden in label_folds(codes, n_folds, random_state):
-        masked = values.copy()
-        masked[hidden] = nothing
-        yield masked, hidden
+        yield _hide(hidden, classes, codes), hidden
+
+
+def _hide(hidden: np.ndarray, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the labels without those of some nodes."""
+    masked = codes.copy()
+    masked[hidden] = UNLABELLED
+    return decode_labels(classes, masked)
 
 
 def label_folds(codes: np.ndarray, n_folds: int, random_state: int) -> list[np.ndarray]:
@@ -390,23 +378,22 @@ def balanced_fold_count(codes: np.ndarray, most: int) -> int:
     return int(np.clip(np.median(counts[counts > 1]), 2, most))
 
 
-def refit_without(
-    hidden: np.ndarray,
+def _refit_without(
     model: Any,
     X: Any,
     adjacency: Any,
     classes: np.ndarray,
     codes: np.ndarray,
-    **options: Any,
+    options: dict[str, Any],
+    hidden: np.ndarray,
 ) -> np.ndarray:
     """Fit a clone of the model without the labels of some nodes, and return its distributions at them."""
-    masked = codes.copy()
-    masked[hidden] = UNLABELLED
+    # in the caller's labels, which class weights and priors may refer to
+    y = _hide(hidden, classes, codes)
     with warnings.catch_warnings():
         # the caller has reported them already
         warnings.simplefilter("ignore", GraphWarning)
-        # in the caller's labels, which class weights and priors may refer to
-        fitted = clone(model).fit(X, decode_labels(classes, masked), adjacency=adjacency, **options)
+        fitted = clone(model).fit(X, y, adjacency=adjacency, **options)
     return np.asarray(fitted.label_distributions_[hidden])
 
 

@@ -18,10 +18,6 @@ def accuracy(truth: Any, predicted: Any, nodes: Any = None) -> float:
     nodes : indices or bool mask, optional
         The nodes T that count; all of them if None.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> accuracy([0, 1, 1], [0, 1, 0], nodes=[0, 1])

@@ -64,6 +64,18 @@ def node_map(
     return indices, xy / (np.abs(xy).max(initial=0.0) or 1.0)
 
 
+def place_all(rows: np.ndarray, n_mapped: int = 800) -> np.ndarray:
+    """Map some nodes by :func:`node_map`, and place each of the others beside those that it is most like."""
+    indices, xy = node_map(rows, n_mapped)
+    places = np.empty((len(rows), 2))
+    places[indices] = xy
+    rest = np.setdiff1d(np.arange(len(rows)), indices)
+    if len(rest):
+        with threadpool_limits(1):
+            places[rest] = _beside(rows[indices], xy, rows[rest], np.random.default_rng(0))
+    return places
+
+
 def _place(Z: np.ndarray, rng: np.random.Generator, random_state: int) -> np.ndarray:
     m = len(Z)
     anchors = np.arange(m) if m <= _ANCHORS else np.sort(rng.choice(m, size=_ANCHORS, replace=False))

@@ -84,10 +84,6 @@ def expected_calibration_error(bins: Sequence[Bin]) -> float:
     bins : sequence of Bin
         From :func:`reliability`.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> expected_calibration_error([Bin(0.5, 1.0, 2, 0.75, 0.5)])

@@ -1,4 +1,7 @@
-"""The fast model of the labelling page: a ridge on filtered directions, solved again after every label."""
+"""The fast model of the labelling page: a ridge on filtered directions, solved again after every label.
+
+Beside it, the accuracy on nodes without a label, estimated from labels that were not drawn at random.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,18 +14,19 @@ from gssl.operators import multiply
 from gssl.selection import Spectrum, dual_coefficients, keep_class_mass, leave_one_out, spectrum_of_rows
 from gssl.selection.candidates import ssgc_powers
 from gssl.selection.graph_features import operators
-from gssl.selection.links import inverse_temperatures
-from gssl.selection.trial import PENALTIES, stratified_part
+from gssl.selection.softmax_link import inverse_temperatures
+from gssl.selection.trial import PENALTIES, score_error, stratified_part
 from gssl.selection.views import Views
 
-# directions of a view, and hops of its filter
-WIDTH, DEPTH = 128, 8
-# columns that are filtered at a time
-_TOGETHER = 64
+# directions of a view, hops of its filter, and how many columns are filtered at a time
+WIDTH, DEPTH, _TOGETHER = 128, 8, 64
 # penalty and sharpness before two labels of one class exist
 _PENALTY, _SHARPNESS = 0.1, 10.0
 # where there are more labels, so many choose view and penalty
 _JUDGES = 150
+# how many labels the belief that confidences are right is worth, and the least distance of one from 0 and 1
+_PRIOR, _EDGE = 2.0, 1e-3
+_NEWTON = 12
 
 
 def filtered_directions(X: Any, A: csr_array) -> list[np.ndarray]:
@@ -39,13 +43,14 @@ def filtered_directions(X: Any, A: csr_array) -> list[np.ndarray]:
     else:
         view = views[kind]
         own = np.asarray(view.features.times(view.axes[:, :WIDTH]), dtype=np.float32)
-    smooth = _smoothed(own, A) if A.nnz else own
-    has_features = kind not in (None, "links")
-    return [smooth, own] if has_features and A.nnz else [smooth]
+    if not A.nnz:
+        return [own]
+    smooth = _smoothed(own, A)
+    return [smooth] if kind in (None, "links") else [smooth, own]
 
 
 def _smoothed(V: np.ndarray, A: csr_array) -> np.ndarray:
-    """Filter columns by SSGC."""
+    """Filter columns by SSGC, a few at a time."""
     powers, hop = ssgc_powers(DEPTH), operators(A, np.float32)["smooth"]
     U = np.empty_like(V)
     for start in range(0, V.shape[1], _TOGETHER):
@@ -79,11 +84,6 @@ class Answer:
     def hits(self) -> np.ndarray:
         """Which labels were right while hidden."""
         return np.asarray(self.hidden.argmax(axis=1) == self.codes)
-
-    def scores(self, node: int) -> np.ndarray:
-        """Return the class scores of a node, before the softmax."""
-        Y = np.eye(self.distributions.shape[1])[self.codes]
-        return np.asarray(self.shares(node) @ Y)
 
     def shares(self, node: int) -> np.ndarray:
         r"""Return what each label adds to the score that its class has at a node.
@@ -125,6 +125,43 @@ class InteractiveModel:
         W = rows[labelled].T.astype(np.float64) @ dual_coefficients(gram, Y, penalty)
         P = softmax_rows(multiply(rows, (t * W).astype(np.float32)))
         return Answer(labelled, codes, P, softmax_rows(t * hidden), judged, rows, gram, float(penalty))
+
+
+def estimate_accuracy(hidden: np.ndarray, hits: np.ndarray, confidences: np.ndarray) -> tuple[float, float]:
+    r"""Return the expected share of right guesses among nodes, and its standard error.
+
+    .. math:: \frac1n \sum_i \sigma(a + b\, \mathrm{logit}\, p_i)
+
+    p are the ``confidences`` of the nodes. a and b are fitted to the confidences of labels while they were
+    ``hidden``. Labels that a person was asked for are harder than most nodes, and their plain share of
+    ``hits`` is too low by far; given its confidence, a label is about as hard as any other node.
+    """
+    if not len(confidences):
+        return float(hits.mean()), score_error(float(hits.mean()), len(hits))
+    x, z = _logit(hidden), _logit(confidences)
+    design = np.stack([np.ones_like(x), x], axis=1)
+    centre = theta = np.array([0.0, 1.0])
+    H = curb = _PRIOR * np.eye(2)
+    for _ in range(_NEWTON):
+        p = _sigmoid(design @ theta)
+        H = (design * (p * (1.0 - p))[:, None]).T @ design + curb
+        theta = theta - np.linalg.solve(H, design.T @ (p - hits) + curb @ (theta - centre))
+    q = _sigmoid(theta[0] + theta[1] * z)
+    slope = q * (1.0 - q)
+    gradient = np.array([slope.mean(), (slope * z).mean()])
+    share = float(q.mean())
+    # never surer than as many labels drawn at random would be
+    error = max(float(np.sqrt(gradient @ np.linalg.solve(H, gradient))), score_error(share, len(hits)))
+    return share, error
+
+
+def _logit(p: np.ndarray) -> np.ndarray:
+    p = np.clip(p.astype(np.float64), _EDGE, 1.0 - _EDGE)
+    return np.asarray(np.log(p / (1.0 - p)))
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -30, 30))))
 
 
 def softmax_rows(Z: np.ndarray) -> np.ndarray:

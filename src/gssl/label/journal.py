@@ -5,9 +5,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from filelock import FileLock, Timeout
 
 from gssl.io.atomic import check_writable
+from gssl.scale.run_folder import explain_write_errors, write_all
 
 _HEADER = {"journal": "gssl label", "format": 1}
 _HEADER_BYTES = json.dumps(_HEADER).encode()
@@ -37,12 +39,14 @@ class Journal:
             ) from error
         try:
             self.actions, kept = _read(path)
-            self._file = path.open("r+b" if path.exists() else "w+b")
-            self._file.truncate(kept)
-            self._file.seek(kept)
-            if not kept:
-                self._write(_HEADER)
-                _sync_folder(path.parent)
+            with explain_write_errors(path):
+                # unbuffered: what could not be written must not be written later
+                self._file = path.open("r+b" if path.exists() else "w+b", buffering=0)
+                self._file.truncate(kept)
+                self._file.seek(kept)
+                if not kept:
+                    self._write(_HEADER)
+                    _sync_folder(path.parent)
         except BaseException:
             self._unlock()
             raise
@@ -51,12 +55,12 @@ class Journal:
         """Write an action and wait until it is on disk; after an error the file is as before."""
         end = self._file.tell()
         try:
-            self._write(action)
-        except OSError as error:
+            with explain_write_errors(self.path, "end gssl label and choose another --out"):
+                self._write(action)
+        except OSError:
             self._file.seek(end)
             self._file.truncate()
-            reason = os.strerror(error.errno).lower() if error.errno else str(error)
-            raise OSError(f"{self.path} cannot be written: {reason}; make room and try again.") from error
+            raise
 
     def close(self) -> None:
         """Close the file and let others open it."""
@@ -68,8 +72,8 @@ class Journal:
         self._lock.release()
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
-        self._file.flush()
+        content = json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+        write_all(self._file, np.frombuffer(content, np.uint8))
         os.fsync(self._file.fileno())
 
 
@@ -78,27 +82,26 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
     if not path.exists():
         return [], 0
     content = path.read_bytes()
-    lines = content.split(b"\n")[:-1]
-    found: list[dict[str, Any]] = []
-    kept = 0
-    for number, line in enumerate(lines):
-        action = _parse(line)
-        if number == 0 and action != _HEADER and len(lines) > 1:
+    first, *lines = content.split(b"\n")[:-1] or [b""]
+    if _parse(first) != _HEADER:
+        # a header that was cut off, perhaps with zeros for what is missing, is no more than a beginning
+        if lines or (content.strip(b"\0") and not _HEADER_BYTES.startswith(content)):
             raise ValueError(f"{path} is no journal of gssl label: choose another --out.")
+        return [], 0
+    found: list[dict[str, Any]] = []
+    kept = len(first) + 1
+    for number, line in enumerate(lines, start=2):
+        action = _parse(line)
         if action is None:
-            if number == len(lines) - 1:
+            if number == len(lines) + 1:
                 break  # cut off, whatever a full disk or a lost power supply has made of it
             raise ValueError(
-                f"{path}, line {number + 1}, is no action of gssl label: remove it and all after it, or "
+                f"{path}, line {number}, is no action of gssl label: remove it and all after it, or "
                 "choose another --out."
             )
-        if number == 0 and action != _HEADER:
-            break
         found.append(action)
         kept += len(line) + 1
-    if not kept and content.strip(b"\0") and not _HEADER_BYTES.startswith(content):
-        raise ValueError(f"{path} is no journal of gssl label: choose another --out.")
-    return found[1:], kept
+    return found, kept
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-UNLABELLED = -1
 MAX_NAME = 200
 # what readers of labels would take for a missing one
 _RESERVED = ("-1", "nan", "None")
@@ -32,12 +31,17 @@ class Labelling:
         self.unknown = 0
         # the nodes of the last action
         self.last: list[int] = []
-        self._undo: list[tuple[str, int, list[tuple[int, int, bool]]]] = []
+        self._undo: list[tuple[str, int, list[tuple[int, int | None, bool]]]] = []
 
     @property
     def undoable(self) -> str:
         """What undo would take back, in words; empty where there is nothing."""
         return self._undo[-1][0] if self._undo else ""
+
+    def label(self, node: int) -> str | None:
+        """Return the class that a node was given, None where it has none."""
+        code = self.codes.get(node)
+        return None if code is None else self.classes[code]
 
     def apply(self, action: Mapping[str, Any]) -> None:
         """Change the labels; nodes that are not in the graph are counted and left out."""
@@ -49,7 +53,7 @@ class Labelling:
         elif do == "import":
             self._set([(str(node), label) for node, label in action["labels"]], "imported")
         elif do == "skip":
-            self._skip(self._known(action["nodes"]))
+            self._skip([str(node) for node in action["nodes"]])
         elif do == "class":
             self._remember(f"class {action['label']}", [])
             self._code(str(action["label"]))
@@ -70,14 +74,11 @@ class Labelling:
             else:
                 self.codes[node] = self._code(str(label))
 
-    def _skip(self, nodes: list[int]) -> None:
+    def _skip(self, names: Sequence[str]) -> None:
+        nodes = [self.places[name] for name in names if name in self.places]
+        self.unknown += len(names) - len(nodes)
         self._remember("skipped", nodes)
         self.skipped.update(node for node in nodes if node not in self.codes)
-
-    def _known(self, names: Sequence[Any]) -> list[int]:
-        known = [self.places[str(node)] for node in names if str(node) in self.places]
-        self.unknown += len(names) - len(known)
-        return known
 
     def _code(self, name: str) -> int:
         if name not in self.classes:
@@ -86,7 +87,7 @@ class Labelling:
 
     def _remember(self, what: str, nodes: list[int]) -> None:
         self.last = nodes
-        before = [(node, self.codes.get(node, UNLABELLED), node in self.skipped) for node in nodes]
+        before = [(node, self.codes.get(node), node in self.skipped) for node in nodes]
         self._undo.append((what, len(self.classes), before))
 
     def _take_back(self) -> None:
@@ -95,7 +96,7 @@ class Labelling:
         _, n_classes, before = self._undo.pop()
         self.last = [node for node, _, _ in before]
         for node, code, skipped in before:
-            if code == UNLABELLED:
+            if code is None:
                 self.codes.pop(node, None)
             else:
                 self.codes[node] = code

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from gssl.selection.suggestion import likeness
+
 # nodes among which the next one is sought, and which it speaks for
 SAMPLE = 1500
-# likeness is the cosine to this power, as in suggest
-_POWER = 4
 _NOTHING = 1e-6
 
 
@@ -13,11 +13,12 @@ class Queue:
     r"""Choose nodes that are uncertain, like many other uncertain nodes, and unlike all labels.
 
     .. math:: j^* = \arg\max_j\; u_j \sum_i u_i\, [K_{ij} - \max_{l \in L} K_{il}]_+
+
+    ``rows`` of all nodes have length one.
     """
 
     def __init__(self, rows: np.ndarray) -> None:
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        self._U = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+        self.rows = rows
         self._draw(np.zeros(len(rows), dtype=bool), 0)
 
     def _draw(self, closed: np.ndarray, seed: int) -> None:
@@ -26,35 +27,25 @@ class Queue:
         if len(nodes) > SAMPLE:
             nodes = np.sort(np.random.default_rng(seed).choice(nodes, SAMPLE, replace=False))
         self._nodes = nodes
-        self._K = self._alike(self._U[nodes])
+        self._K = likeness(self.rows[nodes], self.rows[nodes])
         np.fill_diagonal(self._K, 0.0)
         self._covered_by: set[int] = set()
         self._covered = np.zeros(len(nodes), dtype=np.float32)
         # what is left of likeness, a row for each node that may be spoken for
         self._gap = self._K.copy()
 
-    def _alike(self, V: np.ndarray) -> np.ndarray:
-        """Return how much each node of the sample is like some rows."""
-        K = np.maximum(self._U[self._nodes] @ V.T, 0.0)
-        for _ in range(_POWER.bit_length() - 1):
-            np.square(K, out=K)
-        return np.asarray(K)
+    def next(self, doubt: np.ndarray, closed: np.ndarray, labelled: np.ndarray) -> tuple[int, int]:
+        """Return the next node and how many nodes it speaks for.
 
-    def next(self, doubt: np.ndarray, closed: np.ndarray, labelled: np.ndarray) -> tuple[int, int] | None:
-        """Return the next node and how many nodes it speaks for; None where no node is open.
-
-        ``doubt`` is 1 minus the margin of each node, ``closed`` the nodes that shall not be chosen.
+        ``doubt`` is 1 minus the margin of each node; ``closed`` marks nodes not to choose, but not all.
         """
-        n = len(closed)
-        if closed.all():
-            return None
-        n_open = int(n - closed.sum())
+        n_open = int(np.count_nonzero(~closed))
         if closed[self._nodes].sum() > len(self._nodes) / 2 and n_open > len(self._nodes):
             self._draw(closed, len(labelled))
         self._cover(labelled)
         u = np.where(closed[self._nodes], 0.0, doubt[self._nodes]).astype(np.float32)
         gains = u * (u @ self._gap)
-        if len(gains) and gains.max() > _NOTHING:
+        if gains.max() > _NOTHING:
             best = int(gains.argmax())
             speaks_for = np.count_nonzero((self._gap[:, best] > _NOTHING) & (u > 0))
             return int(self._nodes[best]), round(speaks_for * n_open / int(np.count_nonzero(u)))
@@ -69,7 +60,7 @@ class Queue:
             self._covered_by, self._covered = set(), np.zeros(len(self._nodes), dtype=np.float32)
         new = np.array(sorted(now - self._covered_by), dtype=np.int64)
         for start in range(0, len(new), 512):
-            alike = self._alike(self._U[new[start : start + 512]])
+            alike = likeness(self.rows[self._nodes], self.rows[new[start : start + 512]])
             self._covered = np.maximum(self._covered, alike.max(axis=1))
         self._covered_by = now
         changed = np.flatnonzero(self._covered != before)

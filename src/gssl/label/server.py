@@ -162,15 +162,16 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self, answer: Any) -> None:
         try:
             self._check_host()
-            answer(urlsplit(self.path))
-        except RefusedError as error:
+            url = urlsplit(self.path)
+            query = parse_qs(url.query, max_num_fields=8)
+            answer(url.path, {name: values[-1] for name, values in query.items()})
+        except (ConnectionError, TimeoutError):
+            raise
+        except (RefusedError, ValueError, KeyError, TypeError, OSError, RecursionError) as error:
             # what is left of the body is not read
             self.close_connection = True
-            self._send(error.status, json.dumps({"error": str(error)}).encode())
-        except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
-            if isinstance(error, ConnectionError | TimeoutError):
-                raise
-            self._send(400, json.dumps({"error": " ".join(str(error).splitlines())}).encode())
+            status = error.status if isinstance(error, RefusedError) else 400
+            self._send(status, json.dumps({"error": " ".join(str(error).splitlines())}).encode())
 
     def _check_host(self) -> None:
         """Refuse names that lead here by a trick of name resolution, and pages of other sites."""
@@ -179,13 +180,13 @@ class _Handler(BaseHTTPRequestHandler):
         if len(self.headers.get_all("Host") or []) != 1 or self.headers["Host"] not in hosts:
             raise RefusedError(421, "This server answers on 127.0.0.1 only.")
         origin = self.headers.get("Origin")
-        if origin is not None and origin not in [f"http://{host}" for host in hosts]:
-            raise RefusedError(403, "Pages of other sites may not ask here.")
         if self.command == "POST" and origin is None:
             raise RefusedError(403, "An action comes from the page, which names its origin.")
-        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and (
-            self.command != "GET" or urlsplit(self.path).path != "/"
-        ):
+        own_site = self.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+        # a link to the page may be anywhere
+        is_link = self.command == "GET" and urlsplit(self.path).path == "/"
+        own_origin = origin is None or origin in [f"http://{host}" for host in hosts]
+        if not own_origin or not (own_site or is_link):
             raise RefusedError(403, "Pages of other sites may not ask here.")
 
     def _knows_token(self, given: str) -> bool:
@@ -199,9 +200,8 @@ class _Handler(BaseHTTPRequestHandler):
         if morsel is None or not self._knows_token(morsel.value):
             raise RefusedError(403, _CLOSED)
 
-    def _get(self, url: Any) -> None:
-        query = {name: values[-1] for name, values in parse_qs(url.query, max_num_fields=8).items()}
-        if url.path == "/" and "token" in query:
+    def _get(self, path: str, query: dict[str, str]) -> None:
+        if path == "/" and "token" in query:
             if not self._knows_token(query["token"]):
                 raise RefusedError(403, _CLOSED)
             cookie = f"{self.server.cookie}={self.server.token}; Path=/; HttpOnly; SameSite=Strict"
@@ -209,45 +209,44 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._check_token()
         session = self.server.session
-        if url.path == "/":
+        if path == "/":
             self._send_file("index.html")
-        elif url.path.startswith("/static/"):
-            self._send_file(url.path.removeprefix("/static/"))
-        elif url.path == "/api/version":
+        elif path.startswith("/static/"):
+            self._send_file(path.removeprefix("/static/"))
+        elif path == "/api/version":
             self._send_json({"version": session.version, "refits": session.refits})
-        elif url.path == "/api/map":
+        elif path == "/api/map":
             self._send(200, session.places.astype("<f4").tobytes(), "application/octet-stream")
-        elif url.path == "/api/state":
+        elif path == "/api/state":
             with session.lock:
                 self._send_state(session, 200, _card(session, query.get("node")))
-        elif url.path == "/api/node":
+        elif path == "/api/node":
             with session.lock:
                 self._send_json(session.card(session.check_nodes([int(query["i"])])[0]))
-        elif url.path == "/api/search":
+        elif path == "/api/search":
             # unlocked: texts do not change, and a search may take as long as several labels
             found = session.facts.search(query.get("q", "")[:200])
             with session.lock:
                 self._send_json([session.mention(node) for node in found])
-        elif url.path == "/api/export":
+        elif path == "/api/export":
             self._export(query.get("format", "csv"))
         else:
-            raise RefusedError(404, f"there is nothing at {url.path[:80]}.")
+            raise RefusedError(404, f"there is nothing at {path[:80]}.")
 
-    def _post(self, url: Any) -> None:
+    def _post(self, path: str, query: dict[str, str]) -> None:
         self._check_token()
         session = self.server.session
-        query = {name: values[-1] for name, values in parse_qs(url.query, max_num_fields=8).items()}
-        if url.path == "/api/act":
+        if path == "/api/act":
             if self.headers.get_content_type() != "application/json":
                 raise RefusedError(415, "an action is application/json.")
             action = json.loads(self._body(MAX_ACTION))
             if not isinstance(action, dict):
                 raise ValueError("an action is an object of JSON.")
             self._act(session, action)
-        elif url.path == "/api/import":
+        elif path == "/api/import":
             self._import(session, query, self._body(MAX_IMPORT))
         else:
-            raise RefusedError(404, f"there is nothing at {url.path[:80]}.")
+            raise RefusedError(404, f"there is nothing at {path[:80]}.")
 
     def _act(self, session: Session, action: dict[str, Any]) -> None:
         """Do an action and answer with the new state and the next node, or the one that is to stay."""

@@ -1,6 +1,5 @@
 """A labelling session: labels, what the model makes of them, and what the page shows; nothing of HTTP."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from gssl.evaluation.node_map import place_all
 from gssl.io import Labels, Problem, write_columns
-from gssl.label.accuracy_estimate import estimate_accuracy
 from gssl.label.cards import NodeFacts
-from gssl.label.interactive import Answer, InteractiveModel, filtered_directions, top_two
+from gssl.label.interactive import Answer, InteractiveModel, estimate_accuracy, filtered_directions, top_two
 from gssl.label.journal import Journal
-from gssl.label.labelling import UNLABELLED, Labelling, check_class_name
-from gssl.label.map_layout import place_nodes
+from gssl.label.labelling import Labelling, check_class_name
 from gssl.label.queue import Queue
 from gssl.operators import small_algebra
 from gssl.report.neighbourhood import Mark, draw_neighbourhood
 from gssl.selection import Audit, LearningCurve
 from gssl.selection.audit import rank_labels
+from gssl.selection.suggestion import unit_rows
 from gssl.selection.why import strongest_voices
 
 # a class with fewer labels is named on the page
@@ -119,8 +118,9 @@ class Session:
         self.labelling = Labelling(problem.node_ids, problem.y)
         with small_algebra():
             views = filtered_directions(problem.features, problem.adjacency)
-        self._model, self._queues = InteractiveModel(views), [Queue(view) for view in views]
-        self.places = place_nodes(views[0]) if layout else np.zeros((len(problem.y), 2), dtype=np.float32)
+        self._model, self._queues = InteractiveModel(views), [Queue(unit_rows(view)) for view in views]
+        places = place_all(self._queues[0].rows) if layout else np.zeros((self.n_nodes, 2))
+        self.places = places.astype(np.float32)
         self.notes: list[str] = []
         for action in [] if journal is None else journal.actions:
             self.labelling.apply(action)
@@ -131,7 +131,7 @@ class Session:
             )
         self.refits, self.touched = 0, monotonic()
         self._refit: Refit | None = None
-        self._passed: list[int] = []
+        self._passed: set[int] = set()
         self._curve: dict[int, tuple[float, float]] = {}
         self._replay_curve()
         self._answer()
@@ -210,43 +210,37 @@ class Session:
                 raise ValueError(f"there is no node {node!r}: give an index below {self.n_nodes:,}.")
         return list(dict.fromkeys(nodes))
 
-    def _arrays(self) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
-        """Return labelled nodes in order, their codes among the present classes, and these classes."""
-        codes = self.labelling.codes
-        nodes = np.array(sorted(codes), dtype=np.int64)
-        present, compact = np.unique([codes[node] for node in nodes.tolist()], return_inverse=True)
-        return nodes, compact.astype(np.int64), tuple(present.astype(int).tolist())
+    def _fit(self, labels: dict[int, int]) -> tuple[Answer | None, tuple[int, ...]]:
+        """Return what the fast model says by some labels, None of one class, and which classes they have."""
+        nodes = np.array(sorted(labels), dtype=np.int64)
+        present, codes = np.unique([labels[node] for node in nodes.tolist()], return_inverse=True)
+        classes = tuple(present.astype(int).tolist())
+        if len(classes) < 2:
+            return None, classes
+        with small_algebra():
+            return self._model.fit(nodes, codes, len(classes)), classes
 
     def _answer(self) -> None:
         """Classify all nodes by the labels as they are."""
-        nodes, codes, present = self._arrays()
-        self._present = present
-        self.answer: Answer | None = None
-        if len(present) > 1:
-            with small_algebra():
-                self.answer = self._model.fit(nodes, codes, len(present))
-            self._note_accuracy(self.answer)
+        self.answer, self._present = self._fit(self.labelling.codes)
+        self._note_accuracy(self.answer)
         self._combine()
 
-    def _note_accuracy(self, answer: Answer) -> None:
-        m = len(answer.labelled)
-        if answer.judged and m >= _LEAST:
-            confidences = np.delete(answer.distributions.max(axis=1), answer.labelled)
-            self._curve[m] = estimate_accuracy(answer.hidden.max(axis=1), answer.hits, confidences)
+    def _note_accuracy(self, answer: Answer | None) -> None:
+        if answer is not None and answer.judged:
+            found = _estimate(answer, answer.hidden, answer.distributions)
+            if found is not None:
+                self._curve[len(answer.labelled)] = found
 
     def _replay_curve(self) -> None:
-        """Judge the first labels, as they were given, to draw the curve of a session that goes on."""
+        """Estimate the accuracy after the first labels, so that a resumed session has its curve."""
         codes = dict(self.labelling.codes)
         given = [node for node in codes if node in self.labelling.given]
         rest = [node for node in codes if node not in self.labelling.given]
         order = np.array([*np.random.default_rng(0).permutation(np.array(given, dtype=np.int64)), *rest], int)
         sizes = np.unique(np.geomspace(_LEAST, max(_LEAST, len(order) - 1), _REPLAYED).astype(int))
         for size in sizes[sizes < len(order)].tolist():
-            nodes = np.sort(order[:size])
-            present, compact = np.unique([codes[node] for node in nodes.tolist()], return_inverse=True)
-            if len(present) > 1:
-                with small_algebra():
-                    self._note_accuracy(self._model.fit(nodes, compact, len(present)))
+            self._note_accuracy(self._fit({node: codes[node] for node in order[:size].tolist()})[0])
 
     def offer(self, labels: dict[int, int], careful: Careful, name: str) -> None:
         """Take what a careful model says that was fitted to some earlier labels.
@@ -254,18 +248,13 @@ class Session:
         Until the next ones come, the fast model adds what has changed since:
         P ∝ P_careful · (P_fast now + ε) / (P_fast then + ε).
         """
-        nodes = np.array(sorted(labels), dtype=np.int64)
-        present, codes = np.unique([labels[node] for node in nodes.tolist()], return_inverse=True)
-        with small_algebra():
-            fast = self._model.fit(nodes, codes, len(present)).distributions
-        hidden, P = careful.hidden, careful.P.astype(np.float32, order="F")
-        hits = np.asarray(hidden.argmax(axis=1) == codes)
-        accuracy = None
-        if len(nodes) >= _LEAST:
-            accuracy = estimate_accuracy(hidden.max(axis=1), hits, np.delete(P.max(axis=1), nodes))
+        fast, classes = self._fit(labels)
+        assert fast is not None
+        P = careful.P.astype(np.float32, order="F")
+        accuracy = _estimate(fast, careful.hidden, P)
         with self.lock:
-            classes = tuple(present.astype(int).tolist())
-            self._refit = Refit(labels, classes, replace(careful, P=P), fast, accuracy, name)
+            careful = replace(careful, P=P)
+            self._refit = Refit(labels, classes, careful, fast.distributions, accuracy, name)
             self.refits += 1
             self._combine()
 
@@ -305,22 +294,18 @@ class Session:
         """Return the node to label next and how many it speaks for; None where all are done."""
         with self.lock:
             labelled = np.array(sorted(self.labelling.codes), dtype=np.int64)
-            closed = np.zeros(self.n_nodes, dtype=bool)
-            closed[labelled] = True
-            closed[list(self.labelling.skipped)] = True
-            if closed.all():
+            done = self.labelling.codes.keys() | self.labelling.skipped
+            if len(done) == self.n_nodes:
                 return None
-            open_now = closed.copy()
-            open_now[self._passed] = True
-            if open_now.all():
-                # all have been looked at: from the beginning
-                self._passed.clear()
-                open_now = closed
+            if len(done | self._passed) == self.n_nodes:
+                self._passed.clear()  # all have been looked at: from the beginning
+            closed = np.zeros(self.n_nodes, dtype=bool)
+            closed[list(done | self._passed)] = True
             if self.guessing:
                 # what it is unsure of is noise then, and nodes chosen by it are like no others
-                return int(np.random.default_rng(len(labelled)).choice(np.flatnonzero(~open_now))), 0
+                return int(np.random.default_rng(len(labelled)).choice(np.flatnonzero(~closed))), 0
             with small_algebra():
-                return self._queue.next(self.doubt, open_now, labelled)
+                return self._queue.next(self.doubt, closed, labelled)
 
     @property
     def _queue(self) -> Queue:
@@ -337,7 +322,7 @@ class Session:
 
     @property
     def _skill(self) -> float:
-        """The part of labels outside the largest class that is gained over it; one while labels are few."""
+        """How much better than the largest class: 0 is no better, 1 is all right or too few labels."""
         answer = self.answer
         if answer is None or not answer.judged or len(answer.codes) < _ENOUGH:
             return 1.0
@@ -346,8 +331,7 @@ class Session:
 
     def pass_over(self, node: int) -> None:
         """Suggest another node, until the next action."""
-        if node not in self._passed:
-            self._passed.append(node)
+        self._passed.add(node)
 
     def state(self) -> dict[str, Any]:
         """Return what the page shows beside the node: counts, accuracy, doubts."""
@@ -391,11 +375,9 @@ class Session:
         if refit is None:
             return None
         found: dict[str, Any] = {"name": refit.name, "labels": len(refit.labels)}
-        return (
-            found
-            if refit.accuracy is None
-            else found | dict(zip(("share", "error"), refit.accuracy, strict=True))
-        )
+        if refit.accuracy is not None:
+            found["share"], found["error"] = refit.accuracy
+        return found
 
     def _outlook(self) -> str:
         """Say how many more labels reach which accuracy."""
@@ -460,12 +442,11 @@ class Session:
 
     def card(self, node: int, speaks_for: int | None = None) -> dict[str, Any]:
         """Return all that is known about a node."""
-        code = self.labelling.codes.get(node, UNLABELLED)
         neighbours, degree = self.facts.neighbours(node, self.labelling.codes)
         return {
             "index": node,
             "id": self.facts.name(node),
-            "label": None if code == UNLABELLED else self.labelling.classes[code],
+            "label": self.labelling.label(node),
             "skipped": node in self.labelling.skipped,
             "text": self.facts.text(node),
             "features": self.facts.features(node),
@@ -477,13 +458,13 @@ class Session:
 
     def mention(self, node: int) -> dict[str, Any]:
         """Return a node in a line: its id, label or guess, and the beginning of its text."""
-        code = self.labelling.codes.get(node, UNLABELLED)
+        label = self.labelling.label(node)
         return {
             "index": node,
             "id": self.facts.name(node),
-            "label": None if code == UNLABELLED else self.labelling.classes[code],
+            "label": label,
             "guess": self.predicted_class(node),
-            "confidence": int(self.confidences[node]) / 254 if code == UNLABELLED else 1.0,
+            "confidence": int(self.confidences[node]) / 254 if label is None else 1.0,
             "text": self.facts.text(node, 90),
         }
 
@@ -518,11 +499,10 @@ class Session:
 
     def labels(self) -> dict[str, list[str]]:
         """Return all labels as columns of a table that ``gssl classify --labels`` reads."""
-        codes = self.labelling.codes
-        nodes: Sequence[int] = sorted(codes)
+        codes, classes = self.labelling.codes, self.labelling.classes
         return {
-            "id": [self.facts.name(node) for node in nodes],
-            "label": [self.labelling.classes[codes[node]] for node in nodes],
+            "id": [self.facts.name(node) for node in sorted(codes)],
+            "label": [classes[codes[node]] for node in sorted(codes)],
         }
 
     def write(self, path: Path) -> list[str]:
@@ -531,3 +511,11 @@ class Session:
             columns = self.labels()
         objects = {name: np.array(values, dtype=object) for name, values in columns.items()}
         return write_columns(path, objects)
+
+
+def _estimate(answer: Answer, hidden: np.ndarray, P: np.ndarray) -> tuple[float, float] | None:
+    """Estimate the accuracy of P by what was said of the labels while hidden; None of too few labels."""
+    if len(answer.codes) < _LEAST:
+        return None
+    hits = hidden.argmax(axis=1) == answer.codes
+    return estimate_accuracy(hidden.max(axis=1), hits, np.delete(P.max(axis=1), answer.labelled))

@@ -30,7 +30,8 @@ PALETTE = (
     "#6d8f2f",
 )
 OTHER = "#8b929b"
-_MANY_RINGS, _SMALL_RING = 500, {"size": 42, "width": 0.9}
+# with more labels, rings are smaller: they would hide each other
+_MANY_RINGS = 500
 Spec = dict[str, Any]
 
 _UNIT = {"domain": [0, 1]}
@@ -197,9 +198,8 @@ def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, i
         # rings on top
         for point in sorted(points, key=lambda point: point.given)
     ]
-    # many rings hide each other
     many = sum(point.given for point in points) > _MANY_RINGS
-    ring = _SMALL_RING if many else {"size": 80, "width": 1.4}
+    size, width = (42, 0.9) if many else (80, 1.4)
     bare: Spec = {
         "axis": {"labels": False, "ticks": False, "grid": False, "domain": False, "title": None},
         "scale": {"nice": False, "padding": 8},
@@ -216,10 +216,7 @@ def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, i
         color={
             "field": "place",
             "type": "nominal",
-            "scale": {
-                "domain": list(range(len(classes))),
-                "range": [colour for _, colour, _ in classes],
-            },
+            "scale": {"domain": list(range(len(classes))), "range": [colour for _, colour, _ in classes]},
             "legend": None,
         },
         opacity={
@@ -229,9 +226,9 @@ def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, i
             },
             "value": 0.05,
         },
-        size=if_given(ring["size"], 30),
+        size=if_given(size, 30),
         stroke=if_given("currentColor", "transparent"),
-        strokeWidth={"value": ring["width"]},
+        strokeWidth={"value": width},
         tooltip=[
             _field("id", "id", type="nominal"),
             _field("label", "label", type="nominal"),

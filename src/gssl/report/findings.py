@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -68,17 +69,11 @@ def headline(health: Health, predictions: Predictions | None, held_out: HeldOut 
 
 def class_rows(predictions: Predictions, held_out: HeldOut | None) -> list[ClassRow]:
     """Return the classes, the most frequently predicted first."""
-    confusion = None if held_out is None else held_out.confusion
-    measures = (
-        {}
-        if confusion is None
-        else {
-            name: (precision, recall)
-            for name, precision, recall in zip(
-                confusion.classes, confusion.precision.tolist(), confusion.recall.tolist(), strict=True
-            )
-        }
-    )
+    measures: dict[str, tuple[float, float]] = {}
+    if held_out is not None:
+        confusion = held_out.confusion
+        pairs = zip(confusion.precision.tolist(), confusion.recall.tolist(), strict=True)
+        measures = dict(zip(confusion.classes, pairs, strict=True))
     counts = []
     for name in dict.fromkeys(predictions.class_names):
         mine = predictions.label == name
@@ -109,26 +104,11 @@ def matrix(confusion: Confusion) -> list[list[Cell]]:
     ]
 
 
-@dataclass(frozen=True)
-class Doubt:
-    """A given label that the model contradicts, not having seen it."""
-
-    id: str
-    given: str
-    says: str
-    probability: float
-    p_wrong: float
-
-
-def doubts(audit: Audit, predictions: Predictions) -> list[Doubt]:
-    """Return the labels that the model contradicts, the most doubtful first."""
-    return [
-        Doubt(predictions.id[node], str(given), str(says), float(p), float(wrong))
-        for node, given, says, p, wrong in zip(
-            audit.nodes, audit.given, audit.says, audit.probability, audit.p_wrong, strict=True
-        )
-        if given != says
-    ]
+def doubts(audit: Audit, predictions: Predictions) -> list[dict[str, Any]]:
+    """Return the rows of labels that the model contradicts, the most doubtful first."""
+    columns = audit.columns(predictions.id)
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [row for row in rows if row["given"] != row["says"]]
 
 
 @dataclass(frozen=True)
@@ -156,18 +136,19 @@ def reasons(
 
     found = []
     for one in explanations:
-        parts = [f"{float(one.lead(one.shares).sum()):+.2g} by labels"] if len(one.labelled) else []
-        parts += (
-            [f"{float(one.lead(one.unlabelled)):+.2g} by unlabelled nodes"] if one.unlabelled.any() else []
-        )
-        parts += [f"{float(one.lead(one.intercept)):+.2g} by the intercept"] if one.intercept.any() else []
-        names = [shortened(str(name), _LONG) for name in (one.predicted, one.runner_up)]
+        parts = []
+        if len(one.labelled):
+            parts.append(f"{float(one.lead(one.shares).sum()):+.2g} by labels")
+        if one.unlabelled.any():
+            parts.append(f"{float(one.lead(one.unlabelled)):+.2g} by unlabelled nodes")
+        if one.intercept.any():
+            parts.append(f"{float(one.lead(one.intercept)):+.2g} by the intercept")
+        names = [shortened(name, _LONG) for name in (one.predicted, one.runner_up)]
         text = f"{names[0]} ({100 * one.probability:.0f}\u00a0%) rather than {names[1]}"
-        text += (
-            f": a lead of {float(one.lead(one.scores)):.2g}, of which {', '.join(parts)}." if parts else "."
-        )
-        given = predictions.given[one.node]
-        text = f"Given {shortened(predictions.label[one.node], _LONG)}. The model: {text}" if given else text
+        if parts:
+            text += f": a lead of {float(one.lead(one.scores)):.2g}, of which {', '.join(parts)}"
+        if predictions.given[one.node]:
+            text = f"Given {shortened(predictions.label[one.node], _LONG)}. The model: {text}"
         features = [
             f"{shortened(feature_names[column], _LONG)} ({share:+.2g})"
             for column, share in one.strongest_features(_FEATURES)[:_FEATURES]
@@ -181,5 +162,5 @@ def reasons(
             mark,
             [colour for _, colour, _ in colours],
         )
-        found.append(Reason(predictions.id[one.node], text, ", ".join(features), picture))
+        found.append(Reason(predictions.id[one.node], f"{text}.", ", ".join(features), picture))
     return found

@@ -14,6 +14,8 @@ _EACH = 4
 _FAR = 3
 _WIDTH, _ROW, _TOP, _ROOT, _TEXT = 420, 24, 20, 14, 150
 _NAME = 20
+_Places = dict[int, tuple[float, float]]
+_Link = tuple[tuple[float, float], tuple[float, float], float, str]
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,11 @@ def draw_neighbourhood(
             heights[voice.node] = y - 8
         y += _TOP + 6 if group else 0
     said = [voice for group in shown for voice in group]
-    drawn = _tree(node, said, heights)
-    parts += [_link(*each) for each in drawn.links]
+    places, links = _tree(node, said, heights)
+    parts += [_link(*each) for each in links]
     for voice in said:
-        parts += _row(voice, drawn.places[voice.node], heights[voice.node], mark(voice.node))
-    for k, place in drawn.places.items():
+        parts += _row(voice, places[voice.node], heights[voice.node], mark(voice.node))
+    for k, place in places.items():
         parts.append(_circle(k, place, mark(k), 7 if k == node else 5.5 if k in heights else 4, colours))
     told = ", ".join(f"{mark(v.node).name} ({mark(v.node).label})" for v in said)
     return (
@@ -67,33 +69,26 @@ def draw_neighbourhood(
     )
 
 
-@dataclass(frozen=True)
-class _Tree:
-    """Where nodes are drawn, and links with the part of the shares that goes through them and their kind."""
+def _tree(root: int, voices: Sequence[Voice], heights: dict[int, float]) -> tuple[_Places, list[_Link]]:
+    """Place nodes by their distance from the root; all paths are of one tree of shortest paths.
 
-    places: dict[int, tuple[float, float]]
-    links: list[tuple[Any, Any, float, str]]
-
-
-def _tree(root: int, voices: Sequence[Voice], heights: dict[int, float]) -> _Tree:
-    """Place nodes by their distance from the root; all paths are of one tree of shortest paths."""
-    chains = {
-        v.node: [*v.path, v.node] if v.path is not None and len(v.path) <= _FAR else [v.node] for v in voices
-    }
-    depths = {node: k for chain in chains.values() for k, node in enumerate(chain, start=1)}
-    step = (_TEXT - _ROOT - 18) / max(depths.values())
+    Returns where nodes are, and links with the part of the shares that goes through them and their kind.
+    """
+    depths: dict[int, int] = {}
     below: dict[int, list[float]] = {}
     flow: dict[tuple[int, int], float] = {}
     kinds: dict[tuple[int, int], str] = {}
     for voice in voices:
-        chain = [root, *(one for one in chains[voice.node] if one != root)]
         direct = voice.path is not None and len(voice.path) <= _FAR
-        for one, other in pairwise(chain):
+        chain = [*(voice.path or ()), voice.node] if direct else [voice.node]
+        depths |= {node: k for k, node in enumerate(chain, start=1)}
+        for one, other in pairwise([root, *(node for node in chain if node != root)]):
             flow[one, other] = flow.get((one, other), 0.0) + abs(voice.share)
             kinds[one, other] = "link" if direct else "apart"
             below.setdefault(other, []).append(heights[voice.node])
+    step = (_TEXT - _ROOT - 18) / max(depths.values())
     middle = (min(heights.values()) + max(heights.values())) / 2
-    places: dict[int, tuple[float, float]] = {root: (_ROOT, heights.get(root, middle))}
+    places: _Places = {root: (_ROOT, heights.get(root, middle))}
     taken: set[tuple[int, int]] = set()
     for node, depth in sorted(depths.items(), key=lambda item: item[1]):
         if node == root:
@@ -104,7 +99,7 @@ def _tree(root: int, voices: Sequence[Voice], heights: dict[int, float]) -> _Tre
         taken.add((depth, round(y / 10)))
         places[node] = _ROOT + step * depth, y
     most = max(flow.values(), default=1.0)
-    return _Tree(places, [(places[a], places[b], f / most, kinds[a, b]) for (a, b), f in flow.items()])
+    return places, [(places[a], places[b], f / most, kinds[a, b]) for (a, b), f in flow.items()]
 
 
 def _link(start: tuple[float, float], end: tuple[float, float], part: float, kind: str) -> str:
@@ -143,9 +138,9 @@ def _text(x: float, y: float, text: str, kind: str, title: str = "") -> str:
     return f'<text class="{kind}" x="{x:.0f}" y="{y:.1f}"{end}>{tip}{escape(text)}</text>'
 
 
-def shortened(text: str, length: int = _NAME) -> str:
-    """Cut a long text in its middle: names often differ in their ends only."""
-    text = " ".join(text.split())
+def shortened(name: Any, length: int = _NAME) -> str:
+    """Cut a long name in its middle: names often differ in their ends only."""
+    text = " ".join(str(name).split())
     if len(text) <= length:
         return text
     head = length // 3

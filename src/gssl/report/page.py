@@ -184,7 +184,7 @@ def _render(page: Page) -> bytes:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(
-        percent=_percent, duration=_duration, words=_words, count=_count, short=shortened
+        percent=_percent, duration=_duration, words=_words, count="{:,}".format, short=shortened
     )
     script, held_out, predictions = _script(), page.held_out, page.predictions
     confusion = page.confusion or (None if held_out is None else held_out.confusion)
@@ -289,10 +289,6 @@ def _facts(health: Health) -> list[tuple[str, str, str]]:
 
 def _percent(value: float | None, digits: int = 1) -> str:
     return "–" if value is None else f"{100 * value:.{digits}f} %"
-
-
-def _count(number: int) -> str:
-    return f"{number:,}"
 
 
 def _duration(seconds: float) -> str:

@@ -27,16 +27,12 @@ def printable(text: str) -> str:
 
 
 def comparison_table(summaries: Iterable[Summary], title: str) -> Table:
-    """Return a table of methods side by side.
+    """Return a rich table of methods side by side.
 
     Parameters
     ----------
     summaries : iterable of Summary
     title : str
-
-    Returns
-    -------
-    rich.table.Table
 
     Examples
     --------
@@ -64,16 +60,12 @@ def comparison_table(summaries: Iterable[Summary], title: str) -> Table:
 
 
 def prediction_table(rows: Iterable[tuple[Prediction, str]], title: str) -> Table:
-    """Return a table of predictions beside the truth.
+    """Return a rich table of predictions beside the truth.
 
     Parameters
     ----------
     rows : iterable of (Prediction, true label)
     title : str
-
-    Returns
-    -------
-    rich.table.Table
 
     Examples
     --------
@@ -99,16 +91,12 @@ def prediction_table(rows: Iterable[tuple[Prediction, str]], title: str) -> Tabl
 
 
 def classification_table(predictions: Predictions, title: str) -> Table:
-    """Return a table of the number of nodes per label.
+    """Return a rich table of the number of nodes per label.
 
     Parameters
     ----------
     predictions : Predictions
     title : str
-
-    Returns
-    -------
-    rich.table.Table
 
     Examples
     --------
@@ -132,16 +120,12 @@ def classification_table(predictions: Predictions, title: str) -> Table:
 
 
 def suggestion_table(rows: Iterable[tuple[str, Suggestion]], title: str) -> Table:
-    """Return a table of nodes to label next, and why.
+    """Return a rich table of nodes to label next, and why.
 
     Parameters
     ----------
     rows : iterable of (id, Suggestion)
     title : str
-
-    Returns
-    -------
-    rich.table.Table
 
     Examples
     --------
@@ -159,15 +143,11 @@ def suggestion_table(rows: Iterable[tuple[str, Suggestion]], title: str) -> Tabl
 
 
 def health_table(health: Health) -> Table:
-    """Return a table of facts about a graph.
+    """Return a rich table of facts about a graph.
 
     Parameters
     ----------
     health : Health
-
-    Returns
-    -------
-    rich.table.Table
 
     Examples
     --------

@@ -12,7 +12,7 @@ from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.average import Average
 from gssl.selection.leave_one_out import leave_one_out, spectrum_of_rows
-from gssl.selection.links import fit_link, inverse_temperatures
+from gssl.selection.softmax_link import fit_link, inverse_temperatures
 from gssl.selection.why import unwrapped
 
 # rounds of doubt: labels that look wrong count less when the others are judged
@@ -143,10 +143,10 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
     if isinstance(changes, bool) or not isinstance(changes, int | np.integer) or changes < 0:
         raise ValueError(f"changes is a number of labels, a whole number from 0 on, not {changes!r}.")
     model = unwrapped(model)
-    inputs, classes = model._fit_inputs, model.classes_
+    X, A, classes = model._fit_inputs.X, model._fit_inputs.A, model.classes_
     held = held_out
     if held is None:
-        held = held_out_distributions(model, inputs.X, inputs.A, with_priors=False)
+        held = held_out_distributions(model, X if X.shape[1] else None, A, with_priors=False)
     average: Average | None = getattr(model, "_fitted_average", None)
     with small_algebra():
         logits = np.log(np.maximum(held.distributions, 1e-12))

@@ -220,8 +220,9 @@ class CalibratedClassifier(SetPredictor):
             self.held_out_distributions_ = np.empty((0, len(self.classes_)))
             self.held_out_codes_ = np.empty(0, dtype=np.int64)
             return
-        drawn = {"n_folds": self.folds, "random_state": self.random_state}
-        found = held_out_distributions(self.classifier_, X, A, **drawn, with_priors=False, **options)
+        found = held_out_distributions(
+            self.classifier_, X, A, self.folds, self.random_state, with_priors=False, **options
+        )
         self.held_out_distributions_, self.held_out_codes_ = found.distributions, found.codes
 
     @cached_property

@@ -75,10 +75,8 @@ def temperature(P: np.ndarray, codes: np.ndarray) -> Calibration:
 
     Parameters
     ----------
-    P : ndarray of shape (m, c)
-        Distributions of nodes whose label was hidden.
-    codes : int ndarray of shape (m,)
-        Their classes.
+    P, codes : ndarrays of shape (m, c) and (m,)
+        Distributions of nodes whose label was hidden, and their classes.
 
     Returns
     -------
@@ -106,10 +104,8 @@ def score_temperature(P: np.ndarray, codes: np.ndarray) -> Calibration:
 
     Parameters
     ----------
-    P : ndarray of shape (m, c)
-        Distributions of nodes whose label was hidden.
-    codes : int ndarray of shape (m,)
-        Their classes.
+    P, codes : ndarrays of shape (m, c) and (m,)
+        Distributions of nodes whose label was hidden, and their classes.
 
     Returns
     -------
@@ -136,10 +132,8 @@ def isotonic(P: np.ndarray, codes: np.ndarray) -> Calibration:
 
     Parameters
     ----------
-    P : ndarray of shape (m, c)
-        Distributions of nodes whose label was hidden.
-    codes : int ndarray of shape (m,)
-        Their classes.
+    P, codes : ndarrays of shape (m, c) and (m,)
+        Distributions of nodes whose label was hidden, and their classes.
 
     Returns
     -------
@@ -202,10 +196,8 @@ def calibrate(P: np.ndarray, codes: np.ndarray, kind: str = "average") -> Calibr
 
     Parameters
     ----------
-    P : ndarray of shape (m, c)
-        Distributions of nodes whose label was hidden.
-    codes : int ndarray of shape (m,)
-        Their classes.
+    P, codes : ndarrays of shape (m, c) and (m,)
+        Distributions of nodes whose label was hidden, and their classes.
     kind : {"average", "best", "temperature", "score", "isotonic"}, default="average"
         All maps, weighted; the one with the least loss; or the one that is named.
 

@@ -49,10 +49,8 @@ def conformal_thresholds(
 
     Parameters
     ----------
-    P : ndarray of shape (m, c)
-        Distributions of nodes whose label was hidden.
-    codes : int ndarray of shape (m,)
-        Their classes.
+    P, codes : ndarrays of shape (m, c) and (m,)
+        Distributions of nodes whose label was hidden, and their classes.
     miscoverage : float
         The share of sets that may miss.
     mondrian : bool, optional
@@ -252,9 +250,7 @@ class SetPredictor(GraphClassifier):
         miscoverage : float, default=0.1
             The share of sets that may miss.
         mondrian : bool, optional
-            Whether each class has a threshold of its own: True for all, whatever their labels; False for
-            none, which gives smaller sets that may miss a rare class altogether; None for those with at
-            least 10 labels (and at least 1/α − 1).
+            Whether each class has a threshold of its own: see :func:`conformal_thresholds`.
 
         Returns
         -------
@@ -291,8 +287,7 @@ class SetPredictor(GraphClassifier):
 
         Parameters
         ----------
-        miscoverage : float, default=0.1
-        mondrian : bool, optional
+        miscoverage, mondrian
             As in :meth:`predict_sets`.
 
         Returns
@@ -324,11 +319,11 @@ class SetPredictor(GraphClassifier):
 
     def _name_uncovered(self, miscoverage: float) -> None:
         """Warn of classes for which alone sets promise nothing, and say what they held of them."""
-        found = self.coverage(miscoverage)
         own = own_thresholds(self.held_out_codes_, len(self.classes_), miscoverage, None)
         shared = np.flatnonzero(~own)
         if not len(shared):
             return
+        found = self.coverage(miscoverage)
         worst = shared[np.argsort(np.nan_to_num(found.by_class[shared]), kind="stable")][:NAMED]
         named = ", ".join(
             f"{str(self.classes_[k])!r} ({found.labels_by_class[k]} labels, "

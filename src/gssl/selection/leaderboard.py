@@ -1,6 +1,6 @@
 """The table of models that were tried."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, overload
 
@@ -20,9 +20,6 @@ class Entry:
     log_loss: float
     seconds: float
     chosen: bool
-
-
-COLUMNS = tuple(field.name for field in fields(Entry))
 
 
 class Leaderboard(Sequence[Entry]):
@@ -59,9 +56,6 @@ class Leaderboard(Sequence[Entry]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(self._entries)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Leaderboard) and self._entries == other._entries
 
@@ -69,21 +63,11 @@ class Leaderboard(Sequence[Entry]):
         return hash(self._entries)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns by name.
-
-        Returns
-        -------
-        dict of list
-        """
-        return {name: [getattr(entry, name) for entry in self] for name in COLUMNS}
+        """Return the columns by name, a list each."""
+        return {field.name: [getattr(entry, field.name) for entry in self] for field in fields(Entry)}
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return one dict per entry.
-
-        Returns
-        -------
-        list of dict
-        """
+        """Return a list of one dict per entry."""
         return [asdict(entry) for entry in self]
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
@@ -92,10 +76,6 @@ class Leaderboard(Sequence[Entry]):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, default="pandas"
-
-        Returns
-        -------
-        data frame
         """
         import narwhals as nw
 
@@ -120,14 +100,10 @@ class Leaderboard(Sequence[Entry]):
             )
             for entry in self
         ]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        numbers = (2, 3)
+        a, b, c, d, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
         lines = [
-            "  ".join(
-                cell.rjust(width) if i in numbers else cell.ljust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
+            f"{model:<{a}}  {settings:<{b}}  {score:>{c}}  {seconds:>{d}}  {chosen}".rstrip()
+            for model, settings, score, seconds, chosen in rows
         ]
         return "\n".join(lines)
 

@@ -95,10 +95,7 @@ class LearningCurve:
     def labels_needed(self, target: float | None = None) -> tuple[float, float, float]:
         """Return how many more labels reach a target, and a 90 % interval; infinite if nodes are too few.
 
-        Parameters
-        ----------
-        target : float, optional
-            In (0, 1]; that of the curve if None.
+        The target is that of the curve if None.
         """
         wanted = self._target(target)
         a, b, c = self.samples.T
@@ -149,10 +146,9 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
     """Estimate accuracy against the number of labels from the labels at hand.
 
     The best models of the average are fitted again, in closed form, to parts of the labels, each class in
-    proportion, and judged on the labels that are left out; unlabelled nodes do not teach here. Through the
-    accuracies goes an inverse power law.
-    Its uncertainty is that of curves through resampled labels, so it holds for nodes that are drawn as the
-    labelled ones were, and for labels that are added at random: suggested ones may do better.
+    proportion, and judged on the labels that are left out; unlabelled nodes do not teach here. An inverse
+    power law is fitted to the accuracies, and again to resampled labels for its uncertainty. So it holds for
+    nodes drawn as the labelled ones were, and for labels added at random: suggested ones may do better.
 
     Parameters
     ----------
@@ -196,7 +192,7 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
     rng = np.random.default_rng(random_state)
     with small_algebra():
         hits, shown = _subset_hits(average, part, codes, sizes, rng)
-        samples = _sample_curves(hits, shown, sizes, len(codes), rng)
+        samples = _sample_curves(hits, shown, sizes, rng)
     judged = ~shown
     accuracy = (hits & judged).sum(axis=(0, 2)) / np.maximum(judged.sum(axis=(0, 2)), 1)
     return LearningCurve(n_labels, len(model.fit_codes), sizes, accuracy, target, samples)
@@ -266,13 +262,10 @@ def _fit_part(
 
 
 def _sample_curves(
-    hits: np.ndarray,
-    shown: np.ndarray,
-    sizes: np.ndarray,
-    n_labels: int,
-    rng: np.random.Generator,
+    hits: np.ndarray, shown: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """Fit curves to resampled labels and draws; the exponent of each is drawn by how well it fits."""
+    n_labels = hits.shape[2]
     weights = rng.multinomial(n_labels, np.full(n_labels, 1.0 / n_labels), size=_SAMPLES).astype(np.float64)
     draws = rng.integers(len(hits), size=(_SAMPLES, len(hits)))
     # judged and right, by draw, size and sample

@@ -16,8 +16,8 @@ from gssl.selection.average import Average
 from gssl.selection.candidates import default_filters
 from gssl.selection.filtered_rows import ROOM, FilteredRows
 from gssl.selection.leaderboard import Entry
-from gssl.selection.links import inverse_temperatures
 from gssl.selection.self_training import TEACHERS, Ensemble, Fit, Targets, self_train, taught_targets
+from gssl.selection.softmax_link import inverse_temperatures
 from gssl.selection.spreading import spread_hidden
 from gssl.selection.trial import Labels, Trial, near_best, score_error, try_all, untried
 from gssl.selection.views import Views, sample_nodes

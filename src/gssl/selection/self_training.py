@@ -11,7 +11,7 @@ from scipy.special import softmax
 from gssl.operators import add_scaled
 from gssl.selection.candidates import Block
 from gssl.selection.filtered_rows import ROOM, FilteredRows, terms
-from gssl.selection.links import Link
+from gssl.selection.softmax_link import Link
 from gssl.selection.trial import Trial
 
 # nodes that may teach beside the labelled ones

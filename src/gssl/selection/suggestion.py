@@ -38,7 +38,11 @@ def smoothed_signature(X: Any, A: csr_array) -> np.ndarray:
         R = rng.standard_normal((X.shape[1], _COLUMNS), dtype=np.float32)
         V = multiply(X.astype(np.float32), R)
     smoother = SSGC(depth=8)
-    U = smoother._apply(V, smoother._filters(A, np.float32))
+    return unit_rows(smoother._apply(V, smoother._filters(A, np.float32)))
+
+
+def unit_rows(U: np.ndarray) -> np.ndarray:
+    """Scale rows to length one; a row of zeros stays."""
     lengths = np.linalg.norm(U, axis=1, keepdims=True)
     return np.asarray(np.divide(U, lengths, out=np.zeros_like(U), where=lengths > 0))
 
@@ -46,42 +50,44 @@ def smoothed_signature(X: Any, A: csr_array) -> np.ndarray:
 def cover(U: np.ndarray, u: np.ndarray, labelled: np.ndarray, n: int) -> tuple[list[int], list[int]]:
     """Pick greedily by the equation of :func:`suggest`."""
     open_nodes = np.setdiff1d(np.arange(len(u)), labelled)
-    candidates = audience = _some(open_nodes)
-    share = len(open_nodes) / max(1, len(audience))
-    weights = u[audience].astype(np.float32)
-    covered = np.zeros(len(audience), dtype=np.float32)
+    # both the candidates and those that they speak for
+    nodes = _some(open_nodes)
+    share = len(open_nodes) / max(1, len(nodes))
+    V, u = U[nodes], u[nodes]
+    weights = u.astype(np.float32)
+    covered = np.zeros(len(nodes), dtype=np.float32)
     for start in range(0, len(labelled), _BLOCK):
-        alike = _alike(U[audience], U[labelled[start : start + _BLOCK]])
+        alike = likeness(V, U[labelled[start : start + _BLOCK]])
         covered = np.maximum(covered, alike.max(axis=1, initial=0.0))
 
     def added(part: np.ndarray) -> np.ndarray:
-        """Return how much better each candidate would cover the audience, itself left out."""
-        new = np.maximum(_alike(U[audience], U[candidates[part]]) - covered[:, None], 0.0)
-        new[part, np.arange(len(part))] = 0.0  # candidates and audience are the same nodes
+        """Return how much better each candidate would cover the nodes, itself left out."""
+        new = np.maximum(likeness(V, V[part]) - covered[:, None], 0.0)
+        new[part, np.arange(len(part))] = 0.0
         return np.asarray(new)
 
     # upper bounds: what a candidate adds can only shrink
-    parts = np.split(np.arange(len(candidates)), range(_BLOCK, len(candidates), _BLOCK))
-    gains = u[candidates] * np.concatenate([weights @ added(part) for part in parts])
+    parts = np.split(np.arange(len(nodes)), range(_BLOCK, len(nodes), _BLOCK))
+    gains = u * np.concatenate([weights @ added(part) for part in parts])
     picks: list[int] = []
     counts: list[int] = []
     while len(picks) < n and len(gains) and gains.max() > _NOTHING:
         best = int(gains.argmax())
         new = added(np.array([best]))[:, 0]
-        gains[best] = u[candidates[best]] * float(weights @ new)
+        gains[best] = u[best] * float(weights @ new)
         # rounding may put a bound a hair too low
         if gains[best] < np.delete(gains, best).max(initial=0.0) * (1.0 - 1e-6):
             continue
         if gains[best] > _NOTHING:
-            picks.append(int(candidates[best]))
+            picks.append(int(nodes[best]))
             counts.append(round(share * np.count_nonzero(new > _NOTHING)))
-            covered = np.maximum(covered, _alike(U[audience], U[candidates[[best]]])[:, 0])
+            covered = np.maximum(covered, likeness(V, V[[best]])[:, 0])
         gains[best] = 0.0
     return picks, counts
 
 
-def _alike(U: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Return the fourth power of cosines: far nodes hardly count."""
+def likeness(U: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return the fourth power of cosines of rows of length one: far nodes hardly count."""
     K = np.maximum(U @ V.T, 0.0)
     # squares are ten times as quick as a power
     np.square(K, out=K)
@@ -202,12 +208,8 @@ def suggestions(
         signature = smoothed_signature(*_inputs(model, X, adjacency))
     order = np.argsort(-P, axis=1, kind="stable")[:, :2]
     best, second = np.take_along_axis(P, order, axis=1).T
-    picks, counts = cover(
-        signature,
-        1.0 - (best - second),
-        np.flatnonzero(model.fit_codes != UNLABELLED),
-        int(n),
-    )
+    labelled = np.flatnonzero(model.fit_codes != UNLABELLED)
+    picks, counts = cover(signature, 1.0 - (best - second), labelled, int(n))
     return [
         Suggestion(
             node=int(j),

@@ -13,7 +13,7 @@ from gssl.selection.candidates import Filter, candidate_filters
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
 from gssl.selection.leave_one_out import keep_class_mass, leave_one_out, spectrum_of_rows
-from gssl.selection.links import Link, fit_link, inverse_temperatures
+from gssl.selection.softmax_link import Link, fit_link, inverse_temperatures
 from gssl.selection.views import WIDTHS
 
 # in units of a row's mean square

@@ -1,7 +1,7 @@
 """Why a node is predicted as it is: its scores as an exact sum of shares of labels, and of features."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -174,29 +174,6 @@ class _Sum:
     beside: Explanation | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class _Paths:
-    """Shortest paths from one node."""
-
-    A: csr_array
-    node: int
-    before: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        found = breadth_first_order(self.A, self.node, directed=True, return_predecessors=True)
-        object.__setattr__(self, "before", found[1])
-
-    def to(self, node: int) -> tuple[int, ...] | None:
-        if node == self.node:
-            return ()
-        way: list[int] = []
-        while (node := int(self.before[node])) != self.node:
-            if node < 0:
-                return None
-            way.append(node)
-        return tuple(reversed(way))
-
-
 def why(model: Any, nodes: Any) -> list[Explanation]:
     """Explain predictions as exact sums of shares.
 
@@ -259,10 +236,7 @@ def _sums(model: Any, nodes: np.ndarray) -> list[_Sum]:
     if isinstance(model, AutoClassifier):
         if not hasattr(model, "_fitted_average"):
             note = "Label spreading predicts here, by the graph alone."
-            return [
-                _Sum(one.scores, one.intercept, one.shares, note=note)
-                for one in _sums(model.propagation_, nodes)
-            ]
+            return [replace(one, note=note) for one in _sums(model.propagation_, nodes)]
         parts = np.split(nodes, range(_TOGETHER, len(nodes), _TOGETHER))
         return [one for part in parts for one in _average_sums(model, part)]
     if isinstance(model, LabelPropagation):
@@ -287,8 +261,7 @@ def _average_sums(model: AutoClassifier, nodes: np.ndarray) -> list[_Sum]:
     m = len(average.labels.Y)
     intercept = average.intercept.astype(np.float64)
     if model._priors is not None:
-        tiny = np.finfo(np.float64).tiny
-        old, new = np.log(np.maximum(model._priors, tiny))
+        old, new = np.log(np.maximum(model._priors, np.finfo(np.float64).tiny))
         intercept = intercept + new - old
     beside = why(model.propagation_, nodes) if hasattr(model, "propagation_") else [None] * len(nodes)
     found = []
@@ -355,7 +328,7 @@ def _head_sums(model: EmbeddingClassifier, nodes: np.ndarray) -> list[_Sum]:
     sums = _linear_sums(rows, coef, intercept, named=isinstance(model.embedder_, GraphEmbedder))
     if not isinstance(head, RidgeHead):
         note = f"A {type(head).__name__} has no closed form, so labels have no shares."
-        return [_Sum(one.scores, intercept, features=one.features, note=note) for one in sums]
+        return [replace(one, note=note) for one in sums]
     labelled = np.flatnonzero(codes != UNLABELLED)
     U = model._embed_rows(labelled, model._no_fit()).astype(np.float64)
     w = class_weights(head.class_weight, head.classes_, codes[labelled])[codes[labelled]]
@@ -365,10 +338,7 @@ def _head_sums(model: EmbeddingClassifier, nodes: np.ndarray) -> list[_Sum]:
     ridge = max(head.penalty * float(np.trace(K)), np.finfo(model._fit_inputs.X.dtype).tiny)
     H = np.linalg.solve(K + ridge * np.eye(len(V)), V @ rows.T).T * root
     Y = one_hot(codes[labelled], c, np.float64)
-    return [
-        _Sum(one.scores, intercept, h[:, None] * Y, features=one.features)
-        for one, h in zip(sums, H, strict=True)
-    ]
+    return [replace(one, shares=h[:, None] * Y) for one, h in zip(sums, H, strict=True)]
 
 
 def _linear_sums(rows: np.ndarray, coef: np.ndarray, intercept: np.ndarray, named: bool = True) -> list[_Sum]:
@@ -418,11 +388,20 @@ def strongest_voices(
 ) -> list[Voice]:
     """Return the labels with the largest shares for and against, at most n of each, with paths to them."""
     found = _strongest(shares, n)
-    paths = _Paths(A, node) if found else None
-    return [
-        Voice(int(labelled[j]), labels[j], share, None if paths is None else paths.to(int(labelled[j])))
-        for j, share in found
-    ]
+    if not found:
+        return []
+    _, before = breadth_first_order(A, node, return_predecessors=True)
+    return [Voice(int(labelled[j]), labels[j], share, _path(before, labelled[j], node)) for j, share in found]
+
+
+def _path(before: np.ndarray, start: int, end: int) -> tuple[int, ...] | None:
+    """Return the nodes between the end and the start of a path, None if there is none."""
+    way = [int(start)]
+    while way[-1] != end:
+        if before[way[-1]] < 0:
+            return None
+        way.append(int(before[way[-1]]))
+    return tuple(way[-2:0:-1])
 
 
 def _strongest(shares: np.ndarray, n: int) -> list[tuple[int, float]]:

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from gssl.selection.links import Link, fit_link, inverse_temperatures
+from gssl.selection.softmax_link import Link, fit_link, inverse_temperatures
 
 
 @pytest.mark.parametrize("scale", [0.02, 1.0, 30.0])
