@@ -26,7 +26,7 @@ from gssl.io import (
 )
 from gssl.io.atomic import check_writable
 from gssl.io.feature_slabs import map_features
-from gssl.io.table_writing import refuse_overwrite
+from gssl.io.table_writing import TABLES, check_suffix, refuse_overwrite
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
 from gssl.scale.memory import available_memory, write_size
@@ -69,10 +69,16 @@ class Inputs:
         return [self.edges, self.features, npy_ids, self.labels, self.nodes, store_files]
 
 
-def check_outputs(targets: Sequence[Path | None], sources: Sequence[str | None]) -> None:
-    """Refuse, before anything is read, outputs that cannot be written or that would replace an input."""
+def check_outputs(
+    out: Path, sources: Sequence[str | None], *others: Path | None, formats: Sequence[str] = TABLES
+) -> None:
+    """Refuse, before anything is read, outputs that cannot be written or that would replace an input.
+
+    The first is a table in one of the formats.
+    """
+    check_suffix(out, formats)
     taken: set[Path] = set()
-    for target in targets:
+    for target in (out, *others):
         if target is None:
             continue
         refuse_overwrite(target, sources)
@@ -120,8 +126,7 @@ def read_problem(
             labels = read_labels(inputs.labels, columns, na=inputs.na or None, header=inputs.header)
     for part in (nodes, edges, features, labels):
         # now, because a note may explain why joining fails
-        for note in [] if part is None else part.notes:
-            terminal.note(note)
+        terminal.note(*([] if part is None else part.notes))
     with terminal.step("joining tables"):
         problem = (
             assemble(edges, features, labels, nodes=nodes, strict=inputs.strict)
@@ -132,8 +137,7 @@ def read_problem(
     if inputs.knn is not None:
         with terminal.step("finding neighbours"):
             problem = _with_neighbours(problem, inputs.knn)
-    for note in [*problem.notes, *_dominance_notes(problem)]:
-        terminal.note(note)
+    terminal.note(*problem.notes, *_dominance_notes(problem))
     return problem
 
 
