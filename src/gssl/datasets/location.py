@@ -1,7 +1,5 @@
 """Dataset files: the folders they are looked for in, and downloads checked against a known SHA-256."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from importlib import resources
