@@ -1,69 +1,54 @@
 """``gssl classify`` within a budget, on processes of this machine, and after a stop."""
 
+from pathlib import Path
+
 import pytest
 
 
 @pytest.mark.parametrize("method", ["ogc", "sgc", "labelspreading"])
-def test_a_budget_changes_no_prediction(classify, tables, tmp_path, method):
-    plain, budgeted = tmp_path / "plain.csv", tmp_path / "budgeted.csv"
-    assert classify(tables, plain, "--method", method).exit_code == 0
-    done = classify(tables, budgeted, "--method", method, "--memory", "1MB")
-    assert done.exit_code == 0, done.output
-    labels = [[line.split(",")[:2] for line in out.read_text().splitlines()] for out in (plain, budgeted)]
-    assert labels[0] == labels[1]
+def test_a_budget_changes_no_prediction(graph, classify, method):
+    plain = classify(more=["--method", method])
+    budgeted = classify(more=["--method", method, "--memory", "1MB"])
+    assert graph.labels(plain) == graph.labels(budgeted) == graph.truth
 
 
-def test_a_run_is_resumed(classify, tables, tmp_path):
-    first, again = tmp_path / "first.csv", tmp_path / "again.csv"
-    options = ["--method", "ogc", "--memory", "1MB", "--resume", str(tmp_path / "run")]
-    assert classify(tables, first, *options).exit_code == 0
-    assert (tmp_path / "run" / "run.json").exists()
-    assert classify(tables, again, *options).exit_code == 0
-    assert first.read_bytes() == again.read_bytes()
-    other = classify(tables, again, *options, "--seed", "1")
+def test_a_run_is_resumed(graph, classify, run):
+    options = ["--method", "ogc", "--memory", "1MB", "--resume", "run"]
+    classify(out="first.csv", more=options)
+    assert Path("run/run.json").exists()
+    classify(out="again.csv", more=options)
+    assert Path("first.csv").read_bytes() == Path("again.csv").read_bytes()
+    tables = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
+    other = run("classify", *tables, *options, "--seed", "1", ok=False)
     assert other.exit_code == 2
     assert "belongs to a run with other features, graph, labels or parameters" in other.output
 
 
-def test_processes_of_this_machine_change_no_prediction(classify, tables, tmp_path):
+def test_processes_of_this_machine_change_no_prediction(graph, classify):
     pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
-    plain, spread = tmp_path / "plain.csv", tmp_path / "spread.csv"
-    assert classify(tables, plain, "--method", "ogc").exit_code == 0
-    done = classify(tables, spread, "--method", "ogc", "--workers", "1")
-    assert done.exit_code == 0, done.output
-    labels = [[line.split(",")[:2] for line in out.read_text().splitlines()] for out in (plain, spread)]
-    assert labels[0] == labels[1]
+    assert graph.labels(classify(more=["--method", "ogc", "--workers", "1"])) == graph.truth
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("changed", "told"),
     [
-        (["--memory", "lots"], "no amount of memory"),
-        (["--memory", "1kB"], "too small"),
-        (["--dask", "tcp://127.0.0.1:8786", "--workers", "2"], "give either"),
-        (["--resume", "r", "--method", "correctandsmooth"], "--resume is not for --method correctandsmooth"),
-        (["--memory", "1GB", "--method", "manifoldregularization"], "--memory is not for --method"),
+        ({"--memory": "lots"}, "no amount of memory"),
+        ({"--memory": "1kB"}, "a memory budget of 1.0 kB is too small"),
+        ({"--memory": "1kB", "--method": "auto"}, "a memory budget of 1.0 kB is too small"),
+        ({"--memory": "1kB", "--method": "ogc"}, "a memory budget of 1.0 kB is too small"),
+        ({"--dask": "tcp://127.0.0.1:8786", "--workers": "2"}, "give either"),
+        ({"--resume": "r", "--method": "correctandsmooth"}, "--resume is not for --method correctandsmooth"),
+        ({"--memory": "1GB", "--method": "manifoldregularization"}, "--memory is not for --method"),
+        ({"--resume": "e.csv"}, "e.csv is no folder"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(classify, tables, tmp_path, options, told, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = classify(tables, tmp_path / "p.csv", "--method", "sgc", *options)
-    assert done.exit_code == 2
-    assert told in done.output
-    assert "Traceback" not in done.output
-    assert not (tmp_path / "p.csv").exists()
+def test_what_cannot_be_is_one_sentence(spoiled, changed, told):
+    assert told in spoiled({"--method": "sgc"} | changed)
+    assert not Path("out").exists()
 
 
-@pytest.mark.parametrize("options", [["--workers", "2"], ["--dask", "tcp://127.0.0.1:1"]])
-def test_a_missing_dask_is_told_before_anything_is_read(classify, tmp_path, monkeypatch, options):
+@pytest.mark.parametrize("changed", [{"--workers": "2"}, {"--dask": "tcp://127.0.0.1:1"}])
+def test_a_missing_dask_is_told_before_anything_is_read(spoiled, monkeypatch, changed):
     monkeypatch.setattr("gssl.scale.cluster.find_spec", lambda name: None)
-    done = classify(tmp_path, tmp_path / "p.csv", *options)  # there are no tables
-    assert done.exit_code == 2
-    assert "Dask is missing: pip install 'gssl[distributed]'." in done.output
-
-
-@pytest.mark.parametrize("method", ["auto", "ogc"])
-def test_too_small_a_budget_is_named_as_it_was_given(classify, tables, tmp_path, method):
-    done = classify(tables, tmp_path / "p.csv", "--method", method, "--memory", "4kB")
-    assert done.exit_code == 2
-    assert "a memory budget of 4.0 kB is too small" in done.output
+    sentence = spoiled(changed | {"--edges": "not-there.csv"})
+    assert sentence == "gssl: Dask is missing: pip install 'gssl[distributed]'."

@@ -66,7 +66,7 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bytes(tmp_path, method)
     folder = tmp_path / "b"
     rng = np.random.default_rng(len(method))
     kills = 0
-    while kills < (3 if "label space" in method else 4):
+    while kills < 3:
         child = _start(method, folder, killed, pause=0.1)
         # the first file shows that inputs are read and work begins
         before = _stamp(folder)

@@ -146,7 +146,7 @@ def test_ogc_loses_a_worker_at_any_moment(problem, plain, fit, client, workers, 
     assert np.array_equal(found.label_distributions_, plain)
 
 
-@pytest.mark.parametrize("message", ["Job", "embed"])
+@pytest.mark.parametrize("message", ["hold", "embed"])
 def test_embeddings_lose_a_worker_at_any_message(problem, fit, client, workers, monkeypatch, message):
     X, _, A = problem
     expected = fit(gssl.GGCM(depth=4), X, adjacency=A).embedding_
