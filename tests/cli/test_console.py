@@ -129,9 +129,8 @@ def test_predictions_are_announced_before_the_report_is_made(graph, run, monkeyp
     assert done.stderr.splitlines()[-1] == "gssl: the page fails."
 
 
-def test_quiet_says_nothing(graph):
-    done = call(*CLASSIFY, "-q", "--save", "m.gssl")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+def test_quiet_says_nothing(graph, run):
+    assert run(*CLASSIFY, "-q", "--save", "m.gssl").output == ""
     assert len(graph.read("p.csv")) == 30
 
 

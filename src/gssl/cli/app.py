@@ -255,7 +255,7 @@ def why(ids: tuple[str, ...], **given: Any) -> None:
       gssl why 007 n3 --edges e.csv --labels l.csv --features f.parquet
     """
     run = _start(given | {"calibrate": False}, needs_labels=True)
-    from gssl.cli.knowledge import run_why
+    from gssl.cli.advice import run_why
 
     run_why(run, ids)
 
@@ -270,7 +270,7 @@ def audit(out: Path, **given: Any) -> None:
       gssl audit --edges e.csv --labels l.csv --features f.parquet --out doubts.csv
     """
     run = _start(given | {"calibrate": False}, needs_labels=True)
-    from gssl.cli.knowledge import run_audit
+    from gssl.cli.advice import run_audit
 
     run_audit(run, out)
 
