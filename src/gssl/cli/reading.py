@@ -136,7 +136,8 @@ def read_problem(
     problem = replace(problem, preparation=preparation)
     if inputs.knn is not None:
         with terminal.step("finding neighbours"):
-            problem = _with_neighbours(problem, inputs.knn)
+            neighbours = knn_graph(problem.features, inputs.knn).astype(problem.adjacency.dtype)
+            problem = replace(problem, adjacency=problem.adjacency.maximum(neighbours))
     terminal.note(*problem.notes, *_dominance_notes(problem))
     return problem
 
@@ -183,16 +184,9 @@ def _dominance_notes(problem: Problem) -> list[str]:
     ]
 
 
-def _with_neighbours(problem: Problem, k: int) -> Problem:
-    neighbours = knn_graph(problem.features, k).astype(problem.adjacency.dtype)
-    return replace(problem, adjacency=problem.adjacency.maximum(neighbours))
-
-
 def refuse_if_too_large(problem: Problem, model: Any) -> None:
-    """Refuse a fit that needs more than the free memory.
-
-    The estimate is two copies of the graph, and three dense matrices as wide as what the method propagates.
-    """
+    """Refuse a fit that needs more than the free memory."""
+    # two copies of the graph, and three dense matrices as wide as what the method propagates
     n, X = len(problem.node_ids), problem.features
     columns = X.shape[1] if X is not None else 0
     if isinstance(model, GraphClassifier):

@@ -382,10 +382,8 @@ def check_dask() -> None:
 
 @contextmanager
 def cluster_client(address: str | None = None, n_workers: int | None = None) -> Iterator[Any]:
-    """Yield a Dask client to the scheduler at an address, or to ``n_workers`` processes of this machine.
-
-    Without either it is None. TLS is set in Dask's own configuration; processes end with the block.
-    """
+    """Yield a client to a Dask scheduler or to processes that end with the block; None without either."""
+    # TLS is set in Dask's own configuration
     if address is None and n_workers is None:
         yield None
         return

@@ -1,7 +1,4 @@
-"""Estimates of a run on other machines: memory, slabs, passes, bytes moved, disk, time.
-
-Slabs are cut by the code that cuts those of a run.
-"""
+"""Estimates of a run on other machines, whose slabs are cut by the code that cuts those of a run."""
 
 from collections import deque
 from collections.abc import Callable
@@ -262,10 +259,7 @@ class Estimate:
 
 
 def layouts(job: Job, workers: int, memory: int) -> list[Estimate]:
-    """Return the ways in which a job fits on workers with so many bytes, or say what would do.
-
-    They are with room for the links to stay in memory, and without.
-    """
+    """Return the ways in which a job fits on workers: with links that stay in memory, and without."""
     if not 1 <= workers <= job.features:
         raise ValueError(
             f"{workers:,} workers cannot share {job.features:,} features, of which each takes one or more: "
