@@ -12,7 +12,6 @@ from gssl.cli.reading import Inputs, read_problem, refuse_if_too_large
 from gssl.io import Preparation, Problem
 from gssl.io.atomic import check_writable
 from gssl.scale import execution
-from gssl.scale.cluster import check_dask, cluster_client
 from gssl.scale.memory import available_memory, read_size
 
 
@@ -32,6 +31,8 @@ class ExecutionOptions:
         if self.dask is not None and self.workers is not None:
             raise ValueError("--dask names a cluster and --workers starts one: give either.")
         if self.dask is not None or self.workers is not None:
+            from gssl.scale.cluster import check_dask
+
             check_dask()
         for name, value in vars(self).items():
             if value is not None and not model.runs_by_columns:
@@ -56,6 +57,12 @@ class ExecutionOptions:
     @contextmanager
     def execution(self) -> Iterator[None]:
         """Run the fits of a block with these options; local workers stop at its end."""
+        if self.dask is None and self.workers is None:
+            with execution(memory=self.memory, resume=self.resume):
+                yield
+            return
+        from gssl.scale.cluster import cluster_client
+
         with (
             cluster_client(self.dask, self.workers) as client,
             execution(memory=self.memory, client=client, resume=self.resume),

@@ -1,5 +1,6 @@
 """Slabs of columns through a memory budget on one machine: all threads on one slab, the rest in files."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ class SlabExecution(Execution):
         whole = results.whole()
         if isinstance(results, KeptResults):
             if self._last is not None and X is self._last[0]:
-                self._last[1].remove()
+                shutil.rmtree(self._last[1].folder.path, ignore_errors=True)
             self._last = whole, results
         return whole
 
