@@ -134,10 +134,3 @@ def test_wide_features_are_reduced_before_they_are_smoothed(graph, run, refused)
         assert "--dimensions must be a whole number from 1 on, or all" in refused(
             *embed, "u.npy", "--dimensions", wrong
         )
-
-
-def test_home_is_home_in_outputs(graph, run, monkeypatch):
-    monkeypatch.setenv("HOME", str(graph.folder / "home"))
-    run("embed", "--edges", "e.csv", "--features", "f.csv", "--out", "~/u.npy")
-    assert Path("home/u.npy").is_file()
-    assert Path("home/u.ids.npy").is_file()
