@@ -32,7 +32,14 @@ def on_a_terminal(*arguments, until=None, environment=None):
     """Run with standard error on a terminal; send SIGINT once ``until`` is seen. Give code and text."""
     master, slave = pty.openpty()
     environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100"} | (environment or {})
-    process = subprocess.Popen([GSSL, *arguments], stdout=slave, stderr=slave, env=environment)
+    process = subprocess.Popen(
+        [GSSL, *arguments],
+        stdout=slave,
+        stderr=slave,
+        env=environment,
+        # a shell may have told its background jobs to ignore it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     os.close(slave)
     seen, sent, deadline = b"", False, time.monotonic() + 120
     while time.monotonic() < deadline:
