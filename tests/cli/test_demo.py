@@ -66,12 +66,3 @@ def test_the_demo_explains_itself_and_its_page_is_about_the_same_model(demo):
     assert "We labelled 2,568 nodes from 140 labels." in page
     assert "2,568 labels of Cora, none of them given to fit." in page
     assert any(row["model_says"] != row["label"] for row in rows if row["given"] == "true")
-
-
-def test_a_users_error_is_one_sentence_and_exit_code_2(tmp_path):
-    file = tmp_path / "a file"
-    file.write_text("")
-    result = CliRunner().invoke(app, ["demo", "--draws", "1", "--out", str(file)])
-    assert result.exit_code == 2
-    assert "a file" in result.stderr
-    assert "Traceback" not in result.output

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from gssl.cli import label_command
+from gssl.cli.choice import Choice
 from gssl.cli.console import Terminal
 from gssl.cli.label_command import read_texts, run_label
 from gssl.cli.reading import Inputs, read_problem
+from gssl.cli.run import ExecutionOptions, Run
 from gssl.label.journal import Journal
 
 
@@ -37,8 +39,9 @@ def serve(monkeypatch):
             threading.Thread(target=act, args=(server,)).start()
 
         monkeypatch.setattr(label_command.LabelServer, "start", started)
+        monkeypatch.setattr(label_command.BackgroundFit, "start", lambda background: None)
         inputs = Inputs(edges="e.csv", features="f.csv", **given)
-        run_label(inputs, Path("labels.csv"), 0, False, Terminal(), refit=False)
+        run_label(Run(inputs, Choice(), ExecutionOptions(), Terminal()), Path("labels.csv"), 0, False)
         if trouble:
             raise trouble[0]
 

@@ -77,19 +77,6 @@ def test_a_plan_that_cannot_be_is_one_sentence_before_anything_is_measured(
     assert not result.stdout
 
 
-@pytest.mark.parametrize("number", ["0", "1.5", "many", "-3", "nan", "-inf", ""])
-def test_a_count_is_a_whole_number(run, number):
-    result = run("plan", "--nodes", number, "--edges", "9", "--features", "2", ok=False)
-    assert result.exit_code == 2
-    assert "is no whole number from 1 on" in result.stderr
-
-
-def test_a_count_is_read_to_the_last_digit(run):
-    counts = ["--nodes", "2147483646", "--edges", "123456789012345678", "--features", " 2e0 "]
-    told = run("plan", *counts, "--memory", "100GB", "--bandwidth", "1GB", "--method", "sgc").stdout
-    assert "2,147,483,646 nodes, 123,456,789,012,345,678 edges, 2 features" in told
-
-
 def test_every_method_that_can_be_planned_is_offered():
     assert set(_PLANNED) == set(METHODS)
     assert {"graph", "plan"} <= set(app.commands)

@@ -26,6 +26,8 @@ def test_a_saved_model_labels_a_new_graph(graph, classify, run, method):
     # no label of the new graph was given, and none reaches a node
     columns = ["id", "label", "confidence", "model_says", "model_confidence", "runner_up"]
     assert list(found[name["007"]]) == columns
+    heading = next(line for line in result.stdout.splitlines() if "mean confidence" in line)
+    assert heading.split() == ["┃", "label", "┃", "predicted", "┃", "mean", "confidence", "┃"]
     if method != "ogc":  # which moves its embeddings by the labels of fit
         assert all(found[name[i]]["confidence"] == fitted[i]["confidence"] for i in graph.ids[9:])
 
@@ -82,7 +84,9 @@ def test_models(graph, run, refused):
         run("classify", *where, "--labels", "l.csv", "--out", "p.csv", *save)
     Path("cut.gssl").write_bytes(Path("m.gssl").read_bytes()[:-9])
     predict = ["predict", "--out", "p2.csv", "--model"]
-    assert "nowhere.gssl is not there" in refused(*predict, "nowhere.gssl", *where)
+    missing = run(*predict, "nowhere.gssl", *where, ok=False)
+    # before any table is read
+    assert missing.output == "gssl: nowhere.gssl is not there: check its name and folder.\n"
     assert "e.csv is not a saved model" in refused(*predict, "e.csv", *where)
     assert "cut.gssl is not a saved model, or not a whole one" in refused(*predict, "cut.gssl", *where)
     for method in by_nodes:
@@ -130,10 +134,3 @@ def test_wide_features_are_reduced_before_they_are_smoothed(graph, run, refused)
         assert "--dimensions must be a whole number from 1 on, or all" in refused(
             *embed, "u.npy", "--dimensions", wrong
         )
-
-
-def test_home_is_home_in_outputs(graph, run, monkeypatch):
-    monkeypatch.setenv("HOME", str(graph.folder / "home"))
-    run("embed", "--edges", "e.csv", "--features", "f.csv", "--out", "~/u.npy")
-    assert Path("home/u.npy").is_file()
-    assert Path("home/u.ids.npy").is_file()

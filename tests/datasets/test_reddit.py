@@ -1,7 +1,5 @@
 """Reddit's two public forms, on small files of the same form."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pickles are read as what they say, and nothing in them runs."""
 
-from __future__ import annotations
-
 import os
 import pickle
 from pathlib import Path

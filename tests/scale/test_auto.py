@@ -325,7 +325,7 @@ def test_graphs_that_people_know(client, name, split, parts):
         assert_same(fit(data.features, y, data.adjacency, depth=16, **settings), plain)
 
 
-@pytest.mark.parametrize("how", ["memory", "workers", "resume"])
+@pytest.mark.parametrize("how", ["memory", "resume", pytest.param("workers", marks=pytest.mark.slow)])
 def test_the_command_takes_its_options_without_a_method(classify, tables, tmp_path, how):
     if how == "workers":
         pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")

@@ -89,18 +89,22 @@ def _ogc():
 
 
 def _in_memory_and_files(name, values, slow):
-    """Run with slabs in memory and with slabs in files; some of the latter only in slow tests."""
-    cases = [pytest.param(value, None, id=f"{value}-memory") for value in values]
+    """Run with slabs in memory and with slabs in files; some of both only in slow tests."""
+    cases = []
     for value in values:
-        marks = [pytest.mark.slow] if value in slow else []
-        cases.append(pytest.param(value, 140_000, id=f"{value}-files", marks=marks))
+        for where, budget in (("memory", None), ("files", 140_000)):
+            case = f"{value}-{where}"
+            cases.append(
+                pytest.param(value, budget, id=case, marks=[pytest.mark.slow] if case in slow else [])
+            )
     return pytest.mark.parametrize((name, "budget"), cases)
 
 
 @_in_memory_and_files(
     "message",
     ["hold", "load", "pick", "add_product", "transposed_product", "advance"],
-    slow=["hold", "transposed_product"],  # they read no slab
+    # the first two read no slab
+    slow=["hold-files", "transposed_product-files", "pick-memory"],
 )
 def test_ogc_loses_a_worker_at_any_message(
     problem, plain, fit, client, workers, monkeypatch, message, budget
@@ -121,7 +125,11 @@ def test_ogc_loses_a_worker_at_any_message(
     assert np.array_equal(found.label_distributions_, plain)
 
 
-@_in_memory_and_files("moment", ["before", "between", "gathering", "twice"], slow=["before", "between"])
+@_in_memory_and_files(
+    "moment",
+    ["before", "between", "gathering", "twice"],
+    slow=["before-files", "between-files", "twice-memory"],
+)
 def test_ogc_loses_a_worker_at_any_moment(problem, plain, fit, client, workers, monkeypatch, moment, budget):
     X, y, A = problem
     gather, seen = Cluster.gather, []
@@ -146,7 +154,7 @@ def test_ogc_loses_a_worker_at_any_moment(problem, plain, fit, client, workers, 
     assert np.array_equal(found.label_distributions_, plain)
 
 
-@pytest.mark.parametrize("message", ["Job", "embed"])
+@pytest.mark.parametrize("message", ["hold", "embed"])
 def test_embeddings_lose_a_worker_at_any_message(problem, fit, client, workers, monkeypatch, message):
     X, _, A = problem
     expected = fit(gssl.GGCM(depth=4), X, adjacency=A).embedding_

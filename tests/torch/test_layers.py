@@ -171,6 +171,7 @@ def test_layers_in_a_sequence_of_pyg(graph, close):
     close(network(graph.x, graph.edge_index, graph.edge_weight), expected)
 
 
+@pytest.mark.parametrize("dtype", ["float32"], indirect=True)  # compiling takes a second, whatever the type
 @pytest.mark.parametrize("layer", [gt.LazyConv(0.6), gt.InverseGraphConv(0.6)], ids=["lazy", "inverse"])
 def test_layers_compile_into_one_graph(graph, layer):
     given = graph.x, graph.edge_index, graph.edge_weight

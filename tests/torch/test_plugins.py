@@ -1,7 +1,7 @@
 """SEB and IGC inside networks: the equations layer by layer, no label but those given, and the example."""
 
 import copy
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -199,16 +199,22 @@ def test_bad_input_is_named(ring):
     assert isinstance(sharpen([GCNConv(5, 4), GCNConv(4, 2)])[0].inverse, InverseGraphConv)
 
 
-def run_example(*options):
-    """Give what the example prints: the mean accuracy of each network."""
-    example = Path(__file__).parents[2] / "examples" / "plugins.py"
-    command = [sys.executable, str(example), *options]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    lines = (line.partition(" ± ")[0].rsplit(maxsplit=1) for line in printed.splitlines())
-    return {name.strip(): float(mean) for name, mean in lines}
+@pytest.fixture
+def run_example(monkeypatch, capsys):
+    """Run the example, and give what it prints: the mean accuracy of each network."""
+    example = str(Path(__file__).parents[2] / "examples" / "plugins.py")
+
+    def run(*options):
+        monkeypatch.setattr(sys, "argv", [example, *options])
+        runpy.run_path(example, run_name="__main__")
+        printed = capsys.readouterr().out
+        lines = (line.partition(" ± ")[0].rsplit(maxsplit=1) for line in printed.splitlines())
+        return {name.strip(): float(mean) for name, mean in lines}
+
+    return run
 
 
-def test_the_example_runs():
+def test_the_example_runs(run_example):
     found = run_example("--data", "karate", "--depth", "4", "--epochs", "60", "--seeds", "1")
     assert list(found) == [
         "GCN of 2 layers",
@@ -223,7 +229,7 @@ def test_the_example_runs():
 
 
 @pytest.mark.slow
-def test_64_layers_learn_with_plug_ins_and_not_without():
+def test_64_layers_learn_with_plug_ins_and_not_without(run_example):
     try:
         find_file("planetoid/ind.cora.graph")
     except FileNotFoundError:

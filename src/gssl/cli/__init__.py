@@ -2,13 +2,7 @@
 
 
 def main() -> None:
-    """Run the command line.
-
-    Examples
-    --------
-    >>> callable(main)
-    True
-    """
+    """Run the command line."""
     # here, so that importing the room costs nothing
     from gssl.cli.app import app
 

@@ -1,64 +1,53 @@
-"""``gssl check`` and ``gssl suggest``: whether a graph helps, and which nodes to label next."""
+"""``gssl check``, ``suggest``, ``why`` and ``audit``: what a graph and its labels say about each other."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gssl.cli.choice import Choice
-from gssl.cli.classify import ExecutionOptions, fit, read, read_and_fit
+import numpy as np
+
 from gssl.cli.console import Terminal
-from gssl.cli.knowledge import say_labels_needed
 from gssl.cli.predict import load_prepared
-from gssl.cli.reading import Inputs, check_outputs, refuse_if_too_large
-from gssl.evaluation import graph_health
+from gssl.cli.reading import check_outputs
+from gssl.cli.run import Run
+from gssl.evaluation import graph_health, held_out_if_known
 from gssl.io import Problem, write_columns
-from gssl.io.table_writing import TABLES, check_suffix
 from gssl.report import health_table, suggestion_table
-from gssl.selection import suggestions
+from gssl.selection import audit, learning_curve, suggestions, why
 
 _SHOWN = 10
 
 
-def run_check(inputs: Inputs, choice: Choice, terminal: Terminal, options: ExecutionOptions) -> None:
+def run_check(run: Run) -> None:
     """Read, show the graph, and say what ``gssl classify`` would reach, from the same fit."""
-    model = choice.model(inputs.features is not None)
-    options.check(choice.method, model)
-    terminal.plan = ("reading", choice.stage)
-    problem = read(inputs, terminal, options)
+    terminal = run.terminal
+    terminal.plan = ("reading", run.choice.stage)
+    model, problem = run.prepare()
     X = problem.features
     health = graph_health(problem.adjacency, problem.y, None if X is None else X.shape[1])
     terminal.out.print(health_table(health))
     if len(health.label_counts) < 2:
         terminal.say(
             "Without labels of two classes, gssl cannot say whether the graph helps: "
-            + ("give --labels." if inputs.labels is None else "label more nodes.")
+            + ("give --labels." if run.inputs.labels is None else "label more nodes.")
         )
         return
-    if not options.limited:
-        refuse_if_too_large(problem, model)
-    fit(model, problem, terminal, choice.stage, options)
+    run.fit(model, problem)
     terminal.say(model.explain_)
     terminal.finish()
 
 
-def run_suggest(
-    inputs: Inputs,
-    out: Path,
-    choice: Choice,
-    n: int,
-    terminal: Terminal,
-    options: ExecutionOptions,
-    target: float | None = None,
-    saved: Path | None = None,
-) -> None:
+def run_suggest(run: Run, out: Path, n: int, target: float | None, saved: Path | None) -> None:
     """Read, fit unless there is a saved model, choose, write, and show the first."""
-    check_suffix(out, TABLES)
-    check_outputs([out], [*inputs.sources(), None if saved is None else str(saved)])
-    terminal.plan = ("reading", *([choice.stage] if saved is None else []), "suggesting", "writing")
+    terminal = run.terminal
+    check_outputs(out, [*run.inputs.sources(), None if saved is None else str(saved)])
+    terminal.plan = ("reading", *([run.choice.stage] if saved is None else []), "suggesting", "writing")
     if saved is None:
-        model, problem = read_and_fit(inputs, choice, terminal, options)
+        model, problem = run.prepare()
+        run.fit(model, problem)
     else:
         model, preparation = load_prepared(saved)
-        problem = read(inputs, terminal, options, preparation)
+        problem = run.read(preparation, run.where.feature_memory)
         _check_fitted_to(model, problem, saved)
     with terminal.stage("suggesting"), terminal.step(""):
         picks = suggestions(model, n, X=problem.features, adjacency=problem.adjacency)
@@ -74,8 +63,7 @@ def run_suggest(
         "why": [pick.why for pick in picks],
     }
     with terminal.stage("writing") as stage:
-        for note in write_columns(out, columns):
-            terminal.note(note)
+        terminal.note(*write_columns(out, columns))
         stage.detail = str(out)
     if len(picks) < n:
         terminal.note(f"only {len(picks):,} of {n:,} nodes: the others would teach nothing new")
@@ -83,7 +71,51 @@ def run_suggest(
     title = f"The first {len(shown)} of {len(picks):,} nodes to label next"
     terminal.out.print(suggestion_table(shown, title))
     terminal.say(f"{len(picks):,} nodes to label next: {out}")
-    say_labels_needed(model, target, terminal)
+    if target is not None:
+        _say_labels_needed(model, target, terminal)
+    terminal.finish()
+
+
+def run_why(run: Run, ids: Sequence[str]) -> None:
+    """Read, fit, and print the predictions of some nodes as sums."""
+    terminal = run.terminal
+    model, problem = run.prepare()
+    run.fit(model, problem)
+    nodes = _places(problem, ids)
+    with terminal.stage("explaining"):
+        found = why(model, nodes)
+    names = problem.feature_names or None
+    for explanation in found:
+        for line in explanation.text(problem.node_ids, names).splitlines():
+            terminal.say(line)
+    terminal.finish()
+
+
+def run_audit(run: Run, out: Path) -> None:
+    """Read, fit, rank the labels, write them, and print the first."""
+    terminal = run.terminal
+    check_outputs(out, run.inputs.sources())
+    model, problem = run.prepare()
+    run.fit(model, problem)
+    with terminal.stage("auditing"):
+        found = audit(model)
+    columns = found.columns(problem.node_ids)
+    with terminal.stage("writing") as stage:
+        stage.detail = str(out)
+        terminal.note(*write_columns(out, columns))
+    n_left = int(problem.given.sum()) - len(found)
+    if n_left:
+        labels = "1 label is" if n_left == 1 else f"{n_left:,} labels are"
+        terminal.note(f"{labels} the only one of a class and cannot be judged")
+    rows = zip(*columns.values(), strict=True)
+    for node, given, says, p, _, wrong, removed, flipped in list(rows)[:_SHOWN]:
+        said = "the model agrees" if given == says else f"the model says {says} ({_percent(p)})"
+        text = f"{node}: given {given}, {said}, wrong with probability {_percent(wrong)}"
+        if removed is not None:
+            text += f"; predictions that change: {removed:,} without it, {flipped:,} if flipped"
+        terminal.say(text)
+    terminal.say(found.summary)
+    terminal.say(f"{len(found):,} labels, the most doubtful first: {out}")
     terminal.finish()
 
 
@@ -95,3 +127,31 @@ def _check_fitted_to(model: Any, problem: Problem, path: Path) -> None:
         raise ValueError(
             f"{path} was fitted to other nodes or labels than these: give those of fit, or leave out --model."
         )
+
+
+def _say_labels_needed(model: Any, target: float, terminal: Terminal) -> None:
+    """Print how many more labels reach an accuracy, given in per cent."""
+    try:
+        with terminal.stage("learning curve"):
+            curve = learning_curve(model, target / 100.0)
+    except ValueError as error:
+        terminal.say(f"gssl cannot say how many labels {target:g} % needs: {error}")
+        return
+    held_out = held_out_if_known(model)
+    if held_out is not None and held_out.tells:
+        curve = curve.moved_to(held_out.accuracy)  # the accuracy that other commands state
+    terminal.say(curve.text())
+
+
+def _percent(p: float) -> str:
+    """Write a probability that was estimated from few labels: never as certain."""
+    return "over 99 %" if p > 0.99 else f"{100 * p:.0f} %"
+
+
+def _places(problem: Problem, ids: Sequence[str]) -> np.ndarray:
+    """Return the places of ids among the nodes."""
+    places = {str(node): k for k, node in enumerate(problem.node_ids)}
+    unknown = [one for one in ids if one not in places]
+    if unknown:
+        raise ValueError(f"there is no node {unknown[0]!r}: give ids as they are in the tables.")
+    return np.array([places[one] for one in ids])

@@ -1,5 +1,7 @@
 """The commands and their options; each imports what it needs when it runs, so that ``--help`` is quick."""
 
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -33,10 +35,10 @@ _METHODS = (
 _EMBEDDERS = ("g2cn", "ggc", "ggcm", "ndls", "nograph", "ppr", "sgc", "ssgc")
 _PLANNED = ("ggc", "ggcm", "ogc", "ppr", "sgc", "ssgc")
 
-_EDGES = click.option(
-    "--edges", metavar="TABLE", help="Two columns of ids and, optionally, a third of weights."
+_GRAPH = options(
+    click.option("--edges", metavar="TABLE", help="Two columns of ids and, optionally, a third of weights."),
+    click.option("--graph", metavar="STORE", help="A graph from gssl graph build, instead of --edges."),
 )
-_GRAPH = click.option("--graph", metavar="STORE", help="A graph from gssl graph build, instead of --edges.")
 _LABELS = options(
     click.option("--labels", metavar="TABLE", help="Ids and labels; an empty label means unknown."),
     click.option(
@@ -52,17 +54,19 @@ _LABELS = options(
         default="",
     ),
 )
-_FEATURES = click.option(
-    "--features",
-    metavar="TABLE",
-    help="Ids and numbers or categories; wide, long or list tables, .npy or .npz.",
-)
-_TEXT = click.option("--text", metavar="COLUMN", help="Use this column of the features as text (TF-IDF).")
-_KNN = click.option(
-    "--knn",
-    type=click.IntRange(min=1),
-    metavar="K",
-    help="Link each node to its K nearest neighbours in the features.",
+_FEATURES = options(
+    click.option(
+        "--features",
+        metavar="TABLE",
+        help="Ids and numbers or categories; wide, long or list tables, .npy or .npz.",
+    ),
+    click.option("--text", metavar="COLUMN", help="Use this column of the features as text (TF-IDF)."),
+    click.option(
+        "--knn",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="Link each node to its K nearest neighbours in the features.",
+    ),
 )
 _EDGE_COLUMNS = click.option(
     "--edge-columns", metavar="A,B[,W]", help="Column names in --edges; guessed by default.", default=""
@@ -87,22 +91,13 @@ _READING = options(
         "numbers by columns.",
     ),
 )
+_METHOD = click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
+_OUT = click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
 _ABSTAIN = click.option(
     "--abstain",
     type=click.FloatRange(0.0, 1.0),
     metavar="P",
     help="Leave the label empty where the confidence is below P.",
-)
-_SEED = click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    metavar="S",
-    default=0,
-    show_default=True,
-    help="Random seed of a method that has one, such as ogc; auto needs none.",
-)
-_MEMORY = click.option(
-    "--memory", metavar="SIZE", help="Memory limit for the fit, such as 4GB; the rest goes to disk."
 )
 _PROBABILITIES = click.option(
     "--probabilities", is_flag=True, help="Write the probability of every class: p_<class>."
@@ -113,33 +108,52 @@ _TIME_BUDGET = click.option(
     metavar="SECONDS",
     help="For auto: try nothing new after so many seconds; what was tried by then predicts.",
 )
+_MEMORY = click.option(
+    "--memory", metavar="SIZE", help="Memory limit for the fit, such as 4GB; the rest goes to disk."
+)
+_SEED = click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    metavar="S",
+    default=0,
+    show_default=True,
+    help="Random seed of a method that has one, such as ogc; auto needs none.",
+)
 
 
-def _start(given: dict[str, Any]) -> tuple[Any, Any]:
-    """Turn the options that commands share into the inputs and the terminal of a run."""
+def _count(name: str, default: int, metavar: str, text: str) -> Callable[[Any], Any]:
+    return click.option(name, type=Count(), default=default, show_default=True, metavar=metavar, help=text)
+
+
+def _start(given: dict[str, Any], *, needs_labels: bool = False) -> Any:
+    """Turn the options that commands share into a run; each is a field of one of its parts."""
     start = perf_counter()
+    if needs_labels and given["labels"] is None:
+        raise ValueError("there are no labels: give --labels, a table of an id and a label.")
     quiet = given.pop("quiet")
     tables = [given.get(name) for name in ("edges", "graph", "labels", "features")]
     if not quiet and any(tables):
         # first, because importing the libraries takes seconds
         announce(tables)
+    from gssl.cli.choice import Choice
     from gssl.cli.console import Terminal
     from gssl.cli.reading import Inputs
+    from gssl.cli.run import ExecutionOptions, Run
 
     terminal = Terminal(quiet, given.pop("verbose"), start)
     set_threads(given.pop("threads"))
     for name in ("edge_columns", "label_columns"):
         given[name] = _split_names(given.pop(name, ""))
-    return Inputs(**given), terminal
+
+    def take(kind: Any) -> Any:
+        return kind(**{field.name: given.pop(field.name) for field in fields(kind) if field.name in given})
+
+    choice, where = take(Choice), take(ExecutionOptions)
+    return Run(Inputs(**given), choice, where, terminal)
 
 
 def _split_names(listed: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in listed.split(",") if part.strip())
-
-
-def _require_labels(given: dict[str, Any]) -> None:
-    if given["labels"] is None:
-        raise ValueError("there are no labels: give --labels, a table of an id and a label.")
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -158,9 +172,7 @@ def app() -> None:
 
 
 @app.command()
-@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
-@click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
-@click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@options(_GRAPH, _LABELS, _FEATURES, _METHOD, _OUT)
 @click.option("--report", type=UserPath(), help="Write an HTML report (needs gssl[report]).")
 @click.option("--save", type=UserPath(), help="Save the fitted model for gssl predict.")
 @click.option("--truth", metavar="TABLE", help="True labels for a confusion matrix in the report.")
@@ -169,8 +181,7 @@ def app() -> None:
     default=None,
     help="Calibrate the confidence on hidden labels; by default where that is cheap, or with --abstain.",
 )
-@_ABSTAIN
-@options(_PROBABILITIES, _TIME_BUDGET, _MEMORY)
+@options(_ABSTAIN, _PROBABILITIES, _TIME_BUDGET, _MEMORY)
 @click.option(
     "--dask", metavar="ADDRESS", help="Run on the Dask scheduler at this address, such as tcp://host:8786."
 )
@@ -183,21 +194,7 @@ def app() -> None:
 )
 @options(_READING, _SEED, RUN_OPTIONS)
 def classify(
-    method: str,
-    out: Path,
-    report: Path | None,
-    save: Path | None,
-    truth: str | None,
-    calibrate: bool | None,
-    abstain: float | None,
-    probabilities: bool,
-    time_budget: float | None,
-    seed: int,
-    memory: str | None,
-    dask: str | None,
-    workers: int | None,
-    resume: Path | None,
-    **given: Any,
+    out: Path, report: Path | None, save: Path | None, truth: str | None, probabilities: bool, **given: Any
 ) -> None:
     """Label every node of a graph.
 
@@ -211,22 +208,18 @@ def classify(
       gssl classify --edges e.parquet --features x.npy --labels l.csv --out p.parquet
                     --method ogc --memory 8GB --resume run/
     """
-    _require_labels(given)
-    inputs, terminal = _start(given)
-    from gssl.cli.choice import Choice
-    from gssl.cli.classify import ExecutionOptions, Outputs, run_classify
+    run = _start(given, needs_labels=True)
+    from gssl.cli.classify import Outputs, run_classify
 
-    outputs = Outputs(out, report, save, truth)
-    choice = Choice(method, seed, calibrate, abstain, time_budget)
-    where = ExecutionOptions(memory, dask, workers, resume)
-    run_classify(inputs, outputs, choice, terminal, where, probabilities)
+    run_classify(run, Outputs(out, report, save, truth), probabilities)
 
 
 @app.command()
-@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
-@click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
+@options(_GRAPH, _LABELS, _FEATURES, _METHOD)
 @click.option(
-    "--model", "saved", type=UserPath(), help="A model from gssl classify --save of the same tables: no fit."
+    "--model",
+    type=UserPath(exists=True),
+    help="A model from gssl classify --save of the same tables: no fit.",
 )
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
 @click.option(
@@ -235,19 +228,9 @@ def classify(
     metavar="PERCENT",
     help="Say how many more labels this accuracy needs, such as 85.",
 )
-@click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
+@_OUT
 @options(_TIME_BUDGET, _MEMORY, _READING, _SEED, RUN_OPTIONS)
-def suggest(
-    method: str,
-    saved: Path | None,
-    n: int,
-    target: float | None,
-    out: Path,
-    time_budget: float | None,
-    memory: str | None,
-    seed: int,
-    **given: Any,
-) -> None:
+def suggest(model: Path | None, n: int, target: float | None, out: Path, **given: Any) -> None:
     """Suggest nodes to label next: uncertain ones that resemble many others, but not each other.
 
     \b
@@ -255,58 +238,45 @@ def suggest(
       gssl suggest --edges e.csv --labels l.csv --features f.parquet --n 20 --out picks.csv
       gssl suggest --edges e.csv --labels l.csv --features f.parquet --target 85 --out picks.csv
     """
-    _require_labels(given)
-    inputs, terminal = _start(given)
+    run = _start(given, needs_labels=True)
     from gssl.cli.advice import run_suggest
-    from gssl.cli.choice import Choice
-    from gssl.cli.classify import ExecutionOptions
 
-    choice = Choice(method, seed, time_budget=time_budget)
-    run_suggest(inputs, out, choice, n, terminal, ExecutionOptions(memory), target, saved)
+    run_suggest(run, out, n, target, model)
 
 
 @app.command()
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
-@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
-@click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
-@options(_READING, _SEED, RUN_OPTIONS)
-def why(ids: tuple[str, ...], method: str, seed: int, **given: Any) -> None:
+@options(_GRAPH, _LABELS, _FEATURES, _METHOD, _READING, _SEED, RUN_OPTIONS)
+def why(ids: tuple[str, ...], **given: Any) -> None:
     """Explain the predictions of some nodes: which labels and features speak for them, and by how much.
 
     \b
     Example:
       gssl why 007 n3 --edges e.csv --labels l.csv --features f.parquet
     """
-    _require_labels(given)
-    inputs, terminal = _start(given)
-    from gssl.cli.choice import Choice
-    from gssl.cli.knowledge import run_why
+    run = _start(given | {"calibrate": False}, needs_labels=True)
+    from gssl.cli.advice import run_why
 
-    run_why(inputs, ids, Choice(method, seed, calibrate=False), terminal)
+    run_why(run, ids)
 
 
 @app.command()
-@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
-@click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
-@click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@options(_READING, _SEED, RUN_OPTIONS)
-def audit(method: str, out: Path, seed: int, **given: Any) -> None:
+@options(_GRAPH, _LABELS, _FEATURES, _METHOD, _OUT, _READING, _SEED, RUN_OPTIONS)
+def audit(out: Path, **given: Any) -> None:
     """Rank the given labels by how surely the model, not having seen each, contradicts it.
 
     \b
     Example:
       gssl audit --edges e.csv --labels l.csv --features f.parquet --out doubts.csv
     """
-    _require_labels(given)
-    inputs, terminal = _start(given)
-    from gssl.cli.choice import Choice
-    from gssl.cli.knowledge import run_audit
+    run = _start(given | {"calibrate": False}, needs_labels=True)
+    from gssl.cli.advice import run_audit
 
-    run_audit(inputs, out, Choice(method, seed, calibrate=False), terminal)
+    run_audit(run, out)
 
 
 @app.command()
-@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN)
+@options(_GRAPH, _LABELS, _FEATURES)
 @click.option("--out", type=UserPath(), required=True, help="Labels: .csv, .tsv, .parquet or .jsonl")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page; any by default.")
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
@@ -319,18 +289,16 @@ def label(out: Path, port: int, browser: bool, **given: Any) -> None:
       gssl label --edges e.csv --features f.parquet --out labels.csv
       gssl label --features docs.csv --text abstract --knn 10 --labels l.csv --out labels.csv
     """
+    run = _start(given)
     from gssl.cli.label_command import run_label
 
-    inputs, terminal = _start(given)
-    run_label(inputs, out, port, browser, terminal)
+    run_label(run, out, port, browser)
 
 
 @app.command()
-@click.option("--model", type=UserPath(), required=True, help="A model from gssl classify --save.")
-@options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
-@click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
-@options(_ABSTAIN, _PROBABILITIES, _READING, RUN_OPTIONS)
-def predict(model: Path, out: Path, abstain: float | None, probabilities: bool, **given: Any) -> None:
+@click.option("--model", type=UserPath(exists=True), required=True, help="A model from gssl classify --save.")
+@options(_GRAPH, _FEATURES, _OUT, _ABSTAIN, _PROBABILITIES, _READING, RUN_OPTIONS)
+def predict(model: Path, out: Path, probabilities: bool, **given: Any) -> None:
     """Label a new graph with a saved model.
 
     \b
@@ -338,14 +306,14 @@ def predict(model: Path, out: Path, abstain: float | None, probabilities: bool, 
       gssl predict --model m.gssl --edges new-e.csv --features new-f.parquet --out p.csv
       gssl predict --model m.gssl --edges new-e.csv --features new-f.parquet --out p.csv --abstain 0.8
     """
-    inputs, terminal = _start(given)
+    run = _start(given)
     from gssl.cli.predict import run_predict
 
-    run_predict(inputs, model, out, abstain, terminal, probabilities)
+    run_predict(run, model, out, probabilities)
 
 
 @app.command()
-@options(_EDGES, _GRAPH, _FEATURES, _TEXT, _KNN)
+@options(_GRAPH, _FEATURES)
 @click.option(
     "--method",
     type=click.Choice(_EMBEDDERS),
@@ -365,44 +333,32 @@ def predict(model: Path, out: Path, abstain: float | None, probabilities: bool, 
 )
 @click.option("--out", type=UserPath(), required=True, help=".parquet, .csv, .npy or .npz")
 @options(_MEMORY, _READING, _SEED, RUN_OPTIONS)
-def embed(
-    method: str,
-    depth: int | None,
-    dimensions: str,
-    out: Path,
-    memory: str | None,
-    seed: int,
-    **given: Any,
-) -> None:
+def embed(depth: int | None, dimensions: str, out: Path, **given: Any) -> None:
     """Compute an embedding of every node, without labels.
 
     \b
     Example:
       gssl embed --edges e.csv --features f.parquet --out u.parquet
     """
-    inputs, terminal = _start(given)
-    from gssl.cli.classify import ExecutionOptions
+    run = _start(given)
     from gssl.cli.predict import run_embed
 
-    with ExecutionOptions(memory).execution():
-        run_embed(inputs, out, method, depth, dimensions, seed, terminal)
+    run_embed(run, out, depth, dimensions)
 
 
 @app.command()
-@options(_EDGES, _GRAPH, _LABELS, _FEATURES, _TEXT, _KNN, _TIME_BUDGET, _MEMORY, _READING, RUN_OPTIONS)
-def check(time_budget: float | None, memory: str | None, **given: Any) -> None:
+@options(_GRAPH, _LABELS, _FEATURES, _TIME_BUDGET, _MEMORY, _READING, RUN_OPTIONS)
+def check(**given: Any) -> None:
     """Check a graph, and say how many labels gssl classify gets right with it and without it.
 
     \b
     Example:
       gssl check --edges e.csv --labels l.csv --features f.parquet
     """
-    inputs, terminal = _start(given)
+    run = _start(given)
     from gssl.cli.advice import run_check
-    from gssl.cli.choice import Choice
-    from gssl.cli.classify import ExecutionOptions
 
-    run_check(inputs, Choice(time_budget=time_budget), terminal, ExecutionOptions(memory))
+    run_check(run)
 
 
 @app.command()
@@ -526,15 +482,9 @@ def build(
     metavar="D|TABLE",
     help="Number of features, in single precision, or a table of them.",
 )
-@click.option(
-    "--depth", type=Count(), default=16, show_default=True, metavar="K", help="Number of iterations."
-)
-@click.option(
-    "--classes", type=Count(), default=40, show_default=True, metavar="C", help="Number of classes, for ogc."
-)
-@click.option(
-    "--workers", type=Count(), default=1, show_default=True, metavar="P", help="Number of workers, at most D."
-)
+@_count("--depth", 16, "K", "Number of iterations.")
+@_count("--classes", 40, "C", "Number of classes, for ogc.")
+@_count("--workers", 1, "P", "Number of workers, at most D.")
 @click.option("--memory", default="16GB", show_default=True, metavar="SIZE", help="Memory of each worker.")
 @click.option("--method", type=click.Choice(_PLANNED), default="ggcm", show_default=True)
 @click.option("--weighted", is_flag=True, help="Edges have weights.")

@@ -2,36 +2,29 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gssl.cli.choice import Choice
 from gssl.cli.console import Terminal
-from gssl.cli.reading import Inputs, check_outputs, read_problem, refuse_if_too_large
+from gssl.cli.reading import Inputs, check_outputs
+from gssl.cli.run import Run
 from gssl.evaluation import HeldOut, held_out_if_known
 from gssl.io import (
     Labels,
     Predictions,
-    Preparation,
     Problem,
     list_predictions,
     read_labels,
     save,
     write_predictions,
 )
-from gssl.io.atomic import check_writable
 from gssl.io.predictions import withhold
 from gssl.io.table_columns import shortened
 from gssl.io.table_reading import is_query
-from gssl.io.table_writing import TABLES, check_suffix
 from gssl.report import classification_table
-from gssl.scale import execution
-from gssl.scale.memory import available_memory, read_size
 
 # classes that a warning names
 _NAMED = 3
@@ -48,8 +41,7 @@ class Outputs:
 
     def check(self, inputs: Inputs) -> None:
         """Refuse files that could not be written, before anything is read."""
-        check_suffix(self.out, TABLES)
-        check_outputs([self.out, self.report, self.save], [*inputs.sources(), self.truth])
+        check_outputs(self.out, [*inputs.sources(), self.truth], self.report, self.save)
         if self.report is not None:
             from gssl.report import check_extra
 
@@ -58,87 +50,15 @@ class Outputs:
             raise ValueError("--truth is shown in the report: give --report too.")
 
 
-@dataclass(frozen=True)
-class ExecutionOptions:
-    """Options for where a fit runs: within a memory budget, on a cluster, with a folder to resume from."""
-
-    memory: str | None = None
-    dask: str | None = None
-    workers: int | None = None
-    resume: Path | None = None
-
-    def check(self, method: str, model: Any) -> None:
-        """Refuse options that contradict each other or the model, before anything is read."""
-        if self.memory is not None:
-            read_size(self.memory)
-        if self.dask is not None and self.workers is not None:
-            raise ValueError("--dask names a cluster and --workers starts one: give either.")
-        if self.dask is not None or self.workers is not None:
-            from gssl.scale.cluster import check_dask
-
-            check_dask()
-        flags = {
-            "--memory": self.memory,
-            "--dask": self.dask,
-            "--workers": self.workers,
-            "--resume": self.resume,
-        }
-        for flag, value in flags.items():
-            if value is not None and not model.runs_by_columns:
-                raise ValueError(
-                    f"{flag} is not for --method {method}: choose another method, such as ogc or ggcm."
-                )
-        if self.resume is not None:
-            check_writable(self.resume / "run")
-
-    @property
-    def limited(self) -> bool:
-        """Whether a memory budget or a cluster was given, so that the fit need not fit into free memory."""
-        return not (self.memory is None and self.dask is None and self.workers is None)
-
-    @property
-    def feature_memory(self) -> Any:
-        """The memory budget for reading features; None: no limit."""
-        if not self.limited and self.resume is None:
-            return None
-        return self.memory or available_memory() // 4
-
-    @contextmanager
-    def execution(self) -> Iterator[None]:
-        """Run the fits of a block with these options; local workers stop at its end."""
-        if self.dask is None and self.workers is None:
-            with execution(memory=self.memory, resume=self.resume):
-                yield
-            return
-        from gssl.scale.cluster import cluster_client
-
-        with (
-            cluster_client(self.dask, self.workers) as client,
-            execution(memory=self.memory, client=client, resume=self.resume),
-        ):
-            yield
-
-
-def run_classify(
-    inputs: Inputs,
-    outputs: Outputs,
-    choice: Choice,
-    terminal: Terminal,
-    options: ExecutionOptions,
-    probabilities: bool = False,
-) -> None:
+def run_classify(run: Run, outputs: Outputs, probabilities: bool) -> None:
     """Read the tables, fit, write the outputs, and print a summary."""
-    model = choice.model(inputs.features is not None)
+    inputs, choice, terminal = run.inputs, run.choice, run.terminal
     outputs.check(inputs)
-    options.check(choice.method, model)
     report = [] if outputs.report is None else ["report"]
     terminal.plan = ("reading", choice.stage, "predicting", "writing", *report)
-    problem = read(inputs, terminal, options)
-    check_classes(problem, inputs.labels)
+    model, problem = run.prepare()
     truth = None if outputs.truth is None else _read_truth(outputs.truth, problem, inputs)
-    if not options.limited:
-        refuse_if_too_large(problem, model)
-    fit(model, problem, terminal, choice.stage, options)
+    run.fit(model, problem)
     with terminal.stage("predicting"):
         held_out = held_out_if_known(model)
         predictions = list_predictions(model, problem.node_ids, problem.given, held_out=held_out)
@@ -155,15 +75,14 @@ def run_classify(
     elif held_out is not None:
         terminal.say(held_out.summary)
     if held_out is not None:
-        say_poor_classes(held_out, terminal)
-    say_doubts(predictions, outputs.out, terminal)
+        _say_poor_classes(held_out, terminal)
+    _say_doubts(predictions, outputs.out, terminal)
     terminal.say(f"{len(predictions):,} predictions: {outputs.out}")
     if outputs.save is not None:
         terminal.say(f"model: {outputs.save}")
     if outputs.report is not None:
         from gssl.cli.run_page import write_run_page
 
-        command = shlex.join(["gssl", *sys.argv[1:]])
         with terminal.stage("report"):
             write_run_page(
                 outputs.report,
@@ -171,8 +90,8 @@ def run_classify(
                 model,
                 predictions,
                 held_out,
-                name=graph_name(inputs),
-                command=command,
+                name=_graph_name(inputs),
+                command=shlex.join(["gssl", *sys.argv[1:]]),
                 truth=truth,
                 terminal=terminal,
             )
@@ -180,65 +99,13 @@ def run_classify(
     terminal.finish()
 
 
-def read(
-    inputs: Inputs,
-    terminal: Terminal,
-    options: "ExecutionOptions | None" = None,
-    preparation: Preparation | None = None,
-) -> Problem:
-    """Read the tables as one stage."""
-    with terminal.stage("reading") as stage:
-        memory = None if options is None else options.feature_memory
-        problem = read_problem(inputs, terminal, preparation, memory)
-        stage.detail = f"{len(problem.node_ids):,} nodes, {problem.adjacency.nnz // 2:,} edges"
-        if problem.features is not None:
-            stage.detail += f", {problem.features.shape[1]:,} features"
-        if problem.given.any():
-            stage.detail += f", {problem.given.sum():,} labels"
-    return problem
-
-
-def graph_name(inputs: Inputs) -> str:
+def _graph_name(inputs: Inputs) -> str:
     """Return what the graph is called: the name of its file."""
     source = inputs.edges or inputs.graph or inputs.features
     return "a query" if is_query(source) else Path(str(source)).name
 
 
-def fit(
-    model: Any,
-    problem: Problem,
-    terminal: Terminal,
-    stage: str = "fitting",
-    options: ExecutionOptions | None = None,
-) -> None:
-    """Fit a classifier to a problem as one stage."""
-    # show the name of the method, not of the calibration around it
-    method = type(getattr(model, "classifier", model)).__name__
-    with (
-        (options or ExecutionOptions()).execution(),
-        terminal.stage(stage) as shown,
-        terminal.step(""),
-    ):
-        model.fit(problem.features, problem.y, adjacency=problem.adjacency)
-        shown.detail = method
-
-
-def read_and_fit(
-    inputs: Inputs, choice: Choice, terminal: Terminal, options: ExecutionOptions | None = None
-) -> tuple[Any, Problem]:
-    """Read the tables and fit the chosen classifier to them; return it with what was read."""
-    options = options or ExecutionOptions()
-    model = choice.model(inputs.features is not None)
-    options.check(choice.method, model)
-    problem = read(inputs, terminal, options)
-    check_classes(problem, inputs.labels)
-    if not options.limited:
-        refuse_if_too_large(problem, model)
-    fit(model, problem, terminal, choice.stage, options)
-    return model, problem
-
-
-def say_poor_classes(held_out: HeldOut, terminal: Terminal) -> None:
+def _say_poor_classes(held_out: HeldOut, terminal: Terminal) -> None:
     """Warn of classes whose hidden labels are found less than half as often as those of all classes.
 
     Two standard errors must lie between both, with one hit and one miss added, so a few labels say nothing.
@@ -260,7 +127,7 @@ def say_poor_classes(held_out: HeldOut, terminal: Terminal) -> None:
     terminal.say(f"Warning: the model rarely finds {named}{more}: label more nodes of them.")
 
 
-def say_doubts(predictions: Predictions, out: Path, terminal: Terminal) -> None:
+def _say_doubts(predictions: Predictions, out: Path, terminal: Terminal) -> None:
     """Say how many given labels the model would not have predicted, and where to see them."""
     n, n_given = len(predictions.doubted), int(predictions.given.sum())
     if n:
@@ -281,12 +148,11 @@ def withhold_unsure(
     return predictions
 
 
-def write_table(out: Path, predictions: Predictions, terminal: Terminal, probabilities: bool = False) -> None:
+def write_table(out: Path, predictions: Predictions, terminal: Terminal, probabilities: bool) -> None:
     """Write predictions, and note what the format made necessary to change."""
     with terminal.step("writing predictions"):
         notes = write_predictions(out, predictions, probabilities)
-    for note in notes:
-        terminal.note(note)
+    terminal.note(*notes)
 
 
 def _save(model: Any, path: Path, problem: Problem, terminal: Terminal) -> None:
@@ -302,11 +168,3 @@ def _read_truth(table: str, problem: Problem, inputs: Inputs) -> Labels:
     truth = read_labels(table, na=inputs.na or None, header=inputs.header)
     nodes_with_new_truth(truth, problem.node_ids, problem.given)
     return truth
-
-
-def check_classes(problem: Problem, labels: str | None) -> None:
-    """Refuse fewer than two classes."""
-    classes = sorted({label for label in problem.y if label is not None})
-    if len(classes) < 2:
-        found = f"only the label {classes[0]!r}" if classes else "no label"
-        raise ValueError(f"{labels} has {found}: label nodes of at least two classes.")

@@ -81,11 +81,12 @@ class Terminal:
         """Print a result on one line, however long."""
         self.out.print(printable(text), soft_wrap=True)
 
-    def note(self, text: str) -> None:
-        """Print a note about the data, once."""
-        if text not in self.notes:
-            self.notes.append(text)
-            self.err.print(f"note: {printable(text)}", soft_wrap=True)
+    def note(self, *texts: str) -> None:
+        """Print notes about the data, each once."""
+        for text in texts:
+            if text not in self.notes:
+                self.notes.append(text)
+                self.err.print(f"note: {printable(text)}", soft_wrap=True)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Stage]:

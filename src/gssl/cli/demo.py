@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gssl.cli.classify import fit
+from gssl.cli.choice import Choice
 from gssl.cli.console import Terminal
-from gssl.cli.reading import check_outputs
+from gssl.cli.reading import Inputs, check_outputs
+from gssl.cli.run import ExecutionOptions, Run
 from gssl.datasets import Dataset, draw_split, load
 from gssl.evaluation import Record, compare, held_out_if_known, summarize
 from gssl.io import Labels, Predictions, Problem, list_predictions, write_predictions
@@ -19,10 +20,10 @@ from gssl.selection import AutoClassifier
 PER_CLASS = 20
 
 
-def run_demo(out: Path, draws: int, seed: int, start: float | None = None) -> None:
+def run_demo(out: Path, draws: int, seed: int, start: float) -> None:
     """Compare AutoClassifier with four fixed methods; write its predictions and a page for the first draw."""
     terminal = Terminal(start=start)
-    check_outputs([out / "predictions.csv", out / "report.html"], [])
+    check_outputs(out / "predictions.csv", [], out / "report.html")
     terminal.plan = ("comparing", "choosing", "writing", "report")
     data = load("cora").normalized()
     splits = [draw_split(data.labels, PER_CLASS, random_state=seed + draw) for draw in range(draws)]
@@ -44,7 +45,7 @@ def run_demo(out: Path, draws: int, seed: int, start: float | None = None) -> No
     y[splits[0]["train"]] = names[splits[0]["train"]]
     problem = Problem(data.node_ids.astype(object), data.adjacency, data.features, y)
     model = AutoClassifier()
-    fit(model, problem, terminal, "choosing")
+    Run(Inputs(), Choice(), ExecutionOptions(), terminal).fit(model, problem)
     held_out = held_out_if_known(model)
     predictions = list_predictions(model, problem.node_ids, problem.given, held_out=held_out)
     with terminal.stage("writing"):

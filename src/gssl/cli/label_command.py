@@ -7,12 +7,11 @@ from threading import Event, Thread
 
 import numpy as np
 
-from gssl.cli.classify import read
 from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs
+from gssl.cli.run import Run
 from gssl.io import Problem, open_table
 from gssl.io.table_columns import IDS, counted, pick_column, text_sql
-from gssl.io.table_writing import TABLES, check_suffix
 from gssl.label.background import BackgroundFit
 from gssl.label.journal import Journal, journal_path
 from gssl.label.server import LabelServer
@@ -22,52 +21,41 @@ from gssl.label.session import Session
 _SAVE = 3.0
 
 
-def run_label(
-    inputs: Inputs, out: Path, port: int, browser: bool, terminal: Terminal, refit: bool = True
-) -> None:
+def run_label(run: Run, out: Path, port: int, browser: bool) -> None:
     """Read the tables, replay the journal, serve the page until Ctrl-C, and write the labels."""
-    check_suffix(out, TABLES)
+    terminal = run.terminal
     journal_file = journal_path(out)
-    check_outputs([out, journal_file], inputs.sources())
+    check_outputs(out, run.inputs.sources(), journal_file)
     if out.exists() and not journal_file.exists():
         raise ValueError(
             f"{out} is there already and was not made here: give it as --labels, and a new --out."
         )
-    problem = read(inputs, terminal)
-    texts = read_texts(inputs, problem)
+    problem = run.read()
+    texts = read_texts(run.inputs, problem)
     journal = Journal(journal_file)
     try:
         with terminal.stage("preparing"), terminal.step("the page"):
             session = Session(problem, journal, texts)
-        for note in session.notes:
-            terminal.note(note)
+        terminal.note(*session.notes)
         if journal.actions:
             terminal.note(
                 f"{journal_file} holds {counted(len(journal.actions), 'action')}: going on from there."
             )
         with LabelServer(session, port) as server:
-            _serve(server, session, out, browser, terminal, refit, journal_file)
+            _serve(server, out, browser, terminal, journal_file)
     finally:
         journal.close()
 
 
-def _serve(
-    server: LabelServer,
-    session: Session,
-    out: Path,
-    browser: bool,
-    terminal: Terminal,
-    refit: bool,
-    journal_file: Path,
-) -> None:
+def _serve(server: LabelServer, out: Path, browser: bool, terminal: Terminal, journal_file: Path) -> None:
     """Serve until the process is asked to end, and keep the output up to date."""
+    session = server.session
     background = BackgroundFit(session)
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     server.start()
-    if refit:
-        background.start()
+    background.start()
     # beside the notes: it must be seen with --quiet, too
     print(f"Label at {server.url}", flush=True)
     terminal.say(
@@ -93,8 +81,7 @@ def _save(session: Session, out: Path, written: int, terminal: Terminal) -> int:
     """Write the labels if they have changed; return their version."""
     version = session.version
     if version != written and (session.labelling.codes or out.exists()):
-        for note in session.write(out):
-            terminal.note(note)
+        terminal.note(*session.write(out))
     return version
 
 

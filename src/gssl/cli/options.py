@@ -18,9 +18,12 @@ _MAX_NAME = 80
 class UserPath(click.Path):
     """A path; ``~`` is expanded, in case the shell did not do so."""
 
-    def convert(self, *arguments: Any) -> Path:
+    def convert(self, value: Any, *_: Any) -> Path:
         """Return the path."""
-        return Path(str(super().convert(*arguments))).expanduser()
+        path = Path(value).expanduser()
+        if self.exists and not path.exists():
+            raise FileNotFoundError(f"{path} is not there: check its name and folder.")
+        return path
 
 
 class Count(click.ParamType[int]):

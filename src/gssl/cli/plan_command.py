@@ -22,24 +22,22 @@ def run_plan(
     terminal = Terminal()
     job = Job(**_counted(options, terminal))
     room, disk = _size("--memory", memory), _size("--disk-speed", disk_speed)
-    given = None if bandwidth is None else _size("--bandwidth", bandwidth)
-    layouts(job, workers, room)
-    if given is None:
+    if bandwidth is not None:
+        source, found = "given", estimate(job, workers, room, _size("--bandwidth", bandwidth), disk)
+    else:
+        # what does not fit is refused before anything is measured
+        layouts(job, workers, room)
         with terminal.stage("measuring"), terminal.step("this machine"):
             found = estimate(job, workers, room, cache(partial(measure_bandwidth, job)), disk)
-    else:
-        found = estimate(job, workers, room, given, disk)
-    source = "measured here just now" if given is None else "given"
-    show(terminal, [*plan_facts(job, found, workers), *time_facts(found, source, disk)])
+        source = "measured here just now"
+    _show(terminal, [*_plan_facts(found), *_time_facts(found, source)])
 
 
 def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
     """Return the options with numbers of nodes, edges and features in place of tables."""
     edges, features = (options[name] for name in ("edges", "features"))
     tables = [source for source in (edges, features) if isinstance(source, str)]
-    if not tables:
-        if options["nodes"] is None:
-            raise ValueError("there is no number of nodes: give --nodes, or a table as --edges.")
+    if not tables and options["nodes"] is not None:
         return options
     found = dict(options)
     with terminal.stage("counting") as stage:
@@ -79,7 +77,7 @@ def _size(option: str, text: str) -> int:
         raise ValueError(f"{option} is {text!r}: give {wanted}.") from error
 
 
-def show(terminal: Terminal, facts: list[tuple[str, str]]) -> None:
+def _show(terminal: Terminal, facts: list[tuple[str, str]]) -> None:
     """Print facts: a table that fits on a terminal, one line each in a pipe."""
     if not terminal.out.is_terminal:
         for name, fact in facts:
@@ -93,9 +91,9 @@ def show(terminal: Terminal, facts: list[tuple[str, str]]) -> None:
     terminal.out.print(table)
 
 
-def plan_facts(job: Job, found: Estimate, workers: int) -> list[tuple[str, str]]:
+def _plan_facts(found: Estimate) -> list[tuple[str, str]]:
     """Return name and text of each fact of a plan."""
-    several = workers > 1
+    job, several = found.job, found.workers > 1
     each = " for each worker" if several else ""
     slabs = "1 slab" if found.n_slabs == 1 else f"{found.n_slabs} slabs"
     links = write_size(job.link_bytes)
@@ -104,7 +102,7 @@ def plan_facts(job: Job, found: Estimate, workers: int) -> list[tuple[str, str]]
         (
             job.method,
             f"{job.nodes:,} nodes, {job.edges:,} edges, {job.features:,} features, {job.depth:,} iterations"
-            + (f", {workers:,} workers" if several else ""),
+            + (f", {found.workers:,} workers" if several else ""),
         ),
         ("memory", f"{write_size(found.memory)}{each}; {stay}"),
         ("columns", f"{slabs} of {found.width:,}{each}"),
@@ -118,18 +116,18 @@ def plan_facts(job: Job, found: Estimate, workers: int) -> list[tuple[str, str]]
     return [*facts, ("disk", f"{write_size(found.disk)} for graph, features and result")]
 
 
-def time_facts(found: Estimate, source: str, disk_speed: int) -> list[tuple[str, str]]:
+def _time_facts(found: Estimate, source: str) -> list[tuple[str, str]]:
     """Return the time with what it includes, and the option to run with."""
-    speed, disk = write_size(round(found.moved / found.seconds)), write_size(disk_speed)
+    speed, disk = write_size(round(found.speed)), write_size(round(found.disk_speed))
     return [
-        ("time of passes", f"{write_time(found.seconds)}, at {speed}/s ({source})"),
-        ("time of files", f"up to {write_time(found.file_seconds)}, at {disk}/s (assumed: --disk-speed)"),
+        ("time of passes", f"{_write_time(found.seconds)}, at {speed}/s ({source})"),
+        ("time of files", f"up to {_write_time(found.file_seconds)}, at {disk}/s (assumed: --disk-speed)"),
         ("not in the time", "building the graph store, the network, checks and predictions"),
         ("run with", f"--memory {found.budget // 10**6}MB"),
     ]
 
 
-def write_time(seconds: float) -> str:
+def _write_time(seconds: float) -> str:
     """Write a time in the unit that fits: ``10.0 min``."""
     units = ((172_800, 86_400, "days"), (3600, 3600, "h"), (60, 60, "min"))
     unit, name = next(((u, s) for least, u, s in units if seconds >= least), (1, "s"))

@@ -8,30 +8,22 @@ import numpy as np
 from scipy.sparse import issparse
 
 from gssl.cli.choice import create, embedder_names
-from gssl.cli.classify import read, withhold_unsure, write_table
+from gssl.cli.classify import withhold_unsure, write_table
 from gssl.cli.console import Terminal
-from gssl.cli.reading import Inputs, check_outputs, refuse_if_too_large
-from gssl.io import Preparation, load, read_settings, tabulate, write_embeddings
+from gssl.cli.reading import check_outputs, refuse_if_too_large
+from gssl.cli.run import Run
+from gssl.io import Preparation, Problem, load, read_settings, tabulate, write_embeddings
 from gssl.io.predictions import EMBEDDINGS
-from gssl.io.problem import Problem
-from gssl.io.table_writing import TABLES, check_suffix
 from gssl.methods.labels import decide
 from gssl.report import classification_table
 from gssl.selection import CalibratedClassifier
 from gssl.selection.views import compress
 
 
-def run_predict(
-    inputs: Inputs,
-    model_path: Path,
-    out: Path,
-    abstain: float | None,
-    terminal: Terminal,
-    probabilities: bool = False,
-) -> None:
-    """Load a model, read a graph, predict, and write; leave labels below confidence ``abstain`` empty."""
-    check_suffix(out, TABLES)
-    check_outputs([out], [*inputs.sources(), str(model_path)])
+def run_predict(run: Run, model_path: Path, out: Path, probabilities: bool) -> None:
+    """Load a model, read a graph, predict, and write; leave labels empty where the model abstains."""
+    inputs, terminal = run.inputs, run.terminal
+    check_outputs(out, [*inputs.sources(), str(model_path)])
     model, preparation = load_prepared(model_path)
     if getattr(model, "knows_nodes", False):
         raise ValueError(
@@ -40,7 +32,7 @@ def run_predict(
         )
     if inputs.features is None:
         raise ValueError(f"{model_path} learned from features: give those of the new graph with --features.")
-    problem = read(inputs, terminal, preparation=preparation)
+    problem = run.read(preparation)
     if inputs.text is not None:
         terminal.note(
             f"words of {inputs.text!r} are weighted by how rare they are in these texts, not in those of fit"
@@ -50,8 +42,8 @@ def run_predict(
         chosen = decide(P, informed, model.fit_codes)
     classes = [str(name) for name in model.classes_]
     predictions = tabulate(problem.node_ids, P, classes, chosen, reached=informed)
-    if abstain is not None:
-        predictions = withhold_unsure(predictions, abstain, informed, terminal)
+    if run.choice.abstain is not None:
+        predictions = withhold_unsure(predictions, run.choice.abstain, informed, terminal)
         _note_uncalibrated(model, model_path, terminal)
     with terminal.stage("writing") as stage:
         stage.detail = str(out)
@@ -64,8 +56,6 @@ def run_predict(
 def load_prepared(path: Path) -> tuple[Any, Preparation | None]:
     """Load a model, and how its features were prepared."""
     model, settings = load(path), read_settings(path)
-    if "normalize" in settings:
-        raise ValueError(f"{path} was saved by an earlier gssl: fit and save it again.")
     kept = settings.get("preparation")
     return model, None if kept is None else Preparation.from_json(kept)
 
@@ -80,34 +70,32 @@ def _note_uncalibrated(model: Any, path: Path, terminal: Terminal) -> None:
         )
 
 
-def run_embed(
-    inputs: Inputs, out: Path, method: str, depth: int | None, dimensions: str, seed: int, terminal: Terminal
-) -> None:
+def run_embed(run: Run, out: Path, depth: int | None, dimensions: str) -> None:
     """Read, embed, write."""
-    check_suffix(out, EMBEDDINGS)
+    inputs, method, terminal = run.inputs, run.choice.method, run.terminal
     width = _read_width(dimensions)
     # the ids of a .npy file are written beside it
     ids = out.with_suffix(".ids.npy") if out.suffix.lower() == ".npy" else None
-    check_outputs([out, ids], inputs.sources())
-    model = create(embedder_names()[method], seed)
+    check_outputs(out, inputs.sources(), ids, formats=EMBEDDINGS)
+    model = create(embedder_names()[method], run.choice.seed)
     if inputs.features is None and model.uses_features:
         raise ValueError(f"embeddings of {method} are made of features: give --features.")
     if depth is not None and "depth" not in model.get_params():
         raise ValueError(f"--depth counts iterations, of which {method} has none: leave it out.")
-    problem = read(inputs, terminal)
+    run.where.check(method, model)
+    problem = run.read()
     if depth is not None:
         model.set_params(depth=depth)
     if model.uses_features and width is not None:
         problem = _compress_features(problem, width, terminal)
     refuse_if_too_large(problem, model)
-    with terminal.stage("fitting") as stage, terminal.step(""):
+    with run.where.execution(), terminal.stage("fitting") as stage, terminal.step(""):
         stage.detail = type(model).__name__
         U = model.fit_transform(problem.features, adjacency=problem.adjacency)
     with terminal.stage("writing") as stage:
         stage.detail = str(out)
         notes = write_embeddings(out, problem.node_ids, U)
-    for note in notes:
-        terminal.note(note)
+    terminal.note(*notes)
     where = f"{out}" if ids is None else f"{out}, and their ids: {ids}"
     terminal.say(f"{U.shape[0]:,} embeddings of {U.shape[1]:,} numbers: {where}")
     terminal.finish()

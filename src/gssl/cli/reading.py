@@ -26,7 +26,7 @@ from gssl.io import (
 )
 from gssl.io.atomic import check_writable
 from gssl.io.feature_slabs import map_features
-from gssl.io.table_writing import refuse_overwrite
+from gssl.io.table_writing import TABLES, check_suffix, refuse_overwrite
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
 from gssl.scale.memory import available_memory, write_size
@@ -69,10 +69,16 @@ class Inputs:
         return [self.edges, self.features, npy_ids, self.labels, self.nodes, store_files]
 
 
-def check_outputs(targets: Sequence[Path | None], sources: Sequence[str | None]) -> None:
-    """Refuse, before anything is read, outputs that cannot be written or that would replace an input."""
+def check_outputs(
+    out: Path, sources: Sequence[str | None], *others: Path | None, formats: Sequence[str] = TABLES
+) -> None:
+    """Refuse, before anything is read, outputs that cannot be written or that would replace an input.
+
+    The first is a table in one of the formats.
+    """
+    check_suffix(out, formats)
     taken: set[Path] = set()
-    for target in targets:
+    for target in (out, *others):
         if target is None:
             continue
         refuse_overwrite(target, sources)
@@ -120,8 +126,7 @@ def read_problem(
             labels = read_labels(inputs.labels, columns, na=inputs.na or None, header=inputs.header)
     for part in (nodes, edges, features, labels):
         # now, because a note may explain why joining fails
-        for note in [] if part is None else part.notes:
-            terminal.note(note)
+        terminal.note(*([] if part is None else part.notes))
     with terminal.step("joining tables"):
         problem = (
             assemble(edges, features, labels, nodes=nodes, strict=inputs.strict)
@@ -131,9 +136,9 @@ def read_problem(
     problem = replace(problem, preparation=preparation)
     if inputs.knn is not None:
         with terminal.step("finding neighbours"):
-            problem = _with_neighbours(problem, inputs.knn)
-    for note in [*problem.notes, *_dominance_notes(problem)]:
-        terminal.note(note)
+            neighbours = knn_graph(problem.features, inputs.knn).astype(problem.adjacency.dtype)
+            problem = replace(problem, adjacency=problem.adjacency.maximum(neighbours))
+    terminal.note(*problem.notes, *_dominance_notes(problem))
     return problem
 
 
@@ -179,16 +184,9 @@ def _dominance_notes(problem: Problem) -> list[str]:
     ]
 
 
-def _with_neighbours(problem: Problem, k: int) -> Problem:
-    neighbours = knn_graph(problem.features, k).astype(problem.adjacency.dtype)
-    return replace(problem, adjacency=problem.adjacency.maximum(neighbours))
-
-
 def refuse_if_too_large(problem: Problem, model: Any) -> None:
-    """Refuse a fit that needs more than the free memory.
-
-    The estimate is two copies of the graph, and three dense matrices as wide as what the method propagates.
-    """
+    """Refuse a fit that needs more than the free memory."""
+    # two copies of the graph, and three dense matrices as wide as what the method propagates
     n, X = len(problem.node_ids), problem.features
     columns = X.shape[1] if X is not None else 0
     if isinstance(model, GraphClassifier):

@@ -1,7 +1,5 @@
 """Graphs that come with the package: Cora, handwritten digits and the karate club."""
 
-from __future__ import annotations
-
 from importlib import resources
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Dataset files: the folders they are looked for in, and downloads checked against a known SHA-256."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from importlib import resources
@@ -71,10 +69,7 @@ def fetch(relative: str, base_url: str = PLANETOID_URL) -> Path:
 
 
 def retrieve(url: str, sha256: str, relative: str) -> Path:
-    """Download one file into the cache, whole and with the right hash, or not at all.
-
-    A file that is in the cache already, with that hash, is not downloaded again.
-    """
+    """Download a file that is not in the cache yet, whole and with the right hash, or not at all."""
     if len(sha256) != 64:
         raise ValueError(f"{relative} has no SHA-256 to be checked against, so it is not downloaded.")
     try:

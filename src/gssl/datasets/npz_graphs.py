@@ -6,8 +6,6 @@ The file holds ``edges`` (m × 2), ``num_nodes`` and ``labels`` (−1 unknown), 
 ``"fold1"``, …. Without features, X = I.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,8 +35,15 @@ def load_npz(path: str | Path, name: str | None = None) -> Dataset:
 
 def read_arrays(path: Path, names: set[str]) -> dict[str, NDArray[Any]]:
     """Read arrays of an .npz file; an error names the file."""
-    try:
+    with name_damaged(path):
         return read_npz(path, names)
+
+
+@contextmanager
+def name_damaged(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be read which one it is."""
+    try:
+        yield
     except ValueError as error:
         raise ValueError(f"{path} is not a readable .npz file of plain arrays ({error}).") from error
 

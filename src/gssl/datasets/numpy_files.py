@@ -5,11 +5,10 @@ to be short. Here the sizes in the header, in the archive's directory and of the
 Nothing is unpickled and nothing is unpacked to disk. Errors give the reason, but not the path.
 """
 
-from __future__ import annotations
-
 import math
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,58 +27,40 @@ _AT_ONCE = 1 << 20
 _LONGEST_EMPTY = 1 << 31
 
 
-def read_npy(path: Path) -> NDArray[Any]:
-    """Read one array of plain numbers or texts."""
-    try:
-        with path.open("rb") as stream:
-            return _read(stream, path.stat().st_size)
-    except Exception as error:  # a damaged file can raise anything
-        raise ValueError(_reason(error)) from error
-
-
 def map_npy(path: Path) -> NDArray[Any]:
     """Map one array, which stays in its file, read-only."""
-    try:
-        with path.open("rb") as stream:
-            shape, column_order, dtype = _header(stream, path.stat().st_size)
-            order: Any = "F" if column_order else "C"
-            if not math.prod(shape):
-                # an empty file cannot be mapped, and a graph may have no edges
-                nothing = np.empty(shape, dtype, order)
-                nothing.flags.writeable = False
-                return nothing
-            return np.memmap(path, dtype, "r", stream.tell(), shape, order)
-    except Exception as error:  # a damaged file can raise anything
-        raise ValueError(_reason(error)) from error
+    with _explained(), path.open("rb") as stream:
+        shape, column_order, dtype = _header(stream, path.stat().st_size)
+        order: Any = "F" if column_order else "C"
+        if not math.prod(shape):
+            # an empty file cannot be mapped, and a graph may have no edges
+            nothing = np.empty(shape, dtype, order)
+            nothing.flags.writeable = False
+            return nothing
+        return np.memmap(path, dtype, "r", stream.tell(), shape, order)
 
 
 def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """Return the shapes of the arrays in an .npz file without reading them."""
-    try:
-        shapes = {}
-        with zipfile.ZipFile(path) as archive:
-            for name, member in _members(archive).items():
-                with archive.open(member) as stream:
-                    shapes[name] = _header(stream, member.file_size)[0]
-        return shapes
-    except Exception as error:  # a damaged archive can raise anything
-        raise ValueError(_reason(error)) from error
+    shapes = {}
+    with _explained(), zipfile.ZipFile(path) as archive:
+        for name, member in _members(archive).items():
+            with archive.open(member) as stream:
+                shapes[name] = _header(stream, member.file_size)[0]
+    return shapes
 
 
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
     """Read arrays of an .npz file; those of other names are not looked at."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = _members(archive)
-            wanted = {name: member for name, member in members.items() if names is None or name in names}
-            _refuse_bombs(list(wanted.values()), path.stat().st_size)
-            arrays = {}
-            for name, member in wanted.items():
-                with archive.open(member) as stream:
-                    arrays[name] = _read(stream, member.file_size)
-            return arrays
-    except Exception as error:  # a damaged archive can raise anything
-        raise ValueError(_reason(error)) from error
+    arrays = {}
+    with _explained(), zipfile.ZipFile(path) as archive:
+        members = _members(archive)
+        wanted = {name: member for name, member in members.items() if names is None or name in names}
+        _refuse_bombs(list(wanted.values()), path.stat().st_size)
+        for name, member in wanted.items():
+            with archive.open(member) as stream:
+                arrays[name] = _read(stream, member.file_size)
+    return arrays
 
 
 def csr_from_parts(
@@ -102,6 +83,16 @@ def csr_from_parts(
     matrix = csr_array((data, indices, indptr), shape=shape)
     matrix.sum_duplicates()
     return matrix
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn what a damaged file raises, which can be anything, into a reason."""
+    try:
+        yield
+    except Exception as error:
+        text = " ".join(str(error).split())
+        raise ValueError(text[:300] or type(error).__name__) from error
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
@@ -165,8 +156,3 @@ def _read(stream: IO[bytes], n_bytes: int) -> NDArray[Any]:
     if stream.read(1):
         raise ValueError("the file goes on behind its array")
     return array.reshape(shape, order="F" if column_order else "C")
-
-
-def _reason(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text[:300] or type(error).__name__

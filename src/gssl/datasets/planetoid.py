@@ -1,7 +1,5 @@
 """Cora, Citeseer and Pubmed in the Planetoid files, with the public split."""
 
-from __future__ import annotations
-
 from itertools import chain
 from pathlib import Path
 from typing import Any

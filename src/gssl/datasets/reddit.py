@@ -10,8 +10,6 @@ Links become undirected, without weights and self-loops. Features are as in the 
 and the paper standardise their columns.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from scipy.sparse import coo_array, csr_array
 
 from gssl.datasets.dataset import PARTS, Dataset, default_names
 from gssl.datasets.location import find_or_fetch
-from gssl.datasets.npz_graphs import name_file, number_classes, read_arrays
+from gssl.datasets.npz_graphs import name_damaged, name_file, number_classes, read_arrays
 from gssl.datasets.numpy_files import csr_from_parts, npz_shapes
 
 # nodes with features, then the links
@@ -53,7 +51,7 @@ def read_reddit(nodes: Path, links: Path, name: str = "reddit") -> Dataset:
     # before any matrix is made: one without links could claim any number of nodes
     _check_rows(nodes, n_nodes)
     with name_file(links, _ADVICE):
-        adjacency = _adjacency(parts)
+        adjacency = _adjacency(parts, n_nodes)
     arrays = read_arrays(nodes, {*_DGL, *_INDEXED})
     with name_file(nodes, _ADVICE):
         form = _typed_nodes if "node_types" in arrays else _indexed_nodes
@@ -71,10 +69,8 @@ def read_reddit(nodes: Path, links: Path, name: str = "reddit") -> Dataset:
 
 def _check_rows(path: Path, n_nodes: int) -> None:
     """Compare the rows of features with the nodes that have links, without reading them."""
-    try:
+    with name_damaged(path):
         shapes = npz_shapes(path)
-    except ValueError as error:
-        raise ValueError(f"{path} is not a readable .npz file of plain arrays ({error}).") from error
     key = "feature" if "node_types" in shapes else "feats"
     with name_file(path, _ADVICE):
         if not shapes.get(key):
@@ -99,9 +95,8 @@ def _size(arrays: dict[str, NDArray[Any]]) -> int:
     return int(shape[0])
 
 
-def _adjacency(arrays: dict[str, NDArray[Any]]) -> csr_array:
+def _adjacency(arrays: dict[str, NDArray[Any]], n: int) -> csr_array:
     """Build the 0/1 pattern of max(A, Aᵀ) off the diagonal from the parts of a SciPy CSR or COO file."""
-    n = _size(arrays)
     data = _required(arrays, "data", "biuf", 1)
     if "row" in arrays:
         row, col = _required(arrays, "row", "iu", 1), _required(arrays, "col", "iu", 1)

@@ -1,7 +1,5 @@
 """Datasets by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,7 +10,7 @@ from gssl.datasets.location import find_or_fetch, search_places
 from gssl.datasets.npz_graphs import load_npz
 from gssl.datasets.planetoid import load_planetoid
 from gssl.datasets.reddit import load_reddit, read_reddit, sibling_links
-from gssl.datasets.synthetic_reddit import make_synthetic_reddit
+from gssl.datasets.synthetic import make_synthetic_reddit
 
 
 def _planetoid(name: str, data_dir: str | Path | None, download: bool) -> Dataset:

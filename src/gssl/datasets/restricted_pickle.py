@@ -6,8 +6,6 @@ files use, keeps names as names, and never holds more than the file has bytes fo
 then built from what the file says about them, with every size checked.
 """
 
-from __future__ import annotations
-
 import math
 import pickletools
 from collections.abc import Callable

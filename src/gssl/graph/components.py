@@ -50,10 +50,6 @@ def reached_nodes(adjacency: Any, labelled: npt.ArrayLike, *, checked: bool = Fa
         Whether the adjacency comes from :func:`gssl.graph.check_adjacency`. Every link is then stored in both
         directions, and nothing of the size of the graph is copied.
 
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-
     Examples
     --------
     >>> reached_nodes([[0, 0, 1], [0, 0, 0], [1, 0, 0]], labelled=[2])
@@ -123,12 +119,7 @@ def k_hop_subgraph(
         In any order, repetitions allowed.
     hops : int
     max_links : int, optional
-        Give up beyond so many links, when the whole graph would be as cheap.
-
-    Returns
-    -------
-    Subgraph or None
-        None if it would have more than ``max_links`` links.
+        Return None beyond so many links, when the whole graph would be as cheap.
 
     Examples
     --------
@@ -163,10 +154,8 @@ def k_hop_subgraph(
 
 
 def _mutual_components(A: csr_array) -> npt.NDArray[np.int32]:
-    """Number the components of a graph that stores every link in both directions.
-
-    They are the strong components, which SciPy finds without the transpose it makes for weak ones.
-    """
+    """Number the components of a graph that stores every link in both directions."""
+    # they are the strong components, which SciPy finds without the transpose it makes for weak ones
     pattern = csr_array(A.shape)
     pattern.indptr, pattern.indices = (a.astype(np.int32, copy=False) for a in (A.indptr, A.indices))
     # SciPy ignores the weights but wants them in double precision: one number stands for all

@@ -20,10 +20,6 @@ def edge_homophily(adjacency: Any, labels: npt.ArrayLike) -> float:
     labels : array-like, shape (n,)
         Edges with an unknown end (−1) are left out.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> edge_homophily([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]], [7, 7, 8, -1])
@@ -55,10 +51,6 @@ def node_order(adjacency: csr_array, kind: Literal["degree", "rcm"] = "rcm") -> 
     kind : {"degree", "rcm"}, default="rcm"
         Highest degree first, so that the rows read most often share cache lines; or reverse Cuthill–McKee,
         which keeps neighbours close.
-
-    Returns
-    -------
-    int ndarray, shape (n,)
 
     Examples
     --------

@@ -39,10 +39,7 @@ class FileArray:
 
 
 def mapped_file(array: Any) -> FileArray | None:
-    """Locate a memory-mapped array, or a contiguous view of one, in its file.
-
-    None if it is in memory, not contiguous, or may hold changes that the file does not.
-    """
+    """Locate a mapped array in its file; None if it is in memory, in pieces, or may differ from the file."""
     root = _root(array)
     if root is None or root.filename is None or root.mode == "c":
         return None

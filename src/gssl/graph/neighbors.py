@@ -141,14 +141,12 @@ def _nearest(query: Any, fitted: Any, k: int, *, same: bool) -> Indices:
     nearest = np.sort(squared, axis=1)
     if n_candidates > k:
         last, following = nearest[:, k - 1], nearest[:, k]
-        for rows in _blocks(np.flatnonzero(following - last <= _ROUNDING * (norms + last)), fitted.shape[0]):
+        tied = np.flatnonzero(following - last <= _ROUNDING * (norms + last))
+        height = max(_BLOCK // fitted.shape[0], 1)
+        for start in range(0, len(tied), height):
+            rows = tied[start : start + height]
             chosen[rows, :k] = _break_ties(query, fitted, k, rows, norms[rows], same)
     return chosen[:, :k].astype(np.int64)
-
-
-def _blocks(rows: npt.NDArray[np.intp], width: int) -> list[npt.NDArray[np.intp]]:
-    height = max(_BLOCK // width, 1)
-    return [rows[start : start + height] for start in range(0, len(rows), height)]
 
 
 def _break_ties(

@@ -7,7 +7,6 @@ without cached flags.
 
 import sys
 import warnings
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ class GraphWarning(UserWarning):
 def warn_user(message: str, category: type[Warning] = GraphWarning) -> None:
     """Warn at the line of the first caller outside this package."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and _package(frame) in _INSIDE:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
 
@@ -99,10 +98,6 @@ def row_pointers(counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
     # 32-bit counts may sum beyond 2³¹ − 1
     np.cumsum(counts, dtype=np.int64, out=pointers[1:])
     return pointers
-
-
-def _package(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def _sum(matrix: Any) -> float:

@@ -107,15 +107,23 @@ def classification_table(predictions: Predictions, title: str) -> Table:
     """
     table = Table(title=Text(title), title_justify="left")
     table.add_column("label", overflow="fold")
-    for heading in ("given", "predicted", "mean confidence", "unreached"):
+    headings = ["predicted", "mean confidence"]
+    # without any given label, as on a new graph, the others mean nothing
+    known = predictions.given.any()
+    for heading in ["given", *headings, "unreached"] if known else headings:
         table.add_column(heading, justify="right")
     for label in sorted(set(predictions.label)):
         mine = predictions.label == label
         new = mine & ~predictions.given
         confidence = f"{predictions.confidence[new].mean():.2f}" if new.any() else "–"
-        counts = (mine & predictions.given).sum(), new.sum(), (mine & ~predictions.reached).sum()
-        given, predicted, unreached = (f"{count:,}" for count in counts)
-        table.add_row(Text(printable(label) or "(none: unsure)"), given, predicted, confidence, unreached)
+        cells = [f"{new.sum():,}", confidence]
+        if known:
+            cells = [
+                f"{(mine & predictions.given).sum():,}",
+                *cells,
+                f"{(mine & ~predictions.reached).sum():,}",
+            ]
+        table.add_row(Text(printable(label) or "(none: unsure)"), *cells)
     return table
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +18,7 @@ from gssl.scale.memory import SlabPlan
 from gssl.scale.run_folder import ColumnFile, RunFolder
 
 _ARRAYS = ("indptr", "indices", "data", "weights", "scale")
+_RESULT = "embedding.npy"
 
 
 def identity(parts: Iterable[Any]) -> str:
@@ -135,7 +135,9 @@ class Results:
         shape = len(part), self.plan.n_columns
         if self._whole is None:
             small = shape[0] * shape[1] * part.itemsize <= self._most
-            self._whole = np.empty(shape, part.dtype) if small else self._file(RunFolder(), shape, part.dtype)
+            self._whole = (
+                np.empty(shape, part.dtype) if small else ColumnFile(RunFolder(), _RESULT, shape, part.dtype)
+            )
         if isinstance(self._whole, ColumnFile):
             self._whole.write(self.plan.slabs[s], part)
         else:
@@ -144,9 +146,6 @@ class Results:
     def whole(self) -> np.ndarray:
         """Return all columns."""
         return self._whole.open() if isinstance(self._whole, ColumnFile) else np.asarray(self._whole)
-
-    def _file(self, folder: RunFolder, shape: tuple[int, int], dtype: Any) -> ColumnFile:
-        return ColumnFile(folder, "embedding.npy", shape, dtype)
 
 
 class KeptResults(Results):
@@ -163,7 +162,7 @@ class KeptResults(Results):
         claim(folder, known)
         self._read_ranges()
         self.todo = [s for s, columns in enumerate(plan.slabs) if not self._has(columns)]
-        path = folder.path / "embedding.npy"
+        path = folder.path / _RESULT
         if self._ranges and not _is_left(path, (self._rows, plan.n_columns), self._dtype):
             raise ValueError(
                 f"{path} is not what the finished slabs of this run have left: remove {folder.path} to begin "
@@ -183,14 +182,10 @@ class KeptResults(Results):
         whole = self._open(self._rows, self._dtype).open()
         return np.array(whole) if whole.nbytes <= self._most else whole
 
-    def remove(self) -> None:
-        """Remove the files, which a later result replaces."""
-        shutil.rmtree(self.folder.path, ignore_errors=True)
-
     def _open(self, n_rows: int, dtype: str) -> ColumnFile:
         if self._whole is None:
             self._rows, self._dtype = n_rows, dtype
-            self._whole = self._file(self.folder, (n_rows, self.plan.n_columns), np.dtype(dtype))
+            self._whole = ColumnFile(self.folder, _RESULT, (n_rows, self.plan.n_columns), dtype)
         file: ColumnFile = self._whole
         return file
 

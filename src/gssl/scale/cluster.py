@@ -65,7 +65,8 @@ class ClusterExecution(SlabExecution):
         budget = self.budget if self._limited else None
         plan = spread_slabs(d, sum(threads.values()), load, budget, max(threads.values()))
         results = self.results(plan, task, X, filters)
-        job = cluster.submit(worker.Job, 0, task, cluster.packed(filters))
+        # a list, for Dask may call the first of a tuple
+        job = cluster.submit(worker.hold, 0, [task, cluster.packed(filters)])
         calls = (
             (s, (worker.embed, job, worker.part_of(columns, results.plan.slabs[s]), results.plan.slabs[s]))
             for s in results.todo
@@ -266,23 +267,19 @@ class ClusterEmbedding:
         for lane in self._lanes:
             total = None
             for s in lane:
-                total = self._submit(worker.add_product, s, parts[s], W[self._columns[s]], total)
+                total = self.submit(worker.add_product, s, parts[s], W[self._columns[s]], total)
             sums.append(total)
         scores = np.zeros((n_rows, W.shape[1]))
         for part in self._cluster.gather(sums):
             scores += part
         return scores.astype(self._X.dtype)
 
-    def transposed_products(self, parts: Sequence[Any], R: np.ndarray) -> np.ndarray:
-        """Return ``parts[s].T @ R`` of all slabs, one below the other."""
-        products = [self._submit(transposed_product, s, part, R) for s, part in enumerate(parts)]
-        return np.concatenate(self._cluster.gather(products)).astype(self._X.dtype)
-
-    def side_by_side(self, parts: Sequence[Any]) -> np.ndarray:
+    def gather(self, parts: Sequence[Any], axis: int) -> np.ndarray:
         """Return the parts of all slabs as one array."""
-        return np.concatenate(self._cluster.gather(parts), axis=1)
+        return np.concatenate(self._cluster.gather(parts), axis=axis).astype(self._X.dtype, copy=False)
 
-    def _submit(self, function: Callable[..., Any], s: int, *arguments: Any) -> Any:
+    def submit(self, function: Callable[..., Any], s: int, *arguments: Any) -> Any:
+        """Submit a task of a slab, on the worker of that."""
         return self._cluster.submit(function, s, *arguments, home=self._homes[s])
 
     def _move(self, n_classes: int) -> None:
@@ -294,14 +291,14 @@ class ClusterEmbedding:
         if self._pending:
             steps = self._cluster.submit(worker.hold, 0, self._pending)
             self._U = [
-                self._submit(worker.advance, s, U, self._graph, steps, self._columns[s], self._in_files)
+                self.submit(worker.advance, s, U, self._graph, steps, self._columns[s], self._in_files)
                 for s, U in enumerate(self._U)
             ]
             self._pending = []
         self._rows = self._pick(self._nodes)
 
     def _pick(self, nodes: Any) -> list[Any]:
-        return [self._submit(worker.pick, s, U, nodes) for s, U in enumerate(self._U)]
+        return [self.submit(worker.pick, s, U, nodes) for s, U in enumerate(self._U)]
 
     def _begin(self, n_classes: int) -> None:
         """Cut the columns into slabs, and load them."""
@@ -333,7 +330,7 @@ class ClusterEmbedding:
         # they depend on a task without a home: Dask forgets one that has a home and no dependency if all
         # workers are gone for a while
         self._U = [
-            self._submit(worker.load, s, worker.part_of(X, columns), self._in_files, self._nodes)
+            self.submit(worker.load, s, worker.part_of(X, columns), self._in_files, self._nodes)
             for s, columns in enumerate(self._columns)
         ]
 
@@ -354,10 +351,12 @@ class ClusterRows:
 
     def transposed_times(self, R: np.ndarray) -> np.ndarray:
         """Return the product of the transpose with R."""
-        return self._embedding.transposed_products(self._parts, R)
+        submit = self._embedding.submit
+        products = [submit(transposed_product, s, part, R) for s, part in enumerate(self._parts)]
+        return self._embedding.gather(products, axis=0)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(self._embedding.side_by_side(self._parts), dtype=dtype)
+        return np.asarray(self._embedding.gather(self._parts, axis=1), dtype=dtype)
 
 
 def check_client(client: Any) -> None:
@@ -383,10 +382,8 @@ def check_dask() -> None:
 
 @contextmanager
 def cluster_client(address: str | None = None, n_workers: int | None = None) -> Iterator[Any]:
-    """Yield a Dask client to the scheduler at an address, or to ``n_workers`` processes of this machine.
-
-    Without either it is None. TLS is set in Dask's own configuration; processes end with the block.
-    """
+    """Yield a client to a Dask scheduler or to processes that end with the block; None without either."""
+    # TLS is set in Dask's own configuration
     if address is None and n_workers is None:
         yield None
         return

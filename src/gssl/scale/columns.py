@@ -28,23 +28,16 @@ def read_columns(X: Any, columns: slice, out: np.ndarray | None = None) -> Any:
     if issparse(X):
         return X if columns == slice(0, X.shape[1]) else X[:, columns]
     file = mapped_file(X)
-    if file is None:
-        wanted = X[:, columns]
-        if wanted.flags.c_contiguous and wanted.shape == X.shape:
-            return wanted
-        wanted = _copied(wanted, out)
-        release_pages(X)
-        return wanted
-    wanted = np.empty((X.shape[0], columns.stop - columns.start), X.dtype) if out is None else out
-    with file.path.open("rb", buffering=0) as opened:
-        (_read_rows if file.order == "C" else _read_whole_columns)(opened, file, columns, wanted)
-    return wanted
-
-
-def _copied(array: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    if file is None and X.flags.c_contiguous and columns == slice(0, X.shape[1]):
+        return X
     if out is None:
-        return np.ascontiguousarray(array)
-    out[:] = array
+        out = np.empty((X.shape[0], columns.stop - columns.start), X.dtype)
+    if file is None:
+        out[:] = X[:, columns]
+        release_pages(X)
+        return out
+    with file.path.open("rb", buffering=0) as opened:
+        (_read_rows if file.order == "C" else _read_whole_columns)(opened, file, columns, out)
     return out
 
 

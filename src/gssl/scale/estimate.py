@@ -1,7 +1,4 @@
-"""Estimates of a run on other machines: memory, slabs, passes, bytes moved, disk, time.
-
-Slabs are cut by the code that cuts those of a run.
-"""
+"""Estimates of a run on other machines, whose slabs are cut by the code that cuts those of a run."""
 
 from collections import deque
 from collections.abc import Callable
@@ -103,6 +100,11 @@ class Job:
         return 2 * self.edges * _SINGLE
 
     @property
+    def cache_bytes(self) -> int:
+        """Neighbours beyond the block of them that is in memory anyway."""
+        return max(0, self.link_bytes - MAPPED)
+
+    @property
     def pointer_bytes(self) -> int:
         """Where the neighbours of each node begin."""
         return (self.nodes + 1) * _DOUBLE
@@ -146,48 +148,118 @@ def _model(method: str) -> Any:
 class Estimate:
     """What a job takes on each of some workers, in bytes and seconds."""
 
+    job: Job
+    workers: int
     # whether there is memory for the links to stay in, so that they are read from files once
     cached: bool
     # the memory of :func:`gssl.execution` in such a run
     budget: int
-    width: int
-    # slabs that each worker does one after the other
-    n_slabs: int
-    # the most that a worker holds, its process and cached links included
-    memory: int
-    # what the client holds; 0 without a cluster
-    client: int
-    # over the graph, by each worker
-    passes: int
-    # read from memory or written to it by each worker, over all passes
-    moved: int
-    # read from files or written to them by each worker
-    through_files: int
-    # between machines
-    network: int
-    # of all files
-    disk: int
-    # for the passes, and for the files
-    seconds: float
-    file_seconds: float
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where links are, and how wide slabs are then; ``waiting`` is whether slabs of OGC wait in files."""
-
-    cached: bool
-    budget: int
+    # columns of a slab, and what a worker holds for them
     width: int
     load: Load
-    waiting: bool = False
+    # whether slabs of OGC wait in files
+    waiting: bool
+    # bytes per second of passes and of files
+    speed: float = np.inf
+    disk_speed: float = np.inf
+
+    @property
+    def share(self) -> int:
+        """Columns of each worker."""
+        return -(-self.job.features // self.workers)
+
+    @property
+    def n_slabs(self) -> int:
+        """Slabs that each worker does one after the other."""
+        return -(-self.share // self.width)
+
+    @property
+    def passes(self) -> int:
+        """Passes over the graph by each worker."""
+        return self.job.depth * self.n_slabs
+
+    @property
+    def moved(self) -> int:
+        """What each worker reads from memory or writes to it, over all passes."""
+        n_whole = self.n_slabs - 1
+        # the last slab may be narrower
+        last = self.job.pass_bytes(self.share - n_whole * self.width)
+        return self.job.depth * (n_whole * self.job.pass_bytes(self.width) + last)
+
+    @property
+    def memory(self) -> int:
+        """The most that a worker holds, its process and cached links included."""
+        job = self.job
+        held = self.load.of(self.width) + (self._result if self.workers == 1 else 0)
+        # degrees and scales in double precision, before there are slabs
+        before = job.graph_bytes + 2 * job.nodes * _DOUBLE
+        return PROCESS + max(held, before) + (job.cache_bytes if self.cached else 0)
+
+    @property
+    def client(self) -> int:
+        """What comes back to the client from all workers at once, and what it is gathered in."""
+        job = self.job
+        if self.workers == 1:
+            return 0
+        scores = job.nodes * job.classes
+        if job.guided:
+            gathered = (self.workers + 1) * scores * _DOUBLE + 2 * scores * _SINGLE
+        else:
+            gathered = self.workers * self.width * job.column_bytes + self._result
+        return PROCESS + job.graph_bytes + gathered
+
+    @property
+    def through_files(self) -> int:
+        """Links, columns as they come, slabs that wait, and the result, by each worker."""
+        job, share = self.job, self.share * self.job.column_bytes
+        links = job.link_bytes * (1 if self.cached else self.passes) + job.pointer_bytes
+        slabs = 2 * job.depth * share if self.waiting else 0
+        return links + share + slabs + (share if self.workers == 1 and self._result_in_file else 0)
+
+    @property
+    def network(self) -> int:
+        """What goes to workers and back: graph and columns once, scores at first and in every iteration."""
+        job = self.job
+        if self.workers == 1:
+            return 0
+        graph = self.workers * (job.link_bytes + job.pointer_bytes)
+        there = job.features * job.column_bytes
+        scores = self.workers * (job.depth + 1) * job.nodes * job.classes * _DOUBLE
+        return graph + there + (scores if job.guided else there)
+
+    @property
+    def disk(self) -> int:
+        """The files of the store, the features, and the result or the slabs that wait."""
+        columns = self.job.features * self.job.column_bytes
+        return self.job.store_bytes + columns + (columns if self.waiting or self._result_in_file else 0)
+
+    @property
+    def seconds(self) -> float:
+        """For the passes."""
+        return self.moved / self.speed
+
+    @property
+    def file_seconds(self) -> float:
+        """For the files."""
+        return self.through_files / self.disk_speed
+
+    @property
+    def _result(self) -> int:
+        """A result of several slabs that is put together in memory, for it is small beside the budget."""
+        whole = self.job.features * self.job.column_bytes
+        return whole if self._in_slabs and whole <= self.budget // 4 else 0
+
+    @property
+    def _result_in_file(self) -> bool:
+        return self._in_slabs and not self._result
+
+    @property
+    def _in_slabs(self) -> bool:
+        return self.width < self.job.features and not self.job.guided
 
 
-def layouts(job: Job, workers: int, memory: int) -> list[Layout]:
-    """Return the ways in which a job fits on workers with so many bytes, or say what would do.
-
-    They are with room for the links to stay in memory, and without.
-    """
+def layouts(job: Job, workers: int, memory: int) -> list[Estimate]:
+    """Return the ways in which a job fits on workers: with links that stay in memory, and without."""
     if not 1 <= workers <= job.features:
         raise ValueError(
             f"{workers:,} workers cannot share {job.features:,} features, of which each takes one or more: "
@@ -195,14 +267,20 @@ def layouts(job: Job, workers: int, memory: int) -> list[Layout]:
         )
     found = []
     for cached in (True, False):
-        budget = memory - PROCESS - (_cache(job) if cached else 0)
+        budget = memory - PROCESS - (job.cache_bytes if cached else 0)
         try:
             if budget > 0:
                 found.append(_layout(job, workers, budget, cached))
         except ValueError:  # not a column fits
             continue
     if not found:
-        raise ValueError(_does_not_fit(job, workers, memory))
+        # a sixteenth of a small budget is kept for blocks
+        least = PROCESS + _load(job, workers, 1)[0].of(1) * 16 // 15
+        raise ValueError(
+            f"{write_size(memory)} per worker are too little for {job.nodes:,} nodes: one column needs "
+            f"{write_size(least)}, or {write_size(least + job.cache_bytes)} if the links are to stay in "
+            "memory."
+        )
     return found
 
 
@@ -216,123 +294,29 @@ def estimate(
     found = []
     for layout in layouts(job, workers, memory):
         speed = bandwidth(layout.width) if callable(bandwidth) else bandwidth
-        found.append(_estimate(job, workers, layout, speed, disk_speed))
+        found.append(replace(layout, speed=speed, disk_speed=disk_speed))
     # links in memory may leave room for so few columns that reading them again and again is quicker
     return min(found, key=lambda plan: plan.seconds + plan.file_seconds)
 
 
-def _layout(job: Job, workers: int, budget: int, cached: bool) -> Layout:
+def _layout(job: Job, workers: int, budget: int, cached: bool) -> Estimate:
     """Cut columns as a run does."""
+    load, waiting = _load(job, workers, budget)
     if job.guided:
-        share = _share(job, workers)
-        load, in_memory = _guided(job, workers, budget)
-        width = plan_slabs(share, load, budget).width
-        return Layout(cached, budget, width, load, waiting=not in_memory)
-    load = _load(job, workers)
-    return Layout(cached, budget, spread_slabs(job.features, workers, load, budget).width, load)
+        width = plan_slabs(-(-job.features // workers), load, budget).width
+    else:
+        width = spread_slabs(job.features, workers, load, budget).width
+    return Estimate(job, workers, cached, budget, width, load, waiting)
 
 
-def _estimate(job: Job, workers: int, layout: Layout, speed: float, disk_speed: float) -> Estimate:
-    n_slabs = -(-_share(job, workers) // layout.width)
-    passes = job.depth * n_slabs
-    # the last slab may be narrower
-    rest = _share(job, workers) - (n_slabs - 1) * layout.width
-    moved = job.depth * ((n_slabs - 1) * job.pass_bytes(layout.width) + job.pass_bytes(rest))
-    through_files = _through_files(job, workers, layout, passes)
-    return Estimate(
-        cached=layout.cached,
-        budget=layout.budget,
-        width=layout.width,
-        n_slabs=n_slabs,
-        memory=_memory(job, workers, layout),
-        client=_client(job, workers, layout),
-        passes=passes,
-        moved=moved,
-        through_files=through_files,
-        network=_network(job, workers),
-        disk=_disk(job, layout),
-        seconds=moved / speed,
-        file_seconds=through_files / disk_speed,
-    )
-
-
-def _share(job: Job, workers: int) -> int:
-    return -(-job.features // workers)
-
-
-def _load(job: Job, workers: int) -> Load:
-    # a result is on its way while a worker has the next slab
-    return Load((job.buffers + (workers > 1)) * job.column_bytes, job.graph_bytes)
-
-
-def _guided(job: Job, workers: int, budget: int) -> tuple[Load, bool]:
-    shape, n_labelled = (job.nodes, _share(job, workers)), -(-job.nodes // _LABELLED)
-    return embedding_load(shape, job.classes, n_labelled, _SINGLE, job.graph_bytes, budget)
-
-
-def _cache(job: Job) -> int:
-    """Count what links take beyond the block of them that is in memory anyway."""
-    return max(0, job.link_bytes - MAPPED)
-
-
-def _result(job: Job, layout: Layout) -> int:
-    """Count a result of several slabs that is put together in memory, for it is small beside the budget."""
-    whole = job.features * job.column_bytes
-    several = layout.width < job.features and not job.guided
-    return whole if several and whole <= layout.budget // 4 else 0
-
-
-def _memory(job: Job, workers: int, layout: Layout) -> int:
-    held = layout.load.of(layout.width) + (_result(job, layout) if workers == 1 else 0)
-    # degrees and scales in double precision, before there are slabs
-    before = job.graph_bytes + 2 * job.nodes * _DOUBLE
-    return PROCESS + max(held, before) + (_cache(job) if layout.cached else 0)
-
-
-def _client(job: Job, workers: int, layout: Layout) -> int:
-    """Count what comes back from all workers at once, and what it is gathered in."""
-    if workers == 1:
-        return 0
-    if job.guided:
-        scores = job.nodes * job.classes
-        return PROCESS + job.graph_bytes + (workers + 1) * scores * _DOUBLE + 2 * scores * _SINGLE
-    return PROCESS + job.graph_bytes + workers * layout.width * job.column_bytes + _result(job, layout)
-
-
-def _through_files(job: Job, workers: int, layout: Layout, passes: int) -> int:
-    """Count links, columns as they come, slabs that wait, and the result."""
-    share = _share(job, workers) * job.column_bytes
-    links = job.link_bytes * (1 if layout.cached else passes) + job.pointer_bytes
-    slabs = 2 * job.depth * share if layout.waiting else 0
-    written = workers == 1 and not job.guided and layout.width < job.features and not _result(job, layout)
-    return links + share + slabs + (share if written else 0)
-
-
-def _network(job: Job, workers: int) -> int:
-    """Count what goes to workers and back: graph and columns once, scores at first and in every iteration."""
-    if workers == 1:
-        return 0
-    graph = workers * (job.link_bytes + job.pointer_bytes)
-    there = job.features * job.column_bytes
-    scores = workers * (job.depth + 1) * job.nodes * job.classes * _DOUBLE
-    return graph + there + (scores if job.guided else there)
-
-
-def _disk(job: Job, layout: Layout) -> int:
-    """Count the store, the features, and the result or the slabs that wait."""
-    columns = job.features * job.column_bytes
-    more = layout.waiting if job.guided else layout.width < job.features and not _result(job, layout)
-    return job.store_bytes + columns + (columns if more else 0)
-
-
-def _does_not_fit(job: Job, workers: int, memory: int) -> str:
-    load = _guided(job, workers, 1)[0] if job.guided else _load(job, workers)
-    # a sixteenth of a small budget is kept for blocks
-    least = PROCESS + load.of(1) * 16 // 15
-    return (
-        f"{write_size(memory)} per worker are too little for {job.nodes:,} nodes: one column needs "
-        f"{write_size(least)}, or {write_size(least + _cache(job))} if the links are to stay in memory."
-    )
+def _load(job: Job, workers: int, budget: int) -> tuple[Load, bool]:
+    """Return what a worker holds, and whether slabs wait in files."""
+    if not job.guided:
+        # a result is on its way while a worker has the next slab
+        return Load((job.buffers + (workers > 1)) * job.column_bytes, job.graph_bytes), False
+    shape, n_labelled = (job.nodes, -(-job.features // workers)), -(-job.nodes // _LABELLED)
+    load, in_memory = embedding_load(shape, job.classes, n_labelled, _SINGLE, job.graph_bytes, budget)
+    return load, not in_memory
 
 
 def measure_bandwidth(job: Job, width: int) -> float:

@@ -1,5 +1,6 @@
 """Slabs of columns through a memory budget on one machine: all threads on one slab, the rest in files."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ class SlabExecution(Execution):
         whole = results.whole()
         if isinstance(results, KeptResults):
             if self._last is not None and X is self._last[0]:
-                self._last[1].remove()
+                shutil.rmtree(self._last[1].folder.path, ignore_errors=True)
             self._last = whole, results
         return whole
 
@@ -135,25 +136,22 @@ class SlabEmbedding:
 
     def _pass(self, n_classes: int, visit: Any) -> None:
         """Apply the deferred steps to every slab, and visit it."""
+        X, labelled, budget = self._X, self._labelled, self._budget
         if self._slabs is None:
-            self._slabs = self._cut(n_classes)
+            load, in_memory = embedding_load(
+                X.shape, n_classes, len(labelled), X.dtype.itemsize, graph_bytes(self._filters), budget
+            )
+            self._slabs = _Slabs(X, plan_slabs(X.shape[1], load, budget), in_memory)
         if self._rows is None:
-            self._rows = np.empty((len(self._labelled), self._X.shape[1]), self._X.dtype)
+            self._rows = np.empty((len(labelled), X.shape[1]), X.dtype)
         for s, columns in enumerate(self._slabs.plan.slabs):
             U = self._slabs.take(s)
             steps = [(beta, pull and pull.columns(columns)) for beta, pull in self._pending]
             U = advance(U, self._filters, steps, self._slabs)
-            self._rows[:, columns] = pick_rows(U, self._labelled)
+            self._rows[:, columns] = pick_rows(U, labelled)
             visit(columns, U)
             self._slabs.put(s, U, moved=bool(steps))
         self._pending = []
-
-    def _cut(self, n_classes: int) -> "_Slabs":
-        X, budget = self._X, self._budget
-        load, in_memory = embedding_load(
-            X.shape, n_classes, len(self._labelled), X.dtype.itemsize, graph_bytes(self._filters), budget
-        )
-        return _Slabs(X, plan_slabs(X.shape[1], load, budget), in_memory)
 
 
 class SlabRows:

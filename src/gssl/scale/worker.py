@@ -18,7 +18,6 @@ from gssl.operators import Filters, set_threads
 from gssl.scale import columns as products
 from gssl.scale import slabs
 from gssl.scale.columns import read_columns
-from gssl.scale.execution import FiltersOf, Task
 from gssl.scale.memory import available_memory
 from gssl.scale.run_folder import explain_write_errors, write_all
 
@@ -71,6 +70,10 @@ class PackedFilters:
         # without the maps of its files: each process makes its own
         return PackedFilters, (self.A_hat, self.N_hat, self.files)
 
+    def __call__(self, k: int) -> Filters:
+        """Return the matrices, which are the same in every iteration."""
+        return self.opened
+
     @cached_property
     def opened(self) -> Filters:
         """The matrices, with their files mapped."""
@@ -79,21 +82,6 @@ class PackedFilters:
             name, array = place.split(".")
             matrices[name] = replace(matrices[name], **{array: file.open()})
         return Filters(matrices["A_hat"], matrices["N_hat"])
-
-
-@dataclass(frozen=True)
-class Job:
-    """A task with the matrices that it needs: what all slabs share."""
-
-    task: Task
-    filters: PackedFilters | FiltersOf
-
-    def run(self, X: Any, columns: slice) -> np.ndarray:
-        """Run the task on a slab."""
-        if not isinstance(self.filters, PackedFilters):
-            return np.asarray(self.task(X, self.filters, columns))
-        opened = self.filters.opened
-        return np.asarray(self.task(X, lambda k: opened, columns))
 
 
 @dataclass(frozen=True)
@@ -119,9 +107,14 @@ def part_of(X: Any, columns: slice) -> Any:
     return FileColumns(X, columns) if isinstance(X, FileArray) else read_columns(X, columns)
 
 
-def embed(job: Job, part: Any, columns: slice) -> np.ndarray:
-    """Run the task of a job on a slab of columns."""
-    return job.run(part.read() if isinstance(part, FileColumns) else part, columns)
+def _read(part: Any) -> Any:
+    return part.read() if isinstance(part, FileColumns) else part
+
+
+def embed(job: list[Any], part: Any, columns: slice) -> np.ndarray:
+    """Run a task, which comes with the matrices that it needs, on a slab of columns."""
+    task, filters = job
+    return np.asarray(task(_read(part), filters, columns))
 
 
 class FileSlab:
@@ -157,7 +150,7 @@ def _local_directory() -> str | None:
 
 def load(part: Any, in_file: bool, after: Any = None) -> Any:
     """Return a slab as U begins with it: columns of X, dense; ``after`` is only waited for."""
-    U: Any = part.read() if isinstance(part, FileColumns) else part
+    U = _read(part)
     return _kept(np.asarray(U.toarray() if issparse(U) else U), in_file)
 
 

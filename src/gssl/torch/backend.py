@@ -68,10 +68,7 @@ class TorchExecution(Execution):
 
 @dataclass(frozen=True)
 class TorchFilters(Filters):
-    r"""The two matrices of a mixture as sparse tensors: see :class:`gssl.operators.Filters`.
-
-    Arrays that are mixed come back as arrays, tensors stay on the device.
-    """
+    """The matrices of a mixture as sparse tensors; arrays come back as arrays, tensors stay on the device."""
 
     links: Any = None
     negatives: Any = None

@@ -84,10 +84,6 @@ def lazy_convolution(
     beta : float, default=1.0
         The moving probability; 1 is plain graph convolution.
 
-    Returns
-    -------
-    tensor of shape (n, d)
-
     Examples
     --------
     >>> x, pair = torch.tensor([[1.0], [0.0], [5.0]]), torch.tensor([[0, 1], [1, 0]])
@@ -168,10 +164,6 @@ def inverse_convolution(
         All unlinked pairs, or a random sample of them: this multiple of the number of edges, from the
         generator of the device of x (``torch.manual_seed``). A sample holds no real edge, and may name a pair
         twice, which then counts twice.
-
-    Returns
-    -------
-    tensor of shape (n, d)
 
     Examples
     --------
@@ -368,10 +360,6 @@ class SupervisedEmbedding(torch.nn.Module):
             Where they are; no label of another node is ever seen.
         k : int, default=1
             Which step it is, for the decay.
-
-        Returns
-        -------
-        tensor of shape (n, d)
         """
         if labels.shape[0] != nodes.shape[0]:
             raise ValueError(

@@ -105,10 +105,6 @@ class NetworkClassifier(GraphClassifier):
         validation : bool mask of shape (n,) or indices, optional
             Labelled nodes that train nothing and choose the epoch: the one with the least loss on them. Their
             labels count as seen. Without them training takes all epochs and keeps the last.
-
-        Returns
-        -------
-        self
         """
         X, A, codes = self._start(X, y, adjacency)
         self._check_parameters()

@@ -75,10 +75,6 @@ def sharpen(
     cached : bool, default=True
         Whether calls with the same ``edge_index`` tensor read the graph once.
 
-    Returns
-    -------
-    ModuleList
-
     Examples
     --------
     >>> from gssl.torch import LazyConv
@@ -193,14 +189,7 @@ class Guide(torch.nn.Module):
     def hide(self, part: float) -> Tensor:
         """Hide the labels of a random part of the nodes until the next call, and return these nodes.
 
-        Parameters
-        ----------
-        part : float
-            Of the nodes, from 0 to 1; with 0 all labels are back, with 1 none is left.
-
-        Returns
-        -------
-        long tensor of shape (h,)
+        With ``part=0`` all labels are back, with 1 none is left.
         """
         check_share("Guide.hide", "part", part)
         labels, nodes = (kept.to(self.nodes.device) for kept in self._all)
@@ -235,10 +224,6 @@ def supervise(
         What gives the classes if it is not the last of these layers, which then gets SEB as well: see
         :class:`gssl.torch.Guide`.
 
-    Returns
-    -------
-    ModuleList
-
     Examples
     --------
     >>> from torch_geometric.nn import GCNConv
@@ -257,7 +242,7 @@ def supervise(
 
 
 def start_from_identity(layers: Any) -> Any:
-    """Set the weights of layers that keep the width to the identity, in place.
+    """Set the weights of layers that keep the width to the identity, in place, and return the layers.
 
     Random weights mix all features anew in every layer, so that dozens of layers leave nothing to learn from.
     From the identity a deep GCN starts as repeated convolution, and a sharpened one as GGC; both then learn.
@@ -266,10 +251,6 @@ def start_from_identity(layers: Any) -> Any:
     ----------
     layers : ModuleList or list of Module
         Their square matrices are set; those that change the width keep their weights.
-
-    Returns
-    -------
-    The same layers.
 
     Examples
     --------
