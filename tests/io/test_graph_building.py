@@ -259,7 +259,7 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
 
     monkeypatch.setattr(graph_building._Build, "_store", noted)
     same(build_graph_store(file, place), assemble(read_edges(file)))
-    assert stages == (["keys", "coded", "facts"] if stage == "number_nodes" else [])
+    assert stages == (["coded", "facts"] if stage == "number_nodes" else [])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
     assert sorted(path.name for path in place.iterdir()) == [
         "ids.parquet",
