@@ -150,26 +150,23 @@ def test_what_a_killed_process_left_is_swept_and_what_a_live_one_writes_is_not(t
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".tsv", ".parquet", ".gssl"])
 def test_every_writer_writes_into_the_locked_file(tmp_path, monkeypatch, suffix):
     """A writer that put another file in its place would lose the lock."""
-    seen = {}
-    chmod = Path.chmod
+    made, kept = {}, {}
+    make, replace = gssl.io.atomic._make_part, Path.replace
 
-    def record(part, mode):
-        seen[part] = part.stat().st_ino
-        chmod(part, mode)
+    def remember(path):
+        handle, part = make(path)
+        made[part] = part.stat().st_ino
+        return handle, part
 
-    made = {}
-    mkstemp = gssl.io.atomic.tempfile.mkstemp
+    def record(part, target):
+        kept[part] = part.stat().st_ino
+        return replace(part, target)
 
-    def remember(**given):
-        handle, name = mkstemp(**given)
-        made[Path(name)] = Path(name).stat().st_ino
-        return handle, name
-
-    monkeypatch.setattr(Path, "chmod", record)
-    monkeypatch.setattr("gssl.io.atomic.tempfile.mkstemp", remember)
+    monkeypatch.setattr(gssl.io.atomic, "_make_part", remember)
+    monkeypatch.setattr(Path, "replace", record)
     if suffix == ".gssl":
         gssl.save(gssl.RidgeHead().fit([[1.0], [-1.0]], ["a", "b"]), tmp_path / "m.gssl")
     else:
         gssl.io.write_embeddings(tmp_path / f"u{suffix}", ["a", "b"], np.eye(2))
-    assert seen
-    assert seen == made
+    assert made
+    assert kept == made

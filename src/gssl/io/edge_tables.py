@@ -13,11 +13,11 @@ from gssl.io.table_columns import (
     counted,
     encode_texts,
     is_number,
+    leave_out_row_numbers,
     listed,
     note_spaces,
     number_sql,
     pick_column,
-    row_number_column,
     shortened,
     text_sql,
 )
@@ -108,9 +108,8 @@ def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[s
         a, b, *rest = (pick_column(table, name, (), 0) for name in columns)
         read_commas(table, rest)
         return (a, b), rest[0] if rest else None
-    index = row_number_column(table)
-    if index is not None and len(table.columns) > 2:
-        table.leave_out_row_numbers(index)
+    if len(table.columns) > 2:
+        leave_out_row_numbers(table)
     lower = {name.lower() for name in table.columns}
     pair = next((pair for pair in _PAIRS if lower.issuperset(pair)), ("", ""))
     ends = (pick_column(table, None, pair[:1], 0), pick_column(table, None, pair[1:], 1))

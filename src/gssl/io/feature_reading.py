@@ -22,12 +22,12 @@ from gssl.io.table_columns import (
     given_sql,
     is_number,
     is_text,
+    leave_out_row_numbers,
     listed_counts,
     note_spaces,
     number_sql,
     pick_column,
     raw_text_sql,
-    row_number_column,
     shortened,
     text_sql,
 )
@@ -182,9 +182,8 @@ def wide_columns(
 ) -> tuple[str, list[str]]:
     """Return the id column and the feature columns of a wide table; note columns that are left out."""
     name = pick_column(table, id, IDS, 0)
-    index = row_number_column(table)
-    if index is not None and index != name:
-        table.leave_out_row_numbers(index)
+    if name != next(iter(table.columns)):
+        leave_out_row_numbers(table)
     note_spaces(table, [name])
     if text is not None:
         pick_column(table, text, (), 0)

@@ -54,11 +54,6 @@ class Table:
     folder: RunFolder | None = None
     dialect: Dialect | None = None
 
-    def leave_out_row_numbers(self, name: str) -> None:
-        """Remove a column of row numbers, and note it."""
-        del self.columns[name]
-        self.notes.append(f"{self.name}: left out the first column, which has no name and counts the rows.")
-
     def execute(self, sql: str) -> None:
         """Run SQL without a result."""
         self._query(sql, lambda answer: None)
