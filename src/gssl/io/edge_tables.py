@@ -207,20 +207,16 @@ class EdgeFacts:
 
 
 def count_facts(simple: csr_array, mirrored: csr_array, removed: tuple[int, int, int]) -> EdgeFacts:
-    """Count what is odd about a directed graph in memory.
+    """Count what is odd about a graph with one entry for each pair and direction, and its transpose.
 
-    ``simple`` has one entry for each pair and direction, ``mirrored`` is its transpose, and ``removed`` are
-    the self-loops, duplicates and zeros that are no longer there.
+    ``removed`` are the self-loops, duplicates and zeros that it had.
     """
-    self_loops, duplicates, zeros = removed
     both = (simple != 0).multiply(mirrored != 0)
     two_way = int(both.nnz) // 2
     differ = int((simple.multiply(both) != mirrored.multiply(both)).nnz) // 2 if two_way else 0
     linked = (np.diff(simple.indptr) > 0) | (np.diff(mirrored.indptr) > 0)
     return EdgeFacts(
-        self_loops=self_loops,
-        duplicates=duplicates,
-        zeros=zeros,
+        *removed,
         summed=not bool((simple.data == 1).all()),
         two_way=two_way,
         one_way=int(simple.nnz) - 2 * two_way,

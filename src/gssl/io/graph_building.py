@@ -243,8 +243,11 @@ class _Build:
         """Write the edges as pairs of node numbers."""
         if self._has("facts"):
             return
-        number = self._numbers_of_codes() if self._was_scanned() else None
-        blocks = self._join(nodes) if number is None else self._renumber(number)
+        number = self._numbers_of_codes(nodes) if self._was_scanned() else None
+        blocks = self._join(nodes)
+        if number is not None:
+            scanned = self._rows("codes", self.weight is not None)
+            blocks = ((number[codes], weights) for codes, weights in scanned)
         count = self_loops = zeros = 0
         weighted, largest = False, 0.0
         with (self.folder / "ends").open("wb") as stream:
@@ -262,27 +265,22 @@ class _Build:
             f"SELECT {count} AS n_rows, {self_loops} AS self_loops, {zeros} AS zeros, {weighted} AS weighted",
         )
 
-    def _numbers_of_codes(self) -> np.ndarray | None:
+    def _numbers_of_codes(self, nodes: Any) -> np.ndarray | None:
         """Return the node of each code of the scan; None if a table of nodes lacks any."""
-        if self.table.fetch_row("SELECT count(*) FROM duckdb_columns() WHERE table_name = 'ids'")[0] == 1:
-            pairs = "build.scanned JOIN build.ids USING (id)"
-            found = self.table.fetch_columns(f"SELECT code, ids.rowid::INTEGER AS number FROM {pairs}")
-        else:
+        if nodes is None:
             found = self.table.fetch_columns("SELECT code FROM build.ids ORDER BY rowid")
             found["number"] = np.arange(self.n_nodes, dtype=np.int32)
-        if len(found["code"]) < self.table.fetch_row("SELECT count(*) FROM build.scanned")[0]:
-            return None
+        else:
+            pairs = "build.scanned LEFT JOIN build.ids USING (id)"
+            found = self.table.fetch_columns(f"SELECT code, ids.rowid::INTEGER AS number FROM {pairs}")
+            if np.isnan(found["number"]).any():
+                return None
         codes = found["code"]
         if (self.folder / "order").exists():
             codes = np.fromfile(self.folder / "order", np.int64)[codes]
         number = np.empty(len(codes), np.int32)
         number[codes] = found["number"]
         return number
-
-    def _renumber(self, number: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the ends and weights of the rows that were scanned."""
-        for codes, weights in self._rows("codes", self.weight is not None):
-            yield number[codes], weights
 
     def _join(self, nodes: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the ends and weights of the rows, joined with the ids by DuckDB."""
@@ -363,14 +361,11 @@ class _Build:
         waiting: deque[Future[Pairs]] = deque()
         with ThreadPoolExecutor(_AHEAD) as pool:
             for low, high in pairwise(self._cuts()):
-                waiting.append(pool.submit(self._sorted_between, low, high))
+                waiting.append(pool.submit(self._between, low, high))
                 if len(waiting) > _AHEAD:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
-
-    def _sorted_between(self, low: int, high: int) -> Pairs:
-        return self._between(low, high).sorted()
 
     def _cuts(self) -> list[int]:
         """Return keys between which there are about as many pairs as may be merged at a time."""
@@ -387,6 +382,7 @@ class _Build:
         return [0, *cuts.tolist(), 2**63 - 1]
 
     def _between(self, low: int, high: int) -> Pairs:
+        """Return the pairs with keys from ``low`` to before ``high``, sorted."""
         from gssl.io._scan_loops import compiled_loop, select_pairs
 
         select, weighted = compiled_loop(select_pairs), self._facts[3]
@@ -398,7 +394,7 @@ class _Build:
             keys.append(key[: count[0]].copy())
             if weighted:
                 weights.append(weight[: count[0]].copy())
-        return Pairs(np.concatenate(keys), np.concatenate(weights) if weighted else None)
+        return Pairs(np.concatenate(keys), np.concatenate(weights) if weighted else None).sorted()
 
     def finish(self, facts: EdgeFacts) -> None:
         """Write the manifest, and remove what only served the build."""

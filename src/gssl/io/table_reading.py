@@ -35,23 +35,24 @@ class Column:
 
 @dataclass
 class Table:
-    """An open table.
+    """An open table."""
 
-    ``name`` is used in errors, ``relation`` follows ``FROM`` in SQL, ``files`` is empty for a query or a data
-    frame, ``notes`` are sentences about what was odd, and ``stripped`` is whether no cell is known to have
-    white space around it. Where a text file had to be copied first, ``files`` are the copies in ``folder``
-    and ``originals`` the files by the names of their copies. Delimited text has a ``dialect``.
-    """
-
+    # in errors
     name: str
     columns: dict[str, Column]
+    # follows FROM in SQL
     relation: str
     connection: Any
+    # none of a query or a data frame
     files: tuple[Path, ...] = ()
+    # sentences about what was odd
     notes: list[str] = field(default_factory=list)
+    # whether no cell is known to have white space around it
     stripped: bool = False
+    # where files are copies of text files, those by the names of the copies, and the folder of the copies
     originals: dict[str, str] = field(default_factory=dict)
     folder: RunFolder | None = None
+    # of delimited text
     dialect: Dialect | None = None
 
     def execute(self, sql: str) -> None:
