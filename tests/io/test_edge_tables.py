@@ -120,6 +120,8 @@ def test_weights(write):
     chosen = read_edges(write("e.csv", "w1,a,b,w2\n3,x,y,5\n"), columns=["b", "a", "w2"])
     assert (pairs(chosen), chosen.weights.tolist()) == ([("y", "x")], [5.0])
     assert read_edges(write("e.csv", "1,2,0.25\n")).weights.tolist() == [0.25]
+    unnamed = read_edges(write("e.csv", ",source,target\n3,x,y\n"), columns=["source", "target", ""])
+    assert unnamed.weights.tolist() == [3.0]
 
 
 @pytest.mark.parametrize("value", ["-1", "nan", "inf", "", "much"])

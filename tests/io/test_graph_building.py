@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -284,16 +285,21 @@ def test_a_kill_after_a_scan_goes_on_with_its_rows(write, tmp_path, monkeypatch)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
 
 
-@pytest.mark.parametrize("left", [b"", bytes(100), bytes(4096), b"DUCK" * 3072])
-def test_a_database_that_a_kill_left_unreadable_is_thrown_away(write, tmp_path, left):
+def test_a_database_that_a_kill_left_unreadable_is_thrown_away(write, tmp_path):
     file = write("e.csv", "source,target\nb,a\na,007\n")
     place = tmp_path / "store"
     child = stopped_at("number_nodes", file, place)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
-    (tmp_path / ".store.part" / "build.duckdb").write_bytes(left)
-    same(build_graph_store(file, place), assemble(read_edges(file)))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
+    part = tmp_path / ".store.part"
+    kept = {path.name: path.read_bytes() for path in part.iterdir()}
+    for left in (b"", bytes(100), bytes(4096), b"DUCK" * 3072):
+        part.mkdir(exist_ok=True)
+        for name, content in (kept | {"build.duckdb": left}).items():
+            (part / name).write_bytes(content)
+        same(build_graph_store(file, place), assemble(read_edges(file)))
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
+        shutil.rmtree(place)
 
 
 def test_a_kill_and_other_tables_begin_anew(write, tmp_path):

@@ -84,9 +84,14 @@ def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: boo
     note_spaces(table, ends)
     try:
         ids, found = scan_edges(table, ends, weight)
-        return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
     except Odd:
-        pass
+        ids, found = _query_edges(table, ends, weight)
+    return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
+
+
+def _query_edges(
+    table: Table, ends: tuple[str, str], weight: str | None
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     a, b = (text_sql(table, end) for end in ends)
     value = "" if weight is None else f", {number_sql(table.columns[weight])} AS weight"
     table.execute(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
@@ -96,8 +101,7 @@ def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: boo
         raise ValueError(f"{table.name} has no edges: give at least one row.")
     if odd:
         refuse_rows(table, ends, weight)
-    ids, found = encode_texts(table, "edges", ["a", "b"], ["weight"] if weight else [])
-    return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
+    return encode_texts(table, "edges", ["a", "b"], [] if weight is None else ["weight"])
 
 
 def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[str, str], str | None]:
