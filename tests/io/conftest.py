@@ -15,3 +15,9 @@ def write(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture
+def pairs():
+    """List the ends of edges in order: DuckDB keeps none."""
+    return lambda edges: sorted(zip(edges.ids[edges.source], edges.ids[edges.target], strict=True))

@@ -2,22 +2,19 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import gssl.io.edge_scanning as edge_scanning
 import gssl.io.graph_building as graph_building
 from gssl.io import assemble, build_graph_store, open_graph_store, read_edges, read_features
-from gssl.io.pair_merging import PairMerging, Pairs
 
 
 def same(store, problem):
@@ -86,49 +83,6 @@ def test_many_files_and_parquet(write, tmp_path):
     same(build_graph_store(frame, tmp_path / "frame"), assemble(read_edges(frame)))
 
 
-EDGES = st.lists(
-    st.tuples(
-        st.sampled_from(["a", "B", "007", "7", "é", "zz"]),
-        st.sampled_from(["a", "B", "007", "7", "é", "ß"]),
-        st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.7, 1.0, 1.0, 3.0]),
-    ),
-    min_size=1,
-    max_size=60,
-)
-
-
-@settings(max_examples=20, deadline=None)
-@given(edges=EDGES, weighted=st.booleans(), length=st.sampled_from([1, 3, 1000]))
-def test_any_edges_in_parts_of_any_length(tmp_path_factory, edges, weighted, length):
-    problem, folder = in_memory(edges, weighted), tmp_path_factory.mktemp("any")
-    place = {node: i for i, node in enumerate(problem.node_ids)}
-    links = [(place[a], place[b], w if weighted else 1.0) for a, b, w in edges]
-    # an edge listed twice stays one where every weight is one
-    plain = max(w for *_, w in links) == 1 and all(w in (0, 1) for *_, w in links)
-    kept = [(u, v, 1.0 if plain else w) for u, v, w in links if u != v and w]
-    rows = sorted([(u, v, 0, w) for u, v, w in kept] + [(v, u, 1, w) for u, v, w in kept])
-    parts = []
-    for start in range(0, len(rows), length):
-        row, column, side, weight = map(np.array, zip(*rows[start : start + length], strict=True))
-        parts.append(Pairs(row << 32 | column << 1 | side, None if plain else weight))
-    facts = PairMerging(folder, len(place), not plain).run(parts)
-    A = problem.adjacency
-    assert np.load(folder / "indptr.npy").tolist() == A.indptr.tolist()
-    assert np.load(folder / "indices.npy").tolist() == A.indices.tolist()
-    weights = np.load(folder / "weights.npy") if facts.summed else np.ones(A.nnz)
-    assert weights.tobytes() == A.data.tobytes()
-    loops, zeros = sum(u == v and w > 0 for u, v, w in links), sum(w == 0 for *_, w in links)
-    assert replace(facts, self_loops=loops, zeros=zeros).notes("the table") == problem.notes
-
-
-def test_pairs_are_sorted_by_key_and_then_by_weight():
-    key, weight = np.array([7, 3, 7, 5, 7, 3]), np.array([0.3, 1.0, 0.1, 2.0, 0.2, 0.5])
-    found = Pairs(key, weight).sorted()
-    assert found.key.tolist() == [3, 3, 5, 7, 7, 7]
-    assert found.weight.tolist() == [0.5, 1.0, 2.0, 0.1, 0.2, 0.3]
-    assert Pairs(key).sorted().key.tolist() == [3, 3, 5, 7, 7, 7]
-
-
 @pytest.mark.parametrize("ids", [["10", "9", "-3", "0"], ["10", "09", "9", "x"], ["10", "9", "1e1", "+9"]])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_cut_into_parts_whole_numbers_and_text_give_the_graph_in_memory(tmp_path, monkeypatch, ids, weighted):
@@ -159,11 +113,6 @@ def test_parts_are_about_equal_also_where_one_node_has_most_links(tmp_path, monk
     assert sum(sizes) == 10**6
     assert max(sizes) < 1.2 * 10**6 / len(sizes)
     assert store.adjacency.nnz == 10**6
-
-
-def in_memory(edges, weighted):
-    frame = pd.DataFrame(edges, columns=["source", "target", "weight"])
-    return assemble(read_edges(frame if weighted else frame[["source", "target"]]))
 
 
 def test_the_order_of_a_table_of_nodes_and_its_lonely_nodes(write, tmp_path):
@@ -259,7 +208,7 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
 
     monkeypatch.setattr(graph_building._Build, "_store", noted)
     same(build_graph_store(file, place), assemble(read_edges(file)))
-    assert stages == (["keys", "coded", "facts"] if stage == "number_nodes" else [])
+    assert stages == (["coded", "facts"] if stage == "number_nodes" else [])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
     assert sorted(path.name for path in place.iterdir()) == [
         "ids.parquet",
@@ -284,16 +233,21 @@ def test_a_kill_after_a_scan_goes_on_with_its_rows(write, tmp_path, monkeypatch)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
 
 
-@pytest.mark.parametrize("left", [b"", bytes(100), bytes(4096), b"DUCK" * 3072])
-def test_a_database_that_a_kill_left_unreadable_is_thrown_away(write, tmp_path, left):
+def test_a_database_that_a_kill_left_unreadable_is_thrown_away(write, tmp_path):
     file = write("e.csv", "source,target\nb,a\na,007\n")
     place = tmp_path / "store"
     child = stopped_at("number_nodes", file, place)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
-    (tmp_path / ".store.part" / "build.duckdb").write_bytes(left)
-    same(build_graph_store(file, place), assemble(read_edges(file)))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
+    part = tmp_path / ".store.part"
+    kept = {path.name: path.read_bytes() for path in part.iterdir()}
+    for left in (b"", bytes(100), bytes(4096), b"DUCK" * 3072):
+        part.mkdir(exist_ok=True)
+        for name, content in (kept | {"build.duckdb": left}).items():
+            (part / name).write_bytes(content)
+        same(build_graph_store(file, place), assemble(read_edges(file)))
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["e.csv", "store"]
+        shutil.rmtree(place)
 
 
 def test_a_kill_and_other_tables_begin_anew(write, tmp_path):

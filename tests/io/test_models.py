@@ -288,17 +288,6 @@ def tensor(name, make):
     return change
 
 
-def wide_head(metadata, tensors):
-    head = metadata["model"]["fitted"]["head_"]["fitted"]
-    head["n_features_in_"] = 6
-    tensors[head["coef_"]] = np.zeros((6, 2))
-
-
-def head_for_embedder(metadata, tensors):
-    learned = metadata["model"]["fitted"]
-    learned["embedder_"] = learned["head_"]
-
-
 def classes(*values, dtype="<U1"):
     return put("classes", value={"dtype": dtype, "values": list(values)})
 
@@ -340,7 +329,6 @@ LIES = [
     ("ogc", tensor("reached_", lambda mask: mask[:3]), "'reached_' has shape"),
     ("ogc", drop("fitted", last=["coef_"]), "'coef_' of its OGC is missing"),
     ("ogc", drop("fitted", last=["_anchored"]), "only a part of what its OGC predicts with"),
-    ("ogc", put("fitted", "n_iter_", value=1), "'_anchor_scores' does not fit the iterations"),
     ("ogc", drop("fitted", last=["n_features_in_"]), "'n_features_in_' of its OGC is missing"),
     ("ogc", lambda metadata, tensors: metadata.update(model=[]), "does not describe a model"),
     ("embedding", put("params", "head", value={"pairs": 7}), "not made of pairs"),
@@ -363,41 +351,13 @@ LIES = [
         drop("fitted", last=["n_features_in_"]),
         "'n_features_in_'.* missing|features and the model",
     ),
-    ("embedding", wide_head, "'head_' has 6 features and the model 5"),
-    (
-        "embedding",
-        put("fitted", "head_", "classes", value={"dtype": "<i8", "values": [0, 9]}),
-        "its head knows other classes",
-    ),
     ("auto", put("fitted", "explain_", value=7), "'explain_' is 7, not a text"),
     ("auto", put("fitted", "leaderboard_", value=[{"x": 1}]), "'leaderboard_' is not a table of models"),
     ("auto", put("fitted", "leaderboard_", value=7), "'leaderboard_' is not a table of models"),
     ("auto", tensor("intercept_", lambda b: b[:1]), "'intercept_' has shape"),
-    ("auto", drop("fitted", last=["intercept_"]), "'intercept_' of its AutoClassifier is missing"),
-    (
-        "auto",
-        drop("fitted", last=["coef_", "unit_coef_", "standardized_coef_", "propagation_"]),
-        "AutoClassifier has nothing that predicts",
-    ),
-    (
-        "calibrated",
-        tensor("held_out_codes_", lambda codes: 0 * codes - 1),
-        "'held_out_codes_' names classes that are not there",
-    ),
-    (
-        "calibrated",
-        put("fitted", "classifier_", "classes", "values", value=["a", "c"]),
-        "its classifier knows other classes than the model",
-    ),
-    (
-        "smoothed",
-        put("fitted", "base_", "classes", "values", value=[0, 9]),
-        "its base knows other classes than the model",
-    ),
     ("ogc", put("params", "beta", value=1.5), "OGC: beta must be a number from 0.0 to 1.0, not 1.5"),
     ("ogc", put("params", "random_state", value="x"), "the parameter 'random_state' of its OGC is 'x'"),
     ("ogc", put("params", "random_state", value=-1), "the parameter 'random_state' of its OGC is -1"),
-    ("ogc", put("fitted", "n_iter_", value=0), "OGC takes at least one step"),
     ("ogc", put("fitted", "_feature_exponent", value=1101), "not a whole number from -1100 to 1100"),
     ("ogc", put("fitted", "_feature_exponent", value="x"), "not a whole number from -1100 to 1100"),
     ("auto", put("params", "time_budget", value="soon"), "time_budget must be a number"),

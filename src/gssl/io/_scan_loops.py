@@ -7,12 +7,15 @@ compares ids. Of a longer one they are a hash, and its bytes are compared with t
 from functools import cache
 from typing import Any
 
+import numba
 import numpy as np
 from numba import types
 
 from gssl.operators.compiling import compiled, inlined
 
-# what a loop ended with
+# the state of a scan: the last entry keeps loads from being left out
+POSITION, ROW, IDS, BYTES, OUTCOME, STOP, FETCHED = range(7)
+# outcomes
 DONE, NO_SLOTS, NO_BYTES, ODD = 0, 1, 2, 3
 # kinds of bytes
 ORDINARY, SEPARATOR, NEWLINE, RETURN, REFUSED = 0, 1, 2, 3, 4
@@ -30,106 +33,118 @@ _TENS = np.array([10.0**power for power in range(_DIGITS + 1)])
 _BATCH = 256
 
 
-def number_cells(
-    data: Any, words: Any, kinds: Any, columns: Any, table: Any, arena: Any, offsets: Any, state: Any,
-    codes: Any, weights: Any,
-) -> None:  # fmt: skip
+def _copied_in(function: Any) -> Any:
+    """Mark a function that is called for each row, where a real call would take a tenth of the time."""
+    return numba.njit(inline="always")(function)
+
+
+def number_cells(text: Any, ids: Any, state: Any, codes: Any, weights: Any) -> None:
     """Give the ids of two columns codes in the order of their first occurrence.
 
-    ``words`` are the bytes of ``data``, eight at a time; ``columns`` are the number of columns and the places
-    of source, target and weight (or −1). ``state`` is position, row, ids, bytes in the arena, outcome and the
-    end of the data.
+    ``text`` is its bytes, the kind of each byte, and the number of columns with the places of source, target
+    and weight (or −1); ``ids`` is the hash table, the bytes of the ids, and where each of them begins.
     """
-    position, row, n_ids, used = state[0], state[1], state[2], state[3]
-    stop, state[4] = state[5], DONE
-    slots, limit = np.uint64(len(table) // WIDTH - 1), len(offsets) - 1
-    keys, hashes = np.empty((_BATCH, 2), np.uint64), np.empty(_BATCH, np.uint64)
-    begin, size = np.empty(_BATCH, np.int64), np.empty(_BATCH, np.int64)
-    target, lines = np.empty(_BATCH, np.int64), np.empty(_BATCH, np.int64)
-    cells = np.zeros((3, 2), np.int64)
-    i = position
-    while i < stop:
-        # some rows are parsed, then their slots are fetched all at once, then looked at
-        n = 0
-        while i < stop and n + 2 <= _BATCH:
-            kind = kinds[data[i]]
-            if kind == NEWLINE or (kind == RETURN and kinds[data[i + 1]] == NEWLINE):
-                i += 1
-                continue
-            line = cell = i
-            column = 0
-            while True:
-                kind = kinds[data[i]]
-                if kind == ORDINARY:
-                    i += 1
-                    continue
-                if kind == REFUSED or (kind == RETURN and kinds[data[i + 1]] != NEWLINE):
-                    state[4] = ODD
+    keys, cells = np.empty((3, _BATCH), np.uint64), np.empty((4, _BATCH), np.int64)
+    state[OUTCOME] = DONE
+    while state[POSITION] < state[STOP] and state[OUTCOME] == DONE:
+        n = _parse_rows(text, state, keys, cells, weights)
+        _number_batch(n, text[0], ids, state, keys, cells, codes)
+
+
+@inlined
+def _parse_rows(text: Any, state: Any, keys: Any, cells: Any, weights: Any) -> Any:
+    """Fill a batch: keys with their hash, and cells as first byte, length, place among codes, line."""
+    data, kinds, columns = text
+    words = data.view(np.uint64)
+    spans = np.zeros((3, 2), np.int64)
+    i, row, stop = state[POSITION], state[ROW], state[STOP]
+    n = 0
+    while i < stop and n + 2 <= _BATCH:
+        kind = kinds[data[i]]
+        if kind == NEWLINE or (kind == RETURN and kinds[data[i + 1]] == NEWLINE):
+            i += 1
+            continue
+        line = i
+        i = _split_row(data, kinds, columns, line, spans)
+        value = _decimal(data, spans[2, 0], spans[2, 1]) if columns[3] >= 0 else 0.0
+        if i < 0 or value < 0.0 or spans[0, 0] == spans[0, 1] or spans[1, 0] == spans[1, 1]:
+            state[OUTCOME] = ODD
+            return 0
+        for side in range(2):
+            first, length = spans[side, 0], spans[side, 1] - spans[side, 0]
+            k0 = _word(words, first, length)
+            k1 = _word(words, first + 8, length - 8) if length > 8 else _ZERO
+            for j in range(first + 16, first + length):
+                k1 = (k1 ^ np.uint64(data[j])) * _MIX_1
+            keys[0, n], keys[1, n], keys[2, n] = k0, k1, _mix(k0, k1)
+            cells[0, n], cells[1, n], cells[2, n], cells[3, n] = first, length, 2 * row + side, line
+            n += 1
+        if columns[3] >= 0:
+            weights[row] = value
+        row += 1
+    state[POSITION], state[ROW] = i, row
+    return n
+
+
+@_copied_in
+def _split_row(data: Any, kinds: Any, columns: Any, i: Any, spans: Any) -> Any:
+    """Find the cells that are wanted in the row at ``i``; return where the next one begins, −1 if odd."""
+    cell, column = i, 0
+    while True:
+        kind = kinds[data[i]]
+        if kind == ORDINARY:
+            i += 1
+            continue
+        if kind == REFUSED or (kind == RETURN and kinds[data[i + 1]] != NEWLINE):
+            return -1
+        for wanted in range(3):
+            if columns[wanted + 1] == column:
+                spans[wanted, 0], spans[wanted, 1] = cell, i
+        column += 1
+        i += 2 if kind == RETURN else 1
+        cell = i
+        if kind != SEPARATOR:
+            return i if column == columns[0] else -1
+
+
+@inlined
+def _number_batch(n: Any, data: Any, ids: Any, state: Any, keys: Any, cells: Any, codes: Any) -> None:
+    """Write the codes of a batch; where there is no room for an id, go back to its line."""
+    table, arena, offsets = ids
+    slots = np.uint64(len(table) // WIDTH - 1)
+    # all slots are fetched at once, and then looked at
+    fetched = _ZERO
+    for k in range(n):
+        fetched |= table[np.int64(keys[2, k] & slots) * WIDTH + 2]
+    state[FETCHED] = np.int64(fetched >> _ONE)
+    for k in range(n):
+        k0, k1, first, length = keys[0, k], keys[1, k], cells[0, k], cells[1, k]
+        mark = _LONG if length > 16 else _ZERO
+        slot = keys[2, k] & slots
+        while True:
+            place = np.int64(slot) * WIDTH
+            found = table[place + 2]
+            if found == _ZERO:
+                n_ids, used = state[IDS], state[BYTES]
+                if n_ids == len(offsets) - 1 or used + length + 1 > len(arena):
+                    state[OUTCOME] = NO_SLOTS if n_ids == len(offsets) - 1 else NO_BYTES
+                    state[POSITION], state[ROW] = cells[3, k], cells[2, k] // 2
                     return
-                for wanted in range(3):
-                    if columns[wanted + 1] == column:
-                        cells[wanted, 0], cells[wanted, 1] = cell, i
-                column += 1
-                i += 2 if kind == RETURN else 1
-                cell = i
-                if kind != SEPARATOR:
+                # ids stand in the arena one to a line
+                for j in range(length):
+                    arena[used + j] = data[first + j]
+                arena[used + length] = 10
+                state[IDS], state[BYTES] = n_ids + 1, used + length + 1
+                offsets[n_ids + 1] = used + length + 1
+                found = np.uint64(n_ids + 1) | mark
+                table[place], table[place + 1], table[place + 2] = k0, k1, found
+                break
+            if table[place] == k0 and table[place + 1] == k1 and found & _LONG == mark:
+                start = offsets[np.int64(found & _CODE) - 1] if length > 16 else 0
+                if length <= 16 or _same(data, first, length, arena, start):
                     break
-            if column != columns[0]:
-                state[4] = ODD
-                return
-            for side in range(2):
-                first, length = cells[side, 0], cells[side, 1] - cells[side, 0]
-                if length == 0:
-                    state[4] = ODD
-                    return
-                k0 = _word(words, first, length)
-                k1 = _word(words, first + 8, length - 8) if length > 8 else _ZERO
-                for j in range(first + 16, first + length):
-                    k1 = (k1 ^ np.uint64(data[j])) * _MIX_1
-                keys[n, 0], keys[n, 1], hashes[n] = k0, k1, _mix(k0, k1)
-                begin[n], size[n], target[n], lines[n] = first, length, 2 * row + side, line
-                n += 1
-            if columns[3] >= 0:
-                value = _decimal(data, cells[2, 0], cells[2, 1])
-                if value < 0.0:
-                    state[4] = ODD
-                    return
-                weights[row] = value
-            row += 1
-        fetched = _ZERO
-        for k in range(n):
-            fetched |= table[np.int64(hashes[k] & slots) * WIDTH + 2]
-        state[6] = np.int64(fetched >> _ONE)
-        for k in range(n):
-            k0, k1, length, first = keys[k, 0], keys[k, 1], size[k], begin[k]
-            mark = _LONG if length > 16 else _ZERO
-            slot = hashes[k] & slots
-            while True:
-                place = np.int64(slot) * WIDTH
-                found = table[place + 2]
-                if found == _ZERO:
-                    if n_ids == limit or used + length + 1 > len(arena):
-                        state[0], state[1], state[2], state[3] = lines[k], target[k] // 2, n_ids, used
-                        state[4] = NO_SLOTS if n_ids == limit else NO_BYTES
-                        return
-                    for j in range(length):
-                        arena[used + j] = data[first + j]
-                    # ids stand in the arena one to a line
-                    arena[used + length] = 10
-                    used += length + 1
-                    n_ids += 1
-                    offsets[n_ids] = used
-                    table[place], table[place + 1] = k0, k1
-                    found = np.uint64(n_ids) | mark
-                    table[place + 2] = found
-                    break
-                if table[place] == k0 and table[place + 1] == k1 and found & _LONG == mark:
-                    start = offsets[np.int64(found & _CODE) - 1] if length > 16 else 0
-                    if length <= 16 or _same(data, first, length, arena, start):
-                        break
-                slot = (slot + _ONE) & slots
-            codes[target[k]] = np.int64(found & _CODE) - 1
-    state[0], state[1], state[2], state[3] = i, row, n_ids, used
+            slot = (slot + _ONE) & slots
+        codes[cells[2, k]] = np.int64(found & _CODE) - 1
 
 
 @inlined
@@ -216,33 +231,26 @@ def gather_lines(arena: Any, offsets: Any, order: Any, out: Any) -> None:
             end += 1
 
 
-@cache
-def gather_lines_loop() -> Any:
-    """Compile ``gather_lines``."""
-    octets, counts = types.uint8[::1], types.int64[::1]
-    return compiled(gather_lines, octets, counts, counts, octets)
+_TUPLE: Any = types.Tuple
+_OCTETS, _WORDS, _COUNTS = types.uint8[::1], types.uint64[::1], types.int64[::1]
+_NUMBERS = types.float64[::1]
+_SIGNATURES: dict[Any, tuple[Any, ...]] = {
+    number_cells: (
+        _TUPLE((_OCTETS, _OCTETS, _COUNTS)),
+        _TUPLE((_WORDS, _OCTETS, _COUNTS)),
+        *(_COUNTS, types.int32[::1], _NUMBERS),
+    ),
+    rehash: (_WORDS, _WORDS),
+    gather_lines: (_OCTETS, _COUNTS, _COUNTS, _OCTETS),
+    select_pairs: (
+        types.Array(types.int32, 2, "C", readonly=True),
+        types.Array(types.float64, 1, "C", readonly=True),
+        *(types.int64, types.int64, _COUNTS, _NUMBERS, _COUNTS),
+    ),
+}
 
 
 @cache
-def number_cells_loop() -> Any:
-    """Compile ``number_cells``."""
-    words, numbers, counts = types.uint64[::1], types.float64[::1], types.int64[::1]
-    octets = types.uint8[::1]
-    return compiled(
-        number_cells, octets, words, octets, counts, words, octets, counts, counts, types.int32[::1], numbers
-    )
-
-
-@cache
-def rehash_loop() -> Any:
-    """Compile ``rehash``."""
-    return compiled(rehash, types.uint64[::1], types.uint64[::1])
-
-
-@cache
-def select_pairs_loop() -> Any:
-    """Compile ``select_pairs``."""
-    ends = types.Array(types.int32, 2, "C", readonly=True)
-    weights = types.Array(types.float64, 1, "C", readonly=True)
-    counts = types.int64[::1]
-    return compiled(select_pairs, ends, weights, types.int64, types.int64, counts, types.float64[::1], counts)
+def compiled_loop(loop: Any) -> Any:
+    """Compile a loop of this module when it is first used."""
+    return compiled(loop, *_SIGNATURES[loop])

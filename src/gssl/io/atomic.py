@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 
 from filelock import FileLock, Timeout
 
@@ -49,8 +50,6 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         handle, part = _make_part(path)
         try:
             yield part
-            # mkstemp makes a file for its owner only; a result should be as readable as any new file
-            part.chmod(0o666 & ~_umask())
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
@@ -61,9 +60,10 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 def _make_part(path: Path) -> tuple[int | None, Path]:
     """Make a temporary file beside a path, locked as long as its handle is open."""
     while True:
-        # beside its place, for a rename is only atomic within one file system
-        handle, name = tempfile.mkstemp(prefix=_PREFIX, suffix=path.suffix, dir=path.parent)
-        part = Path(name)
+        # beside its place, for a rename is only atomic within one file system; and as readable as any new
+        # file, which those of tempfile are not
+        part = path.with_name(f"{_PREFIX}{token_hex(4)}{path.suffix}")
+        handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         if not lock_handle(handle, wait=True):
             os.close(handle)
             return None, part
@@ -75,8 +75,8 @@ def _make_part(path: Path) -> tuple[int | None, Path]:
 def _sweep(folder: Path) -> None:
     """Remove temporary files that belong to no live process: their locks went with it."""
     for part in folder.glob(f"{_PREFIX}*"):
-        # eight characters of mkstemp's, then perhaps a suffix: nothing else is ours
-        if not re.fullmatch(r"[a-z0-9_]{8}(\..*)?", part.name.removeprefix(_PREFIX)) or part.is_symlink():
+        # eight digits, then perhaps a suffix: nothing else is ours
+        if not re.fullmatch(r"[a-f0-9]{8}(\..*)?", part.name.removeprefix(_PREFIX)) or part.is_symlink():
             continue
         try:
             handle = os.open(part, os.O_RDWR)
@@ -146,9 +146,3 @@ def check_writable(path: str | Path) -> None:
     with explain_write_errors(path):
         # an attempt: rights alone do not tell, as on read-only disks or for the superuser
         tempfile.TemporaryFile(dir=folder).close()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

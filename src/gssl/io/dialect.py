@@ -42,19 +42,17 @@ _SPACES = (b" ", b"\t", b"\xc2\xa0", b"\xe3\x80\x80")
 
 @dataclass(frozen=True)
 class Dialect:
-    """The layout of one delimited text file.
-
-    ``skip`` is the number of leading comment lines; without a header, columns are named ``column1``,
-    ``column2`` …; ``first`` are the cells of the first line, and ``sure`` is whether it is clear that they
-    are names or are not.
-    """
+    """The layout of one delimited text file."""
 
     delimiter: str
+    # leading lines of comments
     skip: int
     header: bool
+    # column1, column2 … without a header
     names: tuple[str, ...]
+    # whether it is clear that the cells of the first line are names, or are not
     sure: bool
-    first: tuple[str, ...] = ()
+    first: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -70,12 +68,7 @@ class Oddities:
 
 
 def sniff_dialect(path: Path, header: bool | None = None) -> Dialect:
-    r"""Detect the layout of a text file, possibly gzipped, from its first rows.
-
-    The first line is a header unless its first cell is a number, its cells occur again as ids, or they look
-    like those below. Leading lines that begin with ``# ``, ``#\t`` or ``%`` are comments, and so are those
-    with ``#`` and another number of cells than the rows.
-    """
+    """Detect the layout of a text file, possibly gzipped, from its first rows."""
     lines = _first_lines(path)
     matrix_market = bool(lines) and lines[0].startswith("%%MatrixMarket")
     data = next((line for line in lines if line.strip() and line[0] not in "#%"), None)
@@ -141,15 +134,13 @@ def copy_lines(path: Path, target: Path, dialect: Dialect, runs: bool) -> str:
 
     With ``runs``, cells stand between runs of white space, which become tabs. Lines keep their numbers.
     """
-    delimiter, width = dialect.delimiter.encode(), len(dialect.names)
-    quoted = False
+    width, quoted = len(dialect.names), False
     with open_plain(path) as stream, target.open("wb") as copy:
         for number, line in enumerate(stream):
             content = line.rstrip(b"\r\n")
             if not quoted and content[:1] in (b"#", b"%") and number >= dialect.skip:
-                cells = (
-                    len(content.split()) if runs else len(next(_rows([_text(content)], delimiter.decode())))
-                )
+                text = content.decode("utf-8", "replace")
+                cells = len(content.split() if runs else next(_rows([text], dialect.delimiter)))
                 content = content if cells == width else b""
             # a line end inside quotation marks belongs to the cell
             quoted ^= content.count(b'"') % 2 == 1
@@ -181,10 +172,6 @@ def _rows(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
     except csv.Error:
         # a cell longer than Python's parser takes; the rows so far suffice
         return
-
-
-def _text(line: bytes) -> str:
-    return line.decode("utf-8", "replace")
 
 
 @contextmanager

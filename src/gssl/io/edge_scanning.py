@@ -1,6 +1,7 @@
 """Edges of plain delimited text, read and numbered in one pass without a database."""
 
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,6 @@ class EdgeScan:
         names = table.dialect.names  # type: ignore[union-attr]
         places = [names.index(name) for name in ends] + [-1 if weight is None else names.index(weight)]
         self._columns = np.array([len(names), *places])
-        # position, row, ids, bytes in the arena, outcome, end, and what keeps loads from being left out
         self._state = np.zeros(7, np.int64)
         self._slots = np.zeros(_SLOTS * self._loops.WIDTH, np.uint64)
         # the hash table is at most 60 % full
@@ -50,7 +50,7 @@ class EdgeScan:
     @property
     def n_ids(self) -> int:
         """The number of ids so far."""
-        return int(self._state[2])
+        return int(self._state[self._loops.IDS])
 
     def order(self) -> np.ndarray | None:
         """Return the codes in the order of the ids as text, or None if any id is longer than 16 bytes."""
@@ -65,11 +65,11 @@ class EdgeScan:
 
     def lines(self, order: np.ndarray | None = None) -> np.ndarray:
         """Return the bytes of the ids, each with a line end, by code or in another order."""
-        lines = self._arena[: self._state[3]]
+        lines = self._arena[: self._state[self._loops.BYTES]]
         if order is None:
             return lines
         out = np.empty_like(lines)
-        self._loops.gather_lines_loop()(self._arena, self._offsets, order, out)
+        self._loops.compiled_loop(self._loops.gather_lines)(self._arena, self._offsets, order, out)
         return out
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -84,24 +84,19 @@ class EdgeScan:
         weights = np.empty(most_rows if self._columns[3] >= 0 else 0)
         for file in self._table.files:
             for data, stop in _whole_lines(file, dialect.skip + dialect.header):
-                count = self._number(data, stop, kinds, ends, weights)
+                count = self._number((data, kinds, self._columns), stop, ends, weights)
                 yield ends[: 2 * count].reshape(-1, 2), weights[:count]
 
-    def _number(
-        self, data: np.ndarray, stop: int, kinds: np.ndarray, ends: np.ndarray, weights: np.ndarray
-    ) -> int:
+    def _number(self, text: tuple[np.ndarray, ...], stop: int, ends: np.ndarray, weights: np.ndarray) -> int:
         """Number the ids of a block, and return the number of its rows."""
-        number, state = self._loops.number_cells_loop(), self._state
-        words = data.view(np.uint64)
-        state[:2], state[5] = 0, stop
+        loops, state = self._loops, self._state
+        number = loops.compiled_loop(loops.number_cells)
+        state[[loops.POSITION, loops.ROW, loops.STOP]] = 0, 0, stop
         while True:
-            number(
-                data, words, kinds, self._columns, self._slots, self._arena, self._offsets, state, ends,
-                weights,
-            )  # fmt: skip
-            if state[4] == self._loops.DONE:
-                return int(state[1])
-            if state[4] == self._loops.ODD:
+            number(text, (self._slots, self._arena, self._offsets), state, ends, weights)
+            if state[loops.OUTCOME] == loops.DONE:
+                return int(state[loops.ROW])
+            if state[loops.OUTCOME] == loops.ODD:
                 raise Odd
             self._grow()
 
@@ -110,11 +105,11 @@ class EdgeScan:
         # the old arrays are there until the new ones are filled
         if 3 * held > self._most_bytes:
             raise Odd
-        if self._state[4] == self._loops.NO_BYTES:
+        if self._state[self._loops.OUTCOME] == self._loops.NO_BYTES:
             self._arena = np.concatenate([self._arena, np.empty_like(self._arena)])
             return
         larger = np.zeros(2 * len(self._slots), np.uint64)
-        self._loops.rehash_loop()(self._slots, larger)
+        self._loops.compiled_loop(self._loops.rehash)(self._slots, larger)
         self._slots = larger
         self._offsets = np.concatenate([self._offsets, np.zeros(len(self._offsets) - 1, np.int64)])
 
@@ -154,23 +149,20 @@ def scan_edges(table: Table, ends: tuple[str, str], weight: str | None) -> tuple
 
 def check_utf8(lines: np.ndarray) -> bool:
     """Return whether lines of text are UTF-8, a part of them at a time."""
-    start = 0
-    while start < len(lines):
-        stop = start + _last_line_end(lines[start : start + _BLOCK])
-        stop = stop if stop > start else len(lines)
-        try:
-            lines[start:stop].tobytes().decode()
-        except UnicodeDecodeError:
-            return False
-        start = stop
+    decoder = getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(lines), _BLOCK):
+            decoder.decode(lines[start : start + _BLOCK].tobytes())
+    except UnicodeDecodeError:
+        return False
     return True
 
 
 def _whole_lines(file: Path, skip: int) -> Iterator[tuple[np.ndarray, int]]:
     """Yield a buffer and how many bytes of it are whole lines of a text file, without its first lines."""
     # two words more, which are read behind the last id
-    buffer = np.zeros(_BLOCK + 16, np.uint8)
-    view = buffer.data
+    buffer = bytearray(_BLOCK + 16)
+    view, data = memoryview(buffer), np.frombuffer(buffer, np.uint8)
     left = 0
     with file.open("rb") as stream:
         if stream.read(3) != b"\xef\xbb\xbf":
@@ -180,22 +172,13 @@ def _whole_lines(file: Path, skip: int) -> Iterator[tuple[np.ndarray, int]]:
                 raise Odd
         while count := stream.readinto(view[left:_BLOCK]):
             filled = left + count
-            stop = _last_line_end(buffer[:filled])
+            stop = buffer.rfind(b"\n", 0, filled) + 1
             if stop:
-                yield buffer, stop
+                yield data, stop
             elif filled == _BLOCK:
                 raise Odd
             left = filled - stop
-            buffer[:left] = buffer[stop:filled].copy()
+            view[:left] = view[stop:filled]
     if left:
         buffer[left] = ord("\n")
-        yield buffer, left + 1
-
-
-def _last_line_end(data: np.ndarray) -> int:
-    """Return the place behind the last line end, or 0."""
-    for start in range(len(data) - 1, -1, -(1 << 12)):
-        found = np.flatnonzero(data[max(0, start - (1 << 12) + 1) : start + 1] == ord("\n"))
-        if len(found):
-            return int(max(0, start - (1 << 12) + 1) + found[-1] + 1)
-    return 0
+        yield data, left + 1

@@ -13,11 +13,11 @@ from gssl.io.table_columns import (
     counted,
     encode_texts,
     is_number,
+    leave_out_row_numbers,
     listed,
     note_spaces,
     number_sql,
     pick_column,
-    row_number_column,
     shortened,
     text_sql,
 )
@@ -84,9 +84,14 @@ def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: boo
     note_spaces(table, ends)
     try:
         ids, found = scan_edges(table, ends, weight)
-        return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
     except Odd:
-        pass
+        ids, found = _query_edges(table, ends, weight)
+    return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
+
+
+def _query_edges(
+    table: Table, ends: tuple[str, str], weight: str | None
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     a, b = (text_sql(table, end) for end in ends)
     value = "" if weight is None else f", {number_sql(table.columns[weight])} AS weight"
     table.execute(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
@@ -96,8 +101,7 @@ def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: boo
         raise ValueError(f"{table.name} has no edges: give at least one row.")
     if odd:
         refuse_rows(table, ends, weight)
-    ids, found = encode_texts(table, "edges", ["a", "b"], ["weight"] if weight else [])
-    return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
+    return encode_texts(table, "edges", ["a", "b"], [] if weight is None else ["weight"])
 
 
 def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[str, str], str | None]:
@@ -108,9 +112,8 @@ def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[s
         a, b, *rest = (pick_column(table, name, (), 0) for name in columns)
         read_commas(table, rest)
         return (a, b), rest[0] if rest else None
-    index = row_number_column(table)
-    if index is not None and len(table.columns) > 2:
-        table.leave_out_row_numbers(index)
+    if len(table.columns) > 2:
+        leave_out_row_numbers(table)
     lower = {name.lower() for name in table.columns}
     pair = next((pair for pair in _PAIRS if lower.issuperset(pair)), ("", ""))
     ends = (pick_column(table, None, pair[:1], 0), pick_column(table, None, pair[1:], 1))
@@ -208,20 +211,16 @@ class EdgeFacts:
 
 
 def count_facts(simple: csr_array, mirrored: csr_array, removed: tuple[int, int, int]) -> EdgeFacts:
-    """Count what is odd about a directed graph in memory.
+    """Count what is odd about a graph with one entry for each pair and direction, and its transpose.
 
-    ``simple`` has one entry for each pair and direction, ``mirrored`` is its transpose, and ``removed`` are
-    the self-loops, duplicates and zeros that are no longer there.
+    ``removed`` are the self-loops, duplicates and zeros that it had.
     """
-    self_loops, duplicates, zeros = removed
     both = (simple != 0).multiply(mirrored != 0)
     two_way = int(both.nnz) // 2
     differ = int((simple.multiply(both) != mirrored.multiply(both)).nnz) // 2 if two_way else 0
     linked = (np.diff(simple.indptr) > 0) | (np.diff(mirrored.indptr) > 0)
     return EdgeFacts(
-        self_loops=self_loops,
-        duplicates=duplicates,
-        zeros=zeros,
+        *removed,
         summed=not bool((simple.data == 1).all()),
         two_way=two_way,
         one_way=int(simple.nnz) - 2 * two_way,

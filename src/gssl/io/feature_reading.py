@@ -22,12 +22,12 @@ from gssl.io.table_columns import (
     given_sql,
     is_number,
     is_text,
+    leave_out_row_numbers,
     listed_counts,
     note_spaces,
     number_sql,
     pick_column,
     raw_text_sql,
-    row_number_column,
     shortened,
     text_sql,
 )
@@ -117,13 +117,12 @@ def read_features(
     >>> features.names, features.matrix.tolist()
     (('age', 'job=spy'), [[1.5, 1.0]])
     """
-    reader = open_features(source, id=id, columns=columns, text=text, ids=ids, header=header)
+    reader = open_features(source, id, columns, text, ids, header)
     return Features(*reader.read(), reader.name, reader.notes, reader.kinds)
 
 
 def open_features(
     source: Any,
-    *,
     id: str | None = None,
     columns: Sequence[str] | None = None,
     text: str | None = None,
@@ -182,9 +181,8 @@ def wide_columns(
 ) -> tuple[str, list[str]]:
     """Return the id column and the feature columns of a wide table; note columns that are left out."""
     name = pick_column(table, id, IDS, 0)
-    index = row_number_column(table)
-    if index is not None and index != name:
-        table.leave_out_row_numbers(index)
+    if name != next(iter(table.columns)):
+        leave_out_row_numbers(table)
     note_spaces(table, [name])
     if text is not None:
         pick_column(table, text, (), 0)
@@ -255,11 +253,10 @@ class WideTable:
     @cached_property
     def ids(self) -> np.ndarray:
         """The ids as distinct texts, in the order of the table."""
-        found = self.table.fetch_columns(f"SELECT {self._id_sql} AS id FROM {self.table.relation}")["id"]
-        ids = found.astype(object)
+        ids = self.table.fetch_columns(self.ids_sql)["id"].astype(object)
         if not len(ids):
             raise ValueError(f"{self.name} has no rows: give one for each node.")
-        self._refuse_empty(np.fromiter((node is None for node in ids), bool, len(ids)))
+        self._refuse_empty(np.array([node is None for node in ids]))
         check_distinct(ids, self.name)
         return ids
 
@@ -386,12 +383,9 @@ class WideTable:
     def count_features(self) -> int:
         """Return the number of features without reading them."""
         numbers = [name for name in self.chosen if self._kinds[name] in _DENSE]
-        texts = [
-            f"count(DISTINCT {given_sql(self.table, name)})" for name in self.chosen if name not in numbers
-        ]
-        counts = (
-            self.table.fetch_row(f"SELECT {', '.join(texts)} FROM {self.table.relation}") if texts else ()
-        )
+        texts = [given_sql(self.table, name) for name in self.chosen if name not in numbers]
+        asked = ", ".join(f"count(DISTINCT {text})" for text in texts)
+        counts = self.table.fetch_row(f"SELECT {asked} FROM {self.table.relation}") if texts else ()
         return sum(len(self._numbers(name)) for name in numbers) + sum(counts)
 
     def columns(self, slab: slice) -> Iterator[np.ndarray]:
@@ -429,9 +423,8 @@ class WideTable:
                 numbers = [number for name in group for number in self._numbers(name)]
                 block = np.empty((n, len(numbers)), dtype=np.float32)
                 for start in range(0, len(numbers), _COLUMNS_PER_QUERY):
-                    for j, values in enumerate(
-                        self._fetch(numbers[start : start + _COLUMNS_PER_QUERY]), start
-                    ):
+                    some = numbers[start : start + _COLUMNS_PER_QUERY]
+                    for j, values in enumerate(self._fetch(some), start):
                         block[:, j] = values
                 blocks.append(block)
                 names += [number.name for number in numbers]

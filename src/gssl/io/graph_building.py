@@ -176,7 +176,7 @@ class _Build:
             elif self._was_scanned():
                 order = "" if (self.folder / "order").exists() else " ORDER BY id"
                 self._store("ids", f"SELECT id, code FROM build.scanned{order}", in_order=True)
-            elif not self._number_integers():
+            else:
                 a, b = (text_sql(self.table, end) for end in self.ends)
                 ids = f"SELECT DISTINCT unnest([{a}, {b}]) AS id FROM {self.table.relation}"
                 self._store("ids", f"SELECT id FROM ({ids}) WHERE id IS NOT NULL ORDER BY id")
@@ -221,47 +221,6 @@ class _Build:
     def _was_scanned(self) -> bool:
         return self.table.fetch_row("SELECT 1 FROM build.scanned LIMIT 1") is not None
 
-    def _number_integers(self) -> bool:
-        """Number ids that are whole numbers, which is faster than text; return False if any is not one."""
-        a, b = (self._integer(end) for end in self.ends)
-        sample = f"SELECT {a} AS a, {b} AS b FROM {self.table.relation} LIMIT 1000"
-        if not self.table.fetch_row(f"SELECT bool_and(a IS NOT NULL AND b IS NOT NULL) FROM ({sample})")[0]:
-            return False
-        self._store("numbers", f"SELECT DISTINCT unnest([{a}, {b}]) AS number FROM {self.table.relation}")
-        whole = self.table.fetch_row("SELECT bool_and(number IS NOT NULL) FROM build.numbers")[0]
-        if whole:
-            self._store("ids", "SELECT number::VARCHAR AS id FROM build.numbers ORDER BY id")
-        self.table.execute("DROP TABLE build.numbers")
-        return bool(whole)
-
-    def _integer(self, end: str) -> str:
-        """Return the SQL of an id as a whole number, NULL where it is not written like one."""
-        text = text_sql(self.table, end)
-        return f"CASE WHEN TRY_CAST({text} AS BIGINT)::VARCHAR = {text} THEN TRY_CAST({text} AS BIGINT) END"
-
-    def _store_keys(self, nodes: Any) -> None:
-        """Store what rows find the number of a node by: a whole number, a hash, or its text.
-
-        Hashes serve where all ids come from the edges themselves and no two share one.
-        """
-        count, whole, hashes = self.table.fetch_row(
-            "SELECT count(*), bool_and(coalesce(TRY_CAST(id AS BIGINT)::VARCHAR = id, false)), "
-            "count(DISTINCT hash(id)) FROM build.ids"
-        )
-        key = "id"
-        if nodes is None and whole:
-            key = "id::BIGINT"
-        elif nodes is None and hashes == count:
-            key = "hash(id)"
-        self._store("keys", f"SELECT {key} AS key, rowid::INTEGER AS number FROM build.ids")
-
-    def _key(self, end: str) -> str:
-        """Return the SQL of the key of an id in the edges."""
-        text = text_sql(self.table, end)
-        kind = self.table.fetch_row("SELECT typeof(key) FROM build.keys LIMIT 1")
-        kinds = {"BIGINT": f"TRY_CAST({text} AS BIGINT)", "UBIGINT": f"hash({text})"}
-        return kinds.get(kind[0] if kind else "", text)
-
     def _copy_nodes(self, nodes: Any, header: bool | None) -> None:
         listing = open_table(nodes, header=header)
         name = pick_column(listing, None, IDS, 0)
@@ -284,8 +243,11 @@ class _Build:
         """Write the edges as pairs of node numbers."""
         if self._has("facts"):
             return
-        number = self._numbers_of_codes() if self._was_scanned() else None
-        blocks = self._join(nodes) if number is None else self._renumber(number)
+        number = self._numbers_of_codes(nodes) if self._was_scanned() else None
+        blocks = self._join(nodes)
+        if number is not None:
+            scanned = self._rows("codes", self.weight is not None)
+            blocks = ((number[codes], weights) for codes, weights in scanned)
         count = self_loops = zeros = 0
         weighted, largest = False, 0.0
         with (self.folder / "ends").open("wb") as stream:
@@ -303,16 +265,16 @@ class _Build:
             f"SELECT {count} AS n_rows, {self_loops} AS self_loops, {zeros} AS zeros, {weighted} AS weighted",
         )
 
-    def _numbers_of_codes(self) -> np.ndarray | None:
+    def _numbers_of_codes(self, nodes: Any) -> np.ndarray | None:
         """Return the node of each code of the scan; None if a table of nodes lacks any."""
-        if self.table.fetch_row("SELECT count(*) FROM duckdb_columns() WHERE table_name = 'ids'")[0] == 1:
-            pairs = "build.scanned JOIN build.ids USING (id)"
-            found = self.table.fetch_columns(f"SELECT code, ids.rowid::INTEGER AS number FROM {pairs}")
-        else:
+        if nodes is None:
             found = self.table.fetch_columns("SELECT code FROM build.ids ORDER BY rowid")
             found["number"] = np.arange(self.n_nodes, dtype=np.int32)
-        if len(found["code"]) < self.table.fetch_row("SELECT count(*) FROM build.scanned")[0]:
-            return None
+        else:
+            pairs = "build.scanned LEFT JOIN build.ids USING (id)"
+            found = self.table.fetch_columns(f"SELECT code, ids.rowid::INTEGER AS number FROM {pairs}")
+            if np.isnan(found["number"]).any():
+                return None
         codes = found["code"]
         if (self.folder / "order").exists():
             codes = np.fromfile(self.folder / "order", np.int64)[codes]
@@ -320,24 +282,22 @@ class _Build:
         number[codes] = found["number"]
         return number
 
-    def _renumber(self, number: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the ends and weights of the rows that were scanned."""
-        for codes, weights in self._rows("codes", self.weight is not None):
-            yield number[codes], weights
-
     def _join(self, nodes: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the ends and weights of the rows, joined with the ids by DuckDB."""
-        if not self._has("keys"):
-            self._store_keys(nodes)
         if not self._has("coded"):
-            a, b = (self._key(end) for end in self.ends)
+            # rows find the number of a node by a hash, where all ids come from the edges and no two share one
+            distinct = "SELECT count(*) = count(DISTINCT hash(id)) FROM build.ids"
+            hashed = nodes is None and self.table.fetch_row(distinct)[0]
+            texts = ("id", *(text_sql(self.table, end) for end in self.ends))
+            key, a, b = (f"hash({text})" if hashed else text for text in texts)
             named = "" if self.weight is None else ", weight"
             number = "NULL" if self.weight is None else number_sql(self.table.columns[self.weight])
+            keys = f"(SELECT {key} AS key, rowid::INTEGER AS number FROM build.ids)"
             self._store(
                 "coded",
                 f"SELECT k.number AS u, l.number AS v{named} "
                 f"FROM (SELECT {a} AS a, {b} AS b, {number} AS weight FROM {self.table.relation}) "
-                "LEFT JOIN build.keys AS k ON a = k.key LEFT JOIN build.keys AS l ON b = l.key",
+                f"LEFT JOIN {keys} AS k ON a = k.key LEFT JOIN {keys} AS l ON b = l.key",
             )
         self._check()
         count = self.table.fetch_row("SELECT count(*) FROM build.coded")[0]
@@ -401,14 +361,11 @@ class _Build:
         waiting: deque[Future[Pairs]] = deque()
         with ThreadPoolExecutor(_AHEAD) as pool:
             for low, high in pairwise(self._cuts()):
-                waiting.append(pool.submit(self._sorted_between, low, high))
+                waiting.append(pool.submit(self._between, low, high))
                 if len(waiting) > _AHEAD:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
-
-    def _sorted_between(self, low: int, high: int) -> Pairs:
-        return self._between(low, high).sorted()
 
     def _cuts(self) -> list[int]:
         """Return keys between which there are about as many pairs as may be merged at a time."""
@@ -425,9 +382,10 @@ class _Build:
         return [0, *cuts.tolist(), 2**63 - 1]
 
     def _between(self, low: int, high: int) -> Pairs:
-        from gssl.io._scan_loops import select_pairs_loop
+        """Return the pairs with keys from ``low`` to before ``high``, sorted."""
+        from gssl.io._scan_loops import compiled_loop, select_pairs
 
-        select, weighted = select_pairs_loop(), self._facts[3]
+        select, weighted = compiled_loop(select_pairs), self._facts[3]
         key, weight = np.empty(2 * _ROWS + 1, np.int64), np.empty(2 * _ROWS + 1)
         count = np.zeros(1, np.int64)
         keys, weights = [], []
@@ -436,7 +394,7 @@ class _Build:
             keys.append(key[: count[0]].copy())
             if weighted:
                 weights.append(weight[: count[0]].copy())
-        return Pairs(np.concatenate(keys), np.concatenate(weights) if weighted else None)
+        return Pairs(np.concatenate(keys), np.concatenate(weights) if weighted else None).sorted()
 
     def finish(self, facts: EdgeFacts) -> None:
         """Write the manifest, and remove what only served the build."""

@@ -1,5 +1,6 @@
 """Graphs of neighbouring libraries as a problem: data frames, SciPy, NetworkX, PyTorch Geometric, DGL."""
 
+from collections import Counter
 from collections.abc import Sequence
 from operator import index
 from typing import Any
@@ -315,9 +316,8 @@ def _texts(node_ids: Any, n: int) -> np.ndarray:
         return texts
     _check_length(len(node_ids), n, "node ids")
     texts[:] = [str(node) for node in node_ids]
-    if len(set(texts)) < n:
-        seen: set[str] = set()
-        twice = next(text for text in texts if text in seen or seen.add(text))  # type: ignore[func-returns-value]
+    twice = next((text for text, count in Counter(texts).items() if count > 1), None)
+    if twice is not None:
         raise ValueError(f"two nodes have the id {twice!r}: as text, ids must differ.")
     return texts
 

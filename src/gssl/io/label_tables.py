@@ -12,11 +12,11 @@ from gssl.io.table_columns import (
     IDS,
     check_ids,
     counted,
+    leave_out_row_numbers,
     listed,
     listed_counts,
     note_spaces,
     pick_column,
-    row_number_column,
     shortened,
     text_sql,
 )
@@ -170,9 +170,8 @@ def _choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[str, s
         if isinstance(columns, str) or len(columns) != 2:
             raise ValueError(f"labels need two column names, of the id and the label, not {columns!r}.")
         return pick_column(table, columns[0], (), 0), pick_column(table, columns[1], (), 0)
-    index = row_number_column(table)
-    if index is not None and len(table.columns) > 2:
-        table.leave_out_row_numbers(index)
+    if len(table.columns) > 2:
+        leave_out_row_numbers(table)
     name = pick_column(table, None, IDS, 0)
     # never the column of the ids, even if its name is among the guesses
     place = 1 if list(table.columns).index(name) == 0 else 0

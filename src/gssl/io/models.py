@@ -302,7 +302,8 @@ class _Writer:
         name, known = type(model).__name__, fitted_attributes(type(model))
         for attribute in known:
             # a cached property is computed now, if the model has what it needs, and stored with the rest
-            if attribute.kind != "transient" and _is_cached(model, attribute.name):
+            cached = isinstance(getattr(type(model), attribute.name, None), cached_property)
+            if attribute.kind != "transient" and cached:
                 getattr(model, attribute.name, None)
         held = {key: value for key, value in vars(model).items() if not key.startswith("_sklearn")}
         strange = set(held) - set(description["params"]) - {a.name for a in known} - {"classes_"}
@@ -370,10 +371,6 @@ def _write_unfitted(model: Any) -> dict[str, Any]:
         raise ValueError(f"{name} is not a method of gssl, and only those can be saved: {', '.join(known)}.")
     params = model.get_params(deep=False)
     return {"class": name, "params": {key: _write_param(name, key, value) for key, value in params.items()}}
-
-
-def _is_cached(model: Any, name: str) -> bool:
-    return isinstance(getattr(type(model), name, None), cached_property)
 
 
 def _write_param(owner: str, name: str, value: Any) -> Any:

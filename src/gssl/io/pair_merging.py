@@ -1,10 +1,10 @@
 """Sorted pairs of node numbers, merged into the arrays of a graph in files, some pairs at a time."""
 
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -62,9 +62,9 @@ class PairMerging:
     def run(self, parts: Iterable[Pairs]) -> EdgeFacts:
         """Write ``indptr.npy``, ``indices.npy`` and, if any differs from 1, ``weights.npy``; count facts."""
         with (
-            GrowingArray(self.folder / "indptr.npy", np.int64) as self._indptr,
-            GrowingArray(self.folder / "indices.npy", np.int32) as self._indices,
-            GrowingArray(self.folder / "weights.npy", np.float64) as self._weights,
+            closing(GrowingArray(self.folder / "indptr.npy", np.int64)) as self._indptr,
+            closing(GrowingArray(self.folder / "indices.npy", np.int32)) as self._indices,
+            closing(GrowingArray(self.folder / "weights.npy", np.float64)) as self._weights,
         ):
             for part in parts:
                 self._take(part)
@@ -156,12 +156,8 @@ class GrowingArray:
             {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.size,)},
         )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Write the length into the header."""
         with self._file:
             self._file.seek(0)
             self._write_header()

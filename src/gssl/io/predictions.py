@@ -1,9 +1,9 @@
 """Predictions and embeddings of all nodes, and writing them to files."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -37,6 +37,10 @@ class Prediction:
     runner_up: str
     given: bool
     reached: bool
+
+
+# the columns of a table of predictions, and their types
+_COLUMNS: dict[str, Any] = get_type_hints(Prediction)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,22 +79,10 @@ class Predictions:
         return len(self.id)
 
     def __getitem__(self, row: int) -> Prediction:
-        return Prediction(
-            id=str(self.id[row]),
-            label=str(self.label[row]),
-            confidence=float(self.confidence[row]),
-            model_says=str(self.model_says[row]),
-            model_confidence=float(self.model_confidence[row]),
-            runner_up=str(self.runner_up[row]),
-            given=bool(self.given[row]),
-            reached=bool(self.reached[row]),
-        )
+        return Prediction(**{name: kind(getattr(self, name)[row]) for name, kind in _COLUMNS.items()})
 
     def __iter__(self) -> Iterator[Prediction]:
         return (self[row] for row in range(len(self)))
-
-
-_COLUMNS = tuple(field.name for field in fields(Prediction))
 
 
 def list_predictions(
@@ -238,27 +230,18 @@ def write_predictions(
     007,spy,0.9000,spy,0.9000,cook,false,true
     """
     if isinstance(predictions, Predictions):
-        names = _COLUMNS if predictions.given.any() else _COLUMNS[:-2]
+        names = list(_COLUMNS) if predictions.given.any() else list(_COLUMNS)[:-2]
         columns = {name: getattr(predictions, name) for name in names}
         if probabilities:
             by_class = zip(predictions.class_names, predictions.distributions.T, strict=True)
             columns |= {f"p_{name}": np.ascontiguousarray(column) for name, column in by_class}
     else:
-        columns = _columns(list(predictions))
+        rows = list(predictions)
+        columns = {
+            name: np.array([getattr(row, name) for row in rows], dtype=object if kind is str else kind)
+            for name, kind in _COLUMNS.items()
+        }
     return write_columns(path, columns)
-
-
-def _columns(rows: list[Prediction]) -> dict[str, np.ndarray]:
-    kinds = {
-        "confidence": np.float64,
-        "model_confidence": np.float64,
-        "given": np.bool_,
-        "reached": np.bool_,
-    }
-    return {
-        name: np.array([getattr(row, name) for row in rows], dtype=kinds.get(name, object))
-        for name in _COLUMNS
-    }
 
 
 def write_embeddings(path: str | Path, ids: Any, U: np.ndarray) -> list[str]:

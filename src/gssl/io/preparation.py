@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -116,9 +117,8 @@ class Preparation:
         Features
         """
         source, notes = self._align(features, strict)
-        matrix, missing = (self._sparse if issparse(features.matrix) else self._dense)(
-            features.matrix, source
-        )
+        apply = self._sparse if issparse(features.matrix) else self._dense
+        matrix, missing = apply(features.matrix, source)
         cells = {name: count for name, count in zip(self.names, missing, strict=True) if count}
         if cells:
             notes.append(
@@ -198,8 +198,7 @@ class Preparation:
         def blocks() -> Iterator[tuple[slice, np.ndarray]]:
             for part in _column_slices(n, d):
                 block, mask = self._block(matrix, source, part)
-                counts = np.count_nonzero(mask, axis=0)
-                missing[part] = counts * (source[part] != -2)
+                missing[part] = np.count_nonzero(mask, axis=0) * (source[part] != -2)
                 for k, j in enumerate(self.marked):
                     if part.start <= j < part.stop:
                         masks[:, k] = mask[:, j - part.start]
@@ -211,17 +210,16 @@ class Preparation:
                 sums += np.abs(block[:, row_scaled[part]]).sum(axis=1, dtype=np.float64)
         sums[sums == 0] = 1.0
 
-        def columns() -> Iterator[np.ndarray]:
+        def scaled() -> Iterator[tuple[slice, np.ndarray]]:
             for part, block in blocks():
                 block[:, row_scaled[part]] /= sums[:, None]
-                yield from block.T
-            yield from masks.T
+                yield part, block
 
         if mapped_file(matrix) is not None:
-            return write_temporary(columns(), n, d + extra), missing
+            columns = chain((column for _, block in scaled() for column in block.T), masks.T)
+            return write_temporary(columns, n, d + extra), missing
         found = np.empty((n, d + extra), dtype=np.float32)
-        for part, block in blocks():
-            block[:, row_scaled[part]] /= sums[:, None]
+        for part, block in scaled():
             found[:, part] = block
         found[:, d:] = masks
         return found, missing
@@ -324,14 +322,11 @@ class _Statistics:
 def _dense_moments(block: np.ndarray, empty: np.ndarray) -> np.ndarray:
     count = np.maximum((~empty).sum(axis=0), 1)
     filled = np.where(empty, 0.0, block) if empty.any() else block
-    mean = filled.sum(axis=0) / count
+    mean, share = filled.sum(axis=0) / count, (filled != 0).sum(axis=0) / count
     spread = np.where(empty, 0.0, block - mean) if empty.any() else block - mean
     deviation = np.sqrt((spread**2).sum(axis=0) / count)
-    varied = ((filled != 0) & (filled != 1)).any(axis=0)
-    fill = np.where((filled != 0).sum(axis=0) / count < _MOSTLY_ZEROS, 0.0, mean)
-    return np.array(
-        [(filled != 0).sum(axis=0) / count, (filled < 0).any(axis=0), varied, mean, deviation, fill]
-    )
+    negative, varied = (filled < 0).any(axis=0), ((filled != 0) & (filled != 1)).any(axis=0)
+    return np.array([share, negative, varied, mean, deviation, np.where(share < _MOSTLY_ZEROS, 0.0, mean)])
 
 
 def _sparse_moments(X: Any, part: slice, cut: slice) -> np.ndarray:

@@ -99,17 +99,19 @@ def note_spaces(table: Table, names: Iterable[str]) -> None:
         )
 
 
-def row_number_column(table: Table) -> str | None:
-    """Return the first column if it has no name and counts the rows, as pandas writes it."""
+def leave_out_row_numbers(table: Table) -> None:
+    """Remove the first column if it has no name and counts the rows, as pandas writes it, and note it."""
     name = next(iter(table.columns))
     if name.strip() and not re.fullmatch(r"Unnamed: 0(\.\d+)?", name):
-        return None
+        return
     number = number_sql(table.columns[name])
     counted_rows = table.fetch_row(
         f"SELECT bool_and(number = row OR number = row - 1) AND (min(number) < 2) FROM "
         f"(SELECT {number} AS number, row_number() OVER () AS row FROM {table.relation} LIMIT 10000)"
     )[0]
-    return name if counted_rows else None
+    if counted_rows:
+        del table.columns[name]
+        table.notes.append(f"{table.name}: left out the first column, which has no name and counts the rows.")
 
 
 def _text_of_floats(table: Table, name: str, column: Column) -> str:

@@ -23,6 +23,19 @@ _BOMB, _PARQUET_BOMB = 200, 2000
 _LONGEST = 200
 # the name of an SQL query in errors
 _QUERY = "the query"
+# what DuckDB's words mean
+_ERRORS = {
+    "offload data block|No space left": (
+        "needs more room on the disk while it is read: make room, or set TMPDIR to another disk"
+    ),
+    "Out of Memory Error": (
+        "does not fit into the memory that it may take: give a larger memory budget, fewer columns or fewer "
+        "rows"
+    ),
+    "(?i)utf-?8|unicode": "is not UTF-8 text: save the file as UTF-8",
+    "unterminated quote": "opens a quotation mark that is never closed: repair the line",
+    "Maximum line size": "is longer than 2 MB: check the quotation marks and the ends of lines",
+}
 
 
 @dataclass(frozen=True)
@@ -35,29 +48,25 @@ class Column:
 
 @dataclass
 class Table:
-    """An open table.
+    """An open table."""
 
-    ``name`` is used in errors, ``relation`` follows ``FROM`` in SQL, ``files`` is empty for a query or a data
-    frame, ``notes`` are sentences about what was odd, and ``stripped`` is whether no cell is known to have
-    white space around it. Where a text file had to be copied first, ``files`` are the copies in ``folder``
-    and ``originals`` the files by the names of their copies. Delimited text has a ``dialect``.
-    """
-
+    # in errors
     name: str
     columns: dict[str, Column]
+    # follows FROM in SQL
     relation: str
     connection: Any
+    # none of a query or a data frame
     files: tuple[Path, ...] = ()
+    # sentences about what was odd
     notes: list[str] = field(default_factory=list)
+    # whether no cell is known to have white space around it
     stripped: bool = False
+    # where files are copies of text files, those by the names of the copies, and the folder of the copies
     originals: dict[str, str] = field(default_factory=dict)
     folder: RunFolder | None = None
+    # of delimited text
     dialect: Dialect | None = None
-
-    def leave_out_row_numbers(self, name: str) -> None:
-        """Remove a column of row numbers, and note it."""
-        del self.columns[name]
-        self.notes.append(f"{self.name}: left out the first column, which has no name and counts the rows.")
 
     def execute(self, sql: str) -> None:
         """Run SQL without a result."""
@@ -238,36 +247,28 @@ def sql_name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
+def database_reason(message: str) -> str:
+    """Return the first line of what DuckDB says, without the kind of its error."""
+    first = next((part for part in message.splitlines() if part.strip()), message)
+    return re.sub(r"^(\w+ )*Error: ", "", first).rstrip(" .!")
+
+
 def _explain(message: str, name: str, originals: dict[str, str]) -> str:
     """Turn an error of DuckDB into one sentence with the file, the line and what to do."""
     file = re.search(r"^\s*file = (.+)$", message, re.M)
     name = originals.get(file.group(1), file.group(1)) if file else name
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f"{name}, line {line.group(1)}" if line else name
-    if "offload data block" in message or "No space left" in message:
-        return (
-            f"{where} needs more room on the disk while it is read: make room, or set TMPDIR to another disk."
-        )
-    if "Out of Memory Error" in message:
-        return (
-            f"{where} does not fit into the memory that it may take: give a larger memory budget, fewer "
-            "columns or fewer rows."
-        )
     ragged = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if ragged:
         cells = f"{ragged.group(2)} cell" + ("s" if ragged.group(2) != "1" else "")
         return f"{where} has {cells} where there should be {ragged.group(1)}: repair the line."
-    if re.search("utf-?8|unicode", message, re.I):
-        return f"{where} is not UTF-8 text: save the file as UTF-8."
-    if "unterminated quote" in message:
-        return f"{where} opens a quotation mark that is never closed: repair the line."
-    if "Maximum line size" in message:
-        return f"{where} is longer than 2 MB: check the quotation marks and the ends of lines."
+    for pattern, told in _ERRORS.items():
+        if re.search(pattern, message):
+            return f"{where} {told}."
     if name == _QUERY:
-        # DuckDB's own words, which are about the user's SQL
-        first = next((part for part in message.splitlines() if part.strip()), message)
-        first = re.sub(r"^(\w+ )*Error: ", "", first).rstrip(" .!")[:_LONGEST]
-        return f"{where} cannot be read: {first}; repair it."
+        # its own words are about the user's SQL
+        return f"{where} cannot be read: {database_reason(message)[:_LONGEST]}; repair it."
     if line:
         return f"{where} cannot be read: check its quotation marks and the number of its cells."
     return f"{where} cannot be read: it is damaged or of another format than its name says; write it again."

@@ -10,7 +10,15 @@ import numpy as np
 from gssl.io.atomic import whole_file
 from gssl.io.dialect import NUMBER
 from gssl.io.table_columns import counted
-from gssl.io.table_reading import connect, find_files, interruptible, is_query, sql_name, sql_string
+from gssl.io.table_reading import (
+    connect,
+    database_reason,
+    find_files,
+    interruptible,
+    is_query,
+    sql_name,
+    sql_string,
+)
 
 _FORMATS = {
     ".csv": "FORMAT csv, HEADER true, DELIMITER ','",
@@ -124,8 +132,7 @@ def _copy(path: str | Path, arrays: dict[str, np.ndarray], select: str, style: s
                 f"COPY (SELECT {select} FROM columns) TO {target} ({style}, USE_TMP_FILE false)"
             )
     except duckdb.Error as error:
-        reason = re.sub(r"^(\w+ )*Error: ", "", str(error).splitlines()[0]).rstrip(".")
-        reason = reason.replace(str(part), str(path))
+        reason = database_reason(str(error)).replace(str(part), str(path))
         raise OSError(f"{path} cannot be written: {reason}; choose another place.") from error
 
 
