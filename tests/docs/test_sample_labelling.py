@@ -12,7 +12,7 @@ def test_without_a_browser_a_sentence_takes_the_place_of_each_picture(tmp_path, 
 
 
 def test_the_session_of_the_picture_has_labels_of_all_classes(monkeypatch):
-    monkeypatch.setattr("gssl.label.session.place_nodes", lambda rows: rows[:, :2])
+    monkeypatch.setattr("gssl.label.session.place_all", lambda rows: rows[:, :2])
     session = sample_labelling.label_cora()
     assert session.state()["labelled"] == sample_labelling.LABELS
     assert len(session.labelling.classes) == 7

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from gssl.evaluation import accuracy, confusion_matrix
+from gssl.evaluation.metrics import score_error
 
 
 def test_accuracy_counts_only_the_nodes_asked_for():
@@ -33,3 +34,7 @@ def test_recall_precision_and_mistakes_are_those_of_rows_and_columns():
 def test_no_node_has_no_confusion():
     with pytest.raises(ValueError, match="at least one node"):
         confusion_matrix([], [])
+
+
+def test_a_few_labels_are_never_certain():
+    assert score_error(1.0, 2) == pytest.approx(np.sqrt(0.75 * 0.25 / 4))

@@ -147,7 +147,7 @@ def _sources(folder: Path) -> list[object]:
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is counted as Linux tells it")
 @pytest.mark.parametrize(
     ("n", "d", "budget"),
-    [(40_000, 1000, 40), pytest.param(200_000, 1500, 300, marks=pytest.mark.slow)],
+    [(20_000, 2000, 40), pytest.param(200_000, 1500, 300, marks=pytest.mark.slow)],
     ids=["40MB", "300MB"],
 )
 def test_features_of_several_budgets_take_no_more_than_one(tmp_path, n, d, budget):

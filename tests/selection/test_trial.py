@@ -13,7 +13,6 @@ from gssl.selection.trial import (
     AVERAGED,
     Labels,
     near_best,
-    score_error,
     stratified_part,
     try_all,
     try_filter,
@@ -81,7 +80,3 @@ def test_a_part_keeps_the_shares_of_classes():
     part = stratified_part(Y, 20)
     np.testing.assert_array_equal(Y[part].sum(axis=0), [18, 2])
     np.testing.assert_array_equal(stratified_part(Y, 100), np.arange(100))
-
-
-def test_a_few_labels_are_never_certain():
-    assert score_error(1.0, 2) == pytest.approx(np.sqrt(0.75 * 0.25 / 4))

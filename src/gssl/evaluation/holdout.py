@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.evaluation.metrics import Confusion, confusion_matrix
+from gssl.evaluation.metrics import Confusion, confusion_matrix, score_error
 from gssl.graph import GraphWarning, check_adjacency
 from gssl.methods.base import GraphClassifier
 from gssl.methods.labels import UNLABELLED, decode_labels, encode_labels
@@ -70,9 +70,7 @@ class HeldOut:
 
         so that a few labels, all of them right, do not claim to be certain.
         """
-        n = self.n_labels + 2
-        p = (self._hits.sum() + 1) / n
-        return float(np.sqrt(p * (1.0 - p) / n))
+        return score_error(self.accuracy, self.n_labels)
 
     @property
     def largest_share(self) -> float:

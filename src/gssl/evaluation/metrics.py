@@ -31,6 +31,15 @@ def accuracy(truth: Any, predicted: Any, nodes: Any = None) -> float:
     return float(right.mean())
 
 
+def score_error(score: float, n: float) -> float:
+    r"""Return the standard error of a score on n labels, with one success and one failure added.
+
+    .. math:: \sqrt{\tilde p (1 - \tilde p) / (n + 2)}, \quad \tilde p = (n p + 1) / (n + 2)
+    """
+    p = (n * score + 1.0) / (n + 2.0)
+    return float(np.sqrt(p * (1.0 - p) / (n + 2.0)))
+
+
 @dataclass(frozen=True, eq=False)
 class Confusion:
     """Counts of each true class (row) and each predicted class (column).

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.evaluation.metrics import score_error
 from gssl.operators import multiply
 from gssl.selection import Spectrum, dual_coefficients, keep_class_mass, leave_one_out, spectrum_of_rows
 from gssl.selection.candidates import ssgc_powers
 from gssl.selection.graph_features import operators
 from gssl.selection.softmax_link import inverse_temperatures
-from gssl.selection.trial import PENALTIES, score_error, stratified_part
+from gssl.selection.trial import PENALTIES, stratified_part
 from gssl.selection.views import Views
 
 # directions of a view, hops of its filter, and how many columns are filtered at a time

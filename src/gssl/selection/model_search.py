@@ -3,23 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.evaluation.graph_gain import GraphGain, compare_hits
 from gssl.evaluation.holdout import balanced_fold_count, label_folds
+from gssl.evaluation.metrics import score_error
 from gssl.methods import LabelSpreading
-from gssl.methods.labels import UNLABELLED, one_hot
-from gssl.scale.execution import Execution
+from gssl.methods.labels import UNLABELLED, one_hot, rows_to_distributions
+from gssl.methods.recurrences import chebyshev_steps, run_steps, symmetric_filters
+from gssl.scale.execution import IN_MEMORY, Checkpoint, Execution
 from gssl.selection.average import Average
 from gssl.selection.candidates import default_filters
 from gssl.selection.filtered_rows import ROOM, FilteredRows
 from gssl.selection.leaderboard import Entry
 from gssl.selection.self_training import TEACHERS, Ensemble, Fit, Targets, self_train, taught_targets
 from gssl.selection.softmax_link import inverse_temperatures
-from gssl.selection.spreading import spread_hidden
-from gssl.selection.trial import Labels, Trial, near_best, score_error, try_all, untried
+from gssl.selection.trial import Labels, Trial, near_best, try_all, untried
 from gssl.selection.views import Views, sample_nodes
 
 # label spreading is tried with these where there are no features, and with the default where there are
@@ -38,6 +40,11 @@ NO_FEATURES = "There are no features that differ between nodes"
 # unlabelled nodes teach unless that costs more than so many standard errors. One would be too strict: the
 # models were chosen by the same labels, which makes them look better before they are taught
 _HARMLESS = 2.0
+# of label spreading's fixed point so much may be missing, and so many steps towards it are taken at least:
+# fewer would not come far enough from a label to say anything
+_MISSING, _FEWEST = 0.01, 16
+# its folds are run side by side up to so many columns: a hop over few of them costs about as much as over one
+_COLUMNS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,6 +259,40 @@ def clear_winner(rivals: Sequence[Rival], search: ModelSearch, ours: np.ndarray)
         if clear or (not search.has_features and gain.difference >= 0.0):
             better.append((gain.difference, rival))
     return max(better, key=lambda pair: pair[0])[1] if better else None
+
+
+def spread_hidden(
+    A: csr_array,
+    codes: np.ndarray,
+    alpha: float = 0.9,
+    *,
+    folds: Sequence[np.ndarray],
+    dtype: Any = np.float64,
+    execution: Execution = IN_MEMORY,
+) -> np.ndarray:
+    r"""Return what label spreading says about labels that were hidden from it, each of them once.
+
+    .. math:: F = (1 - \alpha)(I - \alpha D^{-1/2} A D^{-1/2})^{-1} Y
+    """
+    n_classes = int(codes.max()) + 1
+    rho = (1.0 - np.sqrt((1.0 - alpha) * (1.0 + alpha))) / alpha
+    steps = chebyshev_steps(alpha, max(_FEWEST, int(np.ceil(np.log(_MISSING / 2.0) / np.log(rho)))))
+    filters = symmetric_filters(A, dtype)
+    labelled = np.flatnonzero(codes != UNLABELLED)
+    P = np.full((len(labelled), n_classes), 1.0 / n_classes)
+    together = max(1, _COLUMNS // n_classes)
+    for first in range(0, len(folds), together):
+        group = folds[first : first + together]
+        shown = [np.setdiff1d(labelled, hidden) for hidden in group]
+        columns = [k * n_classes + codes[nodes] for k, nodes in enumerate(shown)]
+        values = np.full(sum(map(len, shown)), 1.0 - alpha, dtype)
+        shape = len(codes), len(group) * n_classes
+        B = csr_array((values, (np.concatenate(shown), np.concatenate(columns))), shape=shape)
+        F = run_steps(filters, B, steps, execution, Checkpoint())
+        for k, hidden in enumerate(group):
+            rows = F[hidden, k * n_classes : (k + 1) * n_classes].astype(np.float64)
+            P[np.searchsorted(labelled, hidden)] = rows_to_distributions(np.maximum(rows, 0.0))
+    return P
 
 
 def explain(found: Found, search: ModelSearch) -> str:

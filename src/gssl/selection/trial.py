@@ -7,6 +7,7 @@ from time import perf_counter
 import numpy as np
 from scipy.special import log_softmax
 
+from gssl.evaluation.metrics import score_error
 from gssl.methods.base import iterate
 from gssl.scale.execution import watching
 from gssl.selection.candidates import Filter, candidate_filters
@@ -214,15 +215,6 @@ def near_best(trials: Sequence[Trial]) -> list[Trial]:
         if trial.loss - best.loss <= _NEAR * error + _CLOSE:
             chosen.append(trial)
     return chosen[:AVERAGED]
-
-
-def score_error(score: float, n: float) -> float:
-    r"""Return the standard error of a score on n labels, with one success and one failure added.
-
-    .. math:: \sqrt{\tilde p (1 - \tilde p) / (n + 2)}, \quad \tilde p = (n p + 1) / (n + 2)
-    """
-    p = (n * score + 1.0) / (n + 2.0)
-    return float(np.sqrt(p * (1.0 - p) / (n + 2.0)))
 
 
 def stratified_part(Y: np.ndarray, size: int) -> np.ndarray:
