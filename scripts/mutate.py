@@ -20,7 +20,8 @@ from time import perf_counter
 ROOT = Path(__file__).resolve().parents[1]
 # loaded once, before any mutant: each process of a mutant begins as a copy of one that has them
 LOADED = ["numpy", "scipy.sparse.csgraph", "scipy.optimize", "sklearn.base", "numba", "pytest"]
-DENSE, LABEL_SPACE = "tests/methods/test_against_dense.py", "tests/methods/test_label_space.py"
+METHODS = "tests/methods"
+LABEL_SPACE = f"{METHODS}/test_label_space.py"
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,14 @@ MUTANTS = [
         "methods/ogc.py",
         'return 2.0 if self.loss == "squared" else 1.0',
         "return 1.0",
-        (f"{DENSE}::test_ogc",),
+        (f"{METHODS}/test_ogc.py::test_ogc",),
     ),
     Mutant(
         "order of the two steps: SEB by the old predictor",
         "methods/ogc.py",
         "return W_next, Z_next, eta_w",
         "return W_next, Z_L, eta_w",
-        (f"{DENSE}::test_ogc",),
+        (f"{METHODS}/test_ogc.py::test_ogc",),
     ),
     Mutant(
         "no self-loop in the degree",
@@ -78,21 +79,21 @@ MUTANTS = [
         "methods/ogc.py",
         "self.decay ** (k - 1)",
         "self.decay**k",
-        (f"{DENSE}::test_ogc",),
+        (f"{METHODS}/test_ogc.py::test_ogc",),
     ),
     Mutant(
         "off by one in GGC's decay",
         "methods/ggc.py",
         "self.igc_beta * self.igc_decay ** (k - 1)",
         "self.igc_beta * self.igc_decay**k",
-        (f"{DENSE}::test_ggc_and_ggcm",),
+        (f"{METHODS}/test_ggc.py::test_ggc_and_ggcm",),
     ),
     Mutant(
         "dropped restart",
         "methods/linear_filters.py",
         "lazy_convolution(graph.A_hat, U) + self.alpha * X",
         "lazy_convolution(graph.A_hat, U) + 0.0 * X",
-        (f"{DENSE}::test_ppr",),
+        (f"{METHODS}/test_linear_filters.py::test_ppr",),
     ),
     Mutant(
         "restart lost in the transposed filter",
@@ -106,7 +107,7 @@ MUTANTS = [
         "methods/linear_filters.py",
         "total *= (1.0 - self.alpha) / self.depth",
         "total *= (1.0 - self.alpha) / (self.depth + 1)",
-        (f"{DENSE}::test_ssgc",),
+        (f"{METHODS}/test_linear_filters.py::test_ssgc",),
     ),
     Mutant(
         "leave-one-out without the correction",
@@ -162,7 +163,7 @@ MUTANTS = [
         "methods/recurrences.py",
         "np.divide(1.0, np.sqrt(degrees),",
         "np.divide(1.0, degrees,",
-        (f"{DENSE}::test_label_spreading",),
+        (f"{METHODS}/test_propagation.py::test_label_spreading",),
     ),
     Mutant(
         "propagation content with a small residual",
@@ -190,7 +191,7 @@ MUTANTS = [
         "methods/recurrences.py",
         "restart=omega, past=1.0 - omega))",
         "restart=omega))",
-        (f"{DENSE}::test_label_spreading",),
+        (f"{METHODS}/test_propagation.py::test_label_spreading",),
     ),
     Mutant(
         "hidden labels seen by the fit that is judged",

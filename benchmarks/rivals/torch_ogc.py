@@ -16,7 +16,7 @@ from benchmarks.graphs import Task
 from benchmarks.rivals.torch_matrices import csr_tensor, dense_features, normalized_csr
 
 BETA, ETA_SUP, ETA_W, DECAY = 0.1, 0.001, 0.5, 0.9
-TOL, PATIENCE = 0.995, 2
+AGREEMENT, PATIENCE = 0.995, 2
 
 Form = Literal["dense", "sparse"]
 
@@ -71,7 +71,9 @@ def make_matrices(inputs: Inputs, form: Form) -> tuple[Tensor, Tensor]:
     return S, BETA * csr_tensor(A_hat) + (1 - BETA) * identity
 
 
-def loop(inputs: Inputs, matrices: tuple[Tensor, Tensor], max_iter: int = 64, tol: float = TOL) -> Outcome:
+def loop(
+    inputs: Inputs, matrices: tuple[Tensor, Tensor], max_iter: int = 64, agreement: float = AGREEMENT
+) -> Outcome:
     """Alternate between a step of W and a step of U until predictions stand still."""
     S, lazy_adjacency = matrices
     U, Y, labelled = inputs.X, inputs.Y, inputs.labelled
@@ -92,6 +94,6 @@ def loop(inputs: Inputs, matrices: tuple[Tensor, Tensor], max_iter: int = 64, to
             residual = U @ W - Y
             U = lazy_adjacency @ U - eta_sup * 2 * ((S @ residual) @ W.T)
             predicted = (U @ W).argmax(dim=1)
-        calm += float((predicted == before)[~labelled].float().mean()) > tol
+        calm += float((predicted == before)[~labelled].float().mean()) > agreement
         before, eta_sup, n_iter = predicted, eta_sup * DECAY, n_iter + 1
     return Outcome(before.numpy(), n_iter)

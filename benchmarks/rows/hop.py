@@ -16,7 +16,7 @@ def entries(*, quick: bool) -> list[Race | Figure]:
     shape = graphs.SMALL_SHAPE if quick else graphs.REDDIT_SHAPE
     what = f"one hop ÂU, {shape[0]:,} nodes, {2 * shape[1]:,} nonzeros, d = {graphs.REDDIT_FEATURES}, float32"
     return [
-        Race("hop", what, lambda: _contest(quick), repeats=3),
+        Race("hop", what, lambda: _contest(quick), repeats=2),
         Figure(
             "hop-bound",
             "the same: share of the bound nonzeros · d · 4 bytes ÷ bandwidth of gathering random rows",

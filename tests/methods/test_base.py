@@ -279,3 +279,11 @@ def test_another_number_of_features_is_an_error(classifier, problem):
     classifier.fit(problem.X, problem.y, adjacency=problem.A)
     with pytest.raises(ValueError, match="5 features"):
         classifier.predict(problem.X[:, :5], adjacency=problem.A)
+
+
+def test_score_counts_labelled_nodes_only(problem, classifier):
+    classifier.fit(problem.X, problem.y, adjacency=problem.A)
+    score = classifier.score(problem.X, problem.y, adjacency=problem.A)
+    predicted = classifier.predict(problem.X, adjacency=problem.A)
+    known = problem.y >= 0
+    assert score == np.mean(predicted[known] == problem.y[known])

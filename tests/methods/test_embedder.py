@@ -1,4 +1,4 @@
-"""A method whose columns are computed apart gives the same numbers."""
+"""Embedders: every depth, columns that are computed apart, and what they refuse."""
 
 from dataclasses import dataclass
 
@@ -91,3 +91,30 @@ def test_a_depth_that_nobody_waits_for_is_refused(make):
     A = np.ones((4, 4)) - np.eye(4)
     with pytest.raises(ValueError, match=r"depth must be a whole number from \d to 10000, not 100000"):
         make(depth=100_000).fit(np.eye(4), [0, 1, -1, -1], adjacency=A)
+
+
+FILTERS = (gssl.SGC, gssl.SSGC, gssl.PPR, gssl.G2CN, gssl.NDLS, gssl.GGC, gssl.GGCM)
+
+
+def test_depth_zero_gives_the_features_back(random_problem):
+    X, A = random_problem.X, random_problem.A
+    for method in FILTERS:
+        np.testing.assert_array_equal(method(depth=0).fit_transform(X, adjacency=A), X)
+
+
+@pytest.mark.parametrize("method", FILTERS)
+def test_embeddings_yielded_belong_to_the_caller(random_problem, method):
+    """Who scales an embedding in place does not spoil the next depth."""
+    X, A = random_problem.X.copy(), random_problem.A
+    expected = [U.copy() for U in method(depth=3).iter_embeddings(X, adjacency=A)]
+    for U, reference in zip(method(depth=3).iter_embeddings(X, adjacency=A), expected, strict=True):
+        np.testing.assert_array_equal(U, reference)
+        U *= 2
+    np.testing.assert_array_equal(X, random_problem.X)
+
+
+def test_an_embedder_fitted_with_a_graph_asks_for_one(problem):
+    model = gssl.GGCM().fit(problem.X, adjacency=problem.A)
+    with pytest.raises(ValueError, match="fitted with a graph"):
+        model.transform(problem.X)
+    np.testing.assert_array_equal(model.transform(problem.X, adjacency=problem.A), model.embedding_)

@@ -149,3 +149,9 @@ def test_no_validation_nodes_are_like_no_validation(problem, nobody):
         for validation in (None, nobody)
     ]
     np.testing.assert_array_equal(fits[0].label_distributions_, fits[1].label_distributions_)
+
+
+@pytest.mark.parametrize("head", [gssl.LogisticHead(penalty=-1), gssl.LogisticHead(max_iter=-3)])
+def test_a_head_refuses_what_it_cannot_solve(head):
+    with pytest.raises(ValueError, match=r"LogisticHead: .* must be"):
+        head.fit([[0.0], [1.0]], [0, 1])

@@ -1,9 +1,10 @@
-"""The baselines without a graph are plain regressions on the labelled rows."""
+"""SGC, SSGC and PPR against dense algebra; without a graph, heads are plain regressions on labelled rows."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
+from tests.methods.dense import assert_depths, dense_A_hat
 
 import gssl
 
@@ -58,3 +59,34 @@ def test_features_stay_sparse_and_no_column_per_label_is_made(problem, monkeypat
     model = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(csr_array(problem.X), problem.y)
     assert "embedding_" not in vars(model)
     np.testing.assert_array_equal(model.transduction_, problem.truth)
+
+
+def test_sgc(random_problem):
+    X, A = random_problem.X, random_problem.A
+    powers = [np.linalg.matrix_power(dense_A_hat(A), k) @ X for k in range(6)]
+    assert_depths(gssl.SGC(depth=5), X, A, powers)
+
+
+def test_ssgc(random_problem):
+    X, A = random_problem.X, random_problem.A
+    powers = [np.linalg.matrix_power(dense_A_hat(A), k) @ X for k in range(6)]
+    expected = [X] + [0.2 * X + 0.8 * np.mean(powers[1 : k + 1], axis=0) for k in range(1, 6)]
+    assert_depths(gssl.SSGC(depth=5, alpha=0.2), X, A, expected)
+
+
+def test_ppr(random_problem):
+    A = random_problem.A
+    for X in (random_problem.X, random_problem.X * (random_problem.X > 0.5)):
+        expected = [X]
+        for _ in range(5):
+            expected.append(0.7 * dense_A_hat(A) @ expected[-1] + 0.3 * X)
+        assert_depths(gssl.PPR(depth=5, alpha=0.3), X, A, expected)
+        assert_depths(gssl.PPR(depth=5, alpha=0.3), csr_array(X), A, expected)
+
+
+def test_ppr_tends_to_its_closed_form(random_problem):
+    X, A = random_problem.X, random_problem.A
+    limit = 0.3 * np.linalg.solve(np.eye(len(A)) - 0.7 * dense_A_hat(A), X)
+    np.testing.assert_allclose(
+        gssl.PPR(depth=100, alpha=0.3).fit_transform(X, adjacency=A), limit, atol=1e-12
+    )

@@ -1,7 +1,8 @@
-"""OGC: anchors, whose embeddings the labels may move, and features of any scale."""
+"""OGC against dense algebra; anchors, whose embeddings the labels may move; features of any scale."""
 
 import numpy as np
 import pytest
+from tests.methods.dense import dense_A_hat, one_hot
 
 import gssl
 from gssl.graph.mapped import iterate_blocks
@@ -164,3 +165,54 @@ def test_a_unit_of_a_power_of_two_changes_no_bit(loss, size):
         for unit in (1.0, 2.0**-17)
     )
     assert scaled.label_distributions_.tobytes() == plain.label_distributions_.tobytes()
+
+
+@pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
+def test_ogc(random_problem, loss):
+    """Five iterations; W learns from all labels, U only from the first five of them."""
+    A, y = random_problem.A, random_problem.y
+    X = random_problem.X / random_problem.X.sum(axis=1, keepdims=True)
+    beta, eta_sup, eta_w, decay = 0.2, 0.02, 0.3, 0.7
+    anchors = np.flatnonzero(y >= 0)[:5]
+    Y, I, A_hat = one_hot(y), np.eye(len(A)), dense_A_hat(A)  # noqa: E741
+    S_W, S_U = np.diag((y >= 0) * 1.0), np.diag(np.isin(np.arange(len(y)), anchors) * 1.0)
+    gain = 2 if loss == "squared" else 1
+
+    def Z(U, W):
+        scores = U @ W
+        return scores if loss == "squared" else np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+
+    U, W = X, np.random.default_rng(3).uniform(-1 / np.sqrt(5), 1 / np.sqrt(5), size=(5, 3))
+    for k in range(5):
+        W = W - gain * eta_w * U.T @ S_W @ (Z(U, W) - Y)
+        SEB = gain * eta_sup * decay**k * S_U @ (Z(U, W) - Y) @ W.T
+        U = (beta * A_hat + (1 - beta) * I) @ U - SEB
+    model = gssl.OGC(beta, eta_sup, eta_w, decay, loss, max_iter=5, agreement=1.0, random_state=3)
+    model.fit(X, y, adjacency=A, anchors=anchors)
+    assert model.n_iter_ == 5
+    np.testing.assert_allclose(model.coef_, W, atol=1e-12)
+    np.testing.assert_allclose(model.embedding_, U, atol=1e-12)
+    np.testing.assert_array_equal(model.transduction_, (U @ W).argmax(axis=1))
+    if loss == "cross_entropy":
+        np.testing.assert_allclose(model.label_distributions_, Z(U, W), atol=1e-12)
+
+
+def test_ogc_records_the_losses_and_stops_by_its_rule(problem):
+    """It stops after more than `patience` agreements above `tol`, and tells each."""
+    model = gssl.OGC(random_state=0, patience=3).fit(problem.X, problem.y, adjacency=problem.A)
+    agreement = model.history_["agreement"]
+    assert len(agreement) == model.n_iter_ < 64
+    assert np.count_nonzero(agreement > 0.995) == 4
+    assert agreement[-1] > 0.995
+    labelled = problem.y >= 0
+    U, residual = model.embedding_, model.embedding_ @ model.coef_ - one_hot(problem.y)
+    A_hat = dense_A_hat(problem.A)
+    assert model.history_["classification_loss"][-1] == pytest.approx(np.sum(residual[labelled] ** 2) / 2)
+    assert model.history_["smoothing_loss"][-1] == pytest.approx(np.trace(U.T @ (U - A_hat @ U)))
+
+
+def test_embeddings_of_a_fit_are_those_of_its_own_parameters(problem):
+    model = gssl.OGC(random_state=0).fit(problem.X, problem.y, adjacency=problem.A)
+    expected = gssl.OGC(random_state=0).fit(problem.X, problem.y, adjacency=problem.A).embedding_
+    model.set_params(beta=0.9)
+    np.testing.assert_array_equal(model.embedding_, expected)

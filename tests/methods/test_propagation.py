@@ -1,10 +1,12 @@
-"""Label spreading and label propagation on graphs where labels have far to go."""
+"""Label spreading and propagation against dense algebra, and on graphs where labels have far to go."""
 
 import warnings
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.semi_supervised import LabelPropagation, LabelSpreading
+from tests.methods.dense import one_hot
 
 import gssl
 from gssl.methods.propagation import nearest_nodes
@@ -117,3 +119,67 @@ def test_the_nearest_of_the_other_nodes_is_found_in_hops():
     A = path(9)
     np.testing.assert_array_equal(nearest_nodes(A, np.array([2, 3, 4, 5, 6])), [1, 1, 1, 7, 7])
     np.testing.assert_array_equal(nearest_nodes(A, np.array([6, 7, 8])), [5, 5, 5])
+
+
+def test_label_spreading(random_problem):
+    A, y = random_problem.A, random_problem.y
+    D = A.sum(axis=1)
+    S = A / np.sqrt(np.outer(D, D))
+    F = (1 - 0.8) * np.linalg.inv(np.eye(len(A)) - 0.8 * S) @ one_hot(y)
+    model = gssl.LabelSpreading(spread=0.8, tol=1e-14).fit(None, y, adjacency=A)
+    np.testing.assert_allclose(model.label_distributions_, F / F.sum(axis=1, keepdims=True), atol=1e-12)
+    theirs = LabelSpreading(kernel=lambda X, Y: A, alpha=0.8, max_iter=1000, tol=1e-14)
+    theirs.fit(random_problem.X, y)
+    np.testing.assert_allclose(model.label_distributions_, theirs.label_distributions_, atol=1e-10)
+    np.testing.assert_array_equal(model.transduction_, theirs.transduction_)
+
+
+def test_label_propagation(random_problem):
+    """The harmonic solution: L_uu F_u = A_ul Y_l, and given labels stay."""
+    A, y = random_problem.A, random_problem.y
+    known = y >= 0
+    L = np.diag(A.sum(axis=1)) - A
+    expected = one_hot(y)
+    expected[~known] = np.linalg.solve(
+        L[np.ix_(~known, ~known)], A[np.ix_(~known, known)] @ one_hot(y)[known]
+    )
+    model = gssl.LabelPropagation(tol=1e-14, class_mass=False).fit(None, y, adjacency=A)
+    np.testing.assert_allclose(model.label_distributions_, expected, atol=1e-11)
+    theirs = LabelPropagation(kernel=lambda X, Y: A, max_iter=10_000, tol=1e-14)
+    theirs.fit(random_problem.X, y)
+    np.testing.assert_allclose(model.label_distributions_, theirs.label_distributions_, atol=1e-10)
+
+
+def test_label_spreading_is_at_its_fixed_point_far_from_labels():
+    """On a path the ends' labels arrive weakly in the middle, and still decide there."""
+    n, alpha = 60, 0.9
+    A = np.eye(n, k=1) + np.eye(n, k=-1)
+    y = np.full(n, -1)
+    y[[0, -1]] = [0, 1]
+    D = A.sum(axis=1)
+    F = np.linalg.solve(np.eye(n) - alpha * A / np.sqrt(np.outer(D, D)), np.eye(2)[y] * (y >= 0)[:, None])
+    model = gssl.LabelSpreading(alpha).fit(None, y, adjacency=A)
+    np.testing.assert_allclose(model.label_distributions_, F / F.sum(axis=1, keepdims=True), atol=0.01)
+
+
+def test_class_mass_gives_every_class_its_share_of_all_nodes(random_problem):
+    A, y = random_problem.A, random_problem.y
+    plain = gssl.LabelPropagation(tol=1e-14, class_mass=False).fit(None, y, adjacency=A)
+    scaled = gssl.LabelPropagation(tol=1e-14).fit(None, y, adjacency=A)
+    free = y < 0
+    F = plain.label_distributions_[free]
+    counts = np.bincount(y[~free])
+    expected = F * counts / (F.sum(axis=0) + counts)
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(scaled.label_distributions_[free], expected, rtol=1e-10)
+    np.testing.assert_array_equal(scaled.transduction_[~free], y[~free])
+
+
+def test_many_classes_cost_no_square_of_their_number():
+    n = 4000
+    steps = np.arange(n - 1)
+    A = csr_array((np.ones(n - 1), (steps, steps + 1)), shape=(n, n))
+    y = np.where(np.arange(n) % 2 == 0, np.arange(n) // 2, -1)
+    model = gssl.LabelPropagation().fit(None, y, adjacency=A + A.T)
+    assert len(model.classes_) == 2000
+    assert (model.transduction_[::2] == y[::2]).all()

@@ -4,10 +4,6 @@ Compiled code does not look whether an index is inside its array; Python does. W
 no other test has is seen here too, line by line, which compiled code does not let anybody see.
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
@@ -15,7 +11,6 @@ from scipy.sparse import csr_array, random_array
 from gssl.operators import (
     Filters,
     Mixture,
-    compiling,
     complement_negatives,
     mix,
     multiply,
@@ -102,41 +97,3 @@ def test_products_and_sums(twice, width):
     compiled, plain, used = twice(lambda: np.concatenate([multiply(X, V), [column_sums(t, W)]]))
     np.testing.assert_allclose(plain, compiled, rtol=1e-14, atol=1e-15)
     assert {"multiply_narrow_rows" if width == 2 else "write_product_rows", "add_scaled_rows"} <= set(used)
-
-
-def test_without_a_folder_for_its_cache_a_loop_is_compiled_all_the_same(monkeypatch):
-    asked = []
-    njit = compiling.numba.njit
-
-    def without_cache(*arguments, **options):
-        asked.append(options.pop("cache", False))
-        if asked[-1]:
-            raise RuntimeError("cannot cache function: no locator available")
-        return njit(*arguments, **options)
-
-    monkeypatch.setattr(compiling.numba, "njit", without_cache)
-    rows.sum_rows.cache_clear()
-    sums = np.zeros(2)
-    rows.sum_rows("d")(0, 2, np.array([1.0, 10.0]), np.array([[1.0, 2.0], [3.0, 4.0]]), sums)
-    rows.sum_rows.cache_clear()
-    # numba compiles loops of its own when it is first used
-    assert asked[:2] == [True, False]
-    assert sums.tolist() == [31.0, 42.0]
-
-
-def test_compiling_is_said_once_and_only_the_first_time(tmp_path):
-    code = """
-import logging, sys
-logging.basicConfig(level=logging.INFO, stream=sys.stdout)
-from gssl.operators._kernels.rows import sum_rows
-sum_rows("d")
-sum_rows("d")
-"""
-    said = []
-    for _ in range(2):
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-        )
-        said.append(done.stdout.count("compiled add_scaled_rows"))
-    assert said == [1, 0]

@@ -11,8 +11,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_info
 
-from gssl.operators import normalized_adjacency, set_threads
+from gssl.operators import normalized_adjacency, set_threads, small_algebra
 from gssl.operators._kernels import threads
 from gssl.operators._kernels.threads import run_parts, split_rows
 
@@ -142,3 +143,37 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 def test_no_threads_are_an_error(n_threads):
     with pytest.raises(ValueError, match="at least 1"):
         set_threads(n_threads)
+
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_blocks_of_small_algebra_that_overlap_leave_blas_as_it_was():
+    before = blas_threads()
+    first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
+
+    def first():
+        with small_algebra():
+            first_in.set()
+            second_in.wait(5)
+        first_out.set()
+
+    def second():
+        first_in.wait(5)
+        with small_algebra():
+            second_in.set()
+            first_out.wait(5)
+
+    callers = [threading.Thread(target=target) for target in (first, second)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert blas_threads() == before
+
+
+def test_parts_may_run_parts():
+    done = []
+    run_parts(lambda outer: run_parts(lambda inner: done.append((outer, inner)), 3), 3)
+    assert sorted(done) == [(outer, inner) for outer in range(3) for inner in range(3)]

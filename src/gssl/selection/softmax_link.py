@@ -12,7 +12,8 @@ _MOST_MAPPED = 100
 _STEPS = 60
 # a temperature before any label has spoken, what that is worth in labels, and the bounds
 _USUAL, _PRIOR, _SHARPEST = 10.0, 1.0, 200.0
-_NEWTON = 9
+# Newton's steps for a temperature: at most so many, until it changes by no more than this part
+_NEWTON, _SETTLED = 9, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,9 @@ def inverse_temperatures(
         slope = mean @ w + curb * (t - usual)
         curvature = (np.einsum("pmc,pmc,pmc->pm", P, Z, Z) - np.square(mean)) @ w + curb
         # no more than a factor of three at a time: far from the minimum the curvature says little
-        t = np.clip(t - slope / curvature, t / 3.0, np.minimum(3.0 * t, _SHARPEST))
+        before, t = t, np.clip(t - slope / curvature, t / 3.0, np.minimum(3.0 * t, _SHARPEST))
+        if (np.abs(t - before) <= _SETTLED * t).all():
+            break
     losses = _softmax(t[:, None, None] * Z)[1]
     return t, losses @ w + 0.5 * curb * np.square(t - usual)
 

@@ -1,0 +1,20 @@
+"""OGC written in torch from the paper takes our settings and learns what ours learns."""
+
+import numpy as np
+import pytest
+
+import gssl
+from benchmarks.graphs import Task
+from benchmarks.rows import ogc
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_the_rival_does_as_many_iterations_and_predicts_the_same(form):
+    torch_ogc = pytest.importorskip("benchmarks.rivals.torch_ogc", reason="torch is not installed")
+    data = gssl.datasets.load("cora").normalized()
+    train = data.splits["default"]["train"]
+    task = Task(data, data.mask_labels("default", parts=("train",)), train, np.arange(len(data.labels)))
+    ours = ogc.fit(task, **ogc._SHORT)
+    theirs = torch_ogc.fit(torch_ogc.make_inputs(task), form, **ogc._SHORT)
+    assert ours.n_iter_ == theirs.n_iter == 8
+    assert np.mean(ours.transduction_ == theirs.predicted) > 0.98

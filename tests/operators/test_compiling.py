@@ -1,0 +1,48 @@
+"""Loops are compiled once, and without a cache where there is no folder for it."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+from gssl.operators import compiling
+from gssl.operators._kernels import rows
+
+
+def test_without_a_folder_for_its_cache_a_loop_is_compiled_all_the_same(monkeypatch):
+    asked = []
+    njit = compiling.numba.njit
+
+    def without_cache(*arguments, **options):
+        asked.append(options.pop("cache", False))
+        if asked[-1]:
+            raise RuntimeError("cannot cache function: no locator available")
+        return njit(*arguments, **options)
+
+    monkeypatch.setattr(compiling.numba, "njit", without_cache)
+    rows.sum_rows.cache_clear()
+    sums = np.zeros(2)
+    rows.sum_rows("d")(0, 2, np.array([1.0, 10.0]), np.array([[1.0, 2.0], [3.0, 4.0]]), sums)
+    rows.sum_rows.cache_clear()
+    # numba compiles loops of its own when it is first used
+    assert asked[:2] == [True, False]
+    assert sums.tolist() == [31.0, 42.0]
+
+
+def test_compiling_is_said_once_and_only_the_first_time(tmp_path):
+    code = """
+import logging, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stdout)
+from gssl.operators._kernels.rows import sum_rows
+sum_rows("d")
+sum_rows("d")
+"""
+    said = []
+    for _ in range(2):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        )
+        said.append(done.stdout.count("compiled add_scaled_rows"))
+    assert said == [1, 0]
