@@ -51,7 +51,7 @@ def test_nodes_beyond_those_of_the_layout_lie_beside_nodes_of_their_class():
     assert near.score(xy[1::2], labels[1::2]) > 0.97
 
 
-@pytest.mark.parametrize("shape", [(1, 4), (2, 1), (3, 0), (5, 1), (6, 2), (40, 3)])
+@pytest.mark.parametrize("shape", [(1, 4), (2, 1), (3, 0), (5, 1), (6, 2), (40, 3), (500, 0)])
 def test_small_and_flat_embeddings_have_a_map_too(shape):
     rng = np.random.default_rng(0)
     for X in (rng.normal(size=shape), np.ones(shape)):

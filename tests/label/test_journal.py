@@ -58,6 +58,12 @@ def test_a_last_line_of_zeros_is_dropped(path, written):
     assert reopen(path) == ACTIONS
 
 
+@pytest.mark.parametrize("length", [0, 6])
+def test_a_header_that_was_cut_off_begins_a_journal(path, written, length):
+    path.write_bytes(written[:length] + b"\0" * 9)
+    assert reopen(path) == []
+
+
 def test_a_broken_line_in_the_middle_is_refused(path, written):
     lines = written.split(b"\n")
     lines[2] = lines[2][:-3]

@@ -39,8 +39,16 @@ def test_control_characters_are_escaped_and_letters_are_not():
 
 def test_labels_are_counted_by_class(predictions):
     lines = show(classification_table(predictions, "Agents"))
-    assert "cook 1 0 – 0" in lines
-    assert "spy 0 2 0.70 0" in lines
+    assert "label given predicted mean confidence" in lines
+    assert "cook 1 0 –" in lines
+    assert "spy 0 2 0.70" in lines
+
+
+def test_nodes_that_nothing_reaches_are_counted_where_there_are_any(predictions):
+    unreached = replace(predictions, given=np.zeros(3, bool), reached=np.array([True, True, False]))
+    lines = show(classification_table(unreached, "Agents"))
+    assert "label predicted mean confidence unreached" in lines
+    assert "spy 2 0.70 1" in lines
 
 
 def test_names_of_nodes_are_no_markup(predictions):

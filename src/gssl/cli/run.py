@@ -97,7 +97,7 @@ class Run:
         return model, self.read(memory=self.where.feature_memory)
 
     def fit(self, model: Any, problem: Problem) -> None:
-        """Fit a classifier as one stage, unless there are too few classes or too little memory."""
+        """Fit a classifier as one stage; refuse fewer than two classes, and a fit beyond the free memory."""
         classes = sorted({label for label in problem.y if label is not None})
         if len(classes) < 2:
             found = f"only the label {classes[0]!r}" if classes else "no label"

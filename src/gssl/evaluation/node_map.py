@@ -89,6 +89,8 @@ def _place(Z: np.ndarray, rng: np.random.Generator, random_state: int) -> np.nda
 
 def _beside(Z: np.ndarray, xy: np.ndarray, new: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Place nodes between their nearest anchors, at random weights, so that equal ones do not coincide."""
+    if not Z.shape[1]:  # nothing is known of any node
+        return np.zeros((len(new), 2))
     _, nearest = NearestNeighbors(n_neighbors=_N_NEIGHBORS).fit(Z).kneighbors(new)
     weights = rng.dirichlet(np.ones(_N_NEIGHBORS), size=len(new))
     # the nearest counts most

@@ -39,7 +39,7 @@ def _copied_in(function: Any) -> Any:
 
 
 def number_cells(text: Any, ids: Any, state: Any, codes: Any, weights: Any) -> None:
-    """Give the ids of two columns codes in the order of their first occurrence.
+    """Number the ids of two columns in the order of their first occurrence.
 
     ``text`` is its bytes, the kind of each byte, and the number of columns with the places of source, target
     and weight (or −1); ``ids`` is the hash table, the bytes of the ids, and where each of them begins.

@@ -62,7 +62,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     # whether no cell is known to have white space around it
     stripped: bool = False
-    # where files are copies of text files, those by the names of the copies, and the folder of the copies
+    # where files are copies of text files: originals by the names of their copies, and the folder of these
     originals: dict[str, str] = field(default_factory=dict)
     folder: RunFolder | None = None
     # of delimited text

@@ -69,7 +69,7 @@ class BackgroundFit:
             session.offer(labels, fitted, "AutoClassifier")
 
     def _fit(self, labels: dict[int, int]) -> Careful:
-        """Have the other process fit; it is started by the first call."""
+        """Fit in the other process, which the first call starts."""
         if self._process is None:
             spawn = multiprocessing.get_context("spawn")
             self._pipe, theirs = spawn.Pipe()

@@ -84,8 +84,8 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
     content = path.read_bytes()
     first, *lines = content.split(b"\n")[:-1] or [b""]
     if _parse(first) != _HEADER:
-        # a header that was cut off, perhaps with zeros for what is missing, is no more than a beginning
-        if lines or (content.strip(b"\0") and not _HEADER_BYTES.startswith(content)):
+        # a header that was cut off, perhaps with zeros for what is missing, is the start of a journal
+        if lines or not _HEADER_BYTES.startswith(content.rstrip(b"\0")):
             raise ValueError(f"{path} is no journal of gssl label: choose another --out.")
         return [], 0
     found: list[dict[str, Any]] = []

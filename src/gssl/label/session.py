@@ -211,7 +211,7 @@ class Session:
         return list(dict.fromkeys(nodes))
 
     def _fit(self, labels: dict[int, int]) -> tuple[Answer | None, tuple[int, ...]]:
-        """Return what the fast model says by some labels, None of one class, and which classes they have."""
+        """Return what the fast model says by some labels, None for one class, and their classes."""
         nodes = np.array(sorted(labels), dtype=np.int64)
         present, codes = np.unique([labels[node] for node in nodes.tolist()], return_inverse=True)
         classes = tuple(present.astype(int).tolist())
@@ -514,7 +514,7 @@ class Session:
 
 
 def _estimate(answer: Answer, hidden: np.ndarray, P: np.ndarray) -> tuple[float, float] | None:
-    """Estimate the accuracy of P by what was said of the labels while hidden; None of too few labels."""
+    """Estimate the accuracy of P by what was said of the labels while hidden; None if they are too few."""
     if len(answer.codes) < _LEAST:
         return None
     hits = hidden.argmax(axis=1) == answer.codes

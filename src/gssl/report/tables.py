@@ -107,23 +107,26 @@ def classification_table(predictions: Predictions, title: str) -> Table:
     """
     table = Table(title=Text(title), title_justify="left")
     table.add_column("label", overflow="fold")
-    headings = ["predicted", "mean confidence"]
-    # without any given label, as on a new graph, the others mean nothing
-    known = predictions.given.any()
-    for heading in ["given", *headings, "unreached"] if known else headings:
+    columns = {
+        "given": predictions.given.any(),
+        "predicted": True,
+        "mean confidence": True,
+        "unreached": not predictions.reached.all(),
+    }
+    shown = [heading for heading, tells in columns.items() if tells]
+    for heading in shown:
         table.add_column(heading, justify="right")
     for label in sorted(set(predictions.label)):
         mine = predictions.label == label
         new = mine & ~predictions.given
         confidence = f"{predictions.confidence[new].mean():.2f}" if new.any() else "–"
-        cells = [f"{new.sum():,}", confidence]
-        if known:
-            cells = [
-                f"{(mine & predictions.given).sum():,}",
-                *cells,
-                f"{(mine & ~predictions.reached).sum():,}",
-            ]
-        table.add_row(Text(printable(label) or "(none: unsure)"), *cells)
+        cells = {
+            "given": f"{(mine & predictions.given).sum():,}",
+            "predicted": f"{new.sum():,}",
+            "mean confidence": confidence,
+            "unreached": f"{(mine & ~predictions.reached).sum():,}",
+        }
+        table.add_row(Text(printable(label) or "(none: unsure)"), *(cells[heading] for heading in shown))
     return table
 
 

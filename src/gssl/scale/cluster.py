@@ -279,7 +279,7 @@ class ClusterEmbedding:
         return np.concatenate(self._cluster.gather(parts), axis=axis).astype(self._X.dtype, copy=False)
 
     def submit(self, function: Callable[..., Any], s: int, *arguments: Any) -> Any:
-        """Submit a task of a slab, on the worker of that."""
+        """Submit a task of slab s to its worker."""
         return self._cluster.submit(function, s, *arguments, home=self._homes[s])
 
     def _move(self, n_classes: int) -> None:

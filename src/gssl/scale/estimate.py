@@ -1,4 +1,4 @@
-"""Estimates of a run on other machines, whose slabs are cut by the code that cuts those of a run."""
+"""Estimates of a run on other machines; slabs are cut as in a run."""
 
 from collections import deque
 from collections.abc import Callable
@@ -197,7 +197,7 @@ class Estimate:
 
     @property
     def client(self) -> int:
-        """What comes back to the client from all workers at once, and what it is gathered in."""
+        """What the client gets from all workers at once, and gathers it in; 0 without a cluster."""
         job = self.job
         if self.workers == 1:
             return 0
@@ -211,10 +211,10 @@ class Estimate:
     @property
     def through_files(self) -> int:
         """Links, columns as they come, slabs that wait, and the result, by each worker."""
-        job, share = self.job, self.share * self.job.column_bytes
+        job, part = self.job, self.share * self.job.column_bytes
         links = job.link_bytes * (1 if self.cached else self.passes) + job.pointer_bytes
-        slabs = 2 * job.depth * share if self.waiting else 0
-        return links + share + slabs + (share if self.workers == 1 and self._result_in_file else 0)
+        slabs = 2 * job.depth * part if self.waiting else 0
+        return links + part + slabs + (part if self.workers == 1 and self._result_in_file else 0)
 
     @property
     def network(self) -> int:
@@ -235,12 +235,12 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """For the passes."""
+        """Seconds of all passes."""
         return self.moved / self.speed
 
     @property
     def file_seconds(self) -> float:
-        """For the files."""
+        """Seconds of reading and writing files."""
         return self.through_files / self.disk_speed
 
     @property

@@ -34,7 +34,7 @@ def spectrum(K: np.ndarray) -> Spectrum:
     >>> spectrum(np.diag([1.0, 3.0])).values
     array([0.5, 1.5])
     """
-    scale = float(np.trace(K)) / len(K)
+    scale = float(np.trace(K)) / max(1, len(K))
     if not scale > 0:
         scale = 1.0
     values, vectors = np.linalg.eigh(K / scale)

@@ -395,7 +395,7 @@ def strongest_voices(
 
 
 def _path(before: np.ndarray, start: int, end: int) -> tuple[int, ...] | None:
-    """Return the nodes between the end and the start of a path, None if there is none."""
+    """Return the nodes between the ends of a path, from the end to the start; None if there is no path."""
     way = [int(start)]
     while way[-1] != end:
         if before[way[-1]] < 0:
