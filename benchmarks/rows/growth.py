@@ -32,7 +32,7 @@ def entries(*, quick: bool) -> list[Figure]:
             unit="slope",
             at_most=None if quick else 1.1,
             limit="rows of neighbours come from memory once U is larger than the last cache; a node order "
-            "saves 3 to 11 % of a hop there (see order), which does not change the slope",
+            "saves 2 to 9 % of a hop there (see order), which does not change the slope",
         )
         for method in _METHODS
     ]
