@@ -43,6 +43,14 @@ def test_a_wrong_label_stays_as_given_and_is_said_to_be_doubtful(graph, run):
         assert re.search(rf"│ {name}\s+│\s+{count} │", result.stdout)
 
 
+def test_labels_that_were_not_hidden_are_not_said_to_have_been(graph, run):
+    graph.write("path.csv", ["a", "b"], [("1", "2"), ("2", "3")])
+    graph.write("two.csv", ["id", "label"], [("1", "x"), ("2", "y")])
+    result = run("classify", "--edges", "path.csv", "--labels", "two.csv", "--out", "p.csv")
+    assert "Though it has seen their labels, the model disagrees about 1 of 2" in result.stdout
+    assert "hidden, the model disagrees" not in result.stdout
+
+
 def test_probabilities_of_all_classes_add_up_to_one(graph, classify, run):
     rows = classify(more=["--probabilities", "--save", "m.gssl"])
     where = ["--edges", "e.csv", "--features", "f.csv"]

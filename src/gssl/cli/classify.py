@@ -76,7 +76,7 @@ def run_classify(run: Run, outputs: Outputs, probabilities: bool) -> None:
         terminal.say(held_out.summary)
     if held_out is not None:
         _say_poor_classes(held_out, terminal)
-    _say_doubts(predictions, outputs.out, terminal)
+    _say_doubts(predictions, held_out is not None, outputs.out, terminal)
     terminal.say(f"{len(predictions):,} predictions: {outputs.out}")
     if outputs.save is not None:
         terminal.say(f"model: {outputs.save}")
@@ -127,13 +127,15 @@ def _say_poor_classes(held_out: HeldOut, terminal: Terminal) -> None:
     terminal.say(f"Warning: the model rarely finds {named}{more}: label more nodes of them.")
 
 
-def _say_doubts(predictions: Predictions, out: Path, terminal: Terminal) -> None:
+def _say_doubts(predictions: Predictions, hidden: bool, out: Path, terminal: Terminal) -> None:
     """Say how many given labels the model would not have predicted, and where to see them."""
     n, n_given = len(predictions.doubted), int(predictions.given.sum())
     if n:
+        how = "With its own label hidden" if hidden else "Though it has seen their labels"
+        audit = " gssl audit ranks them." if hidden else ""
         terminal.say(
-            f"With its own label hidden, the model disagrees about {n:,} of {n_given:,} labelled nodes: rows "
-            f"of {out} where given is true and model_says is not label. gssl audit ranks them."
+            f"{how}, the model disagrees about {n:,} of {n_given:,} labelled nodes: rows of {out} where given "
+            f"is true and model_says is not label.{audit}"
         )
 
 
