@@ -134,8 +134,8 @@ def _say_doubts(predictions: Predictions, hidden: bool, out: Path, terminal: Ter
         how = "With its own label hidden" if hidden else "Though it has seen their labels"
         audit = " gssl audit ranks them." if hidden else ""
         terminal.say(
-            f"{how}, the model disagrees about {n:,} of {n_given:,} labelled nodes: rows of {out} where given "
-            f"is true and model_says is not label.{audit}"
+            f"{how}, the model disagrees about {n:,} of {n_given:,} labelled nodes: rows of {out} where "
+            f"given is true and model_says is not label.{audit}"
         )
 
 
