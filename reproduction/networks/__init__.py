@@ -15,8 +15,9 @@ import torch
 
 from gssl.torch import NetworkClassifier
 from reproduction.networks.contrast import LINE, N2N, SAGEWalks
-from reproduction.networks.convolutional import GCN, GCNII, EigenGCN, FastGCN, Incep, JKNet
+from reproduction.networks.convolutional import GCN, GCNII, EigenGCN, FastGCN
 from reproduction.networks.decoupled import APPNP, GNNHF, GNNLF, GRAND, ChebNetII
+from reproduction.networks.drop_edge import DeepGCN, Incep, JKNet
 from reproduction.networks.embedding import NetworkEmbedder
 from reproduction.networks.gated import GaAN, OrderedGNN
 from reproduction.networks.layerwise import ACMP, L2GCN, NGCN
@@ -28,8 +29,8 @@ from reproduction.networks.verse import VERSE
 NETWORKS: dict[str, type[torch.nn.Module]] = {
     kind.__name__: kind
     for kind in (
-        ACMP, APPNP, ChebNetII, EigenGCN, FastGCN, GAT, GCN, GCNII, GNNHF, GNNLF, GRAND, GaAN, GraphSAGE,
-        Incep, JKNet, L2GCN, NGCN, OrderedGNN,
+        ACMP, APPNP, ChebNetII, DeepGCN, EigenGCN, FastGCN, GAT, GCN, GCNII, GNNHF, GNNLF, GRAND, GaAN,
+        GraphSAGE, Incep, JKNet, L2GCN, NGCN, OrderedGNN,
     )
 }  # fmt: skip
 # embedders without features are estimators themselves

@@ -1,4 +1,4 @@
-"""Networks of graph convolutions: GCN, Eigen-GCN, FastGCN, JKNet, Incep and GCNII."""
+"""Networks of graph convolutions: GCN, Eigen-GCN, FastGCN and GCNII."""
 
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, hstack
 from scipy.sparse.linalg import eigsh
 from torch import Tensor
 from torch.nn.functional import cross_entropy
-from torch_geometric.nn import JumpingKnowledge, Linear
+from torch_geometric.nn import Linear
 
 from gssl.methods.inputs import check_number
 from gssl.operators import normalized_adjacency
@@ -21,7 +21,6 @@ from reproduction.networks.graphs import (
     check_counts,
     check_rates,
     drop,
-    drop_links,
     graph_of,
     is_sparse,
     take_rows,
@@ -33,8 +32,7 @@ class GCN(torch.nn.Module):
 
     .. math:: Z = \hat A \, \mathrm{ReLU}(\hat A X W_0 + b_0) \, W_1 + b_1
 
-    Weight decay is on the first layer only, as published. ``drop_edge`` is the part of the links that each
-    epoch does not see (DropEdge; Rong et al., 2020).
+    Weight decay is on the first layer only, as published.
     """
 
     accepts_sparse = True
@@ -48,18 +46,16 @@ class GCN(torch.nn.Module):
         hidden: int = 16,
         depth: int = 2,
         dropout: float = 0.5,
-        drop_edge: float = 0.0,
     ) -> None:
         super().__init__()
-        self.hidden, self.depth, self.dropout, self.drop_edge = hidden, depth, dropout, drop_edge
+        self.hidden, self.depth, self.dropout = hidden, depth, dropout
         check_counts(self, "hidden", "depth")
-        check_rates(self, "dropout", "drop_edge")
+        check_rates(self, "dropout")
         widths = [n_features, *[hidden] * (depth - 1)]
         self.convs = torch.nn.ModuleList(GraphConvolution(a, b) for a, b in pairwise(widths))
         self.exit = GraphConvolution(widths[-1], n_classes)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        edge_index, edge_weight = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
         for conv in self.convs:
             x = torch.relu(conv(drop(x, self.dropout, self.training), edge_index, edge_weight))
         return self.exit(drop(x, self.dropout, self.training), edge_index, edge_weight)
@@ -95,7 +91,6 @@ class EigenGCN(GCN):
         hidden: int = 16,
         depth: int = 2,
         dropout: float = 0.5,
-        drop_edge: float = 0.0,
     ) -> None:
         self.eigenvectors = eigenvectors
         check_counts(self, "eigenvectors")
@@ -105,7 +100,6 @@ class EigenGCN(GCN):
             hidden=hidden,
             depth=depth,
             dropout=dropout,
-            drop_edge=drop_edge,
         )
         self._known: bytes | None = None
         self._joined: tuple[Tensor, Tensor, Tensor] | None = None
@@ -213,107 +207,6 @@ def sampled_rows(A_hat: csr_array, rows: np.ndarray, samples: int) -> tuple[csr_
     drawn = torch.multinomial(torch.as_tensor(q), samples, replacement=True).numpy()
     hop = csr_array(part[:, drawn]).multiply(1.0 / (samples * q[drawn]))
     return csr_array(hop), drawn
-
-
-class JKNet(torch.nn.Module):
-    r"""Convolutions whose embeddings all jump to the last layer (Xu et al., 2018).
-
-    .. math:: Z = \hat A \left[U^{(1)} \,\|\, \dots \,\|\, U^{(K-1)}\right] W_K + b_K, \qquad
-        U^{(k)} = \mathrm{ReLU}(\hat A U^{(k-1)} W_k + b_k)
-
-    ``depth`` is K. With ``mode="max"`` the greatest of each column jumps instead of all side by side.
-    """
-
-    accepts_sparse = True
-    estimator: ClassVar[dict[str, Any]] = {}
-
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 32,
-        depth: int = 4,
-        mode: str = "cat",
-        dropout: float = 0.5,
-        drop_edge: float = 0.0,
-    ) -> None:
-        super().__init__()
-        self.hidden, self.depth, self.mode = hidden, depth, mode
-        self.dropout, self.drop_edge = dropout, drop_edge
-        check_counts(self, "hidden", "depth")
-        check_rates(self, "dropout", "drop_edge")
-        if mode not in ("cat", "max"):
-            raise ValueError(f"JKNet: mode must be one of cat, max, not {mode!r}.")
-        if depth < 2:
-            raise ValueError("JKNet: depth must be 2 or more: there is nothing to jump over in one layer.")
-        widths = [n_features, *[hidden] * (depth - 1)]
-        self.convs = torch.nn.ModuleList(GraphConvolution(a, b) for a, b in pairwise(widths))
-        self.jump = JumpingKnowledge(mode)
-        self.exit = GraphConvolution(hidden * (depth - 1) if mode == "cat" else hidden, n_classes)
-
-    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        edge_index, edge_weight = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
-        embeddings = []
-        for conv in self.convs:
-            x = torch.relu(conv(drop(x, self.dropout, self.training), edge_index, edge_weight))
-            embeddings.append(x)
-        together = drop(self.jump(embeddings), self.dropout, self.training)
-        return self.exit(together, edge_index, edge_weight)
-
-    def head(self, k: int) -> Tensor:
-        """Return the part of the last layer's W that sees the embeddings of layer k."""
-        if self.mode != "cat":
-            raise ValueError('SEB in JKNet needs mode="cat", in which layers stay apart.')
-        return self.exit.lin.weight.T[(k - 1) * self.hidden : k * self.hidden]
-
-
-class Incep(torch.nn.Module):
-    r"""Branches of convolutions of all depths, side by side: an inception GCN (Rong et al., 2020).
-
-    .. math:: Z = \hat A \left[U \,\|\, f_1(U) \,\|\, \dots \,\|\, f_{K-2}(U)\right] W + b, \qquad
-        U = \mathrm{ReLU}(\hat A X W_0 + b_0)
-
-    with :math:`f_j` a branch of j convolutions of its own: a network of ``depth`` K has about K²/2 of them.
-    """
-
-    accepts_sparse = True
-    estimator: ClassVar[dict[str, Any]] = {}
-
-    def __init__(
-        self,
-        n_features: int,
-        n_classes: int,
-        *,
-        hidden: int = 32,
-        depth: int = 4,
-        dropout: float = 0.5,
-        drop_edge: float = 0.0,
-    ) -> None:
-        super().__init__()
-        self.hidden, self.depth, self.dropout, self.drop_edge = hidden, depth, dropout, drop_edge
-        check_counts(self, "hidden", "depth")
-        check_rates(self, "dropout", "drop_edge")
-        if depth < 2:
-            raise ValueError("Incep: depth must be 2 or more: the first and the last layer are two.")
-        self.entrance = GraphConvolution(n_features, hidden)
-        self.branches = torch.nn.ModuleList(
-            torch.nn.ModuleList(GraphConvolution(hidden, hidden) for _ in range(length))
-            for length in range(1, depth - 1)
-        )
-        self.exit = GraphConvolution(hidden * (depth - 1), n_classes)
-
-    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        graph = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
-        start = torch.relu(self.entrance(drop(x, self.dropout, self.training), *graph))
-        ends = [start]
-        branches: Any = self.branches
-        for branch in branches:
-            U = start
-            for conv in branch:
-                U = torch.relu(conv(drop(U, self.dropout, self.training), *graph))
-            ends.append(U)
-        return self.exit(drop(torch.cat(ends, dim=1), self.dropout, self.training), *graph)
 
 
 class GCNII(torch.nn.Module):

@@ -122,29 +122,6 @@ def test_gcn(X, links, small, depth):
     assert_allclose(Z, U)
 
 
-def test_jknet_puts_all_embeddings_side_by_side(X, links, small):
-    network = cv.JKNet(3, 2, hidden=4, depth=3)
-    Z, U = predicted(network, X, links)
-    (W_0, b_0), (W_1, b_1), (W_2, b_2) = map(weights, [*network.convs, network.exit])
-    first = relu(small[1] @ U @ W_0 + b_0)
-    second = relu(small[1] @ first @ W_1 + b_1)
-    assert_allclose(Z, small[1] @ np.hstack([first, second]) @ W_2 + b_2)
-
-
-def test_incep_has_a_branch_of_each_length(X, links, small):
-    network = cv.Incep(3, 2, hidden=4, depth=4)
-    Z, U = predicted(network, X, links)
-
-    def convolve(U, layer):
-        W, b = weights(layer)
-        return small[1] @ U @ W + b
-
-    start = relu(convolve(U, network.entrance))
-    (short,), (a, b) = network.branches
-    ends = [start, relu(convolve(start, short)), relu(convolve(relu(convolve(start, a)), b))]
-    assert_allclose(Z, convolve(np.hstack(ends), network.exit))
-
-
 def test_gcnii(X, links, small):
     network = cv.GCNII(3, 2, hidden=4, depth=3, alpha=0.2, theta=0.5)
     Z, U = predicted(network, X, links)

@@ -23,7 +23,7 @@ SETTINGS = {
     "GRAND": {"samples": 2, "depth": 2, "drop_node": 0.2, "input_dropout": 0.2},
     "FastGCN": {"samples": 30},
 }
-DROPPING = ("GCN", "JKNet", "Incep")
+DROPPING = ("DeepGCN", "JKNet", "Incep")
 
 
 def make(name, **params):
@@ -126,10 +126,9 @@ def test_weight_decay_is_on_what_the_publication_says(name, decayed):
     ("name", "params", "message"),
     [
         ("GCN", {"dropout": 1.0}, "GCN: dropout must be a number from 0"),
-        ("GCN", {"drop_edge": -0.1}, "drop_edge"),
+        ("DeepGCN", {"drop_edge": -0.1}, "drop_edge"),
         ("GCN", {"hidden": 0}, "hidden"),
         ("GNNLF", {"mu": 0.2}, "mu"),
-        ("JKNet", {"mode": "sum"}, "mode"),
         ("JKNet", {"depth": 1}, "depth"),
         ("GraphSAGE", {"aggregator": "max"}, "aggregator"),
         ("GCN", {"learning_rate": 1e30, "epochs": 20, "dropout": 0.0}, "learning_rate"),

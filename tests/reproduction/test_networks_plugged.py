@@ -137,7 +137,7 @@ def test_steps_of_appnp_are_moved_as_scores(path):
 
 NETWORKS = {
     "GCN": {"depth": 4},
-    "JKNet": {"hidden": 8},
+    "JKNet": {"depth": 4, "hidden": 8},
     "GCNII": {"depth": 4, "hidden": 8},
     "APPNP": {"depth": 4},
 }
@@ -206,7 +206,7 @@ def test_on_another_graph_labels_move_nothing(path):
         ("EigenGCN", {}, "EigenGCN has no layers to plug into"),
         ("FastGCN", {}, "FastGCN has no layers to plug into"),
         ("GCN", {"depth": 1}, "no hidden one to plug into"),
-        ("JKNet", {"mode": "max"}, 'SEB in JKNet needs mode="cat"'),
+        ("DeepGCN", {}, "DeepGCN has no layers to plug into"),
     ],
 )
 def test_what_cannot_be_plugged_into_is_refused(name, params, told):

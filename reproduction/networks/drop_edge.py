@@ -1,0 +1,155 @@
+"""The deep networks of DropEdge (Rong et al., 2020): a chain of layers, jumping knowledge and inception."""
+
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from reproduction.networks.graphs import (
+    InputLinear,
+    check_counts,
+    check_rates,
+    drop,
+    drop_links,
+    graph_of,
+)
+
+
+class DeepConvolution(torch.nn.Module):
+    r"""A convolution with a second weight, of the node itself.
+
+    .. math:: \hat A U W + U W' + b
+
+    W′ is there with ``own_weight``. With ``walk``, :math:`\tilde D^{-1} (A + I)` takes the place of
+    :math:`\hat A`. ``batch_norm`` comes last. Weights start uniformly within :math:`\pm 1 / \sqrt{c}` for c
+    columns of W.
+    """
+
+    def __init__(
+        self, n_in: int, n_out: int, *, own_weight: bool = False, walk: bool = False, batch_norm: bool = False
+    ) -> None:
+        super().__init__()
+        self.walk = walk
+        self.lin = InputLinear(n_in, n_out, bias=False)
+        self.own = InputLinear(n_in, n_out, bias=False) if own_weight else None
+        self.bias = torch.nn.Parameter(torch.empty(n_out))
+        bound = n_out**-0.5
+        for weight in self.parameters():
+            torch.nn.init.uniform_(weight, -bound, bound)
+        self.norm = torch.nn.BatchNorm1d(n_out) if batch_norm else torch.nn.Identity()
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        V = self.lin(x)
+        graph = graph_of(edge_index, edge_weight, len(V), V.dtype)
+        U = (graph.A @ V + V) / (graph.degrees + 1.0) if self.walk else graph.A_hat @ V
+        U = U + self.bias if self.own is None else U + self.own(x) + self.bias
+        return self.norm(U)
+
+
+class DeepGCN(torch.nn.Module):
+    r"""A chain of convolutions.
+
+    .. math:: Z = \hat A U^{(K-1)} W_K + b_K, \qquad
+        U^{(k)} = \mathrm{ReLU}(\hat A U^{(k-1)} W_k + b_k)
+
+    ``depth`` is K, and ``drop_edge`` the part of the links that each epoch does not see. Dropout comes after
+    each hidden layer, not before the first. ``own_weight``, ``walk`` and ``batch_norm`` are those of
+    :class:`DeepConvolution`.
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {"epochs": 400}
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        hidden: int = 128,
+        depth: int = 2,
+        dropout: float = 0.5,
+        drop_edge: float = 0.0,
+        own_weight: bool = False,
+        walk: bool = False,
+        batch_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        self.hidden, self.depth, self.dropout, self.drop_edge = hidden, depth, dropout, drop_edge
+        self.layer = {"own_weight": own_weight, "walk": walk, "batch_norm": batch_norm}
+        check_counts(self, "hidden", "depth")
+        check_rates(self, "dropout", "drop_edge")
+        if depth < 2:
+            raise ValueError(f"{type(self).__name__}: depth must be 2 or more: a first and a last layer.")
+        self._add_layers(n_features)
+        self.exit = DeepConvolution(self._joined_width(), n_classes, **self.layer)
+
+    def _add_layers(self, n_features: int) -> None:
+        widths = [n_features, *[self.hidden] * (self.depth - 1)]
+        self.convs = torch.nn.ModuleList(DeepConvolution(a, b, **self.layer) for a, b in pairwise(widths))
+
+    def _joined_width(self) -> int:
+        """Return the width of what the last layer sees."""
+        return self.hidden
+
+    def _embedded(self, x: Tensor, graph: tuple[Any, ...]) -> list[Tensor]:
+        """Return the embeddings of each hidden layer."""
+        found = []
+        for conv in self.convs:
+            x = drop(torch.relu(conv(x, *graph)), self.dropout, self.training)
+            found.append(x)
+        return found
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        graph = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
+        return self.exit(self._embedded(x, graph)[-1], *graph)
+
+
+class JKNet(DeepGCN):
+    r"""Convolutions whose embeddings all jump to the last layer (Xu et al., 2018).
+
+    .. math:: Z = \hat A \left[U^{(1)} \,\|\, \dots \,\|\, U^{(K-1)}\right] W_K + b_K
+
+    with the layers of :class:`DeepGCN`.
+    """
+
+    def _joined_width(self) -> int:
+        return self.hidden * (self.depth - 1)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        graph = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
+        return self.exit(torch.cat(self._embedded(x, graph), dim=1), *graph)
+
+    def head(self, k: int) -> Tensor:
+        """Return the part of the last layer's W that sees the embeddings of layer k."""
+        return self.exit.lin.weight.T[(k - 1) * self.hidden : k * self.hidden]
+
+
+class Incep(JKNet):
+    r"""Branches of convolutions of all lengths, side by side.
+
+    .. math:: Z = \hat A \left[U \,\|\, f_1(U) \,\|\, \dots \,\|\, f_{K-2}(U)\right] W + b, \qquad
+        U = \mathrm{ReLU}(\hat A X W_0 + b_0)
+
+    with :math:`f_j` a branch of j convolutions of its own: a network of ``depth`` K has about K²/2 of them.
+    """
+
+    def _add_layers(self, n_features: int) -> None:
+        self.entrance = DeepConvolution(n_features, self.hidden, **self.layer)
+        self.branches = torch.nn.ModuleList(
+            torch.nn.ModuleList(
+                DeepConvolution(self.hidden, self.hidden, **self.layer) for _ in range(length)
+            )
+            for length in range(1, self.depth - 1)
+        )
+
+    def _embedded(self, x: Tensor, graph: tuple[Any, ...]) -> list[Tensor]:
+        start = drop(torch.relu(self.entrance(x, *graph)), self.dropout, self.training)
+        found = [start]
+        branches: Any = self.branches
+        for branch in branches:
+            U = start
+            for conv in branch:
+                U = drop(torch.relu(conv(U, *graph)), self.dropout, self.training)
+            found.append(U)
+        return found
