@@ -66,25 +66,11 @@ def section(result: Result, figure: str = "") -> str:
         lines += [f"![{artefact.source}]({figure})", ""]
     lines += [paper_markdown(result), ""]
     lines += [f"- {text}" for text in claim_texts(result)]
-    misses = result.having("miss")
-    lines += [f"- Miss: {miss_text(line)}." for line in misses]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def miss_text(line: Line) -> str:
-    """Say in one line what was missed, and by how much."""
-    entry = line.entry
-    place = ", ".join(part for part in (entry.row, entry.group, entry.column) if part)
-    ours, published, difference = (
-        number(value or 0.0, entry.digits) for value in (line.ours, entry.published, line.difference)
-    )
-    sign = "+" if (line.difference or 0.0) > 0 else ""
-    seeds = f"{line.n_seeds} seed{'s' if line.n_seeds > 1 else ''}"
-    return f"{place}: {ours} against {published} published ({sign}{difference}, {seeds})"
-
-
 def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | None = None) -> str:
-    """Write one page of Markdown about all artefacts, with every miss at the top."""
+    """Write one page of Markdown about all artefacts, with every number that differs at the top."""
     head = ["# The paper, reproduced", ""]
     head += [
         "Written by `python -m reproduction page` from records of `python -m reproduction all`; do not edit.",
@@ -102,7 +88,7 @@ def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | No
         table.append(f"| {artefact.source}: {artefact.title} | {fields} | `{command(result)}` |")
     table.append(f"| **all** | {' | '.join(map(str, totals))} | |")
     table += ["", _COUNTED, *_code_text(results), "", *_reasons(results)]
-    listed = ["", "## Misses", "", *_misses(results), ""]
+    listed = ["", "## Numbers that differ", "", *_differing(results), ""]
     sections = (section(result, (figures or {}).get(result.artefact.name, "")) for result in results)
     parts = [*head, *table, "", *in_short(results), *listed, budget_text(results), "", *sections]
     return "\n".join(parts)
@@ -165,31 +151,39 @@ def _differences(result: Result, more: str, less: str) -> list[str]:
     return found
 
 
-def _misses(results: Sequence[Result]) -> list[str]:
-    """List the misses that a run explains, with its number, and then those that nothing explains."""
+def _differing(results: Sequence[Result]) -> list[str]:
+    """List what differs by more than the tolerance, row by row: with a run that explains it, or without."""
     found = {
         (result.artefact.name, line.entry.place): line.ours
         for result in results
         for line in result.lines
         if line.ours is not None
     }
-    explained, open_ = [], []
+    # by side, then by artefact, row and cause
+    rows: dict[tuple[str, bool], dict[tuple[str, str, str], list[str]]] = {}
     for result in results:
-        for line in result.having("miss"):
-            text = f"- `{result.artefact.name}`: {miss_text(line)}"
-            cause = cause_of(result.artefact.name, line.entry, line.ours or 0.0, found)
-            if cause is None:
-                open_.append(f"{text}.")
-            else:
-                explained.append(f"{text}: {cause[0]} ({number(cause[1], line.entry.digits)}).")
-    if not explained + open_:
-        return ["None."]
-    parts = []
-    if explained:
-        parts += [f"{len(explained)} are explained, in whole or in part, by a run:", "", *explained, ""]
-    if open_:
-        parts += [f"{len(open_)} are unexplained:", "", *open_]
-    return parts
+        for line in result.having("miss") + result.having("above"):
+            entry, name = line.entry, result.artefact.name
+            side = "above" if (line.difference or 0.0) > 0 else "below"
+            text, shown = cause_of(name, entry, line.ours or 0.0, found) or ("", None)
+            numbers = [line.ours, entry.published, shown]
+            ours, *others = [number(value, entry.digits) for value in numbers if value is not None]
+            place = " ".join(part for part in (entry.group, entry.column) if part)
+            kept = rows.setdefault((side, shown is not None), {}).setdefault((name, entry.row, text), [])
+            kept.append(f"{place} {ours} ({'; '.join(others)})")
+    lines = []
+    for (side, explained), kinds in sorted(rows.items(), key=lambda item: (item[0][0] != "below", item[0])):
+        count = sum(map(len, kinds.values()))
+        how = (
+            "explained, in whole or in part, by a run: ours (published; that run)"
+            if explained
+            else "without an explanation: ours (published)"
+        )
+        lines += [f"{count} {side}, {how}", ""]
+        for (name, row, text), places in kinds.items():
+            lines.append(f"- `{name}`, {row}{': ' if text else ''}{text}: {', '.join(places)}.")
+        lines.append("")
+    return lines or ["None.", ""]
 
 
 def count_published(result: Result) -> tuple[int, ...]:
