@@ -32,7 +32,7 @@ def _entries() -> Iterator[Entry]:
         yield Entry(_WIDE_GCN, column, cell=wide)
         yield Entry(_LONG_OGC, column, cell=ogc(dataset, "train", agreement=1.0))
         for row, name in _SHORT_WALKS.items():
-            short = {"params": {"walk_length": 10, "window": 3}, **TRAINED}
+            short: dict[str, Any] = {"params": {"walk_length": 10, "window": 3}, **TRAINED}
             yield Entry(_SHORT.format(row), column, cell=embedder(name, dataset, **short))
         links = Cell("listed links", dataset, {}, random=False)
         yield Entry(_LISTED, column, cell=links, value="links", budget="", digits=0)

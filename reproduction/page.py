@@ -9,7 +9,7 @@ from gssl.io import whole_file
 from gssl.report.page import check_extra
 from reproduction.causes import cause_of
 from reproduction.spec import CITATIONS, Claim, Place
-from reproduction.summary import Line, Result, judge
+from reproduction.summary import Result, judge
 from reproduction.tables import (
     LEGEND,
     claim_texts,

@@ -46,7 +46,11 @@ BOTH = "train+validation"
 _ALPHAS = {"alpha": [0.05, 0.1, 0.2]}
 _MIXES = {"mix": [0.1, 0.3, 0.5], "step_low": [0.1, 0.25, 0.5]}
 _LOCAL = {"epsilon": [0.03, 0.1, 0.3], "alpha": [0.05, 0.15]}
-TRAINED = {"head": "logistic", "penalties": [1e-4, 1e-3, 1e-2], "slow": tuple(CITATIONS.values())}
+TRAINED: dict[str, Any] = {
+    "head": "logistic",
+    "penalties": [1e-4, 1e-3, 1e-2],
+    "slow": tuple(CITATIONS.values()),
+}
 
 # the published rows of LP, C&S and OGC learnt from validation labels, too
 ROWS = (
