@@ -1,11 +1,11 @@
 """Deep baselines: their published settings, dataset by dataset, and the cells they make.
 
 They are those of the publications and of their authors' scripts, but for those of Eigen-GCN, GraphSAGE and
-FastGCN, which are this package's defaults, for ACMP, whose depths are published and whose other settings are
-chosen here, for N-GCN, L²-GCN and Ordered GNN, which have no published numbers in this paper, for GNN-LF and
-GNN-HF, whose authors' script has one setting that serves all graphs here, and for GCN with DropEdge on
-Pubmed, whose rate is Cora's. Validation nodes train nothing and choose the epoch. Epochs are fewer
-where a publication lets a network run until nothing happens any more.
+FastGCN, which are this package's defaults, for ACMP, whose depths are published and whose other settings were
+chosen on validation nodes, for N-GCN, L²-GCN and Ordered GNN, which have no published numbers in this paper,
+for GNN-LF and GNN-HF, whose authors' script has one setting that serves all graphs here, and for GCN with
+DropEdge on Pubmed, whose rate is Cora's. Validation nodes train nothing and choose the epoch. Epochs are
+fewer where a publication lets a network run until nothing happens any more.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ _DROPPED = {"hidden": 128, "epochs": 400, "patience": None}
 
 # for all graphs; "cora", "citeseer" and "pubmed" change some of it
 PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
-    "ACMP": {"": {}, "citeseer": {"depth": 4}, "pubmed": {"depth": 32}},
+    "ACMP": {"": {}, "citeseer": {"depth": 4, "hidden": 128}, "pubmed": {"depth": 32}},
     "GaAN": {},
     "L2GCN": {},
     "NGCN": {},
