@@ -22,6 +22,7 @@ from reproduction.networks.embedding import NetworkEmbedder
 from reproduction.networks.gated import GaAN, OrderedGNN
 from reproduction.networks.layerwise import ACMP, L2GCN, NGCN
 from reproduction.networks.neighborhood import GAT, GraphSAGE
+from reproduction.networks.perceptron import MLP
 from reproduction.networks.plugged import plug
 from reproduction.networks.unsupervised import BGRL, DGI, GAE, VGAE
 from reproduction.networks.verse import VERSE
@@ -30,7 +31,7 @@ NETWORKS: dict[str, type[torch.nn.Module]] = {
     kind.__name__: kind
     for kind in (
         ACMP, APPNP, ChebNetII, DeepGCN, EigenGCN, FastGCN, GAT, GCN, GCNII, GNNHF, GNNLF, GRAND, GaAN,
-        GraphSAGE, Incep, JKNet, L2GCN, NGCN, OrderedGNN,
+        GraphSAGE, Incep, JKNet, L2GCN, MLP, NGCN, OrderedGNN,
     )
 }  # fmt: skip
 # embedders without features are estimators themselves

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
 from scipy.sparse import csr_array
 from scipy.special import log_softmax, softmax
 
@@ -27,6 +28,17 @@ def of(layer):
     return lambda U: U @ W + b
 
 
+def normalized(layer):
+    """Return layer normalisation as a function."""
+    weight, bias = layer.weight.detach().numpy(), layer.bias.detach().numpy()
+
+    def norm(U):
+        spread = np.sqrt(U.var(axis=1, keepdims=True) + layer.eps)
+        return (U - U.mean(axis=1, keepdims=True)) / spread * weight + bias
+
+    return norm
+
+
 def relu(U):
     return np.maximum(U, 0.0)
 
@@ -49,14 +61,42 @@ def test_acmp_attracts_repels_and_has_a_double_well():
     torch.nn.init.normal_(network.well)
     torch.nn.init.normal_(network.attraction)
     found = predicted(network)
-    alpha, delta = sigmoid(network.attraction.detach().numpy()), np.tanh(network.well.detach().numpy())
-    U = np.tanh(of(network.entrance)(X))
+    alpha, delta = (sigmoid(part.detach().numpy()) for part in (network.attraction, network.well))
+    U = of(network.entrance)(X / np.abs(X).max(axis=1, keepdims=True))
     for _ in range(3):
         force = np.zeros_like(U)
         for i, j in zip(*np.nonzero(A), strict=True):
-            force[i] += (1.0 / DEGREES[i] - 0.3) * (U[j] - U[i])
-        U = np.clip(U + 0.5 * (alpha * force + delta * U * (1.0 - U**2)), -2.0, 2.0)
-    assert_allclose(found, of(network.exit)(relu(U)))
+            force[i] += (1.0 / (DEGREES[i] + 1.0) - 0.3) * (U[j] - U[i])
+        U = in_double_well(U + 0.5 * alpha * force, delta, 0.5)
+    assert_allclose(found, of(network.exit)(relu(U)), rtol=1e-6)
+
+
+def in_double_well(U, delta, time):
+    """Solve dU/dt = δU(1 − U²) for each entry."""
+    rates = np.broadcast_to(delta, U.shape).ravel()
+    solution = solve_ivp(
+        lambda t, V: rates * V * (1.0 - V**2), (0.0, time), U.ravel(), rtol=1e-10, atol=1e-12
+    )
+    return solution.y[:, -1].reshape(U.shape)
+
+
+def test_acmp_does_not_depend_on_the_size_of_rows_nor_on_their_storage():
+    network = layerwise.ACMP(3, 2, hidden=4, depth=2).double().eval()
+    some = np.where(X > 0.0, X, 0.0)
+    some[4] = 0.0
+    sums = np.where(some.any(axis=1), some.sum(axis=1), 1.0)[:, None]
+    with torch.no_grad():
+        raw, scaled, sparse = (
+            network(x, LINKS).numpy()
+            for x in (
+                torch.as_tensor(some),
+                torch.as_tensor(some / sums),
+                torch.as_tensor(some / sums).to_sparse_csr(),
+            )
+        )
+    assert np.isfinite(raw).all()
+    assert_allclose(scaled, raw)
+    assert_allclose(sparse, raw)
 
 
 def test_n_gcn_has_one_gcn_for_each_power():
@@ -88,15 +128,19 @@ def test_l2_gcn_trains_each_layer_by_its_own_loss():
 
 def test_ordered_gnn_opens_its_gates_in_order():
     network = gated.OrderedGNN(3, 2, hidden=6, depth=3, chunk=2)
+    for norm in network.norms:
+        torch.nn.init.normal_(norm.weight)
+        torch.nn.init.normal_(norm.bias)
     found = predicted(network)
-    U, g = relu(of(network.entrance)(X)), np.zeros((5, 3))
-    for _ in range(3):
+    first, *others = map(normalized, network.norms)
+    U, g = first(relu(of(network.entrance)(X))), np.zeros((5, 3))
+    for norm in others:
         M = A @ U / np.maximum(DEGREES, 1.0)[:, None]
         S = softmax(of(network.gate)(np.hstack([U, M])), axis=1)
         rising = np.stack([S[:, c:].sum(axis=1) for c in range(3)], axis=1)
         g = g + (1.0 - g) * rising
         wide = np.repeat(g, 2, axis=1)
-        U = wide * U + (1.0 - wide) * M
+        U = norm(wide * U + (1.0 - wide) * M)
     assert_allclose(found, of(network.exit)(U))
     with pytest.raises(ValueError, match="hidden must be a multiple of chunk, not 5 of 2"):
         gated.OrderedGNN(3, 2, hidden=5, chunk=2)
