@@ -47,6 +47,8 @@ _ALPHAS = {"alpha": [0.05, 0.1, 0.2]}
 _MIXES = {"mix": [0.1, 0.3, 0.5], "step_low": [0.1, 0.25, 0.5]}
 _LOCAL = {"epsilon": [0.03, 0.1, 0.3], "alpha": [0.05, 0.15]}
 _TRAINED = {"head": "logistic", "penalties": [1e-4, 1e-3, 1e-2], "slow": tuple(CITATIONS.values())}
+# wide embeddings can need a stronger penalty: BGRL's own evaluation tries some that are stronger still
+_WIDE = {**_TRAINED, "penalties": [1e-4, 1e-3, 1e-2, 3e-2, 1e-1]}
 
 # the published rows of LP, C&S and OGC learnt from validation labels, too
 ROWS = (
@@ -93,8 +95,8 @@ ROWS = (
     Row("VGAE", NONE, "train", _tuned("VGAE", **_TRAINED)),
     Row("DGI", (82.3, 71.8, 76.8), "train", _tuned("DGI", **_TRAINED)),
     Row("DGI Random-Init", (69.3, 61.9, 69.6), "train", _tuned("DGI", params={"epochs": 0}, **_TRAINED)),
-    Row("BGRL", (81.1, 71.6, 80.0), "train", _tuned("BGRL", **_TRAINED)),
-    Row("N2N", (83.1, 73.1, 80.1), "train", _tuned("N2N", **_TRAINED)),
+    Row("BGRL", (81.1, 71.6, 80.0), "train", _tuned("BGRL", **_WIDE)),
+    Row("N2N", (83.1, 73.1, 80.1), "train", _tuned("N2N", **_WIDE)),
     Row("SGC", (81.0, 71.9, 78.9), "train", _tuned("SGC")),
     Row("S²GC", (83.0, 73.6, 80.2), "train", _tuned("SSGC")),
     Row("G²CN", (82.7, 73.8, 80.4), "train", _tuned("G2CN", depths=(10,), grid=_MIXES)),
