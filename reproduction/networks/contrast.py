@@ -32,13 +32,14 @@ class N2N(torch.nn.Module):
 
     over nodes B, ``batch`` of them drawn in each epoch. U is the embedding: the graph takes part in training
     only. V has few columns (``outputs``); the authors take the number of classes. All that is as in their
-    code, but for three things. They choose some neighbours by the graph's topology, and here all are taken.
-    They contrast each node with all others of a small graph. Their features are not published: as products
-    are not scaled, the ``length`` ℓ of a node's features decides how soon anything is learnt.
+    code, with these exceptions. They choose some neighbours by the graph's topology, and here all are taken.
+    They contrast each node with all others of a small graph, for 510 epochs. Their features are not
+    published: as products are not scaled, the ``length`` ℓ of a node's features decides how soon anything is
+    learnt.
     """
 
     accepts_sparse = True
-    estimator: ClassVar[dict[str, Any]] = {"epochs": 300, "learning_rate": 0.001, "patience": None}
+    estimator: ClassVar[dict[str, Any]] = {"epochs": 200, "learning_rate": 0.001, "patience": None}
 
     def __init__(
         self,
