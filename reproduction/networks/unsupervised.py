@@ -110,7 +110,7 @@ class BGRL(torch.nn.Module):
         self.encoder = _Encoder([n_features, hidden, dimensions], norm)
         for conv in self.encoder.convs:
             # the mean that normalisation takes out has any bias in it, whose gradient would be round-off
-            conv.bias = None
+            conv.register_parameter("bias", None)
         self.target = deepcopy(self.encoder).requires_grad_(False)
         self.predictor = torch.nn.Sequential(
             torch.nn.Linear(dimensions, _PREDICTOR),
