@@ -9,26 +9,33 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 from torch import Tensor
-from torch.nn.functional import cross_entropy, logsigmoid, normalize
+from torch.nn.functional import logsigmoid, normalize
+from torch_geometric.nn import Linear
 
 from gssl.methods.inputs import check_number
 from gssl.torch.training import default_device, seeded
 from reproduction.networks.embedding import train_embedding
-from reproduction.networks.graphs import Perceptron, check_counts, check_rates, graph_of
+from reproduction.networks.graphs import InputLinear, check_counts, check_rates, drop, graph_of, is_sparse
 from reproduction.networks.neighborhood import GraphSAGE
 from reproduction.skipgram import TransductiveEmbedder
 from reproduction.walks import random_walks, transitions
 
 
 class N2N(torch.nn.Module):
-    r"""Make a node's embedding agree with the mean of its neighbours' (Dong et al., 2022).
+    r"""Make a node's embedding agree with the mean of its neighbourhood's (Dong et al., 2022).
 
-    .. math:: U = \mathrm{MLP}(X), \qquad S = D^{-1} A U, \qquad
-              \min -\frac1{|B|} \sum_{i \in B} \log
-              \frac{\exp(\cos(S_i, U_i) / \tau)}{\sum_{j \in B} \exp(\cos(S_i, U_j) / \tau)}
+    .. math:: U = \mathrm{ReLU}\Big(\frac{\ell}{\|X_i\|} X_i W_0\Big)_i, \qquad V = U W_1 + b, \qquad
+              \min L(U) + L(V), \qquad S = (D + I)^{-1} (A + I) U
 
-    over nodes B that have neighbours, ``batch`` of them drawn in each epoch. The graph takes part in training
-    only. The publication's topology-aware choice of neighbours is left out: all are taken.
+    .. math:: L(U) = -\frac1{|B|} \sum_{i \in B} \log
+              \frac{\exp(U_i^\top S_i / \tau)}{\sum_{j \in B} \exp(U_i^\top U_j / \tau)}
+
+    over nodes B, ``batch`` of them drawn in each epoch. U is the embedding: the graph takes part in training
+    only. V has few columns (``outputs``); the authors take the number of classes. All that is as in their
+    code, with these exceptions. They choose some neighbours by the graph's topology, and here all are taken.
+    They contrast each node with all others of a small graph, for 510 epochs. Their features are not
+    published: as products are not scaled, the ``length`` ℓ of a node's features decides how soon anything is
+    learnt.
     """
 
     accepts_sparse = True
@@ -38,36 +45,51 @@ class N2N(torch.nn.Module):
         self,
         n_features: int,
         *,
-        dimensions: int = 256,
-        hidden: int = 512,
-        temperature: float = 0.5,
-        batch: int = 2048,
-        dropout: float = 0.5,
+        dimensions: int = 512,
+        outputs: int = 7,
+        length: float = 8.0,
+        temperature: float = 5.0,
+        batch: int = 1500,
+        dropout: float = 0.2,
     ) -> None:
         super().__init__()
-        self.dimensions, self.hidden, self.temperature = dimensions, hidden, temperature
-        self.batch, self.dropout = batch, dropout
-        check_counts(self, "dimensions", "hidden", "batch")
+        self.dimensions, self.outputs, self.length = dimensions, outputs, length
+        self.temperature, self.batch, self.dropout = temperature, batch, dropout
+        check_counts(self, "dimensions", "outputs", "batch")
         check_rates(self, "dropout")
-        check_number(self, "temperature", low=0.0, open_ends=True)
-        self.perceptron = Perceptron(n_features, hidden, dimensions, dropout)
+        for name in ("length", "temperature"):
+            check_number(self, name, low=0.0, high=np.inf, open_ends=True)
+        self.first = InputLinear(n_features, dimensions, bias=False, weight_initializer="glorot")
+        self.second = Linear(dimensions, outputs, weight_initializer="glorot", bias_initializer="zeros")
 
     def embed(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        return self.perceptron(x)
+        H = self.first(drop(x, self.dropout, self.training))
+        return torch.relu(H * (self.length / row_lengths(x).clamp(min=1e-30)))
 
     def loss(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        U = self.perceptron(x)
+        U = self.embed(x, edge_index, edge_weight)
+        V = self.second(drop(U, self.dropout, self.training))
         graph = graph_of(edge_index, edge_weight, len(U), U.dtype)
-        linked = torch.nonzero(graph.degrees[:, 0] > 0)[:, 0]
-        drawn = linked[torch.randperm(len(linked), device=U.device)[: self.batch]]
-        S = (graph.A @ U) / graph.degrees.clamp(min=1e-30)
-        return neighbourhood_contrast(S[drawn], U[drawn], self.temperature)
+        drawn = torch.randperm(len(U), device=U.device)[: self.batch]
+        losses = []
+        for Z in (U, V):
+            S = (graph.A @ Z + Z) / (graph.degrees + 1.0)
+            losses.append(neighbourhood_contrast(S[drawn], Z[drawn], self.temperature))
+        return losses[0] + losses[1]
+
+
+def row_lengths(x: Tensor) -> Tensor:
+    """Return the Euclidean length of each row of dense or sparse features, as a column."""
+    if not is_sparse(x):
+        return torch.linalg.vector_norm(x, dim=1, keepdim=True)
+    rows = torch.arange(x.shape[0], device=x.device).repeat_interleave(x.crow_indices().diff())
+    return x.values().new_zeros(x.shape[0]).index_add(0, rows, x.values() ** 2).sqrt().unsqueeze(1)
 
 
 def neighbourhood_contrast(S: Tensor, U: Tensor, temperature: float) -> Tensor:
-    """Compute how badly cosines tell the node of each neighbourhood from the other nodes."""
-    cosines = normalize(S) @ normalize(U).t()
-    return cross_entropy(cosines / temperature, torch.arange(len(U), device=U.device))
+    r"""Compute :math:`L(U)` of :class:`N2N`: how much nearer other nodes are than the own neighbourhood."""
+    all_pairs = torch.logsumexp(U @ U.t() / temperature, dim=1)
+    return (all_pairs - (U * S).sum(dim=1) / temperature).mean()
 
 
 class SAGEWalks(torch.nn.Module):

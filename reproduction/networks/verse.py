@@ -42,7 +42,7 @@ class VERSE(TransductiveEmbedder):
         negative: int = 3,
         walks_per_node: int = 4,
         epochs: int = 500,
-        learning_rate: float = 0.01,
+        learning_rate: float = 0.03,
         random_state: Any = None,
     ) -> None:
         self.dimensions = dimensions

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 from scipy.sparse import csr_array
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("torch_geometric", reason="torch-geometric is not installed")
@@ -192,13 +192,24 @@ def test_sage_lstm_reads_sampled_neighbours():
 
 
 def test_n2n_contrasts_neighbourhoods_with_nodes():
-    network = contrast.N2N(3, dimensions=4, hidden=6, temperature=0.7, dropout=0.0).double()
-    torch.manual_seed(0)
+    network = contrast.N2N(3, dimensions=4, outputs=2, length=2.0, temperature=0.7, dropout=0.0).double()
     found = network.loss(torch.as_tensor(X), LINKS).item()
-    U = network.embed(torch.as_tensor(X), LINKS).detach().numpy()[:4]
-    S = (A[:4, :4] @ U) / DEGREES[:4, None]
-    cosines = (S / np.linalg.norm(S, axis=1)[:, None]) @ (U / np.linalg.norm(U, axis=1)[:, None]).T
-    assert_allclose(found, -np.diag(log_softmax(cosines / 0.7, axis=1)).mean())
+    W = network.first.weight.detach().numpy().T
+    U = np.maximum(2.0 * X / np.linalg.norm(X, axis=1)[:, None] @ W, 0)
+    assert_allclose(network.embed(torch.as_tensor(X), LINKS).detach().numpy(), U)
+    loops = A + np.eye(len(A))
+    wanted = 0.0
+    for Z in (U, of(network.second)(U)):
+        S = loops @ Z / loops.sum(axis=1)[:, None]
+        wanted -= ((Z * S).sum(axis=1) / 0.7 - logsumexp(Z @ Z.T / 0.7, axis=1)).mean()
+    assert_allclose(found, wanted)
+
+
+def test_rows_of_sparse_features_have_the_same_lengths():
+    features = np.array([[3.0, 0.0, 4.0], [0.0, 0.0, 0.0], [0.0, -2.0, 0.0]])
+    wanted = [[5.0], [0.0], [2.0]]
+    assert_allclose(contrast.row_lengths(torch.as_tensor(features)), wanted)
+    assert_allclose(contrast.row_lengths(torch.as_tensor(features).to_sparse_csr()), wanted)
 
 
 def test_links_are_told_from_strangers_by_products():

@@ -34,7 +34,7 @@ ENCODERS = [name for name in EMBEDDERS if name not in ("LINE", "VERSE")]
 
 
 def quick(name, **params):
-    hidden = {"hidden": 8} if name in ("GAE", "N2N", "VGAE") else {}
+    hidden = {"hidden": 8} if name in ("BGRL", "GAE", "VGAE") else {}
     return embedder(name, **{"random_state": 0, "dimensions": 6, "epochs": 2, **hidden, **params})
 
 
@@ -164,6 +164,7 @@ def test_every_epoch_is_told(name, blocks):
         ("GAE", {"hidden": 1.5}, "GAE: hidden must be a whole number from 1 on, not 1.5."),
         ("DGI", {"patience": 0}, "patience must be a whole number from 1 on, not 0."),
         ("VGAE", {"learning_rate": -1.0}, "learning_rate must be a number from 0.0 on, not -1.0."),
+        ("BGRL", {"hidden": 0}, "BGRL: hidden must be a whole number from 1 on, not 0."),
         ("BGRL", {"drop_edges": (0.2, 1.0)}, "BGRL: drop_edges must be two numbers from 0 to below 1"),
         ("VERSE", {"alpha": 1.0}, "VERSE: alpha must be a number between 0.0 and 1.0, both excluded"),
         ("GAE", {"epochs": -1}, "epochs must be a whole number from 0 on, not -1."),
@@ -231,7 +232,7 @@ def weights_of(module):
 
 
 def convolved(A, X, w, name):
-    return convolution(A) @ X @ w[f"{name}.lin.weight"].T + w[f"{name}.bias"]
+    return convolution(A) @ X @ w[f"{name}.lin.weight"].T + w.get(f"{name}.bias", 0.0)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
@@ -294,9 +295,9 @@ def test_the_loss_of_bgrl(graph, kind):
     """Without dropping anything both views are the graph itself, and at first the target is the encoder."""
     A, X = graph
     whole = {"drop_edges": (0.0, 0.0), "drop_features": (0.0, 0.0)}
-    model = embedder("BGRL", 0, dimensions=3, epochs=1, **whole)
+    model = embedder("BGRL", 0, dimensions=3, hidden=4, epochs=1, **whole)
     with seeded(0):
-        network = build("BGRL", dimensions=3)(5)
+        network = build("BGRL", dimensions=3, hidden=4)(5)
     w, U = weights_of(network), X
     for k in (0, 1):
         H = convolved(A, U, w, f"encoder.convs.{k}")
@@ -311,7 +312,7 @@ def test_the_loss_of_bgrl(graph, kind):
 def test_the_target_of_bgrl_follows_without_a_gradient(graph):
     A, X = graph
     with seeded(1):
-        network = build("BGRL", dimensions=3)(5)
+        network = build("BGRL", dimensions=3, hidden=4)(5)
     first = weights_of(network.target)
     network.loss(torch.tensor(X, dtype=torch.float32), torch.tensor(np.vstack(np.nonzero(A)))).backward()
     assert all(value.grad is None for value in network.target.parameters())
@@ -384,7 +385,7 @@ def test_schedules_of_bgrl():
     shares = [warm_cosine(epoch, 20) for epoch in (0, 1, 2, 11, 20)]
     np.testing.assert_allclose(shares, [0.5, 1.0, 1.0, 0.5, 0.0], atol=1e-12)
     with seeded(0):
-        network = build("BGRL", dimensions=3)(5)
+        network = build("BGRL", dimensions=3, hidden=4)(5)
     optimizer = network.optimizer(0.1, 20)
     rates = []
     for _ in range(3):

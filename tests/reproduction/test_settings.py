@@ -45,3 +45,15 @@ def test_others():
         "embedder": inner,
         "head": "ridge",
     }
+
+
+def test_bgrl_has_rates_of_its_own_on_cora_and_narrow_layers_on_pubmed():
+    cora = embedder("BGRL", "planetoid/cora").settings["params"]
+    assert cora == {"drop_edges": (0.5, 0.3), "drop_features": (0.2, 0.5), "learning_rate": 0.001}
+    assert fixed_params("BGRL", "planetoid/citeseer") == {}
+    assert fixed_params("BGRL", "planetoid/pubmed") == {"hidden": 512, "dimensions": 256}
+
+
+def test_n2n_has_an_output_for_each_class():
+    outputs = [fixed_params("N2N", f"planetoid/{graph}") for graph in ("cora", "citeseer", "pubmed")]
+    assert outputs == [{"outputs": 7}, {"outputs": 6}, {"outputs": 3}]
