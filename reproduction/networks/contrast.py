@@ -13,6 +13,7 @@ from torch.nn.functional import logsigmoid, normalize
 from torch_geometric.nn import Linear
 
 from gssl.methods.inputs import check_number
+from gssl.torch.links import row_numbers
 from gssl.torch.training import default_device, seeded
 from reproduction.networks.embedding import train_embedding
 from reproduction.networks.graphs import InputLinear, check_counts, check_rates, drop, graph_of, is_sparse
@@ -82,8 +83,8 @@ def row_lengths(x: Tensor) -> Tensor:
     """Return the Euclidean length of each row of dense or sparse features, as a column."""
     if not is_sparse(x):
         return torch.linalg.vector_norm(x, dim=1, keepdim=True)
-    rows = torch.arange(x.shape[0], device=x.device).repeat_interleave(x.crow_indices().diff())
-    return x.values().new_zeros(x.shape[0]).index_add(0, rows, x.values() ** 2).sqrt().unsqueeze(1)
+    squares = x.values().new_zeros(x.shape[0]).index_add(0, row_numbers(x), x.values() ** 2)
+    return squares.sqrt().unsqueeze(1)
 
 
 def neighbourhood_contrast(S: Tensor, U: Tensor, temperature: float) -> Tensor:

@@ -9,6 +9,7 @@ from torch.nn.functional import cross_entropy
 from torch_geometric.nn import Linear
 
 from gssl.methods.inputs import check_number
+from gssl.torch.links import row_numbers
 from reproduction.networks.graphs import (
     GraphConvolution,
     InputLinear,
@@ -162,7 +163,6 @@ def _peaks_at_one(x: Tensor) -> Tensor:
     """Divide each row by its largest absolute entry."""
     if not is_sparse(x):
         return x / x.abs().amax(dim=1, keepdim=True).clamp(min=1e-30)
-    values, pointers = x.values(), x.crow_indices()
-    rows = torch.arange(x.shape[0], device=x.device).repeat_interleave(pointers.diff())
+    values, rows = x.values(), row_numbers(x)
     peaks = values.new_zeros(x.shape[0]).scatter_reduce(0, rows, values.abs(), "amax")
     return with_values(x, values / peaks[rows].clamp(min=1e-30))
