@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from gssl.evaluation import accuracy
 from gssl.methods import NDLS
@@ -19,9 +19,9 @@ class NDLSClassifier(BaseEstimator):
         \hat Z = \mathrm{NDLS}_{\epsilon'}(Z)
 
     Validation nodes choose the largest number of steps in the last equation from ``label_depths``, where 0
-    is Z itself; without any it is the first. The script of the authors tries up to 19 steps and keeps the
-    best accuracy on *test* nodes. It also measures distances between features where the publication, and
-    this class, has rows of powers of Â.
+    is Z itself; without validation nodes the first is taken. The authors' script differs: it smooths by
+    D̃⁻¹(A + I) up to 200 times, stops by distances between features, smooths logarithms of Z in 19 ways, and
+    keeps the best accuracy on *test* nodes.
     """
 
     def __init__(
@@ -43,14 +43,15 @@ class NDLSClassifier(BaseEstimator):
     def fit(self, X: Any, y: Any, *, adjacency: Any, validation: Any = None) -> Self:
         """Fit the classifier, then choose how often its predictions are smoothed."""
         U = NDLS(self.depth, self.epsilon, self.alpha).fit_transform(X, adjacency=adjacency)
-        self.model.fit(U, y, adjacency=adjacency, validation=validation)
-        self.n_iter_, self.best_epoch_ = self.model.n_iter_, self.model.best_epoch_
+        self.model_ = model = clone(self.model).fit(U, y, adjacency=adjacency, validation=validation)
+        self.n_iter_, self.best_epoch_ = model.n_iter_, model.best_epoch_
         judges = np.asarray([] if validation is None else validation, dtype=np.int64)
+        Z = model.label_distributions_
+        smooth = NDLS(max(self.label_depths), self.label_epsilon, self.alpha)
+        smoothed = list(smooth.iter_embeddings(Z, adjacency=adjacency))
         best = -1.0
         for depth in self.label_depths:
-            smooth = NDLS(depth, self.label_epsilon, self.alpha)
-            Z = smooth.fit_transform(self.model.label_distributions_, adjacency=adjacency)
-            predicted = self.model.classes_[Z.argmax(axis=1)]
+            predicted = model.classes_[smoothed[depth].argmax(axis=1)]
             score = accuracy(np.asarray(y)[judges], predicted[judges]) if len(judges) else 0.0
             if score > best:
                 best, self.label_depth_, self.transduction_ = score, depth, predicted
@@ -58,7 +59,7 @@ class NDLSClassifier(BaseEstimator):
 
 
 def ndls(dataset: str) -> Cell:
-    """Make NDLS with the settings of its authors' script: the same ones on every graph."""
+    """Make NDLS with the width, dropout, learning rate and epochs of its authors' script, on every graph."""
     params = {"learning_rate": 0.1, "epochs": 200, "patience": None}
     settings = {"method": "NDLSClassifier", "params": {"model": {"method": "MLP", "params": params}}}
     return Cell("network", dataset, settings, slow=True)

@@ -170,7 +170,8 @@ def _differing(results: Sequence[Result]) -> list[str]:
             ours, *others = [number(value, entry.digits) for value in numbers if value is not None]
             place = " ".join(part for part in (entry.group, entry.column) if part)
             kept = rows.setdefault((side, shown is not None), {}).setdefault((name, entry.row, text), [])
-            kept.append(f"{place} {ours} ({'; '.join(others)})")
+            seeds = "" if line.n_seeds > 1 or not (entry.cell and entry.cell.random) else ", one seed"
+            kept.append(f"{place} {ours} ({'; '.join(others)}{seeds})")
     lines = []
     for (side, explained), kinds in sorted(rows.items(), key=lambda item: (item[0][0] != "below", item[0])):
         count = sum(map(len, kinds.values()))

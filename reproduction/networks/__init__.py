@@ -16,13 +16,12 @@ import torch
 from gssl.torch import NetworkClassifier
 from reproduction.networks.contrast import LINE, N2N, SAGEWalks
 from reproduction.networks.convolutional import GCN, GCNII, EigenGCN, FastGCN
-from reproduction.networks.decoupled import APPNP, GNNHF, GNNLF, GRAND, ChebNetII
+from reproduction.networks.decoupled import APPNP, GNNHF, GNNLF, GRAND, MLP, ChebNetII
 from reproduction.networks.drop_edge import DeepGCN, Incep, JKNet
 from reproduction.networks.embedding import NetworkEmbedder
 from reproduction.networks.gated import GaAN, OrderedGNN
 from reproduction.networks.layerwise import ACMP, L2GCN, NGCN
 from reproduction.networks.neighborhood import GAT, GraphSAGE
-from reproduction.networks.perceptron import MLP
 from reproduction.networks.plugged import plug
 from reproduction.networks.unsupervised import BGRL, DGI, GAE, VGAE
 from reproduction.networks.verse import VERSE

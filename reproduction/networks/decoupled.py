@@ -1,4 +1,4 @@
-"""Networks that predict from features and then propagate: APPNP, GNN-LF, GNN-HF, ChebNetII, and GRAND."""
+"""Networks that predict by features, then propagate: APPNP, GNN-LF, GNN-HF, ChebNetII, GRAND; and MLP."""
 
 from typing import Any, ClassVar
 
@@ -151,6 +151,27 @@ class GNNHF(_Decoupled):
             smooth = self.conv(U, edge_index, edge_weight)
             U = (alpha * beta - alpha + 1.0) / total * smooth + alpha / total * boosted
         return U
+
+
+class MLP(torch.nn.Module):
+    r"""A perceptron with one hidden layer, for features that the graph has smoothed before.
+
+    .. math:: Z = \mathrm{ReLU}(X W_1 + b_1) W_2 + b_2
+    """
+
+    accepts_sparse = True
+    estimator: ClassVar[dict[str, Any]] = {}
+
+    def __init__(self, n_features: int, n_classes: int, *, hidden: int = 64, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.hidden, self.dropout = hidden, dropout
+        check_counts(self, "hidden")
+        check_rates(self, "dropout")
+        self.layers = Perceptron(n_features, hidden, n_classes, dropout)
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        Z: Tensor = self.layers(x)
+        return Z
 
 
 class ChebyshevFilter(torch.nn.Module):

@@ -53,13 +53,14 @@ class DeepGCN(torch.nn.Module):
     .. math:: Z = \hat A U^{(K-1)} W_K + b_K, \qquad
         U^{(k)} = \mathrm{ReLU}(\hat A U^{(k-1)} W_k + b_k)
 
-    ``depth`` is K, and ``drop_edge`` the part of the links that each epoch does not see. Dropout comes after
-    each hidden layer, not before the first. ``own_weight``, ``walk`` and ``batch_norm`` are those of
-    :class:`DeepConvolution`.
+    ``depth`` is K, and ``drop_edge`` the part of the links that each epoch does not see: of both directions
+    together, where the authors' code drops each by itself. Dropout comes after each hidden layer, not before
+    the first. ``own_weight``, ``walk`` and ``batch_norm`` are those of :class:`DeepConvolution`.
     """
 
     accepts_sparse = True
-    estimator: ClassVar[dict[str, Any]] = {"epochs": 400}
+    # deep chains learn nothing for a hundred epochs and more
+    estimator: ClassVar[dict[str, Any]] = {"epochs": 400, "patience": None}
 
     def __init__(
         self,
@@ -82,15 +83,15 @@ class DeepGCN(torch.nn.Module):
         if depth < 2:
             raise ValueError(f"{type(self).__name__}: depth must be 2 or more: a first and a last layer.")
         self._add_layers(n_features)
-        self.exit = DeepConvolution(self._joined_width(), n_classes, **self.layer)
+        width = hidden * (depth - 1 if self.joins else 1)
+        self.exit = DeepConvolution(width, n_classes, **self.layer)
+
+    # whether the last layer sees the embeddings of all hidden ones, or of the last alone
+    joins = False
 
     def _add_layers(self, n_features: int) -> None:
         widths = [n_features, *[self.hidden] * (self.depth - 1)]
         self.convs = torch.nn.ModuleList(DeepConvolution(a, b, **self.layer) for a, b in pairwise(widths))
-
-    def _joined_width(self) -> int:
-        """Return the width of what the last layer sees."""
-        return self.hidden
 
     def _embedded(self, x: Tensor, graph: tuple[Any, ...]) -> list[Tensor]:
         """Return the embeddings of each hidden layer."""
@@ -102,7 +103,8 @@ class DeepGCN(torch.nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         graph = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
-        return self.exit(self._embedded(x, graph)[-1], *graph)
+        found = self._embedded(x, graph)
+        return self.exit(torch.cat(found, dim=1) if self.joins else found[-1], *graph)
 
 
 class JKNet(DeepGCN):
@@ -113,19 +115,15 @@ class JKNet(DeepGCN):
     with the layers of :class:`DeepGCN`.
     """
 
-    def _joined_width(self) -> int:
-        return self.hidden * (self.depth - 1)
-
-    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        graph = drop_links(edge_index, edge_weight, self.drop_edge, self.training)
-        return self.exit(torch.cat(self._embedded(x, graph), dim=1), *graph)
+    joins = True
 
     def head(self, k: int) -> Tensor:
-        """Return the part of the last layer's W that sees the embeddings of layer k."""
-        return self.exit.lin.weight.T[(k - 1) * self.hidden : k * self.hidden]
+        """Return the part of the last layer's weights that sees the embeddings of layer k."""
+        W = self.exit.lin.weight if self.exit.own is None else self.exit.lin.weight + self.exit.own.weight
+        return W.T[(k - 1) * self.hidden : k * self.hidden]
 
 
-class Incep(JKNet):
+class Incep(DeepGCN):
     r"""Branches of convolutions of all lengths, side by side.
 
     .. math:: Z = \hat A \left[U \,\|\, f_1(U) \,\|\, \dots \,\|\, f_{K-2}(U)\right] W + b, \qquad
@@ -133,6 +131,8 @@ class Incep(JKNet):
 
     with :math:`f_j` a branch of j convolutions of its own: a network of ``depth`` K has about K²/2 of them.
     """
+
+    joins = True
 
     def _add_layers(self, n_features: int) -> None:
         self.entrance = DeepConvolution(n_features, self.hidden, **self.layer)

@@ -109,7 +109,7 @@ class BGRL(torch.nn.Module):
         norm = partial(torch.nn.BatchNorm1d, momentum=0.99)
         self.encoder = _Encoder([n_features, hidden, dimensions], norm)
         for conv in self.encoder.convs:
-            # the mean that normalisation takes out has any bias in it, whose gradient would be round-off
+            # batch norm subtracts any bias, so its gradient would be only rounding error
             conv.register_parameter("bias", None)
         self.target = deepcopy(self.encoder).requires_grad_(False)
         self.predictor = torch.nn.Sequential(

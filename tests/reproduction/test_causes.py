@@ -19,16 +19,17 @@ def test_every_cause_is_about_rows_and_shown_by_places_that_there_are():
 
 
 def test_a_cause_needs_its_run():
-    entry = Entry("GCN", "8", "Cora", published=69.5)
-    place = ("causes", ("", "GCN of 8 layers, 64 columns, no dropout", "Cora"))
-    assert cause_of("depth", entry, 42.7, {}) is None
+    entry = Entry("OGC", "train", "Cora", published=83.7)
+    place = ("causes", ("", "OGC, train only, 64 iterations", "Cora"))
+    assert cause_of("budget", entry, 79.0, {}) is None
     # a run that is farther off explains nothing
-    assert cause_of("depth", entry, 42.7, {place: 30.0}) is None
-    text, value = cause_of("depth", entry, 42.7, {place: 70.3})
-    assert value == 70.3
-    assert "tuned for each depth" in text
-    assert cause_of("depth", Entry("GCN", "16", "Cora", published=64.9), 30.0, {place: 70.3}) is None
-    assert cause_of("table1", entry, 42.7, {place: 70.3}) is None
+    assert cause_of("budget", entry, 79.0, {place: 78.0}) is None
+    text, value = cause_of("budget", entry, 79.0, {place: 80.8})
+    assert value == 80.8
+    assert "the stop rule" in text
+    both = Entry("OGC", "train+validation", "Cora", published=86.9)
+    assert cause_of("budget", both, 79.0, {place: 80.8}) is None
+    assert cause_of("table1", entry, 79.0, {place: 80.8}) is None
 
 
 @pytest.mark.parametrize(("name", "published"), [("cora", 5429), ("citeseer", 4732), ("pubmed", 44338)])

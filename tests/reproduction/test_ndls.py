@@ -34,7 +34,7 @@ def test_the_classifier_sees_smooth_features(karate):
     found = NDLSClassifier(model, depth=4, epsilon=0.1, alpha=0.2).fit(
         karate.features, y, adjacency=karate.adjacency, validation=np.arange(5)
     )
-    U, shown, validation = model.shown_
+    U, shown, validation = found.model_.shown_
     smooth = gssl.NDLS(4, 0.1, 0.2).fit_transform(karate.features, adjacency=karate.adjacency)
     assert_array_equal(U, smooth)
     assert_array_equal(shown, y)
@@ -61,6 +61,9 @@ def test_validation_nodes_choose_how_often_predictions_are_smoothed(karate):
 def test_its_cell_trains_a_perceptron(split_karate):
     pytest.importorskip("torch_geometric")
     settings = ndls("planetoid/cora").settings
+    assert settings["params"]["model"] == {
+        "method": "MLP",
+        "params": {"learning_rate": 0.1, "epochs": 200, "patience": None},
+    }
     values = MEASURES["network"](Cell("network", "karate", settings), 0)
-    assert values["epochs"] == 200
     assert values["accuracy"] > 70.0

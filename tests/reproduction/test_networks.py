@@ -160,6 +160,13 @@ def test_appnp(X, links, small):
     assert_allclose(Z, 0.1 * np.linalg.solve(np.eye(5) - 0.9 * small[1], H))
 
 
+def test_mlp(X, links):
+    network = de.MLP(3, 2, hidden=4)
+    Z, U = predicted(network, X, links[:1])
+    (W_1, b_1), (W_2, b_2) = weights(network.layers.first), weights(network.layers.second)
+    assert_allclose(Z, relu(U @ W_1 + b_1) @ W_2 + b_2)
+
+
 def test_gnn_lf_approaches_its_closed_form(X, links, small):
     alpha, mu, A_hat, eye = 0.3, 0.7, small[1], np.eye(5)
     network = de.GNNLF(3, 2, hidden=4, depth=400, alpha=alpha, mu=mu)

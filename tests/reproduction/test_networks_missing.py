@@ -1,5 +1,7 @@
 """ACMP, N-GCN, L²-GCN, Ordered GNN, GaAN, GraphSAGE by an LSTM and by walks, N2N and LINE, by equation."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -203,6 +205,48 @@ def test_n2n_contrasts_neighbourhoods_with_nodes():
         S = loops @ Z / loops.sum(axis=1)[:, None]
         wanted -= ((Z * S).sum(axis=1) / 0.7 - logsumexp(Z @ Z.T / 0.7, axis=1)).mean()
     assert_allclose(found, wanted)
+
+
+def test_n2n_contrasts_the_nodes_it_drew():
+    network = contrast.N2N(3, dimensions=4, outputs=2, batch=2, dropout=0.0).double()
+    x = torch.as_tensor(X)
+    U = network.embed(x, LINKS)
+    both = (U, network.second(U))
+    means = [(torch.as_tensor(A) @ Z + Z) / torch.as_tensor(DEGREES + 1.0)[:, None] for Z in both]
+    losses = []
+    for drawn in map(list, combinations(range(5), 2)):
+        parts = [(S[drawn], Z[drawn]) for S, Z in zip(means, both, strict=True)]
+        losses.append(
+            sum(contrast.neighbourhood_contrast(*part, network.temperature).item() for part in parts)
+        )
+    found = {network.loss(x, LINKS).item() for _ in range(20)}
+    assert len(found) > 1
+    assert all(np.isclose(losses, value).any() for value in found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rate"),
+    [
+        (layerwise.ACMP, "dropout"),
+        (gated.OrderedGNN, "dropout"),
+        (gated.OrderedGNN, "layer_dropout"),
+        (contrast.N2N, "dropout"),
+    ],
+)
+def test_dropout_is_for_training_alone(kind, rate):
+    rates = dict.fromkeys(("dropout", "layer_dropout") if kind is gated.OrderedGNN else ("dropout",), 0.0)
+
+    def drawn(training, **changed):
+        torch.manual_seed(0)
+        sizes = (3,) if kind is contrast.N2N else (3, 2)
+        network = kind(*sizes, **{**rates, **changed}).double().train(training)
+        call = network.embed if kind is contrast.N2N else network
+        return [call(torch.as_tensor(X), LINKS).detach().numpy() for _ in range(2)]
+
+    assert_allclose(*drawn(True))
+    assert_allclose(*drawn(False, **{rate: 0.5}))
+    first, second = drawn(True, **{rate: 0.5})
+    assert np.abs(first - second).max() > 1e-6
 
 
 def test_rows_of_sparse_features_have_the_same_lengths():

@@ -207,6 +207,7 @@ def test_on_another_graph_labels_move_nothing(path):
         ("FastGCN", {}, "FastGCN has no layers to plug into"),
         ("GCN", {"depth": 1}, "no hidden one to plug into"),
         ("DeepGCN", {}, "DeepGCN has no layers to plug into"),
+        ("Incep", {}, "Incep has no layers to plug into"),
     ],
 )
 def test_what_cannot_be_plugged_into_is_refused(name, params, told):

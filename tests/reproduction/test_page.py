@@ -67,6 +67,17 @@ def test_the_page_tells_the_budget_in_measured_numbers(tmp_path):
     assert told in page
 
 
+def test_the_page_tells_which_run_explains_a_difference(tmp_path):
+    store = Store(tmp_path / "records.jsonl")
+    for entry in ARTEFACTS["table1"].entries:
+        if entry.row in ("LP", "LP, train only") and entry.column == "Cora":
+            store.add(entry.cell, 0, {"accuracy": 82.6 if entry.row == "LP" else 71.7}, seconds=1.0)
+    page = reproduction_page([summarize(ARTEFACTS["table1"], store)])
+    told = "1 above, explained, in whole or in part, by a run: ours (published; that run)\n\n- `table1`, LP: "
+    assert told in page
+    assert "this is with them: Cora 82.6 (71.5; 71.7).\n" in page
+
+
 def test_files_are_written_and_names_escaped(result, tmp_path):
     pytest.importorskip("altair")
     names = [file.name for file in write_result(tmp_path / "out", result)]
