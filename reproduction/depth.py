@@ -132,6 +132,7 @@ def _entries() -> Iterator[Entry]:
                     tolerance=1.0,
                     budget="train+validation" if row == "OGC" else "train",
                     absent=_TOO_DEEP if row.startswith("Incep") else "",
+                    drawn=row in PUBLISHED[group] or row == _UNPUBLISHED,
                 )
 
 

@@ -31,14 +31,29 @@ def paper_chart(result: Result) -> Spec:
         .mark_line(strokeWidth=2, point={"filled": True, "size": 30})
         .encode(
             x=alt.X("column:N", sort=columns, title=result.artefact.x_title, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("value:Q", title=result.artefact.unit, scale=alt.Scale(zero=False)),
+            y=alt.Y(
+                "value:Q",
+                title=result.artefact.unit,
+                scale=alt.Scale(type="log") if result.artefact.log else alt.Scale(zero=False),
+            ),
             color=alt.Color(
-                "method:N", sort=names, title="method", scale=alt.Scale(domain=names, range=list(PALETTE))
+                "method:N",
+                sort=names,
+                title="method",
+                scale=alt.Scale(domain=names, range=list(PALETTE)),
+                legend=alt.Legend(labelLimit=0),
+            ),
+            # colours repeat where methods are many: then shapes differ
+            shape=alt.Shape(
+                "method:N",
+                sort=names,
+                title="method",
+                scale=alt.Scale(domain=names, range=[_shape(k) for k in range(len(names))]),
             ),
             strokeDash=alt.StrokeDash(
                 "source:N",
-                title="source",
                 scale=alt.Scale(domain=["ours", "published"], range=[[1, 0], [5, 4]]),
+                legend=None,
             ),
             tooltip=[alt.Tooltip(f"{field}") for field in ("method:N", "column:N", "value:Q", "source:N")],
         )
@@ -49,9 +64,18 @@ def paper_chart(result: Result) -> Spec:
         base = base.facet(column=alt.Column("group:N", sort=groups, title=None)).resolve_scale(
             y="independent"
         )
-    spec: Spec = base.properties(title=f"{result.artefact.source}: {result.artefact.title}").to_dict()
+    dashed = " (dashed: published)" if any(row["source"] == "published" for row in rows) else ""
+    title = f"{result.artefact.source}: {result.artefact.title}{dashed}"
+    spec: Spec = base.properties(title=title).to_dict()
     spec.setdefault("datasets", {})["rows"] = rows
+    # fonts differ, and long names would be cut off
+    spec["padding"] = {"left": 5, "top": 5, "right": 30, "bottom": 5}
     return spec
+
+
+def _shape(place: int) -> str:
+    """Return the shape of a method's points: another one whenever the colours begin anew."""
+    return ("circle", "square", "triangle-up", "diamond")[place // len(PALETTE) % 4]
 
 
 def write_chart(folder: str | Path, result: Result) -> list[Path]:

@@ -217,6 +217,7 @@ OBJECTIVE = Artefact(
     entries=tuple(_entries()),
     unit="loss",
     x_title="iterations",
+    log=True,
     note="The paper argues that convolution lowers Q_smo alone and may raise the sum, while OGC lowers both; "
     "it shows no numbers. Here W takes the same steps in all methods (squared loss, training labels, one "
     "step per iteration), and an iteration raises the sum if moving U does so with W held. Lazy SGC has "

@@ -272,7 +272,7 @@ class Artefact:
     """A table or figure: its name on the command line, what the paper calls it, and its entries.
 
     ``unit`` says what the numbers are, ``note`` what a reader has to know. With an ``x_title`` columns are
-    drawn as a chart.
+    drawn as a chart, over a logarithmic axis with ``log``.
     """
 
     name: str
@@ -283,6 +283,7 @@ class Artefact:
     note: str = ""
     claims: tuple[Claim, ...] = ()
     x_title: str = ""
+    log: bool = False
 
     def cells(
         self, quick: bool = False, rows: Collection[str] = (), columns: Collection[str] = ()
