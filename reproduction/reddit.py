@@ -189,5 +189,6 @@ REDDIT = Artefact(
     "links per node and split, at a tenth of its size: it shows that the protocol runs, and says nothing "
     "about Reddit. Networks run on the stand-in alone, where gssl[baselines] is installed and a run is not "
     "quick: they read all neighbours at once (an LSTM ten of them), have 64 columns (DGI 128) and take 60 "
-    "epochs. Embeddings without labels have a ridge head.",
+    "epochs, after which an LSTM without labels has learnt next to nothing. Embeddings without labels have a "
+    "ridge head.",
 )
