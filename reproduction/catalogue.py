@@ -100,6 +100,8 @@ def run_artefacts(
         limit=chosen.limit,
         renew=chosen.renew,
     )
+    if chosen.rows:
+        terminal.note(*_obstacles(artefacts, chosen.rows))
     kept = kept_runs(artefacts, store, seeds=count)
     terminal.err.print(f"runs to do: {len(jobs)}; kept in {store.path}: {kept}", soft_wrap=True)
     failures = run_watched(jobs, store, terminal, chosen.limit)
@@ -121,6 +123,17 @@ def _check_places(artefacts: list[Artefact], chosen: Selection) -> None:
         for name in names:
             if name not in known[kind]:
                 raise ValueError(f"there is no {kind} {name!r}: there are {', '.join(known[kind])}.")
+
+
+def _obstacles(artefacts: list[Artefact], rows: tuple[str, ...]) -> list[str]:
+    """Say why rows that were asked for cannot be run here."""
+    found: dict[str, None] = {}
+    for artefact in artefacts:
+        for entry in artefact.entries:
+            reason = entry.absent if entry.cell is None else entry.cell.obstacle
+            if entry.row in rows and reason:
+                found[f"{entry.row} is not run here: {reason}."] = None
+    return list(found)
 
 
 def write_all(records: Path, out: Path, terminal: Terminal) -> None:

@@ -1,12 +1,12 @@
 """Files about the paper's artefacts: Markdown, HTML, figures, and one page about all of them."""
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from gssl.io import whole_file
-from gssl.report.page import check_extra
 from reproduction.causes import cause_of
 from reproduction.spec import CITATIONS, Claim, Place
 from reproduction.summary import Result, judge
@@ -36,13 +36,11 @@ _COUNTED = (
 
 
 def write_result(folder: str | Path, result: Result) -> list[Path]:
-    """Write an artefact as Markdown, and as HTML and figures where the extra ``report`` is installed."""
+    """Write an artefact as Markdown, and as HTML and figures where gssl[reproduction] is installed."""
     written = [Path(folder) / f"{result.artefact.name}.md"]
     with whole_file(written[0]) as part:
         part.write_text(section(result), encoding="utf-8")
-    try:
-        check_extra()
-    except ImportError:
+    if not _can_draw():
         return written
     from reproduction.figures import render_result, write_chart
 
@@ -55,16 +53,20 @@ def write_result(folder: str | Path, result: Result) -> list[Path]:
     return written
 
 
+def _can_draw() -> bool:
+    return all(find_spec(name) for name in ("altair", "jinja2", "vl_convert"))
+
+
 def section(result: Result, figure: str = "") -> str:
     """Write all there is to say about an artefact as a section of Markdown, with its figure if any."""
     artefact = result.artefact
     lines = [f"## {artefact.source}: {artefact.title}", ""]
     lines += [f"`{command(result)}` · {seeds_text(result)} · {artefact.unit} · {tolerance_text(result)}", ""]
-    if artefact.note:
-        lines += [artefact.note, ""]
     if figure:
         lines += [f"![{artefact.source}]({figure})", ""]
     lines += [paper_markdown(result), ""]
+    if artefact.note:
+        lines += [artefact.note, ""]
     lines += [f"- {text}" for text in claim_texts(result)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -176,9 +178,9 @@ def _differing(results: Sequence[Result]) -> list[str]:
     for (side, explained), kinds in sorted(rows.items(), key=lambda item: (item[0][0] != "below", item[0])):
         count = sum(map(len, kinds.values()))
         how = (
-            "explained, in whole or in part, by a run: ours (published; that run)"
+            "with a run that explains at least part of it, as ours (published; that run):"
             if explained
-            else "without an explanation: ours (published)"
+            else "unexplained, as ours (published):"
         )
         lines += [f"{count} {side}, {how}", ""]
         for (name, row, text), places in kinds.items():
@@ -249,14 +251,10 @@ def budget_text(results: Sequence[Result]) -> str:
 
 
 def write_reproduction(path: str | Path, results: Sequence[Result]) -> None:
-    """Write the page about all artefacts, its figures beside it where the extra ``report`` is installed."""
+    """Write the page about all artefacts, its figures beside it where gssl[reproduction] is installed."""
     drawn = [result for result in results if result.artefact.x_title and _measured(result)]
     figures: dict[str, str] = {}
-    try:
-        check_extra()
-    except ImportError:
-        drawn = []
-    for result in drawn:
+    for result in drawn if _can_draw() else []:
         from reproduction.figures import draw_svg
 
         place = Path("figures") / f"{result.artefact.name}.svg"

@@ -17,11 +17,11 @@ from reproduction.networks.graphs import (
 
 
 class DeepConvolution(torch.nn.Module):
-    r"""A convolution with a second weight, of the node itself.
+    r"""A convolution that can have a second weight, for the node's own embedding.
 
     .. math:: \hat A U W + U W' + b
 
-    W′ is there with ``own_weight``. With ``walk``, :math:`\tilde D^{-1} (A + I)` takes the place of
+    W′ is left out unless ``own_weight``. With ``walk``, :math:`\tilde D^{-1} (A + I)` takes the place of
     :math:`\hat A`. ``batch_norm`` comes last. Weights start uniformly within :math:`\pm 1 / \sqrt{c}` for c
     columns of W.
     """
@@ -61,6 +61,8 @@ class DeepGCN(torch.nn.Module):
     accepts_sparse = True
     # deep chains learn nothing for a hundred epochs and more
     estimator: ClassVar[dict[str, Any]] = {"epochs": 400, "patience": None}
+    # whether the last layer sees the embeddings of all hidden ones, or of the last alone
+    joins = False
 
     def __init__(
         self,
@@ -85,9 +87,6 @@ class DeepGCN(torch.nn.Module):
         self._add_layers(n_features)
         width = hidden * (depth - 1 if self.joins else 1)
         self.exit = DeepConvolution(width, n_classes, **self.layer)
-
-    # whether the last layer sees the embeddings of all hidden ones, or of the last alone
-    joins = False
 
     def _add_layers(self, n_features: int) -> None:
         widths = [n_features, *[self.hidden] * (self.depth - 1)]

@@ -49,6 +49,28 @@ def test_run_shows_keeps_and_writes(run, tiny, tmp_path):
     assert "96.9 (50.0)" in again.output
 
 
+def test_a_row_that_cannot_be_run_is_said_why(run, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    unknown = Cell("classifier", "karate", {"method": "DeepMagic"}, split="default")
+    entries = (
+        Entry("magic", "karate", cell=unknown),
+        Entry("OAGS", "karate", published=83.9, absent="its equations are unknown"),
+    )
+    monkeypatch.setitem(ARTEFACTS, "tiny", Artefact("tiny", "Table 0", "Tiny", entries))
+    told = run("run", "tiny", "--rows", "magic", "--rows", "OAGS", "--out", "r").output
+    assert "note: magic is not run here: DeepMagic is not installed." in told
+    assert "note: OAGS is not run here: its equations are unknown." in told
+    assert "note:" not in run("run", "tiny", "--out", "r").output
+
+
+def test_without_a_library_for_charts_there_is_a_table(run, tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr("reproduction.page.find_spec", lambda name: None if name == "altair" else True)
+    run("run", "tiny", "--out", "r")
+    run("page", "--records", "r", "--out", "docs")
+    assert {file.name for file in (tmp_path / "r").iterdir()} == {"records.jsonl", "tiny.md"}
+    assert (tmp_path / "docs" / "reproduction.md").exists()
+
+
 def test_the_page_comes_from_records(run, tiny, tmp_path):
     run("run", "tiny", "--out", "r")
     run("page", "--records", "r", "--out", "docs")

@@ -19,9 +19,7 @@ def test_the_page_lists_what_differs_and_how_to_repeat_it(result):
     assert f"| **all** | {counts} | |" in page
     assert "- 1 × not run yet: later (`tiny`) 1.\n- 1 × not implemented: GCN (`tiny`) 1.\n" in page
     assert "earlier code" not in page
-    below, above = page.split("1 below, without an explanation: ours (published)\n\n")[1].split(
-        "\n\n2 above, "
-    )
+    below, above = page.split("1 below, unexplained, as ours (published):\n\n")[1].split("\n\n2 above, ")
     assert below == "- `tiny`, miss: <Cora> x 79.5 (80.6)."
     assert "- `tiny`, not above: <Cora> x 79.5 (78.4).\n" in above
     assert "`python -m reproduction run tiny --seeds 2` · seeds 0–1 · accuracy % · tolerance ±1.0\n" in page
@@ -73,9 +71,9 @@ def test_the_page_tells_which_run_explains_a_difference(tmp_path):
         if entry.row in ("LP", "LP, train only") and entry.column == "Cora":
             store.add(entry.cell, 0, {"accuracy": 82.6 if entry.row == "LP" else 71.7}, seconds=1.0)
     page = reproduction_page([summarize(ARTEFACTS["table1"], store)])
-    told = "1 above, explained, in whole or in part, by a run: ours (published; that run)\n\n- `table1`, LP: "
-    assert told in page
-    assert "this is with them: Cora 82.6 (71.5; 71.7).\n" in page
+    how = "1 above, with a run that explains at least part of it, as ours (published; that run):"
+    assert f"{how}\n\n- `table1`, LP: " in page
+    assert "of a run with them: Cora 82.6 (71.5; 71.7).\n" in page
 
 
 def test_files_are_written_and_names_escaped(result, tmp_path):
