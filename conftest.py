@@ -1,6 +1,8 @@
-"""Files whose doctests need an extra are left out where it is missing, and the header of a run says so."""
+"""Leave out the doctests of files that need a missing extra, and end tests that hang."""
 
 from importlib.util import find_spec
+
+import pytest
 
 _NEEDS = {
     "torch": ["src/gssl/torch/*.py"],
@@ -14,3 +16,10 @@ collect_ignore_glob = [pattern for package in _WITHOUT for pattern in _NEEDS[pac
 def pytest_report_header() -> list[str]:
     """Say which doctests do not run."""
     return [f"{package} is not installed: {', '.join(_NEEDS[package])} not tested" for package in _WITHOUT]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let a test that hangs fail and show what each of its threads was doing."""
+    if config.pluginmanager.hasplugin("timeout"):
+        for item in items:
+            item.add_marker(pytest.mark.timeout(300 if item.get_closest_marker("slow") is None else 3600))

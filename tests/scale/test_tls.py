@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -32,11 +33,14 @@ def test_certificates_come_from_the_configuration_of_dask(blocks, certificate, d
     _, address = dask_processes.scheduler("--protocol", "tls", *options)
     assert address.startswith("tls://")
     dask_processes.worker(address, *options)
+    loops = _loops()
     with (
         pytest.raises(ConnectionError, match=rf"^the Dask scheduler at {address} .*distributed\.comm\.tls"),
         cluster_client(address),
     ):
         pass
+    # nothing of the client that failed is left to the garbage collector
+    assert _loops() == loops
     named = {"ca-file": signed, "client.cert": signed, "client.key": key}
     settings = {f"distributed.comm.tls.{name}": path for name, path in named.items()}
     with dask.config.set(settings), cluster_client(address) as client:
@@ -44,3 +48,7 @@ def test_certificates_come_from_the_configuration_of_dask(blocks, certificate, d
         with gssl.execution(client=client):
             found = gssl.SGC().fit(X, adjacency=A).embedding_
     np.testing.assert_allclose(found, gssl.SGC().fit(X, adjacency=A).embedding_, rtol=1e-5, atol=1e-6)
+
+
+def _loops():
+    return {thread for thread in threading.enumerate() if thread.name == "IO loop"}

@@ -391,9 +391,12 @@ def cluster_client(address: str | None = None, n_workers: int | None = None) -> 
     from distributed import Client, LocalCluster
 
     if address is not None:
+        client = Client.__new__(Client)
         try:
-            client = Client(address, timeout=10)
+            Client.__init__(client, address, timeout=10)
         except (OSError, TimeoutError, ValueError, TypeError) as error:
+            # now: the garbage collector could do it in the thread of the next client, and block that for ever
+            client.__del__()
             if address.startswith("tls://"):
                 raise ConnectionError(
                     f"the Dask scheduler at {address} does not answer to these certificates: see that it "
