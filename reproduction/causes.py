@@ -1,11 +1,12 @@
 """Numbers that differ and why: runs that change one thing, and what each of them explains."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gssl.datasets.location import find_file
 from gssl.datasets.restricted_pickle import read_pickle
+from reproduction.network_cells import network
 from reproduction.settings import embedder, ogc
 from reproduction.spec import CITATIONS, Artefact, Cell, Entry, Place, measure
 from reproduction.table1 import TRAINED
@@ -13,6 +14,7 @@ from reproduction.table1 import TRAINED
 _LONG_OGC = "OGC, train only, 64 iterations"
 _SHORT_WALKS = {"DeepWalk": "DeepWalk", "node2vec": "Node2Vec"}
 _SHORT = "{}, walks of 10 steps, a window of 3"
+_BY_HEART = "GCN that learns all labels by heart"
 _LISTED = "links as listed in the files, both directions, halved"
 
 
@@ -30,6 +32,8 @@ def _entries() -> Iterator[Entry]:
         for row, name in _SHORT_WALKS.items():
             short: dict[str, Any] = {"params": {"walk_length": 10, "window": 3}, **TRAINED}
             yield Entry(_SHORT.format(row), column, cell=embedder(name, dataset, **short))
+        by_heart = network("GCN", dataset, epochs=500, dropout=0.0, weight_decay=0.0)
+        yield Entry(_BY_HEART, column, cell=replace(by_heart, budget="train+validation"))
         links = Cell("listed links", dataset, {}, random=False)
         yield Entry(_LISTED, column, cell=links, value="links", budget="", digits=0)
 
@@ -41,7 +45,9 @@ CAUSES = Artefact(
     entries=tuple(_entries()),
     unit="accuracy %, or a count",
     note="Each run has the settings of a number that differs, but for what its row names. Walks of ten "
-    "steps and a window of three were picked among four settings, once test accuracies had been seen.",
+    "steps and a window of three were picked among four settings, once test accuracies had been seen. A "
+    "GCN without dropout and weight decay learns train and validation labels by heart in 500 epochs: what "
+    "that costs is far less than what networks lose in Table 8.",
 )
 
 
