@@ -1,6 +1,6 @@
-"""A page for labelling: a session of labels and a fast model, its journal, and a server on this machine.
+"""The labelling page: a session with labels and a fast model, its journal, and a local server.
 
-Every name loads when it is first used.
+Names are imported on first use.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The careful model: AutoClassifier, fitted again in another process while the person is not labelling."""
+"""The careful model: AutoClassifier, refitted in another process while the user is idle."""
 
 import multiprocessing
 import os
@@ -16,14 +16,14 @@ import numpy as np
 from gssl.label.session import Careful, Session
 from gssl.scale.memory import available_memory
 
-# seconds without an action before a fit begins
+# seconds without an action before a fit starts
 IDLE = 1.5
 _LOOK = 0.2
 _FEWEST = 6
 
 
 class BackgroundFit:
-    """Refit AutoClassifier to a session's labels while nothing happens; ``error`` says why there is none."""
+    """Refit AutoClassifier to a session's labels while the user is idle; ``error`` says why it stopped."""
 
     def __init__(self, session: Session, idle: float = IDLE) -> None:
         self.session, self.idle, self.error = session, idle, ""
@@ -34,7 +34,7 @@ class BackgroundFit:
         self._thread = Thread(target=self._run, name="gssl-label-refit", daemon=True)
 
     def start(self) -> None:
-        """Begin to watch the session, unless there is too little memory for a second copy."""
+        """Start watching the session, unless there is too little memory for a second copy."""
         X, A = self.session.problem.features, self.session.problem.adjacency
         size = A.nnz * 12 + (0 if X is None else 12 * X.nnz if hasattr(X, "nnz") else X.nbytes)
         if 4 * size > available_memory():
@@ -43,7 +43,7 @@ class BackgroundFit:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the process."""
+        """Stop the process and the thread."""
         self._stop.set()
         if self._process is not None:
             self._process.terminate()
@@ -69,7 +69,7 @@ class BackgroundFit:
             session.offer(labels, fitted, "AutoClassifier")
 
     def _fit(self, labels: dict[int, int]) -> Careful:
-        """Fit in the other process, which the first call starts."""
+        """Fit in the other process, which is started by the first call."""
         if self._process is None:
             spawn = multiprocessing.get_context("spawn")
             self._pipe, theirs = spawn.Pipe()
@@ -90,7 +90,7 @@ class BackgroundFit:
 
 
 def _serve(pipe: Connection, X: Any, A: Any) -> None:
-    """Fit to every set of labels that comes, at the lowest priority, until the pipe ends."""
+    """Fit every set of labels received, at the lowest priority, until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
         os.nice(19)
@@ -114,12 +114,12 @@ def _serve(pipe: Connection, X: Any, A: Any) -> None:
             fitted = True
             hidden = model.distributions_without(np.flatnonzero(y >= 0))
             found = Careful(model.label_distributions_.astype(np.float32), hidden)
-            # there may be too few labels for the rest
+            # raised if there are too few labels
             with suppress(ValueError):
                 found = replace(found, audit=audit(model, changes=0))
                 found = replace(found, curve=learning_curve(model))
             pipe.send(found)
         except BrokenPipeError:
             return
-        except Exception as error:  # whatever it is, the page goes on with the fast model
+        except Exception as error:  # the page continues with the fast model
             pipe.send(" ".join(str(error).splitlines()) or type(error).__name__)

@@ -1,4 +1,4 @@
-"""What the page shows of a node beside the model: its text or strongest features, and its neighbours."""
+"""Facts about a node that do not depend on the model: its text, strongest features and neighbours."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from scipy.sparse import issparse
 
 from gssl.io import Problem
 
-# how much of a text, and how many features and neighbours are shown
+# maximum number of characters of a text, of features and of neighbours to show
 TEXT, FEATURES, NEIGHBOURS = 4000, 12, 14
 
 
 class NodeFacts:
-    """The inputs of a problem, one node at a time."""
+    """The inputs of a problem, by node."""
 
     def __init__(self, problem: Problem, texts: np.ndarray | None = None) -> None:
         self.problem, self.texts = problem, texts
@@ -20,20 +20,20 @@ class NodeFacts:
         self._scales = None if X is None or not X.shape[1] else _scales(X)
 
     def name(self, node: int) -> str:
-        """Return the id."""
+        """Return the id of a node."""
         return str(self.problem.node_ids[node])
 
     def text(self, node: int, length: int = TEXT) -> str:
-        """Return the beginning of the text; empty where there is none."""
+        """Return the beginning of a node's text; empty if there is none."""
         if self.texts is None or self.texts[node] is None:
             return ""
         text = str(self.texts[node])
         return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
     def features(self, node: int) -> list[dict[str, Any]]:
-        """Return the features by which the node differs most from others, the strongest first.
+        """Return the features in which the node differs most from others, the strongest first.
 
-        Values are those of the file where they can be told from scaled ones, and None elsewhere.
+        Values are as in the file, or None if they cannot be recovered from scaled ones.
         """
         X: Any = self.problem.features
         if X is None or self._scales is None:
@@ -59,7 +59,7 @@ class NodeFacts:
         ]
 
     def _original(self, column: int, value: float) -> float | None:
-        """Return a number as it is in the file; None of categories, words and columns scaled by rows."""
+        """Return a value as in the file; None for categories, words and row-scaled columns."""
         prepared = self.problem.preparation
         if prepared is None:
             return value
@@ -71,11 +71,11 @@ class NodeFacts:
         names = self.problem.feature_names
         if not names:
             return f"feature {column}"
-        # words of the text are shown without the name of its column
+        # show words of the text without the name of its column
         return str(names[column]).split(":", 1)[-1] if self.texts is not None else str(names[column])
 
     def neighbours(self, node: int, labelled: Any) -> tuple[np.ndarray, int]:
-        """Return neighbours, labelled ones first, then those with the strongest links, and their number."""
+        """Return some neighbours, labelled ones first, then by link weight, and the number of all."""
         A = self.problem.adjacency
         part = slice(A.indptr[node], A.indptr[node + 1])
         nodes = np.asarray(A.indices[part])
@@ -84,7 +84,7 @@ class NodeFacts:
         return nodes[order], len(nodes)
 
     def search(self, query: str, limit: int = 20) -> list[int]:
-        """Return nodes whose id or text holds the query, best first: equal, begins, holds, in the text."""
+        """Return nodes whose id or text contains the query: equal ids first, then prefixes, then the rest."""
         wanted = query.casefold().strip()
         if not wanted:
             return []
@@ -104,7 +104,7 @@ class NodeFacts:
 
 
 def _scales(X: Any) -> np.ndarray:
-    """Return how rare each sparse feature is, or the means and deviations of dense ones."""
+    """Return inverse document frequencies of sparse features, or means and deviations of dense ones."""
     n = X.shape[0]
     if issparse(X):
         counts = np.bincount(X.indices, minlength=X.shape[1])

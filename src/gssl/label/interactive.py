@@ -1,6 +1,6 @@
-"""The fast model of the labelling page: a ridge on filtered directions, solved again after every label.
+"""The fast model of the labelling page: ridge regression on filtered directions, refitted after every label.
 
-Beside it, the accuracy on nodes without a label, estimated from labels that were not drawn at random.
+Also estimates the accuracy on unlabelled nodes from labels that were not drawn at random.
 """
 
 from collections.abc import Sequence
@@ -19,21 +19,21 @@ from gssl.selection.softmax_link import inverse_temperatures
 from gssl.selection.trial import PENALTIES, stratified_part
 from gssl.selection.views import Views
 
-# directions of a view, hops of its filter, and how many columns are filtered at a time
+# directions of a view, hops of its filter, and columns filtered at a time
 WIDTH, DEPTH, _TOGETHER = 128, 8, 64
-# penalty and sharpness before two labels of one class exist
+# penalty and inverse temperature while no class has two labels
 _PENALTY, _SHARPNESS = 0.1, 10.0
-# where there are more labels, so many choose view and penalty
+# maximum number of labels used to choose view and penalty
 _JUDGES = 150
-# how many labels the belief that confidences are right is worth, and the least distance of one from 0 and 1
+# precision of the prior that confidences are calibrated, and their minimum distance from 0 and 1
 _PRIOR, _EDGE = 2.0, 1e-3
 _NEWTON = 12
 
 
 def filtered_directions(X: Any, A: csr_array) -> list[np.ndarray]:
-    """Return the leading directions of the nodes in float32: smoothed over the graph, and as they are.
+    """Return the projections of nodes onto leading directions in float32, smoothed and unsmoothed.
 
-    Without features these are the directions of the links, or of random signatures where nodes are many.
+    Without features, links are used instead, or random vectors for large graphs; both only smoothed.
     """
     n = A.shape[0]
     X = csr_array((n, 0), dtype=np.float32) if X is None else X.astype(np.float32, copy=False)
@@ -67,9 +67,9 @@ def _smoothed(V: np.ndarray, A: csr_array) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What the model says about every node, and about each label while it was hidden.
+    """Predictions for all nodes (``distributions``), and for each label while it was hidden (``hidden``).
 
-    ``distributions`` has a row for every node, ``hidden`` one for every label in the order of ``labelled``.
+    Rows of ``hidden`` are in the order of ``labelled``. ``judged`` is False if no label could be hidden.
     """
 
     labelled: np.ndarray
@@ -83,11 +83,11 @@ class Answer:
 
     @property
     def hits(self) -> np.ndarray:
-        """Which labels were right while hidden."""
+        """Mask of the labels that were predicted correctly while hidden."""
         return np.asarray(self.hidden.argmax(axis=1) == self.codes)
 
     def shares(self, node: int) -> np.ndarray:
-        r"""Return what each label adds to the score that its class has at a node.
+        r"""Return the contribution of each label to the score of its class at a node.
 
         .. math:: s_j = B_i (B_L^\top B_L + \lambda I)^{-1} B_j^\top, \qquad Z_{ic} = \sum_{j: y_j = c} s_j
         """
@@ -97,16 +97,16 @@ class Answer:
 
 
 class InteractiveModel:
-    """A ridge on the view of the nodes that predicts hidden labels best.
+    """Ridge regression on the view that predicts hidden labels best.
 
-    The answer depends on the labels alone, not on the order in which they came, so undoing is exact.
+    The result does not depend on the order of the labels, so undo is exact.
     """
 
     def __init__(self, views: Sequence[np.ndarray]) -> None:
         self.views = list(views)
 
     def fit(self, labelled: np.ndarray, codes: np.ndarray, n_classes: int) -> Answer:
-        """Classify all nodes by some labels; ``codes`` are their classes."""
+        """Classify all nodes from some labelled nodes, whose classes are ``codes``."""
         Y = np.eye(n_classes)[codes]
         judged = bool(np.bincount(codes).max() > 1)
         part = stratified_part(Y, _JUDGES)
@@ -129,13 +129,13 @@ class InteractiveModel:
 
 
 def estimate_accuracy(hidden: np.ndarray, hits: np.ndarray, confidences: np.ndarray) -> tuple[float, float]:
-    r"""Return the expected share of right guesses among nodes, and its standard error.
+    r"""Estimate the accuracy on nodes without labels; return it with its standard error.
 
     .. math:: \frac1n \sum_i \sigma(a + b\, \mathrm{logit}\, p_i)
 
-    p are the ``confidences`` of the nodes. a and b are fitted to the confidences of labels while they were
-    ``hidden``. Labels that a person was asked for are harder than most nodes, and their plain share of
-    ``hits`` is too low by far; given its confidence, a label is about as hard as any other node.
+    p are the ``confidences`` of the nodes; a and b are fitted to the ``hits`` and confidences of ``hidden``
+    labels. Suggested nodes are harder than most, so the mean of ``hits`` is far too low; at equal confidence,
+    labelled nodes are about as hard as others.
     """
     if not len(confidences):
         return float(hits.mean()), score_error(float(hits.mean()), len(hits))
@@ -151,7 +151,7 @@ def estimate_accuracy(hidden: np.ndarray, hits: np.ndarray, confidences: np.ndar
     slope = q * (1.0 - q)
     gradient = np.array([slope.mean(), (slope * z).mean()])
     share = float(q.mean())
-    # never surer than as many labels drawn at random would be
+    # at least the standard error of as many labels drawn at random
     error = max(float(np.sqrt(gradient @ np.linalg.solve(H, gradient))), score_error(share, len(hits)))
     return share, error
 
@@ -166,7 +166,7 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def softmax_rows(Z: np.ndarray) -> np.ndarray:
-    """Return the softmax of rows, stored by columns: sums over few long columns are quick."""
+    """Return the softmax of rows in column-major order: reductions over a few long columns are fast."""
     T = np.ascontiguousarray(Z.T)
     T -= T.max(axis=0)
     np.exp(T, out=T)
@@ -175,7 +175,7 @@ def softmax_rows(Z: np.ndarray) -> np.ndarray:
 
 
 def top_two(P: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the best class of each row, its probability and that of the runner-up."""
+    """Return the most probable class of each row, its probability and that of the runner-up."""
     best, top = np.zeros(len(P), dtype=np.int64), P[:, 0].copy()
     second = np.full_like(top, 0.0)
     for code in range(1, P.shape[1]):

@@ -1,4 +1,4 @@
-"""A journal of actions: one line of JSON each, on disk before the action is answered."""
+"""A journal of actions as lines of JSON, synced to disk before the server responds."""
 
 import json
 import os
@@ -16,14 +16,14 @@ _HEADER_BYTES = json.dumps(_HEADER).encode()
 
 
 def journal_path(out: Path) -> Path:
-    """Return where the journal of an output lies."""
+    """Return the path of the journal of an output file."""
     return out.with_name(f"{out.name}.journal")
 
 
 class Journal:
-    """An append-only file of actions; a last line that a crash has cut off is dropped.
+    """An append-only file of actions; a last line that was truncated by a crash is dropped.
 
-    ``actions`` are those that were in the file when it was opened. One process at a time has it open.
+    ``actions`` are those found when the file was opened. Only one process can open it at a time.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,7 +40,7 @@ class Journal:
         try:
             self.actions, kept = _read(path)
             with explain_write_errors(path):
-                # unbuffered: what could not be written must not be written later
+                # unbuffered, so that data of a failed write are not written later
                 self._file = path.open("r+b" if path.exists() else "w+b", buffering=0)
                 self._file.truncate(kept)
                 self._file.seek(kept)
@@ -52,7 +52,7 @@ class Journal:
             raise
 
     def append(self, action: dict[str, Any]) -> None:
-        """Write an action and wait until it is on disk; after an error the file is as before."""
+        """Write an action and sync it to disk; restore the file if this fails."""
         end = self._file.tell()
         try:
             with explain_write_errors(self.path, "end gssl label and choose another --out"):
@@ -63,7 +63,7 @@ class Journal:
             raise
 
     def close(self) -> None:
-        """Close the file and let others open it."""
+        """Close the file and release its lock."""
         self._file.close()
         self._unlock()
 
@@ -78,13 +78,13 @@ class Journal:
 
 
 def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """Return the actions in a file, and the length of the part that is whole."""
+    """Return the actions in a file, and the length of its valid part."""
     if not path.exists():
         return [], 0
     content = path.read_bytes()
     first, *lines = content.split(b"\n")[:-1] or [b""]
     if _parse(first) != _HEADER:
-        # a header that was cut off, perhaps with zeros for what is missing, is the start of a journal
+        # a truncated header, possibly padded with zeros, is an empty journal
         if lines or not _HEADER_BYTES.startswith(content.rstrip(b"\0")):
             raise ValueError(f"{path} is no journal of gssl label: choose another --out.")
         return [], 0
@@ -94,7 +94,7 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
         action = _parse(line)
         if action is None:
             if number == len(lines) + 1:
-                break  # cut off, whatever a full disk or a lost power supply has made of it
+                break  # an incomplete last line, for example after a power failure
             raise ValueError(
                 f"{path}, line {number}, is no action of gssl label: remove it and all after it, or "
                 "choose another --out."
@@ -113,7 +113,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make sure that a new file's name is on disk, where folders can be synchronised."""
+    """Sync a folder, so that the name of a new file is on disk; POSIX only."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)

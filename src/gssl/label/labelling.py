@@ -1,4 +1,4 @@
-"""The labels that a person has given, as a sequence of actions that can be replayed and undone."""
+"""The user's labels as a sequence of actions that can be replayed and undone."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 MAX_NAME = 200
-# what readers of labels would take for a missing one
+# names that would be read as missing labels
 _RESERVED = ("-1", "nan", "None")
 
 
 class Labelling:
-    """Labels by node, classes in the order in which they appeared, and skipped nodes.
+    """Labels by node, classes in order of appearance, and skipped nodes.
 
     An action is a dict: ``{"do": "label", "nodes": [ids], "label": name or None}``, ``{"do": "skip", "nodes":
     [ids]}``, ``{"do": "class", "label": name}``, ``{"do": "import", "labels": [[id, name], …]}`` or
@@ -24,7 +24,7 @@ class Labelling:
         self.classes: list[str] = sorted({str(label) for label in y if label is not None})
         codes = {name: code for code, name in enumerate(self.classes)}
         self.given = {i: codes[str(label)] for i, label in enumerate(y) if label is not None}
-        # in the order in which they were given
+        # in the order in which labels were given
         self.codes: dict[int, int] = dict(self.given)
         self.skipped: set[int] = set()
         self.version = 0
@@ -35,16 +35,16 @@ class Labelling:
 
     @property
     def undoable(self) -> str:
-        """What undo would take back, in words; empty where there is nothing."""
+        """A description of the action that undo would revert; empty if there is none."""
         return self._undo[-1][0] if self._undo else ""
 
     def label(self, node: int) -> str | None:
-        """Return the class that a node was given, None where it has none."""
+        """Return the label of a node, or None."""
         code = self.codes.get(node)
         return None if code is None else self.classes[code]
 
     def apply(self, action: Mapping[str, Any]) -> None:
-        """Change the labels; nodes that are not in the graph are counted and left out."""
+        """Apply an action; nodes that are not in the graph are counted and skipped."""
         do = action.get("do")
         if do == "undo":
             self._take_back()
@@ -105,7 +105,7 @@ class Labelling:
 
 
 def check_class_name(given: Any) -> str:
-    """Return a class name without spaces around it, and refuse one that no table could hold."""
+    """Return a class name, stripped and in Unicode form NFC; raise if it is invalid."""
     if not isinstance(given, str):
         raise ValueError("a class is named by a text: type its name.")
     name = unicodedata.normalize("NFC", given).strip()

@@ -1,20 +1,20 @@
-"""Which node to label next, by the equation of :func:`gssl.suggest` on a sample of the nodes."""
+"""Choose the node to label next by the equation of :func:`gssl.suggest` on a sample of the nodes."""
 
 import numpy as np
 
 from gssl.selection.suggestion import likeness
 
-# nodes among which the next one is sought, and which it speaks for
+# sample size: nodes considered as the next one and counted as covered
 SAMPLE = 1500
 _NOTHING = 1e-6
 
 
 class Queue:
-    r"""Choose nodes that are uncertain, like many other uncertain nodes, and unlike all labels.
+    r"""Choose nodes that are uncertain, similar to many uncertain nodes, and not similar to labelled ones.
 
     .. math:: j^* = \arg\max_j\; u_j \sum_i u_i\, [K_{ij} - \max_{l \in L} K_{il}]_+
 
-    ``rows`` of all nodes have length one.
+    ``rows``, one per node, have unit length.
     """
 
     def __init__(self, rows: np.ndarray) -> None:
@@ -22,7 +22,7 @@ class Queue:
         self._draw(np.zeros(len(rows), dtype=bool), 0)
 
     def _draw(self, closed: np.ndarray, seed: int) -> None:
-        """Draw the sample anew, from nodes that are open."""
+        """Draw a new sample of open nodes."""
         nodes = np.flatnonzero(~closed)
         if len(nodes) > SAMPLE:
             nodes = np.sort(np.random.default_rng(seed).choice(nodes, SAMPLE, replace=False))
@@ -31,13 +31,13 @@ class Queue:
         np.fill_diagonal(self._K, 0.0)
         self._covered_by: set[int] = set()
         self._covered = np.zeros(len(nodes), dtype=np.float32)
-        # what is left of likeness, a row for each node that may be spoken for
+        # likeness not yet covered; rows are nodes to cover, columns are candidates
         self._gap = self._K.copy()
 
     def next(self, doubt: np.ndarray, closed: np.ndarray, labelled: np.ndarray) -> tuple[int, int]:
-        """Return the next node and how many nodes it speaks for.
+        """Return the next node and how many nodes it covers.
 
-        ``doubt`` is 1 minus the margin of each node; ``closed`` marks nodes not to choose, but not all.
+        ``doubt`` is 1 minus the margin of each node; ``closed`` marks nodes not to choose, but never all.
         """
         n_open = int(np.count_nonzero(~closed))
         if closed[self._nodes].sum() > len(self._nodes) / 2 and n_open > len(self._nodes):
@@ -49,11 +49,11 @@ class Queue:
             best = int(gains.argmax())
             speaks_for = np.count_nonzero((self._gap[:, best] > _NOTHING) & (u > 0))
             return int(self._nodes[best]), round(speaks_for * n_open / int(np.count_nonzero(u)))
-        # nothing is like another: the least certain
+        # no node would cover another: choose the least certain
         return int(np.where(closed, -1.0, doubt).argmax()), 0
 
     def _cover(self, labelled: np.ndarray) -> None:
-        """Note how much each node of the sample is like the nearest label."""
+        """Update the likeness of each sampled node to the nearest labelled node."""
         now = set(labelled.tolist())
         before = self._covered
         if not self._covered_by <= now:

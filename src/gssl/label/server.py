@@ -1,4 +1,4 @@
-"""The labelling page on the loopback interface: files, a small JSON API, and who may use them."""
+"""The server of the labelling page on the loopback interface: files, a JSON API and access control."""
 
 import hmac
 import json
@@ -19,7 +19,7 @@ from gssl.io.table_writing import TABLES
 from gssl.label.session import Session, StaleError
 from gssl.operators import small_algebra
 
-# bytes of a request
+# maximum sizes of requests in bytes
 MAX_ACTION, MAX_IMPORT = 4_000_000, 64_000_000
 # seconds after which an idle connection is closed
 _TIMEOUT = 120
@@ -50,7 +50,7 @@ _CLOSED = "This page belongs to a gssl label that was started elsewhere: open th
 
 
 class RefusedError(Exception):
-    """A request that is not served: the status and the sentence of the answer."""
+    """A rejected request, with the status and message of the response."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -58,7 +58,7 @@ class RefusedError(Exception):
 
 
 class LabelServer(ThreadingHTTPServer):
-    """Serve the labelling page of a session on 127.0.0.1, to those who know the token.
+    """Serve the labelling page of a session on 127.0.0.1, protected by a token.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class LabelServer(ThreadingHTTPServer):
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
+        """The port that the server listens on."""
         return int(self.server_address[1])
 
     @property
@@ -110,34 +110,34 @@ class LabelServer(ThreadingHTTPServer):
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie; cookies of all ports share one jar."""
+        """The name of the cookie, which contains the port: browsers share cookies between ports."""
         return f"gssl_label_{self.port}"
 
     def start(self) -> None:
-        """Serve in a thread of its own.
+        """Serve in a separate thread.
 
-        Until the server is closed, BLAS has one thread: the limit of the thread that starts the server holds
-        for all, while one that a request sets may have no effect.
+        BLAS is limited to one thread until the server is closed. The limit is set here because one that is
+        set in the thread of a request may have no effect.
         """
         self._limits.enter_context(small_algebra())
         Thread(target=self.serve_forever, args=(0.1,), name="gssl-label", daemon=True).start()
 
     def close(self) -> None:
-        """Stop a server that was started."""
+        """Stop a running server."""
         self.shutdown()
         self.server_close()
 
     def server_close(self) -> None:
-        """Close the socket."""
+        """Close the socket and lift the limit on BLAS threads."""
         super().server_close()
         self._limits.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Keep quiet about connections that browsers drop."""
+        """Print nothing about connections that browsers drop."""
 
 
 def frame(session: Session, state: dict[str, Any]) -> bytes:
-    """Encode a state with the guess (uint16) and the confidence (uint8) of every node behind it."""
+    """Encode a state as JSON, followed by the guess (uint16) and confidence (uint8) of every node."""
     head = json.dumps(state).encode()
     head += b" " * (-len(head) % 4)
     guesses = session.guesses.astype("<u2").tobytes()
@@ -168,13 +168,13 @@ class _Handler(BaseHTTPRequestHandler):
         except (ConnectionError, TimeoutError):
             raise
         except (RefusedError, ValueError, KeyError, TypeError, OSError, RecursionError) as error:
-            # what is left of the body is not read
+            # the rest of the body has not been read
             self.close_connection = True
             status = error.status if isinstance(error, RefusedError) else 400
             self._send(status, json.dumps({"error": " ".join(str(error).splitlines())}).encode())
 
     def _check_host(self) -> None:
-        """Refuse names that lead here by a trick of name resolution, and pages of other sites."""
+        """Reject cross-site requests and DNS rebinding."""
         port = self.server.port
         hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
         if len(self.headers.get_all("Host") or []) != 1 or self.headers["Host"] not in hosts:
@@ -183,7 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command == "POST" and origin is None:
             raise RefusedError(403, "An action comes from the page, which names its origin.")
         own_site = self.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
-        # a link to the page may be anywhere
+        # other sites may link to the page
         is_link = self.command == "GET" and urlsplit(self.path).path == "/"
         own_origin = origin is None or origin in [f"http://{host}" for host in hosts]
         if not own_origin or not (own_site or is_link):
@@ -224,7 +224,7 @@ class _Handler(BaseHTTPRequestHandler):
             with session.lock:
                 self._send_json(session.card(session.check_nodes([int(query["i"])])[0]))
         elif path == "/api/search":
-            # unlocked: texts do not change, and a search may take as long as several labels
+            # without the lock: texts do not change, and a search may take longer than several actions
             found = session.facts.search(query.get("q", "")[:200])
             with session.lock:
                 self._send_json([session.mention(node) for node in found])
@@ -249,7 +249,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(404, f"there is nothing at {path[:80]}.")
 
     def _act(self, session: Session, action: dict[str, Any]) -> None:
-        """Do an action and answer with the new state and the next node, or the one that is to stay."""
+        """Apply an action; respond with the new state and the next node, or the node to stay at."""
         with session.lock:
             status, stay = 200, action.get("stay")
             try:
@@ -308,7 +308,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_file(self, name: str, more: dict[str, str] | None = None) -> None:
         folder = files("gssl.label") / "static"
-        # only what lies in the folder itself has a name that is listed
+        # serve only names from the folder's listing, to prevent path traversal
         if name not in {entry.name for entry in folder.iterdir()} or Path(name).suffix not in _TYPES:
             raise RefusedError(404, f"there is no file {name[:80]}.")
         self._send(200, (folder / name).read_bytes(), _TYPES[Path(name).suffix], more)
@@ -331,11 +331,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def log_message(self, *_: Any) -> None:
-        """Write nothing on the terminal: an address may hold the token."""
+        """Log nothing, since a URL may contain the token."""
 
 
 def _card(session: Session, node: Any) -> dict[str, Any]:
-    """Return the card of a node, or of the one to label next."""
+    """Return the card of a node, or of the next one to label if None."""
     if node is not None:
         return {"card": session.card(session.check_nodes([int(node)])[0])}
     found = session.suggest()

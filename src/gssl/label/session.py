@@ -1,4 +1,4 @@
-"""A labelling session: labels, what the model makes of them, and what the page shows; nothing of HTTP."""
+"""A labelling session: labels, predictions, and the contents of the page, independent of HTTP."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -23,33 +23,33 @@ from gssl.selection.audit import rank_labels
 from gssl.selection.suggestion import unit_rows
 from gssl.selection.why import strongest_voices
 
-# a class with fewer labels is named on the page
+# for classes with fewer labels, the page shows how many more are needed
 FEW = 5
-# how many are listed
+# maximum number of labels in an explanation (for and against), of doubtful labels, and of curve points
 _WHY, _DOUBTS, _CURVE = 4, 12, 120
 # points of the learning curve that are computed when a journal is replayed
 _REPLAYED = 20
-# from so many labels on, a model that only guesses is recognised
+# minimum number of labels to detect a model that only guesses
 _ENOUGH = 20
-# below this skill, suggested nodes have been no better than random ones
+# below this skill, suggested nodes were found to be no better than random ones
 _WEAK = 0.25
-# in bytes for the page: a node without a guess, and a node with a label
+# codes for the page: the guess of a node without one, and the confidence of a labelled node
 NO_GUESS, IS_LABELLED = 65_535, 255
-# below so many labels an estimate of accuracy says nothing
+# minimum number of labels to estimate the accuracy
 _LEAST = 8
-# what a probability of the fast model is raised by before two are compared: small ones are noise
+# added to probabilities of the fast model before their ratio is taken: small ones are noise
 _FLOOR = 0.01
 
 
 class StaleError(Exception):
-    """An action on a state that is no longer the current one."""
+    """An action refers to an outdated state."""
 
 
 @dataclass(frozen=True, eq=False)
 class Careful:
-    """What a careful model says about all nodes, and about each label while it was hidden.
+    """The careful model's distributions for all nodes, and for each label while it was hidden.
 
-    ``audit`` judges the labels, and ``curve`` says what more labels would bring.
+    ``audit`` ranks doubtful labels, and ``curve`` is the learning curve.
     """
 
     P: np.ndarray
@@ -60,7 +60,7 @@ class Careful:
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """What the careful model says, what the fast one said of the same labels, and which labels these were."""
+    """The results of the careful and the fast model for the same labels, and these labels."""
 
     labels: dict[int, int]
     present: tuple[int, ...]
@@ -71,16 +71,16 @@ class Refit:
 
 
 class Session:
-    """Label the nodes of a problem, and see all nodes classified after every label.
+    """Label the nodes of a problem; all nodes are classified again after every label.
 
     Parameters
     ----------
     problem : Problem
-        Its labels are those to begin with.
+        Its labels are the initial ones.
     journal : Journal, optional
-        Where actions are written before they count; those it holds already are replayed.
+        Actions are written to it before they take effect; existing ones are replayed.
     texts : object ndarray of shape (n,), optional
-        A text or None for each node, to be read by the person who labels.
+        A text or None for each node, shown to the user.
     layout : bool, default=True
         Whether to compute a map.
 
@@ -147,10 +147,10 @@ class Session:
         return self.labelling.version
 
     def act(self, action: dict[str, Any], version: int) -> None:
-        """Check an action, write it to the journal, do it, and classify all nodes again.
+        """Check an action, write it to the journal, apply it, and classify all nodes again.
 
-        Nodes are indices here and ids in the journal. Raises ``StaleError`` where ``version`` is not the
-        current one, and ValueError for an action that makes no sense.
+        Nodes are indices here and ids in the journal. Raises ``StaleError`` if ``version`` is not the
+        current one, and ValueError for an invalid action.
         """
         with self.lock:
             if version != self.version:
@@ -167,7 +167,7 @@ class Session:
                 self._answer()
 
     def import_labels(self, labels: Labels, version: int) -> str:
-        """Take over the labels of a table; return what was done, in a sentence."""
+        """Import the labels of a table; return a message with their number."""
         pairs = [
             [str(i), self._class(str(label))]
             for i, label in zip(labels.ids, labels.labels, strict=True)
@@ -181,7 +181,7 @@ class Session:
         return f"{len(known):,} labels imported" + (f"; {left:,} of unknown nodes left out." if left else ".")
 
     def _check(self, action: dict[str, Any]) -> dict[str, Any]:
-        """Return an action with ids for indices and a checked class name."""
+        """Return an action with indices replaced by ids and a checked class name."""
         do = action.get("do")
         if do == "undo":
             return {"do": "undo"}
@@ -198,11 +198,11 @@ class Session:
         return {"do": "label", "nodes": ids, "label": None if label is None else self._class(label)}
 
     def _class(self, name: Any) -> str:
-        """Return a class that is there, whatever its name, or the checked name of a new one."""
+        """Return the name of an existing class unchanged, or the checked name of a new one."""
         return name if name in self.labelling.classes else check_class_name(name)
 
     def check_nodes(self, nodes: Any) -> list[int]:
-        """Refuse what is no list of indices of nodes; leave out repetitions."""
+        """Return node indices without duplicates; raise if they are invalid."""
         if not isinstance(nodes, list) or not nodes:
             raise ValueError("an action names its nodes by a list of indices: give at least one.")
         for node in nodes:
@@ -211,7 +211,7 @@ class Session:
         return list(dict.fromkeys(nodes))
 
     def _fit(self, labels: dict[int, int]) -> tuple[Answer | None, tuple[int, ...]]:
-        """Return what the fast model says by some labels, None for one class, and their classes."""
+        """Fit the fast model; return its answer, or None with fewer than two classes, and the classes."""
         nodes = np.array(sorted(labels), dtype=np.int64)
         present, codes = np.unique([labels[node] for node in nodes.tolist()], return_inverse=True)
         classes = tuple(present.astype(int).tolist())
@@ -221,7 +221,7 @@ class Session:
             return self._model.fit(nodes, codes, len(classes)), classes
 
     def _answer(self) -> None:
-        """Classify all nodes by the labels as they are."""
+        """Classify all nodes from the current labels."""
         self.answer, self._present = self._fit(self.labelling.codes)
         self._note_accuracy(self.answer)
         self._combine()
@@ -233,7 +233,7 @@ class Session:
                 self._curve[len(answer.labelled)] = found
 
     def _replay_curve(self) -> None:
-        """Estimate the accuracy after the first labels, so that a resumed session has its curve."""
+        """Estimate the accuracy for growing numbers of labels, so that a resumed session has its curve."""
         codes = dict(self.labelling.codes)
         given = [node for node in codes if node in self.labelling.given]
         rest = [node for node in codes if node not in self.labelling.given]
@@ -243,9 +243,9 @@ class Session:
             self._note_accuracy(self._fit({node: codes[node] for node in order[:size].tolist()})[0])
 
     def offer(self, labels: dict[int, int], careful: Careful, name: str) -> None:
-        """Take what a careful model says that was fitted to some earlier labels.
+        """Accept the results of a careful model that was fitted to some earlier labels.
 
-        Until the next ones come, the fast model adds what has changed since:
+        Until the next refit, the fast model accounts for later changes:
         P ∝ P_careful · (P_fast now + ε) / (P_fast then + ε).
         """
         fast, classes = self._fit(labels)
@@ -286,30 +286,30 @@ class Session:
             self.guesses[node], self.confidences[node] = code, IS_LABELLED
 
     def predicted_class(self, node: int) -> str | None:
-        """Return the label of a node, or the class that is predicted for it; None before there is any."""
+        """Return the label or predicted class of a node; None if there is no prediction yet."""
         code = int(self.guesses[node])
         return None if code == NO_GUESS else self.labelling.classes[code]
 
     def suggest(self) -> tuple[int, int] | None:
-        """Return the node to label next and how many it speaks for; None where all are done."""
+        """Return the node to label next and how many nodes it covers; None if all are labelled or skipped."""
         with self.lock:
             labelled = np.array(sorted(self.labelling.codes), dtype=np.int64)
             done = self.labelling.codes.keys() | self.labelling.skipped
             if len(done) == self.n_nodes:
                 return None
             if len(done | self._passed) == self.n_nodes:
-                self._passed.clear()  # all have been looked at: from the beginning
+                self._passed.clear()  # all have been passed over: start again
             closed = np.zeros(self.n_nodes, dtype=bool)
             closed[list(done | self._passed)] = True
             if self.guessing:
-                # what it is unsure of is noise then, and nodes chosen by it are like no others
+                # its uncertainty is noise, and nodes chosen by it are not representative
                 return int(np.random.default_rng(len(labelled)).choice(np.flatnonzero(~closed))), 0
             with small_algebra():
                 return self._queue.next(self.doubt, closed, labelled)
 
     @property
     def _queue(self) -> Queue:
-        """The queue of the view that predicts hidden labels best, or the usual one while labels are few."""
+        """The queue of the view that predicts hidden labels best; the first one while labels are few."""
         answer = self.answer
         if answer is None or len(answer.codes) < _ENOUGH:
             return self._queues[0]
@@ -317,12 +317,12 @@ class Session:
 
     @property
     def guessing(self) -> bool:
-        """Whether hidden labels are guessed no better than by always answering the largest class."""
+        """Whether hidden labels are predicted no better than by always choosing the largest class."""
         return self._skill <= 0.0
 
     @property
     def _skill(self) -> float:
-        """How much better than the largest class: 0 is no better, 1 is all right or too few labels."""
+        """Rescaled accuracy: 0 is always choosing the largest class, 1 is no errors or too few labels."""
         answer = self.answer
         if answer is None or not answer.judged or len(answer.codes) < _ENOUGH:
             return 1.0
@@ -330,11 +330,11 @@ class Session:
         return float(answer.hits.sum() - largest) / max(len(answer.codes) - largest, 1)
 
     def pass_over(self, node: int) -> None:
-        """Suggest another node, until the next action."""
+        """Do not suggest a node again until the next action."""
         self._passed.add(node)
 
     def state(self) -> dict[str, Any]:
-        """Return what the page shows beside the node: counts, accuracy, doubts."""
+        """Return what the page shows apart from the node: counts, accuracy, doubtful labels."""
         labelling = self.labelling
         counts = np.bincount(list(labelling.codes.values()), minlength=len(labelling.classes))
         curve = sorted(self._curve.items())
@@ -380,25 +380,25 @@ class Session:
         return found
 
     def _outlook(self) -> str:
-        """Say how many more labels reach which accuracy."""
+        """Describe how many more labels reach the next target accuracy."""
         refit = self._refit
         if refit is None or refit.careful.curve is None or refit.accuracy is None:
             return ""
-        # suggested labels are harder than most nodes, which the estimate corrects for
+        # use the accuracy that corrects for suggested nodes being harder than most
         curve = refit.careful.curve.moved_to(refit.accuracy[0])
         return curve.text(curve.next_target)
 
     def _expected_wrong(self) -> str:
-        """Say how many labels are wrong, if all of them have been judged."""
+        """Describe how many labels are wrong, if all of them have been audited."""
         refit = self._refit
         if refit is None or refit.careful.audit is None or refit.labels != self.labelling.codes:
             return ""
         return refit.careful.audit.summary
 
     def doubts(self) -> list[dict[str, Any]]:
-        """Return the labels that ``gssl.audit`` doubts most, not having seen each.
+        """Return the most doubtful labels, each judged by a model without it.
 
-        AutoClassifier is believed about labels that it was fitted to; the fast model judges the others.
+        AutoClassifier judges the labels that it was fitted to, the fast model judges the others.
         """
         found: list[tuple[float, int, int, float]] = []
         refit, audit = self._refit, None if self._refit is None else self._refit.careful.audit
@@ -426,7 +426,7 @@ class Session:
         ]
 
     def _fast_doubts(self, answer: Answer) -> list[tuple[float, int, int, float]]:
-        """Judge labels by the fast model; a class with a single label has nothing to be recognised by."""
+        """Judge labels by the fast model, except those of classes with a single label."""
         judged = np.flatnonzero(np.bincount(answer.codes)[answer.codes] > 1)
         P, codes = answer.hidden[judged], answer.codes[judged]
         order, wrong = rank_labels(P, codes)
@@ -441,7 +441,7 @@ class Session:
         return self.labelling.classes[self._present[compact]]
 
     def card(self, node: int, speaks_for: int | None = None) -> dict[str, Any]:
-        """Return all that is known about a node."""
+        """Return everything that the page shows about a node."""
         neighbours, degree = self.facts.neighbours(node, self.labelling.codes)
         return {
             "index": node,
@@ -457,7 +457,7 @@ class Session:
         }
 
     def mention(self, node: int) -> dict[str, Any]:
-        """Return a node in a line: its id, label or guess, and the beginning of its text."""
+        """Return a short entry for a node: its id, label or guess, and the beginning of its text."""
         label = self.labelling.label(node)
         return {
             "index": node,
@@ -469,10 +469,10 @@ class Session:
         }
 
     def _opinion(self, node: int) -> dict[str, Any]:
-        """Return a distribution for a node, and the labels that speak most for and against it in a picture.
+        """Return the distribution of a node, and the strongest labels for and against it with a picture.
 
-        Of a labelled node it is what the fast model says without that label. The shares of labels are those
-        in the lead of the first class over the second, by the fast model.
+        For a labelled node, the fast model predicts without its label. Shares are the fast model's
+        contributions of labels to the lead of the first class over the second.
         """
         answer = self.answer
         if answer is None:
@@ -506,7 +506,7 @@ class Session:
         }
 
     def write(self, path: Path) -> list[str]:
-        """Write all labels to a table, by suffix; return notes on what had to be changed."""
+        """Write all labels to a table in the format of the suffix; return notes on changes made."""
         with self.lock:
             columns = self.labels()
         objects = {name: np.array(values, dtype=object) for name, values in columns.items()}
@@ -514,7 +514,7 @@ class Session:
 
 
 def _estimate(answer: Answer, hidden: np.ndarray, P: np.ndarray) -> tuple[float, float] | None:
-    """Estimate the accuracy of P by what was said of the labels while hidden; None if they are too few."""
+    """Estimate the accuracy of P from predictions for hidden labels; None if there are too few."""
     if len(answer.codes) < _LEAST:
         return None
     hits = hidden.argmax(axis=1) == answer.codes

@@ -1,6 +1,6 @@
-"""Tables for a terminal and HTML pages of a run; nothing is computed here.
+"""Tables for the terminal and HTML reports of a run; nothing is computed here.
 
-Every name loads when it is first used.
+Names are imported on first use.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
 """Charts as Vega-Lite specifications.
 
-Names from the user's data are only used as *values*, never in field names, titles or expressions, so that no
-name is interpreted as a path, a format or code.
+Names from the user's data are used only as *values*, never in field names, titles or expressions, so that
+they are not interpreted as paths, formats or code.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from gssl.io import Predictions
 from gssl.report.page import MapPoint, Page
 from gssl.selection import LearningCurve
 
-# of medium lightness, legible in light and dark mode
+# colours of medium lightness, legible in light and dark mode
 ACCENT = "#4f7fd0"
 PALETTE = (
     ACCENT,
@@ -30,7 +30,7 @@ PALETTE = (
     "#6d8f2f",
 )
 OTHER = "#8b929b"
-# with more labels, rings are smaller: they would hide each other
+# with more labels, rings are smaller, so that they do not hide each other
 _MANY_RINGS = 500
 Spec = dict[str, Any]
 
@@ -55,7 +55,7 @@ def draw(page: Page) -> dict[str, Spec]:
 
 
 def _chart(rows: Sequence[Spec], *layers: Spec, height: int | None = None) -> Spec:
-    """Return a specification of layers over rows."""
+    """Return a chart of layers that share the same rows."""
     spec: Spec = {"data": {"name": "rows"}, "datasets": {"rows": list(rows)}}
     spec |= layers[0] if len(layers) == 1 else {"layer": list(layers)}
     return spec | {"width": "container"} | ({} if height is None else {"height": height})
@@ -66,7 +66,7 @@ def _layer(mark: Spec, **encoding: Any) -> Spec:
 
 
 def _field(name: str, title: str | None = None, **more: Any) -> Spec:
-    """Return the encoding of a number."""
+    """Return the encoding of a numeric field."""
     return {"field": name, "type": "quantitative", "title": title, **more}
 
 
@@ -75,10 +75,10 @@ def _percent_axis(**settings: Any) -> Spec:
 
 
 def curve(values: Any) -> Spec:
-    """Draw one quantity over the iterations, without values that are not finite."""
+    """Draw one quantity over the iterations, without non-finite values."""
     numbers = np.asarray(values, dtype=np.float64).ravel()
     rows = [{"k": k, "value": float(v)} for k, v in enumerate(numbers, start=1) if np.isfinite(v)]
-    # with few iterations, Vega would put ticks at fractions
+    # with few iterations, Vega would place ticks at fractions
     ticks: Spec = {"values": list(range(1, len(numbers) + 1))} if len(numbers) <= 8 else {"tickCount": 6}
     line = _layer(
         {"type": "line", "color": ACCENT, "strokeWidth": 2, "point": {"size": 26, "color": ACCENT}},
@@ -108,7 +108,7 @@ def histogram(bins: Sequence[Bin]) -> Spec:
 
 
 def reliability_curve(bins: Sequence[Bin]) -> Spec:
-    """Draw accuracy against confidence; on the diagonal, confidence is calibrated."""
+    """Draw accuracy against confidence; the diagonal is perfect calibration."""
     rows = [{"confidence": b.confidence, "accuracy": b.accuracy, "count": b.count} for b in bins]
     diagonal = _layer(
         {"type": "line", "color": "currentColor", "opacity": 0.7, "strokeDash": [4, 4], "strokeWidth": 1},
@@ -133,7 +133,7 @@ def reliability_curve(bins: Sequence[Bin]) -> Spec:
 
 
 def learning_band(found: LearningCurve) -> Spec:
-    """Draw accuracy against the number of labels with its uncertainty, up to four times as many as given."""
+    """Draw accuracy against the number of labels, with uncertainty, up to four times the given number."""
     numbers = np.unique(np.geomspace(found.sizes[0], min(4 * found.n_labels, found.n_nodes), 40).astype(int))
     rows = [
         {"n": int(n), "accuracy": a, "low": low, "high": high}
@@ -168,11 +168,11 @@ def map_classes(
 ) -> list[tuple[str, str, int]]:
     """Return name, colour and number of nodes of each class on the map, most frequent first.
 
-    All nodes count, also those that are not on the map; without ``predictions``, the points.
+    With ``predictions``, all nodes are counted, not only those on the map.
     """
     counts = Counter(point.label for point in points)
     if predictions is not None:
-        # where the model abstains, the map shows what it says
+        # if the model abstains, the map shows its most probable class
         shown = Counter(np.where(predictions.label == "", predictions.model_says, predictions.label).tolist())
         counts = Counter({name: shown[name] for name in counts})
     order = sorted(counts, key=lambda name: (-counts[name], name))
@@ -195,7 +195,7 @@ def node_scatter(points: Sequence[MapPoint], classes: Sequence[tuple[str, str, i
             "given": "yes" if point.given else "no",
             "place": place[point.label],
         }
-        # rings on top
+        # draw labelled nodes last, so that their rings are on top
         for point in sorted(points, key=lambda point: point.given)
     ]
     many = sum(point.given for point in points) > _MANY_RINGS

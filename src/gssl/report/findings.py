@@ -1,4 +1,4 @@
-"""What a report says in words and tables: the headline, the classes, the confusion, reasons."""
+"""The texts and tables of a report: headline, classes, confusion matrix, doubtful labels and reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from gssl.io import Predictions
 from gssl.report.neighbourhood import Mark, draw_neighbourhood, shortened
 from gssl.selection import Audit, Explanation
 
-# classes listed in a table, the widest matrix of classes, and rows of the other tables
+# maximum number of classes in a table and in the confusion matrix, and of rows in other tables
 MAX_CLASSES = 60
 MAX_MATRIX = 30
 MAX_ROWS = 12
@@ -20,9 +20,9 @@ _FEATURES, _LONG = 5, 40
 
 @dataclass(frozen=True)
 class ClassRow:
-    """A class: labels given and predicted, its share of the largest, and how good it is on hidden labels.
+    """A class: its numbers of given and predicted labels, and its precision and recall on hidden labels.
 
-    ``precision`` and ``recall`` are None where no hidden label tells.
+    ``width`` is ``predicted`` relative to the largest class. Unknown precision and recall are None.
     """
 
     name: str
@@ -35,7 +35,7 @@ class ClassRow:
 
 @dataclass(frozen=True)
 class Cell:
-    """A count of a confusion matrix, and its share of the true class."""
+    """A cell of a confusion matrix; ``part`` is its share of the true class."""
 
     truth: str
     predicted: str
@@ -45,7 +45,7 @@ class Cell:
 
 
 def headline(health: Health, predictions: Predictions | None, held_out: HeldOut | None) -> str:
-    """Return the sentences that one would say aloud about a run."""
+    """Return a short summary of a run."""
     labels = "1 label" if health.n_labelled == 1 else f"{health.n_labelled:,} labels"
     if predictions is None:
         return f"The graph has {health.n_nodes:,} nodes, and {labels}."
@@ -68,7 +68,7 @@ def headline(health: Health, predictions: Predictions | None, held_out: HeldOut 
 
 
 def class_rows(predictions: Predictions, held_out: HeldOut | None) -> list[ClassRow]:
-    """Return the classes, the most frequently predicted first."""
+    """Return the rows of classes, the most frequently predicted first."""
     measures: dict[str, tuple[float, float]] = {}
     if held_out is not None:
         confusion = held_out.confusion
@@ -105,7 +105,7 @@ def matrix(confusion: Confusion) -> list[list[Cell]]:
 
 
 def doubts(audit: Audit, predictions: Predictions) -> list[dict[str, Any]]:
-    """Return the rows of labels that the model contradicts, the most doubtful first."""
+    """Return the given labels that the model contradicts, the most doubtful first."""
     columns = audit.columns(predictions.id)
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return [row for row in rows if row["given"] != row["says"]]
@@ -113,7 +113,7 @@ def doubts(audit: Audit, predictions: Predictions) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a node is predicted as it is: a sentence, the features that say most, and a picture."""
+    """The explanation of a prediction: a sentence, the strongest features, and an SVG picture."""
 
     id: str
     text: str
@@ -127,7 +127,7 @@ def reasons(
     feature_names: Sequence[str],
     colours: Sequence[tuple[str, str, int]],
 ) -> list[Reason]:
-    """Put explanations into words and pictures; ``colours`` are name, colour and count of each class."""
+    """Turn explanations into text and pictures; ``colours`` are name, colour and count of each class."""
     places = {name: place for place, (name, _, _) in enumerate(colours)}
 
     def mark(node: int) -> Mark:

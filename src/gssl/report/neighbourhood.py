@@ -1,4 +1,4 @@
-"""A small picture of why a node is predicted as it is: the labels that speak, and the links between."""
+"""A picture that explains a prediction: the labels with the largest shares, and the paths to them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Any
 
 from gssl.selection.why import Voice
 
-# labels that are shown for the prediction, and as many against it
+# number of labels shown for the prediction, and again against it
 _EACH = 4
-# longer paths are one dashed line
+# longer paths are drawn as one dashed line
 _FAR = 3
 _WIDTH, _ROW, _TOP, _ROOT, _TEXT = 420, 24, 20, 14, 150
 _NAME = 20
@@ -20,9 +20,9 @@ _Link = tuple[tuple[float, float], tuple[float, float], float, str]
 
 @dataclass(frozen=True)
 class Mark:
-    """How a node is drawn: its name, its class and the place of that class among the colours.
+    """How a node is drawn: its name, its class and the index ``place`` of the class colour, or −1.
 
-    ``given`` is whether the class is a label rather than a prediction; ``place`` is −1 where there is none.
+    ``given`` is whether the class is a given label rather than a prediction.
     """
 
     name: str
@@ -39,10 +39,10 @@ def draw_neighbourhood(
     mark: Callable[[int], Mark],
     colours: Sequence[str] = (),
 ) -> str:
-    """Return an SVG of the labels that speak most about a node and the links through which they speak.
+    """Return an SVG of the labels with the largest shares in a prediction, and the paths to them.
 
-    Names are escaped. The place of a class is in ``data-code``; where ``colours`` are given, its colour is in
-    the variable ``--color``.
+    Names are escaped. ``data-code`` is the index of a class; if ``colours`` are given, the CSS variable
+    ``--color`` is its colour.
     """
     shown = [[v for v in voices if sign * v.share > 0][:_EACH] for sign in (1, -1)]
     if not any(shown):
@@ -70,9 +70,9 @@ def draw_neighbourhood(
 
 
 def _tree(root: int, voices: Sequence[Voice], heights: dict[int, float]) -> tuple[_Places, list[_Link]]:
-    """Place nodes by their distance from the root; all paths are of one tree of shortest paths.
+    """Lay out nodes by distance from the root; all paths belong to one shortest-path tree.
 
-    Returns where nodes are, and links with the part of the shares that goes through them and their kind.
+    Returns the positions of nodes, and links with the relative share that passes through them and their kind.
     """
     depths: dict[int, int] = {}
     below: dict[int, list[float]] = {}
@@ -112,7 +112,7 @@ def _link(start: tuple[float, float], end: tuple[float, float], part: float, kin
 
 
 def _row(voice: Voice, place: tuple[float, float], y: float, mark: Mark) -> list[str]:
-    """Write who speaks and how much, and lead from the node to it."""
+    """Draw the name and share of a label, and a line to them from its node."""
     own = mark.label if mark.name != mark.label else ""
     said = f"{shortened(mark.name)}  {shortened(own)}" if own else shortened(mark.name)
     return [
@@ -139,7 +139,7 @@ def _text(x: float, y: float, text: str, kind: str, title: str = "") -> str:
 
 
 def shortened(name: Any, length: int = _NAME) -> str:
-    """Cut a long name in its middle: names often differ in their ends only."""
+    """Shorten a long name in the middle: names often differ only at the end."""
     text = " ".join(str(name).split())
     if len(text) <= length:
         return text

@@ -1,4 +1,4 @@
-"""The report of a run as one HTML file: one template, one script allowed by its hash, all names escaped."""
+"""The report of a run as one HTML file; names are escaped, and one script is allowed by its hash."""
 
 import base64
 import hashlib
@@ -71,15 +71,15 @@ class Page:
     notes : sequence of str
         Notes about the data, such as repairs of the graph.
     explain : str
-        What the graph adds, and what predicts.
+        What the graph adds, and which models predict.
     predictions : Predictions, optional
         Of all nodes.
     held_out : HeldOut, optional
-        What the model says about hidden labels.
+        The model's predictions for hidden labels.
     history : mapping of str to array of shape (n_iter,), optional
         One curve per entry.
     confusion : Confusion, optional
-        If true labels are known; that of hidden labels if None.
+        For known true labels; if None, that of hidden labels is shown.
     points : sequence of MapPoint
         The map, of all nodes or a sample.
     next_labels : sequence of (id, Suggestion)
@@ -132,7 +132,7 @@ class Page:
 
 
 def check_extra() -> None:
-    """Raise an error if a library that reports need is missing.
+    """Raise ImportError if a library that reports need is missing.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def check_extra() -> None:
 
 
 def write_page(path: str | Path, page: Page) -> None:
-    """Write a page as one HTML file that needs no network, whole or not at all.
+    """Write a page atomically as one HTML file that needs no network.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def write_page(path: str | Path, page: Page) -> None:
 
 def _render(page: Page) -> bytes:
     """Return the page as the bytes of an HTML file."""
-    # imported here because they belong to an extra
+    # optional dependencies
     import jinja2
     from markupsafe import Markup
 
@@ -213,7 +213,7 @@ def _render(page: Page) -> bytes:
         script=Markup(script),
         policy=_policy(script),
     )
-    # a file name may hold a lone surrogate, which UTF-8 cannot encode
+    # a file name may contain a lone surrogate, which UTF-8 cannot encode
     return html.encode("utf-8", errors="xmlcharrefreplace")
 
 
@@ -224,7 +224,7 @@ def read_template(name: str) -> str:
 
 @cache
 def _script() -> str:
-    """Return page.js bundled with Vega; bundling takes a second or two, so the result is kept on disk."""
+    """Return page.js bundled with Vega; bundling takes a second or two, so the result is cached on disk."""
     source = read_template("page.js")
     key = hashlib.sha256(f"{version('vl-convert-python')}\n{source}".encode()).hexdigest()[:16]
     kept = cache_dir() / f"report-{key}.js"
@@ -237,11 +237,11 @@ def _script() -> str:
 
 
 def _bundle(source: str) -> str:
-    """Return a script with the libraries that it imports, escaped for a script element."""
+    """Return a script bundled with its imports, escaped for a script element."""
     import vl_convert
 
     code: str = vl_convert.javascript_bundle(source)
-    # browsers normalise line ends before they compute the hash
+    # browsers normalise line endings before they compute the hash
     return code.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
@@ -255,7 +255,7 @@ def _policy(script: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """Return data as ASCII JSON for a script element, without characters of HTML markup."""
+    """Return data as ASCII JSON for a script element, with HTML characters escaped."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -1,4 +1,4 @@
-"""Tables for a terminal."""
+"""Tables for the terminal."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    # for type checkers only, so that a command loads no more than it needs
+    # for type checkers only, to keep commands fast to start
     from gssl.evaluation import Health, Summary
     from gssl.io import Prediction, Predictions
     from gssl.selection import Suggestion
 
 
 def printable(text: str) -> str:
-    r"""Escape control characters, so that no name from a file acts on a terminal or splits a line.
+    r"""Escape control characters, so that names from files can neither control the terminal nor break lines.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Candidates and a few labels in, the chosen one out; what may be believed of it, and what to label next."""
+"""Model selection from few labels, calibration, label sets, explanations, and which nodes to label next."""
 
 from gssl.selection.audit import Audit, audit
 from gssl.selection.auto import AutoClassifier

@@ -1,4 +1,4 @@
-"""Which given labels may be wrong: those that a model contradicts while it does not see them."""
+"""Find given labels that may be wrong: those that a model contradicts when they are hidden from it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,20 +15,20 @@ from gssl.selection.leave_one_out import leave_one_out, spectrum_of_rows
 from gssl.selection.softmax_link import fit_link, inverse_temperatures
 from gssl.selection.why import unwrapped
 
-# rounds of doubt: labels that look wrong count less when the others are judged
+# rounds of reweighting: labels that look wrong count less in the next round
 _ROUNDS = 3
-# beyond so many labels all count the same: a few wrong ones move little
+# with more labels, skip reweighting: a few wrong ones matter little
 _MANY = 10_000
-# a label that is surely wrong still counts so much: leave-one-out divides by it
+# minimum weight factor of a label: leave-one-out divides by its root
 _LEAST = 1e-3
-# by how much a class may be raised for the label that is hidden from it
+# maximum factor that corrects the score of a class for its hidden label
 _RAISED = 3.0
-# parts of wrong labels and inverse temperatures that are compared
+# grids of the fraction of wrong labels and of the inverse temperature
 _RATES = np.concatenate([[1e-4], np.arange(0.005, 0.1, 0.005), np.arange(0.1, 0.45, 0.02)])
 _SHARPNESS = np.geomspace(0.3, 16.0, 30)
-# pulls the inverse temperature towards one
+# strength of the prior that the inverse temperature is one
 _PULL = 0.1
-# numbers of a batch of scores
+# number of values in a batch of scores
 _ROOM = 1 << 24
 
 
@@ -39,20 +39,20 @@ class Audit:
     Attributes
     ----------
     nodes : int ndarray of shape (m,)
-        Labelled nodes. Those whose class has no other label cannot be judged and are left out.
+        Labelled nodes, without those whose class has no other label.
     given, says : ndarrays of shape (m,)
-        The label, and the class that the model finds most probable without having seen it.
+        The label, and the class that the model predicts when the label is hidden.
     probability, p_given : ndarrays of shape (m,)
-        The probability of what the model says, and of the label.
+        The probabilities of ``says`` and of ``given``.
     p_wrong : ndarray of shape (m,)
         The probability that the label is wrong.
     removed, flipped : int ndarrays of shape (m,)
-        How many predictions would change if the label were removed, or were what the model says; −1 where
-        this was not computed.
+        How many predictions would change if the label were removed, or replaced by the most probable other
+        class; −1 if not computed.
     expected_wrong : float
-        How many of the labels are wrong, as far as the labels themselves can tell.
+        The expected number of wrong labels.
     interval : tuple of float
-        A 90 % interval of it, under the assumption that a wrong label may be any other class.
+        A 90 % interval for this number, assuming that a wrong label may be any other class.
     """
 
     nodes: np.ndarray
@@ -79,7 +79,7 @@ class Audit:
         )
 
     def columns(self, node_ids: Any = None) -> dict[str, list[Any]]:
-        """Return the table by columns; ids are numbers where there are no others."""
+        """Return a dict of columns; ids are node indices if ``node_ids`` is None."""
         ids = self.nodes if node_ids is None else [node_ids[node] for node in self.nodes]
         removed, flipped = (
             [None if n < 0 else int(n) for n in part] for part in (self.removed, self.flipped)
@@ -97,32 +97,31 @@ class Audit:
 
 
 def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> Audit:
-    r"""Rank given labels by how surely the model contradicts them without having seen them.
+    r"""Rank given labels by how strongly the model contradicts them when they are hidden.
 
-    What a fitted average says about a label is known in closed form without the label, and also if doubtful
-    labels count less. So labels that look wrong are given less weight when the others are judged, and that a
-    few times over. A label is ranked by
+    For ``AutoClassifier``, the prediction without a label has a closed form, also for weighted labels. Labels
+    that look wrong get less weight when the others are predicted, and this is repeated a few times. A label
+    is ranked by
 
     .. math:: \log \bar p_{y_i} - \log p_{i y_i},
 
-    where :math:`\bar p_k` is the mean probability of labels of class k: a class that is hard to tell is not
-    suspect for that. The part ε of wrong labels and a temperature t are those under which the labels are most
-    probable, each of them being wrong with probability ε and then any other class,
+    where :math:`\bar p_k` is the mean probability of the labels of class k, so that labels of a difficult
+    class are not suspect for that alone. The fraction ε of wrong labels and the inverse temperature t
+    maximise the likelihood of the labels if each is wrong with probability ε and then any other class,
 
     .. math:: \prod_i (1 - \varepsilon)\, p_{i y_i}(t) + \tfrac{\varepsilon}{c - 1} (1 - p_{i y_i}(t)).
 
-    Other models are fitted without some labels at a time, and their labels are ranked in the same way, but
-    with all labels counting the same.
+    For other models, labels are hidden fold by fold and ranked in the same way, without reweighting.
 
     Parameters
     ----------
     model : fitted classifier
-        Not one that was loaded from a file.
+        Fitted in this session, not loaded from a file.
     changes : int, default=20
-        For so many of the most doubtful labels, count the predictions that would change. Only the average of
-        ``AutoClassifier`` can tell, with its choice of models and what unlabelled nodes teach as they are.
+        For this many of the most doubtful labels, count the predictions that would change. Available only for
+        the average of ``AutoClassifier``, with its choice of models and self-training targets held fixed.
     held_out : HeldOut, optional
-        What the model says about hidden labels, where it is known already.
+        The model's predictions for hidden labels, if already known.
 
     Returns
     -------
@@ -176,14 +175,14 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
     )
 
 
-# distributions, the probability that each label is right, the part of wrong ones, and a 90 % interval of it
+# distributions, the probability that each label is right, the fraction of wrong ones, and its 90 % interval
 _Judged = tuple[np.ndarray, np.ndarray, float, tuple[float, float]]
 
 
 def robust_distributions(
     logits: np.ndarray, codes: np.ndarray, sharpness: np.ndarray = _SHARPNESS
 ) -> _Judged:
-    """Sharpen logits by the temperature that is best if a part of the labels is wrong, and find that part."""
+    """Fit an inverse temperature and the fraction of wrong labels, and apply the temperature to logits."""
     m, c = logits.shape
     own, e, others = (np.arange(m), codes), _RATES[:, None], max(c - 1, 1)
     likely = np.empty((len(sharpness), len(_RATES)))
@@ -192,7 +191,7 @@ def robust_distributions(
         likely[k] = np.log(np.maximum((1.0 - e) * p + e / others * (1.0 - p), 1e-300)).sum(axis=1)
     likely -= 0.5 * _PULL * np.square(np.log(sharpness))[:, None]
     best, place = np.unravel_index(likely.argmax(), likely.shape)
-    # rates are not evenly spaced, so each counts by the room that it stands for
+    # weight each rate by the width of its grid cell, since rates are not evenly spaced
     mass = np.exp(likely - likely.max()).sum(axis=0) * np.gradient(_RATES)
     summed = np.cumsum(mass) / mass.sum()
     low, high = np.interp([0.05, 0.95], summed, _RATES)
@@ -203,16 +202,16 @@ def robust_distributions(
 
 
 def rank_labels(P: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Judge labels by calibrated distributions that did not see them.
+    """Rank labels by calibrated distributions from models without them.
 
-    Returns their order, the most doubtful first, and the probability that each is wrong.
+    Returns the order, the most doubtful first, and the probability that each label is wrong.
     """
     _, right, _, _ = robust_distributions(np.log(np.maximum(P, 1e-12)), codes, np.ones(1))
     return np.argsort(-_doubt(P, codes), kind="stable"), 1.0 - right
 
 
 def _refined(average: Average, held: HeldOut) -> _Judged:
-    """Judge labels by leave-one-out with doubtful labels counting less, a few times over."""
+    """Judge labels by leave-one-out, repeatedly giving doubtful labels less weight."""
     labelled = average.nodes[average.places]
     kept = np.searchsorted(labelled, held.nodes)
     trusted = np.ones(len(labelled))
@@ -225,7 +224,7 @@ def _refined(average: Average, held: HeldOut) -> _Judged:
 
 
 def leave_one_out_logits(average: Average, trusted: np.ndarray) -> np.ndarray:
-    """Return what the average says about every label without it, the others counting as they are trusted."""
+    """Return leave-one-out logits of the average for every label, with labels weighted by ``trusted``."""
     Y = average.labels.Y
     weights = average.labels.weights * np.maximum(trusted, _LEAST)
     roots, total = np.sqrt(weights)[:, None], np.zeros(Y.shape)
@@ -239,14 +238,14 @@ def leave_one_out_logits(average: Average, trusted: np.ndarray) -> np.ndarray:
 
 
 def _keep_mass(said: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Correct for the label that its own class lacks, as ``keep_class_mass`` does, with weights."""
+    """Correct for the label missing from its own class: ``keep_class_mass`` with weights."""
     mass = Y @ (weights @ Y)
     raised = mass / np.maximum(mass - weights, mass / _RAISED)
     return np.asarray(np.where(Y > 0, raised[:, None] * said, said))
 
 
 def _contradicted(P: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return which labels another class contradicts that is at least as probable as it is for its own labels.
+    """Return which labels differ from the most probable class whose probability reaches its class mean.
 
     This is the rule of confident learning (Northcutt et al., 2021).
     """
@@ -256,7 +255,7 @@ def _contradicted(P: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _mean_confidence(P: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the mean probability of the labels of each class; one where it has none."""
+    """Return the mean probability of the labels of each class; one for a class without labels."""
     own = P[np.arange(len(P)), codes]
     counts = np.bincount(codes, minlength=P.shape[1])
     sums = np.bincount(codes, weights=own, minlength=P.shape[1])
@@ -271,7 +270,7 @@ def _doubt(P: np.ndarray, codes: np.ndarray) -> np.ndarray:
 def _changes(
     model: AutoClassifier, average: Average, nodes: np.ndarray, P: np.ndarray, codes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Count the predictions that change without a label, or with the most probable other class instead.
+    r"""Count predictions that change if a label is removed or replaced by the most probable other class.
 
     .. math:: W_{-j} = W - \frac{w_j\, G^{-1} u_j (y_j - u_j^\top W)}{1 - w_j\, u_j^\top G^{-1} u_j}, \qquad
               W' = W + w_j\, G^{-1} u_j (y' - y_j)

@@ -1,4 +1,4 @@
-"""AutoClassifier: many small models tried on the labels that exist, the near-best averaged."""
+"""AutoClassifier: try many small models on the given labels, and average the near-best."""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -26,9 +26,9 @@ from gssl.selection.self_training import TEACHERS
 from gssl.selection.trial import tabulate_trials
 from gssl.selection.views import WIDTHS, Views, make_features
 
-# distributions of spread labels are raised to this power, to be as sure as the average
+# distributions of label spreading are raised to this power, to be as confident as the average
 _SHARP = 3
-# what fitted coefficients are called, by kind of features
+# attributes of fitted coefficients by kind of features
 _COEF = {
     "unit": "unit_coef_",
     "raw": "coef_",
@@ -39,69 +39,69 @@ _COEF = {
 
 @dataclass(frozen=True)
 class SelectionInputs(FitInputs):
-    """What a fit leaves behind for other labels: also the compressed views, which do not depend on labels."""
+    """Inputs kept for ``update_labels``, with the compressed views, which do not depend on labels."""
 
     views: Views
 
     def __getstate__(self) -> dict[str, Any]:
-        # what is compressed can be compressed again
+        # without compressed features, which can be recomputed
         return {**self.__dict__, "views": Views(self.X, self.A)}
 
 
 class AutoClassifier(GraphClassifier):
-    r"""Try many graph filters on the labels at hand, and average those that are about as good as the best.
+    r"""Try many graph filters on the given labels, and average those that are about as good as the best.
 
-    Features are compressed once, to at most a few hundred directions. A model is a filter of a prefix of
-    these directions with a ridge, and what it says about a label that it has not seen is known in closed form
-    (:func:`gssl.selection.leave_one_out`): no label is set aside for validation. The average of the
-    near-best models is one polynomial with matrix coefficients,
+    Features are compressed once, to at most a few hundred directions. A model is ridge regression on the
+    first k of these directions, filtered over the graph. Its prediction for a label without that label is
+    known in closed form (:func:`gssl.selection.leave_one_out`), so no labels are set aside for validation.
+    The average of the near-best models is one polynomial with matrix coefficients,
 
     .. math:: P = \mathrm{softmax}\Big( \sum_k T^k X M_k + b \Big),
 
-    for T the smoothing operator, the one without self-loops, and inverse convolution fed with the graph
-    itself, which is of use where neighbours differ. Unlabelled nodes teach, too: what the average says
-    about them, smoothed over the graph and weighted by how sure it is, is a target beside the labels, if that
-    does no harm to labels that are hidden meanwhile. :class:`gssl.LabelSpreading` predicts instead where it
-    is clearly better on hidden labels, and has a part in the average where labels are few. In both cases, and
-    where links are features, ``predict`` needs a graph that begins with the nodes of fit.
+    where T is the smoothing operator, the one without self-loops, or inverse convolution of the graph itself,
+    which helps if neighbours tend to differ. The average is self-trained: its predictions for unlabelled
+    nodes, smoothed over the graph and weighted by confidence, become additional targets unless this clearly
+    lowers the accuracy on hidden labels. :class:`gssl.LabelSpreading` predicts instead if it is clearly
+    better on hidden labels, and is averaged in if labels are few. In both cases, and if links are used as
+    features, ``predict`` needs a graph that begins with the nodes of fit.
 
     Parameters
     ----------
     depth : int, default=16
-        The most hops of any filter.
+        The maximum number of hops of a filter.
     class_weight : None, "balanced" or dict, default=None
-        Whether each label counts the same, or each class, or a class as much as is said.
+        Equal weight for every label (None) or every class ("balanced"), or the weight of each class (dict).
     priors : None, "labels", "uniform", dict or array-like of shape (c,), default=None
-        The shares of the classes among the nodes that are predicted, if not those among the labels (weighted
-        as ``class_weight`` says): distributions are corrected by the ratio of the two.
+        Expected class shares among the predicted nodes, if they differ from those among the labels (weighted
+        by ``class_weight``). Distributions are corrected by the ratio of the two.
     time_budget : float, optional
-        Seconds after which nothing new is tried. What is tried then depends on the machine.
+        Seconds after which no new model is tried. The result then depends on the machine.
 
     Attributes
     ----------
     transduction_ : ndarray of shape (n,)
         A class for every node.
     label_distributions_ : ndarray of shape (n, c)
-        Calibrated by labels that were hidden. Threads of BLAS change them by at most 1e-5.
+        Calibrated on hidden labels. They vary by at most 1e-5 with the number of BLAS threads.
     leaderboard_ : Leaderboard
-        The models that were tried, with estimated score and standard error. Where labels are thousands, a
-        part of them judges.
+        The models that were tried, with estimated score and standard error. With more than 1000 labels, they
+        are estimated from a stratified sample.
     explain_ : str
-        How many hidden labels are right, what the graph adds, and which models predict.
+        The accuracy on hidden labels, what the graph adds, and which models predict.
     self_training_ : bool
-        Whether unlabelled nodes teach.
+        Whether predictions for unlabelled nodes were used as targets.
     coef_, unit_coef_, standardized_coef_ : ndarray of shape (t, d, c)
-        The coefficients M for rows as given, rows of length one and standardised columns, where such a model
-        is averaged.
+        The coefficients M for rows as given, rows of unit length and standardised columns, if such a model
+        is part of the average.
     link_coef_ : ndarray of shape (t, n, c)
         The same for links as features.
     intercept_ : ndarray of shape (c,)
     propagation_ : LabelSpreading or LabelPropagation
-        What predicts instead of an average, or beside it where labels are few.
+        The model that predicts instead of the average, or together with it if labels are few.
     reached_ : bool ndarray of shape (n,)
         Whether a label is in the node's component.
     n_iter_ : int
-        The most hops.
+        The maximum number of hops.
     classes_ : ndarray of shape (c,)
     n_features_in_ : int
 
@@ -124,7 +124,7 @@ class AutoClassifier(GraphClassifier):
     intercept_: np.ndarray
     column_scales_: np.ndarray
     propagation_: GraphClassifier
-    # what explains and audits the average; neither saved nor pickled
+    # for explanations and audits; neither saved nor pickled
     _fitted_average: Average
 
     def __init__(
@@ -145,8 +145,8 @@ class AutoClassifier(GraphClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or None
-            Used as given, with rows of length one, or with standardised columns, whichever does better on the
-            labels. None where there is a graph and nothing else.
+            Used as given, with rows of unit length, or with standardised columns, whichever does better on
+            the labels. None if there is only a graph.
         y : array-like of shape (n,)
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
@@ -164,17 +164,17 @@ class AutoClassifier(GraphClassifier):
                 "was done: give either."
             )
         with self._rollback_on_error():
-            self._forget()  # an earlier fit: this one may do without features
+            self._forget()  # an earlier fit: this one might not use features
             X, A, codes = self._start(X, y, adjacency)
-            execution.checkpoint(X, A, codes)  # refuses the folder of other inputs
+            execution.checkpoint(X, A, codes)  # raises if the folder belongs to other inputs
             self._fit_inputs = SelectionInputs(X, A, Views(X, A))
             return self._choose(execution)
 
     def update_labels(self, y: Any) -> Self:
-        """Choose anew by other labels of the same nodes: the result is that of a fit.
+        """Choose models again for other labels of the same nodes; the result is that of a new fit.
 
-        Features and graph are not checked again, a graph of nearest neighbours is not built again, and
-        features are not compressed again.
+        Features and graph are not checked again, a graph of nearest neighbours is not rebuilt, and features
+        are not compressed again.
 
         Parameters
         ----------
@@ -201,11 +201,11 @@ class AutoClassifier(GraphClassifier):
             return self._choose(current_execution(self))
 
     def _choose(self, execution: Execution) -> Self:
-        """Choose models for the inputs and labels that are kept, and predict every node."""
+        """Choose models for the stored inputs and labels, and predict every node."""
         inputs, codes = self._fit_inputs, self._fit_codes
         deadline = perf_counter() + (np.inf if self.time_budget is None else self.time_budget)
         self._forget()
-        self._read_priors(None)  # to refuse them before the work
+        self._read_priors(None)  # to raise early if they are invalid
         self.n_iter_ = self.depth
         with small_algebra():
             weights = self._class_weights()
@@ -215,13 +215,13 @@ class AutoClassifier(GraphClassifier):
         if hasattr(self, "propagation_"):
             spread = self.propagation_.label_distributions_, self.propagation_.informed_
         P, informed = self._distributions(logits, spread, inputs.X, inputs.A)
-        # spread labels have no weights
+        # label spreading does not use class weights
         return self._finish(P, informed, None if logits is None else self._class_weights())
 
     def _average(self, search: ModelSearch) -> np.ndarray | None:
-        """Fit the average of the near-best models, or let a rival predict that is clearly better.
+        """Fit the average of the near-best models, or a rival that is clearly better.
 
-        Returns the logits of all nodes, or None where the rival predicts.
+        Returns the logits of all nodes, or None if the rival predicts.
         """
         found = search.run()
         coefficients, b = found.ensemble.coefficients(found.fit)
@@ -266,7 +266,7 @@ class AutoClassifier(GraphClassifier):
         return np.asarray(found.sharpness * found.ensemble.logits([found.fit])[:, 0], search.dtype)
 
     def _say_accuracy(self, search: ModelSearch) -> None:
-        """Put the accuracy on hidden labels, beside the share of the largest class, first."""
+        """Start ``explain_`` with the accuracy on hidden labels and the share of the largest class."""
         tested = search.tested
         if tested.any():
             untested = int((np.bincount(search.truth) == 1).sum())
@@ -275,7 +275,7 @@ class AutoClassifier(GraphClassifier):
             self.explain_ = f"{held_out.summary} {self.explain_}"
 
     def _spread_labels(self, search: ModelSearch) -> None:
-        """Spread labels over a graph that is too large for its links to be features."""
+        """Spread labels if there are no features and the graph is too large to use its links instead."""
         rivals = search.rivals()
         self._leave_one_out = search.nothing_hidden()
         self.leaderboard_ = Leaderboard([])
@@ -295,9 +295,9 @@ class AutoClassifier(GraphClassifier):
         self._say_accuracy(search)
 
     def _let_predict(self, model: GraphClassifier) -> None:
-        """Fit a model of its own to all labels."""
+        """Fit a label spreading model to all labels."""
         with warnings.catch_warnings():
-            # told once, by this fit
+            # this fit has already issued these warnings
             warnings.simplefilter("ignore", GraphWarning)
             with part_of_run("predicts"):
                 self.propagation_ = model.fit(None, self._fit_codes, adjacency=self._fit_inputs.A)
@@ -306,7 +306,7 @@ class AutoClassifier(GraphClassifier):
         return {name: value for name, value in super().__getstate__().items() if name != "_fitted_average"}
 
     def _forget(self) -> None:
-        """Drop what predicts."""
+        """Drop everything that an earlier fit predicts with."""
         names = (
             *_COEF.values(),
             "intercept_",
@@ -325,19 +325,19 @@ class AutoClassifier(GraphClassifier):
 
     @property
     def uses_features(self) -> bool:
-        """Whether features are needed to predict; fit itself takes either."""
+        """Whether prediction needs features; fit works with or without them."""
         return any(hasattr(self, name) for kind, name in _COEF.items() if kind != "links")
 
     @property
     def knows_nodes(self) -> bool:
-        """Whether links to the nodes of fit, or their labels, have a part in what predicts."""
+        """Whether prediction uses links to the nodes of fit, or their labels."""
         return hasattr(self, "propagation_") or hasattr(self, "link_coef_") or not self.uses_features
 
     def _class_weights(self) -> np.ndarray:
         return class_weights(self.class_weight, self.classes_, self._fit_codes[self._fit_codes != UNLABELLED])
 
     def distributions_without(self, hidden: np.ndarray) -> np.ndarray:
-        """Look up what was said about labels while they were hidden."""
+        """Look up the stored distributions of hidden labels."""
         places = np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
         return self._with_priors(self._leave_one_out[places])
 
@@ -352,7 +352,7 @@ class AutoClassifier(GraphClassifier):
             return n_classes
         kinds = 3 if hasattr(X, "indptr") else 4
         tables = kinds * len(terms(self.depth)) * (n_labelled + min(n, TEACHERS)) * min(d, WIDTHS[-1])
-        # per node; the estimate counts three of what is carried
+        # columns per node; the memory estimate counts each propagated column three times
         return int(max(WIDTHS[0], 2 * FOLDS * n_classes) + tables / (3 * max(1, n)))
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -362,7 +362,7 @@ class AutoClassifier(GraphClassifier):
             return self._distributions(None, spread, X, A)
         apply, total = operators(A, X.dtype), np.tile(self.intercept_, (A.shape[0], 1))
         if "links" in kinds:
-            self._grown_codes(A.shape[0])  # refuses a graph without the nodes of fit
+            self._grown_codes(A.shape[0])  # raises if the graph lacks nodes of fit
         for kind, M in kinds.items():
             features = make_features(kind, X, A, M.shape[1], getattr(self, "column_scales_", np.empty(0)))
             total += polynomial_scores(M, features, apply, self.n_iter_)
@@ -371,7 +371,7 @@ class AutoClassifier(GraphClassifier):
     def _distributions(
         self, logits: np.ndarray | None, spread: tuple[np.ndarray, np.ndarray] | None, X: Any, A: csr_array
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return distributions and which nodes are informed, from models, spread labels or both."""
+        """Return distributions and a mask of informed nodes from the average, label spreading or both."""
         if logits is None:
             if spread is None:
                 raise ValueError("AutoClassifier has nothing to predict with: fit it.")
@@ -386,7 +386,7 @@ class AutoClassifier(GraphClassifier):
 
 
 def _averaged(P: np.ndarray, spread: np.ndarray, reached: np.ndarray) -> np.ndarray:
-    """Average distributions with those of spread labels at the nodes that a label reaches."""
+    """Average distributions with those of label spreading at the nodes that a label reaches."""
     sharp = spread[reached] ** _SHARP
     found = P.copy()
     found[reached] = 0.5 * P[reached] + 0.5 * sharp / sharp.sum(axis=1, keepdims=True)

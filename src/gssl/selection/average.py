@@ -1,4 +1,4 @@
-"""What a fitted average was made of, kept to explain, to audit and to refit it in closed form."""
+"""The parts of a fitted average, kept to explain, audit and refit it in closed form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from gssl.selection.self_training import Ensemble, Fit, Targets
 from gssl.selection.trial import Labels, Trial
 from gssl.selection.views import Views
 
-# numbers of the rows that a fitted model keeps
+# maximum number of values in the rows that a fitted model keeps
 _KEPT = 1 << 23
 
 
 @dataclass(frozen=True, eq=False)
 class Average:
-    """The members of an average and what taught them; rows are computed again when they are needed.
+    """The members of an average and their training targets; rows are recomputed on demand.
 
-    ``nodes`` are those whose rows were computed, ``places`` the labelled and ``teachers`` the unlabelled ones
-    among them that may teach. ``targets`` is what the members were fitted to: labels come first.
+    ``nodes`` are those whose rows were computed; ``places`` are the positions of labelled nodes among them,
+    ``teachers`` those of unlabelled nodes for self-training. ``targets`` holds the labels first.
     """
 
     views: Views
@@ -53,7 +53,7 @@ class Average:
         return found
 
     def keep_rows(self, tables: FilteredRows) -> "Average":
-        """Take ``rows`` from tables that are there already, unless they are many."""
+        """Store ``rows`` from existing tables, unless they are too large."""
         widths = sum(member.width * len(member.filter.blocks) for member in self.members)
         if widths * len(self.targets.places) <= _KEPT:
             self.__dict__["rows"] = self._rows(tables)
@@ -64,11 +64,11 @@ class Average:
 
     @property
     def intercept(self) -> np.ndarray:
-        """The mean intercept of the links, sharpened."""
+        """The mean intercept of the links, times the sharpness."""
         return np.asarray(self.sharpness * np.mean([member.link.b for member in self.members], axis=0))
 
     def influences(self, U: Sequence[np.ndarray]) -> list[np.ndarray]:
-        r"""Return how much every target counts in the scores of some rows, by member.
+        r"""Return the weight of every target in the scores of some rows, by member.
 
         .. math:: H = U_i (U^\top D U + \lambda I)^{-1} U^\top D
         """
@@ -97,8 +97,8 @@ class Average:
     ) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
         r"""Return the filtered rows of some nodes by member, and the shares of features in their logits.
 
-        Indicators of the nodes are filtered, one column each: :math:`(T^k X)_i = X^\top T^k e_i`. Shares are
-        by kind of features, of shape (nodes, d, classes).
+        Filters indicator columns: :math:`(T^k X)_i = X^\top T^k e_i`. Shares are by kind of features and of
+        shape (nodes, d, classes).
         """
         E = np.zeros((self.A.shape[0], len(nodes)), self.dtype)
         E[nodes, np.arange(len(nodes))] = 1.0

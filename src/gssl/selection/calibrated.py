@@ -1,4 +1,4 @@
-"""CalibratedClassifier: any classifier, with a confidence that can be believed."""
+"""CalibratedClassifier: any classifier, with calibrated probabilities."""
 
 import warnings
 from copy import copy
@@ -23,30 +23,29 @@ from gssl.selection.conformal import SetPredictor
 
 
 class CalibratedClassifier(SetPredictor):
-    r"""Fit a classifier, ask it about labels that were hidden from it, and correct its confidence.
+    r"""Fit a classifier, and calibrate its probabilities on labels that were hidden from it.
 
-    A correction is one increasing function of probabilities for all classes,
+    A correction is one increasing function of probabilities, the same for all classes,
 
     .. math:: P_{ik} \mapsto g(P_{ik}) / \textstyle\sum_l g(P_{il}),
 
     so no prediction changes. g is :math:`p^{1/T}` (temperature), :math:`e^{p/T}` (for scores that were
-    projected onto the simplex) or isotonic, and what is used is the average of the three results, each
-    weighted by how probable it makes hidden labels in cross-validation (:func:`gssl.selection.calibrate`).
-    ``priors`` of the classifier come after the correction, which is learnt from labels as they are shared.
-    The same hidden labels say which sets of labels hold the true one 90 times out of 100
-    (:meth:`predict_sets`).
+    projected onto the simplex) or isotonic. By default the three results are averaged, weighted by their
+    cross-validated likelihood of hidden labels (:func:`gssl.selection.calibrate`). ``priors`` of the
+    classifier are applied after the correction, which is fitted to the class shares of the labels. The same
+    hidden labels are used to predict sets of labels with a given coverage (:meth:`predict_sets`).
 
     Parameters
     ----------
     classifier : GraphClassifier, optional
         ``OGC, EmbeddingClassifier, LabelPropagation`` …; ``EmbeddingClassifier()`` if None.
     method : {"average", "best", "temperature", "score", "isotonic"}, default="average"
-        Which correction: all of them, weighted; the one that cross-validates best; or the one named.
+        The weighted average of all corrections, the one that cross-validates best, or the named one.
     folds : int, default=10
-        In how many parts labels are hidden where the classifier must be fitted again for each: fewer are
-        quicker, but a model that lacks more labels is less sure. A linear head always has at least 20.
+        Number of folds of hidden labels if the classifier must be refitted for each. Fewer are faster, but a
+        model that lacks more labels is less confident. A linear head always uses at least 20.
     random_state : int, default=0
-        Draws the parts; the classifier has its own.
+        Seed for the folds; the classifier has its own.
 
     Attributes
     ----------
@@ -54,11 +53,11 @@ class CalibratedClassifier(SetPredictor):
         A class for every node.
     label_distributions_ : ndarray of shape (n, c)
         Calibrated.
-    classifier_ : the fitted classifier, as it is
+    classifier_ : the fitted classifier, not calibrated
     calibration_ : Calibration
         The correction, and the loss of each that was tried.
     held_out_distributions_ : ndarray of shape (h, c)
-        What the classifier said about hidden labels, before the correction and before any priors.
+        The classifier's distributions for hidden labels, before the correction and any priors.
     held_out_codes_ : int ndarray of shape (h,)
         Those labels, as positions in ``classes_``.
     coverage_ : Coverage
@@ -94,7 +93,7 @@ class CalibratedClassifier(SetPredictor):
 
     @property
     def runs_by_columns(self) -> bool:
-        """Whether the classifier does."""
+        """Whether the wrapped classifier runs by columns."""
         return bool(self._unfitted().runs_by_columns)
 
     @property
@@ -112,25 +111,25 @@ class CalibratedClassifier(SetPredictor):
         return csr_array(self._inner()._graph(adjacency, X))
 
     def _inner(self) -> Any:
-        """Return the classifier as it was fitted, or as it will be."""
+        """Return the fitted classifier, or the unfitted one before fit."""
         return self.__dict__.get("classifier_", self._unfitted())
 
     def _unfitted(self) -> Any:
         return EmbeddingClassifier() if self.classifier is None else self.classifier
 
     def fit(self, X: Any, y: Any, *, adjacency: Any = None, **options: Any) -> Self:
-        """Fit the classifier to all labels, then again without some, and correct what it says.
+        """Fit the classifier to all labels, and calibrate it on hidden ones.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or None
-            None where the classifier can do without features.
+            None if the classifier needs no features.
         y : array-like of shape (n,)
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
         **options
-            What else the classifier's fit takes, such as the ``anchors`` of OGC.
+            Passed to the classifier's fit, such as ``anchors`` for OGC.
 
         Returns
         -------
@@ -138,16 +137,16 @@ class CalibratedClassifier(SetPredictor):
         """
         self._check_parameters()
         with self._rollback_on_error():
-            self.__dict__.pop("classifier_", None)  # of an earlier fit
+            self.__dict__.pop("classifier_", None)  # from an earlier fit
             self._start(X, y, adjacency)
             return self._learn(None, options)
 
     def update_labels(self, y: Any) -> Self:
-        """Fit and calibrate to other labels of the same nodes: the result is that of a fit to them.
+        """Fit and calibrate to other labels of the same nodes; the result is that of a new fit.
 
-        ``EmbeddingClassifier`` and ``AutoClassifier`` take other labels as they are; a classifier whose
-        embeddings remember labels (``OGC``) or whose parameters have changed is fitted again. Features and
-        graph are not checked again, and a graph of nearest neighbours is not built again.
+        ``EmbeddingClassifier`` and ``AutoClassifier`` are updated by their own ``update_labels``; a
+        classifier whose embeddings depend on labels (``OGC``) or whose parameters have changed is fitted
+        again. Features and graph are not checked again, and a graph of nearest neighbours is not rebuilt.
 
         Parameters
         ----------
@@ -173,31 +172,31 @@ class CalibratedClassifier(SetPredictor):
         self._check_parameters()
         with self._rollback_on_error():
             self._restart(y)
-            # a copy, so that the one that is there stays as it is if the labels are refused
+            # a copy, so that the current classifier is unchanged if the labels are invalid
             return self._learn(copy(self.classifier_), {})
 
     def _learn(self, earlier: Any, options: dict[str, Any]) -> Self:
-        """Fit the classifier to the inputs and labels that are kept, from an earlier one where it can."""
+        """Fit the classifier to the stored inputs and labels, updating an earlier one if possible."""
         X, A = self._fit_inputs.X, self._fit_inputs.A
         X = X if X.shape[1] else None
-        A = A if A.nnz else None  # no links stand for a graph that the classifier does not look at
+        A = A if A.nnz else None  # an empty graph: the classifier does not use one
         for name in ("calibration_", "coverage_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
+            self.__dict__.pop(name, None)  # from an earlier fit
         y = decode_labels(self.classes_, self._fit_codes)
         with warnings.catch_warnings():
-            # what is odd about the graph is told at the end, once
+            # this fit has already issued the warnings about the graph
             warnings.simplefilter("ignore", GraphWarning)
             if _takes_other_labels(earlier, self._unfitted()):
                 self.classifier_ = earlier.update_labels(y)
             else:
                 self.classifier_ = clone(self._unfitted()).fit(X, y, adjacency=A, **options)
         self.n_iter_ = self.classifier_.n_iter_
-        with without_resume():  # a fit without some labels is another one than that to be resumed
+        with without_resume():  # fits without some labels are not the one to resume
             self._hide_labels(X, A, options)
         return self._finish(self.calibration_(self.classifier_._before_priors()), self.classifier_.informed_)
 
     def _read_priors(self, class_weight: Any) -> np.ndarray | None:
-        """Take those of the classifier; they come after the correction."""
+        """Return the priors of the classifier; they are applied after the correction."""
         priors: np.ndarray | None = self.classifier_._priors
         return priors
 
@@ -227,24 +226,24 @@ class CalibratedClassifier(SetPredictor):
 
     @cached_property
     def calibration_(self) -> Calibration:
-        """The correction; it follows from what hidden labels said."""
+        """The correction, fitted to hidden labels."""
         if not len(self.held_out_codes_):
             return Calibration()
         return calibrate(self.held_out_distributions_, self.held_out_codes_, self.method)
 
     @property
     def embedding_(self) -> np.ndarray:
-        """The embedding of every node, where the classifier has one."""
+        """The embedding of every node, if the classifier has one."""
         return np.asarray(self.classifier_.embedding_)
 
     @property
     def history_(self) -> Any:
-        """What the classifier went through, where it keeps that."""
+        """The training history of the classifier, if it keeps one."""
         return self.classifier_.history_
 
     @property
     def explain_(self) -> str:
-        """What the classifier says of its choice, where it chooses."""
+        """The classifier's explanation of its choice of models, if it has one."""
         return str(self.classifier_.explain_)
 
     def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
@@ -262,9 +261,9 @@ class CalibratedClassifier(SetPredictor):
 
 
 def _takes_other_labels(fitted: Any, wanted: Any) -> bool:
-    """Return whether a fitted classifier, given other labels, becomes what a fit of ``wanted`` would be.
+    """Return whether updating the labels of ``fitted`` gives the same result as fitting ``wanted``.
 
-    A classifier that can hide labels without a fit keeps no trace of those it had.
+    This holds for classifiers that can hide labels without a refit: they keep no state of earlier labels.
     """
     return has_cheap_holdout(fitted) and hasattr(fitted, "update_labels") and _same(fitted, wanted)
 
@@ -274,7 +273,7 @@ def _same(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if not hasattr(one, "get_params"):
-        # an array has no single answer, and one that is the same object needs none
+        # array_equal, since == compares arrays elementwise
         return one is other or bool(np.array_equal(one, other))
     ours, theirs = (model.get_params(deep=False) for model in (one, other))
     return all(_same(value, theirs[name]) for name, value in ours.items())

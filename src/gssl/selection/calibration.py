@@ -1,8 +1,7 @@
-"""From distributions that order nodes well to distributions that can be believed.
+"""Calibration of predicted distributions.
 
-Every map here is one increasing function g of a probability, the same for all classes, and a division by the
-sum of the row; or an average of such maps. So the order of classes within a row, and with it the predicted
-class, stays.
+A map applies one increasing function g to the probabilities of all classes and normalises the rows to sum to
+one, or is an average of such maps. The order of classes in each row, and so the prediction, does not change.
 """
 
 from collections.abc import Callable
@@ -16,13 +15,13 @@ from sklearn.isotonic import IsotonicRegression
 
 from gssl.evaluation.holdout import fold_numbers
 
-# a probability of zero has no logarithm, and no method knows that little can be ruled out
+# added to probabilities: log(0) is undefined, and no method can rule out a class
 FLOOR = 1e-3
-# how many labels the belief that the temperature needs no change is worth
+# strength of the prior that the temperature needs no change, in labels
 _PRIOR = 1.0
-# softmax(P / T) is about P itself here, for a handful of classes
+# the T at which softmax(P / T) is about P, for a handful of classes
 _PLAIN_SCORE = 0.2
-# a step of an isotonic map is no step but a steep slope, so that no two probabilities become one
+# weight of the identity in an isotonic map, which makes it strictly increasing
 _SLOPE = 0.02
 
 Kind = Literal["none", "temperature", "score", "isotonic", "average"]
@@ -38,9 +37,9 @@ class Calibration:
     temperature : float
         T of the two softmax maps.
     knots : ndarray of shape (2, k)
-        Where an isotonic map bends: probabilities, and what becomes of them.
+        Knots of an isotonic map: probabilities, and their values before rows are normalised.
     log_loss : dict
-        The cross-validated loss of every map that was tried, on labels it had not seen.
+        The cross-validated loss of every map that was tried.
     parts : tuple of (float, Calibration)
         The weights and maps of an average.
     """
@@ -67,11 +66,11 @@ class Calibration:
 
 
 def temperature(P: np.ndarray, codes: np.ndarray) -> Calibration:
-    r"""Find the temperature under which held-out labels are most probable.
+    r"""Find the temperature that maximises the likelihood of held-out labels.
 
     .. math:: \min_T\; -\sum_i \log \mathrm{softmax}(\log P_i / T)_{y_i} + \tfrac12 (\log T)^2
 
-    The last term leaves few labels less to say: one label's worth of belief that T is one.
+    The last term is a prior that T is one, worth one label; it matters when labels are few.
 
     Parameters
     ----------
@@ -84,7 +83,7 @@ def temperature(P: np.ndarray, codes: np.ndarray) -> Calibration:
 
     Examples
     --------
-    Right nine times out of ten, and only 60 % sure:
+    A model that is right nine times out of ten but only 60 % confident:
 
     >>> P = np.full((1000, 2), [0.6, 0.4])
     >>> found = temperature(P, np.repeat([0, 1], [900, 100]))
@@ -95,12 +94,12 @@ def temperature(P: np.ndarray, codes: np.ndarray) -> Calibration:
 
 
 def score_temperature(P: np.ndarray, codes: np.ndarray) -> Calibration:
-    r"""Find the temperature of a softmax of P itself, for methods whose P is a projection of scores.
+    r"""Find the temperature of a softmax of P itself, for methods that project scores onto the simplex.
 
-    .. math:: \min_T\; -\sum_i \log \mathrm{softmax}(P_i / T)_{y_i} + \tfrac12 (\log T / T_0)^2
+    .. math:: \min_T\; -\sum_i \log \mathrm{softmax}(P_i / T)_{y_i} + \tfrac12 (\log (T / T_0))^2
 
-    OGC and ridge regression project scores onto the simplex, which keeps their differences and makes zeros:
-    the differences, not the logarithms, carry what is known. T₀ = 0.2 is the T that changes least.
+    The projection, used by OGC and ridge regression, keeps the differences of scores and produces zeros, so
+    the information is in the differences, not in the logarithms. T₀ = 0.2 changes P least.
 
     Parameters
     ----------
@@ -122,13 +121,13 @@ def score_temperature(P: np.ndarray, codes: np.ndarray) -> Calibration:
 
 
 def isotonic(P: np.ndarray, codes: np.ndarray) -> Calibration:
-    r"""Find the increasing function that is nearest to what held-out labels turned out to be.
+    r"""Fit an increasing function of probabilities to held-out labels by least squares.
 
     .. math:: \min_{g \text{ increasing}} \sum_{i,k} (g(P_{ik}) - [y_i = k])^2, \qquad
               P_{ik} \mapsto g(P_{ik}) / \textstyle\sum_l g(P_{il})
 
-    One g for all classes: with twenty labels of a class a function for each would be noise. It joins the
-    middles of its steps by lines, mixed with a little of P, so that it rises everywhere.
+    All classes share one g: with about twenty labels per class, separate functions would fit noise. The
+    centres of its steps are joined by lines and mixed with a little of P, so that g is strictly increasing.
 
     Parameters
     ----------
@@ -147,7 +146,7 @@ def isotonic(P: np.ndarray, codes: np.ndarray) -> Calibration:
     """
     values = np.asarray(P, dtype=np.float64).ravel()
     hits = (np.arange(P.shape[1]) == codes[:, None]).ravel().astype(np.float64)
-    # clipped: values that differ by a rounding error are one to it, so the largest may lie beyond its range
+    # clip: scikit-learn merges values that differ by rounding, so the largest may be outside its range
     regression = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
     steps = regression.fit(values, hits).predict(values)
     levels, which = np.unique(steps, return_inverse=True)
@@ -181,30 +180,30 @@ def _softmax_map(kind: Kind, P: np.ndarray, codes: np.ndarray, centre: float) ->
 
 
 _FOLDS = 5
-# what makes one map of several
+# ways to combine the maps of FITS, or to choose one
 CHOICES = ("average", "best")
 
 
 def calibrate(P: np.ndarray, codes: np.ndarray, kind: str = "average") -> Calibration:
-    r"""Fit maps to held-out distributions, and average them by how probable they make labels.
+    r"""Fit calibration maps to held-out labels, and average them by likelihood.
 
     .. math:: P \mapsto \sum_k w_k\, g_k(P), \qquad w_k \propto \exp(-m\, \ell_k)
 
-    :math:`\ell_k` is the cross-validated log loss of the k-th map over m labels, so :math:`w_k` is in
-    proportion to the probability that it gave to labels it was not fitted to. With few labels no map is
-    clearly the best, and which one happens to be is mostly noise that an average does not have.
+    :math:`\ell_k` is the cross-validated log loss of the k-th map over m labels, so :math:`w_k` is
+    proportional to the likelihood of labels that the map was not fitted to. With few labels no map is clearly
+    best, and averaging is more stable than choosing one.
 
     Parameters
     ----------
     P, codes : ndarrays of shape (m, c) and (m,)
         Distributions of nodes whose label was hidden, and their classes.
     kind : {"average", "best", "temperature", "score", "isotonic"}, default="average"
-        All maps, weighted; the one with the least loss; or the one that is named.
+        The weighted average of all maps, the map with the least loss, or the named map.
 
     Returns
     -------
     Calibration
-        Of few labels, fewer than two per fold, the temperature, which has a belief to fall back on.
+        With fewer than 10 labels, "average" and "best" fall back to a temperature, which has a prior.
 
     Examples
     --------
@@ -229,7 +228,7 @@ def calibrate(P: np.ndarray, codes: np.ndarray, kind: str = "average") -> Calibr
 
 
 def cross_validated_losses(P: np.ndarray, codes: np.ndarray) -> dict[str, float]:
-    """Return the log loss of each map on labels that it was not fitted to."""
+    """Return the cross-validated log loss of each map."""
     folds = fold_numbers(codes, _FOLDS)
     losses = {}
     for name, fit in FITS.items():

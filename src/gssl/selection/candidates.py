@@ -1,4 +1,4 @@
-"""Graph filters as polynomials: which powers of which operator a candidate adds up."""
+"""Candidate graph filters: polynomials of operators on the graph."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import gammaln
 
-# the highest power of the operators beside the smoothing one
+# the highest power of the "hop" and "high" operators
 SHORT = 2
 
 Operator = Literal["smooth", "hop", "high"]
@@ -16,8 +16,8 @@ Operator = Literal["smooth", "hop", "high"]
 class Block:
     r"""The polynomial :math:`\sum_k p_k T^k` of one operator T.
 
-    ``smooth`` is :math:`\hat A`, ``hop`` is :math:`D^{-1/2} A D^{-1/2}`, in which a node does not see
-    itself, and ``high`` is inverse convolution fed with the graph itself.
+    ``smooth`` is :math:`\hat A`, ``hop`` is :math:`D^{-1/2} A D^{-1/2}`, without self-loops, and ``high`` is
+    inverse convolution of the graph itself.
     """
 
     operator: Operator
@@ -26,10 +26,10 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Filter:
-    """A candidate's way of making features: blocks side by side.
+    """A candidate filter: the outputs of its blocks, stacked horizontally.
 
-    ``surprise`` is what hidden labels must gain in log-likelihood, in total, before it is preferred to a
-    smooth filter.
+    ``surprise`` is by how much the total log-likelihood of hidden labels must increase before the filter is
+    preferred to a smooth one.
     """
 
     model: str
@@ -39,7 +39,7 @@ class Filter:
 
     @property
     def uses_graph(self) -> bool:
-        """Whether anything comes from neighbours."""
+        """Whether the filter uses features of neighbours."""
         return any(len(block.powers) > 1 for block in self.blocks)
 
     @property
@@ -49,7 +49,7 @@ class Filter:
 
 
 def candidate_filters(depth: int) -> list[Filter]:
-    """List the filters that are tried, the plainest first."""
+    """List the filters to try, the simplest first."""
     own, one, two = np.ones(1), np.array([0.0, 1.0]), np.array([0.0, 0.0, 1.0])
     found = [Filter("no graph", "", (Block("smooth", own),))]
     found += [_smooth("SGC", f"depth={k}", np.eye(depth + 1)[k]) for k in (1, 2, 4, 8, 16) if k <= depth]
@@ -59,7 +59,7 @@ def candidate_filters(depth: int) -> list[Filter]:
         for alpha in (0.05, 0.1, 0.2, 0.5)
     ]
     found += [_smooth("heat", f"time={time}", _heat(depth, time)) for time in (2, 8)]
-    # for graphs where neighbours differ: high-pass, two hops, and a node's own features beside them
+    # for heterophilous graphs: high-pass and two-hop filters, with or without a node's own features
     side_by_side = {
         "own, one hop": (Block("smooth", own), Block("hop", one)),
         "own, two-hop": (Block("smooth", own), Block("hop", two)),
@@ -76,7 +76,7 @@ def candidate_filters(depth: int) -> list[Filter]:
 
 
 def default_filters(depth: int) -> list[Filter]:
-    """List the smooth filters that are averaged where no label can be hidden."""
+    """List the smooth filters to average if no label can be hidden."""
     return [
         _smooth("SSGC", f"depth={depth}", ssgc_powers(depth)),
         _smooth("PPR", f"depth={depth}, alpha=0.1", _pagerank(depth, 0.1)),
@@ -84,7 +84,7 @@ def default_filters(depth: int) -> list[Filter]:
 
 
 def ssgc_powers(depth: int, alpha: float = 0.05) -> np.ndarray:
-    """Return the powers of :class:`gssl.SSGC`: αX + (1 − α) times the mean of ÂX to Â^depth X."""
+    """Return the coefficients of :class:`gssl.SSGC`: αX + (1 − α) times the mean of ÂX to Â^depth X."""
     powers = np.full(depth + 1, (1.0 - alpha) / depth)
     powers[0] = alpha
     return powers
@@ -95,14 +95,14 @@ def _smooth(model: str, settings: str, powers: np.ndarray) -> Filter:
 
 
 def _pagerank(depth: int, alpha: float) -> np.ndarray:
-    """Return the powers of :class:`gssl.PPR`: U ← (1 − α)ÂU + αX, ``depth`` times from X."""
+    """Return the coefficients of :class:`gssl.PPR`: U ← (1 − α)ÂU + αX, ``depth`` times from X."""
     powers = alpha * (1.0 - alpha) ** np.arange(depth + 1)
     powers[-1] = (1.0 - alpha) ** depth
     return powers
 
 
 def _heat(depth: int, time: float) -> np.ndarray:
-    """Return the heat kernel e^{−t} Σ tᵏ/k! Âᵏ, cut off at ``depth`` and made to sum to one."""
+    """Return the coefficients of the heat kernel e^{−t} Σ tᵏ/k! Âᵏ, truncated and scaled to sum to one."""
     k = np.arange(depth + 1)
     powers = np.exp(k * np.log(time) - gammaln(k + 1))
     return np.asarray(powers / powers.sum())

@@ -1,4 +1,4 @@
-"""Sets of labels that hold the true one as often as was asked for."""
+"""Conformal prediction: sets of labels with a given coverage."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from gssl.selection.calibration import Calibration
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often sets held the true label, and how large they were.
+    """How often sets contain the true label, and how large they are.
 
-    ``by_class`` are the shares for each class alone, NaN for a class that was not among the labels, and
-    ``labels_by_class`` the labels behind each share. ``singles`` is the share of sets of one label.
+    ``by_class`` is the coverage of each class, NaN for a class without labels, and ``labels_by_class`` the
+    number of labels it is estimated from. ``singles`` is the share of sets with one label.
     """
 
     coverage: float
@@ -30,40 +30,40 @@ class Coverage:
     n_labels: int
 
 
-# a class with as many labels has a threshold of its own by default
+# minimum number of labels for a class to get its own threshold by default
 OWN_LABELS = 10
-# at most as many classes are named in a warning
+# maximum number of classes named in a warning
 NAMED = 3
 
 
 def conformal_thresholds(
     P: np.ndarray, codes: np.ndarray, miscoverage: float, *, mondrian: bool | None = None
 ) -> np.ndarray:
-    r"""Find how improbable a label may be and still belong to a set, from labels that were hidden.
+    r"""Find the thresholds on 1 − P up to which labels belong to a set, from hidden labels.
 
     .. math:: t = \text{the } \lceil (m + 1)(1 - \alpha) \rceil\text{-th least of } 1 - P_{i y_i}
 
-    If nodes to be judged are drawn as the m labelled ones were, :math:`\{k : 1 - P_k \le t\}` holds the true
-    label with a probability of at least :math:`1 - \alpha`, whatever P is worth. A threshold from the labels
-    of one class does so for the nodes of that class.
+    If nodes are drawn from the same distribution as the m labelled ones, :math:`\{k : 1 - P_k \le t\}`
+    contains the true label with a probability of at least :math:`1 - \alpha`, however good P is. A threshold
+    from the labels of one class guarantees this for the nodes of that class.
 
     Parameters
     ----------
     P, codes : ndarrays of shape (m, c) and (m,)
         Distributions of nodes whose label was hidden, and their classes.
     miscoverage : float
-        The share of sets that may miss.
+        α, the share of sets that may miss the true label.
     mondrian : bool, optional
-        True: a threshold for each class, from its own labels. Sets then hold 1 − α of every class, also
-        where labels were drawn class by class, and a class with fewer than 1/α − 1 labels is in every set.
-        False: one threshold from all labels, which may miss a rare class altogether. None: a threshold for
-        each class with at least 10 labels (and at least 1/α − 1), and one that the other classes share: from
+        True: one threshold per class, from its own labels. Every class then has coverage 1 − α, even if
+        labels were drawn class by class, and a class with fewer than 1/α − 1 labels is in every set.
+        False: one threshold from all labels, which may miss a rare class entirely. None: one threshold per
+        class with at least 10 labels (and at least 1/α − 1), and a shared one for the other classes: from
         their labels, or from all labels if theirs are fewer than 1/α − 1.
 
     Returns
     -------
     ndarray of shape (c,)
-        One threshold for each class; infinite where there are too few labels to exclude anything.
+        One threshold per class; infinite if there are too few labels to exclude anything.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def conformal_thresholds(
 def own_thresholds(
     codes: np.ndarray, n_classes: int, miscoverage: float, mondrian: bool | None
 ) -> np.ndarray:
-    """Return which classes have a threshold from their own labels alone."""
+    """Return which classes have their own threshold."""
     if mondrian is not None:
         return np.full(n_classes, mondrian)
     counts = np.bincount(codes, minlength=n_classes)
@@ -91,7 +91,7 @@ def own_thresholds(
 def _groups(
     codes: np.ndarray, n_classes: int, miscoverage: float, mondrian: bool | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield classes that share a threshold, and a mask of the labels that it comes from."""
+    """Yield classes that share a threshold, and a mask of the labels that it is computed from."""
     own = own_thresholds(codes, n_classes, miscoverage, mondrian)
     for k in np.flatnonzero(own):
         yield np.array([k]), codes == k
@@ -108,7 +108,7 @@ def label_sets(P: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     ----------
     P : ndarray of shape (n, c)
     thresholds : ndarray of shape (c,) or (n, c)
-        From :func:`conformal_thresholds`; or for each node its own.
+        From :func:`conformal_thresholds`, or separate ones for each node.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def label_sets(P: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     array([[ True, False],
            [ True,  True]])
     """
-    # a hair of slack: 1 − P of the label that is the threshold must not miss it by the rounding of P
+    # tolerance: rounding of P must not exclude the label that defines the threshold
     slack = 4.0 * float(np.finfo(np.result_type(P, np.float32)).eps)
     sets = 1.0 - np.asarray(P, dtype=np.float64) <= thresholds + slack
     sets[np.arange(len(P)), P.argmax(axis=1)] = True
@@ -128,7 +128,7 @@ def label_sets(P: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
 
 
 def coverage(sets: np.ndarray, codes: np.ndarray) -> Coverage:
-    """Count how often sets hold the true label.
+    """Compute how often sets contain the true label, and their sizes.
 
     Parameters
     ----------
@@ -163,14 +163,14 @@ def coverage(sets: np.ndarray, codes: np.ndarray) -> Coverage:
 def held_out_coverage(
     P: np.ndarray, codes: np.ndarray, miscoverage: float, *, mondrian: bool | None = None
 ) -> Coverage:
-    r"""Estimate the coverage of sets from the hidden labels themselves, each judged by the others.
+    r"""Estimate coverage on hidden labels, each with thresholds computed from the other labels.
 
     .. math:: t_i = s_{(r + [\mathrm{rank}_i \le r])}, \qquad r = \lceil m (1 - \alpha) \rceil
     """
     scores = _scores(P, codes, miscoverage)
     thresholds = np.empty(P.shape)
     for classes, judges in _groups(codes, P.shape[1], miscoverage, mondrian):
-        # a node has a part only in the thresholds that its label helped to find
+        # leave a label out only of thresholds that were computed from it
         found = np.full(len(codes), _quantile(scores[judges], miscoverage))
         found[judges] = _quantiles_without(scores[judges], miscoverage)
         thresholds[:, classes] = found[:, None]
@@ -186,12 +186,12 @@ def _scores(P: np.ndarray, codes: np.ndarray, miscoverage: float) -> np.ndarray:
 
 
 def _rank(n_scores: int, miscoverage: float) -> int:
-    # the small number keeps 0.9 × 20 from being more than 18
+    # 1e-9 guards against rounding, such as 0.9 × 20 > 18
     return int(np.ceil((n_scores + 1) * (1.0 - miscoverage) - 1e-9))
 
 
 def _fewest(miscoverage: float) -> int:
-    """Return how many scores a finite threshold needs."""
+    """Return the minimum number of scores for a finite threshold."""
     return int(np.ceil((1.0 - miscoverage - 1e-9) / miscoverage))
 
 
@@ -214,14 +214,14 @@ def _quantiles_without(scores: np.ndarray, miscoverage: float) -> np.ndarray:
 
 
 class SetPredictor(GraphClassifier):
-    """A classifier that knows what it said about hidden labels, and so how wide its sets must be."""
+    """A classifier that predicts label sets, using its distributions for hidden labels."""
 
     held_out_distributions_: np.ndarray
     held_out_codes_: np.ndarray
 
     @cached_property
     def calibration_(self) -> Calibration:
-        """What is done to distributions before they are judged: nothing, unless a subclass does."""
+        """The calibration of distributions; the identity unless a subclass overrides it."""
         return Calibration()
 
     def predict_sets(
@@ -233,12 +233,12 @@ class SetPredictor(GraphClassifier):
         miscoverage: float = 0.1,
         mondrian: bool | None = None,
     ) -> np.ndarray:
-        """Return sets of labels that hold the true one in a share 1 − α of nodes.
+        """Return sets of labels that contain the true one for a share 1 − α of nodes.
 
-        This holds on average over nodes that were drawn as the labelled ones were, and for the nodes of each
-        class with at least 10 labels, also if labels were drawn class by class. Classes with fewer labels
-        share a threshold: nothing is promised for one of them alone, and a warning names them with the share
-        that sets held of their hidden labels. See ``coverage_.by_class`` for every class.
+        The coverage holds on average over nodes drawn like the labelled ones, and within each class with at
+        least 10 labels, even if labels were drawn class by class. Classes with fewer labels share a
+        threshold, with no guarantee for a single class; a warning names them with their estimated coverage.
+        See ``coverage_.by_class`` for all classes.
 
         Parameters
         ----------
@@ -246,11 +246,11 @@ class SetPredictor(GraphClassifier):
             Features of all nodes of a new graph; the nodes of fit if neither X nor ``adjacency`` is given.
         adjacency : array-like or sparse matrix of shape (m, m), optional
         nodes : bool mask of shape (m,) or indices, optional
-            The k nodes that are wanted: all if None. See :meth:`predict_proba`.
+            The k nodes to predict; all if None. See :meth:`predict_proba`.
         miscoverage : float, default=0.1
-            The share of sets that may miss.
+            α, the share of sets that may miss the true label.
         mondrian : bool, optional
-            Whether each class has a threshold of its own: see :func:`conformal_thresholds`.
+            Whether each class has its own threshold: see :func:`conformal_thresholds`.
 
         Returns
         -------
@@ -283,7 +283,7 @@ class SetPredictor(GraphClassifier):
         return sets
 
     def coverage(self, miscoverage: float = 0.1, *, mondrian: bool | None = None) -> Coverage:
-        """Estimate how often sets hold the true label and how large they are, from hidden labels.
+        """Estimate how often sets contain the true label and how large they are, from hidden labels.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class SetPredictor(GraphClassifier):
         return self.coverage()
 
     def _name_uncovered(self, miscoverage: float) -> None:
-        """Warn of classes for which alone sets promise nothing, and say what they held of them."""
+        """Warn about classes without a guarantee of their own, with their estimated coverage."""
         own = own_thresholds(self.held_out_codes_, len(self.classes_), miscoverage, None)
         shared = np.flatnonzero(~own)
         if not len(shared):

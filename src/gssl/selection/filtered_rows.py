@@ -1,4 +1,4 @@
-"""Rows of filtered views at the nodes that teach: one run over the graph serves all filters."""
+"""Rows of filtered views at the training nodes, computed for all filters in one pass over the graph."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from gssl.selection.views import View, Views
 
 # an operator and its power
 Term: TypeAlias = tuple[str, int]
-# columns that are carried over the graph at a time: more would leave the cache
+# columns propagated at a time: more would not fit in the cache
 _TOGETHER = 64
-# bytes of products with X that wait to be added up
+# bytes for products with X that are held before they are summed
 ROOM = 1 << 27
 
 
 def terms(depth: int) -> list[Term]:
-    """List the powers that filters are made of."""
+    """List the operators and powers that filters consist of."""
     short = min(SHORT, depth)
     smooth: list[Term] = [("smooth", k) for k in range(depth + 1)]
     return smooth + [(name, k) for name in ("hop", "high") for k in range(1, short + 1)]
@@ -31,7 +31,7 @@ def terms(depth: int) -> list[Term]:
 
 @dataclass(frozen=True, eq=False)
 class Powers:
-    """The rows of the powers 0, 1, … ``n_hops`` of some columns, one table below the other."""
+    """Compute the rows of T⁰V to TᵏV, k = ``n_hops``, at some nodes, stacked vertically."""
 
     operator: GraphOperator
     nodes: np.ndarray
@@ -39,7 +39,7 @@ class Powers:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What tells it from another task."""
+        """Values that identify this task."""
         return ("powers", self.operator.mixture, self.operator.own, self.nodes, self.n_hops)
 
     def __call__(self, V: np.ndarray, filters: Any, _: slice) -> np.ndarray:
@@ -47,7 +47,7 @@ class Powers:
         operator, found = self.operator.on(filters(1)), [V[self.nodes]]
         room: list[Any] = [None, None]
         for hop in range(self.n_hops):
-            # two arrays by turns: new ones cost about as much as the hop
+            # alternate between two arrays: allocating costs about as much as the hop
             V = room[hop % 2] = operator(V, out=room[hop % 2])
             found.append(V[self.nodes])
         return np.concatenate(found)
@@ -55,7 +55,7 @@ class Powers:
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    r"""All features of some nodes, filtered: :math:`X^\top f(T) E` for their indicator columns E."""
+    r"""Compute all filtered features of some nodes, :math:`X^\top f(T) E` with indicator columns E."""
 
     features: Features
     operator: GraphOperator
@@ -63,11 +63,11 @@ class LabelledRows:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What tells it from another task."""
+        """Values that identify this task."""
         return ("labelled", self.features.numbers, self.operator.mixture, self.operator.own, self.powers)
 
     def __call__(self, E: Any, filters: Any, _: slice) -> np.ndarray:
-        """Filter indicator columns and multiply them with the features."""
+        """Filter indicator columns and multiply them by the features."""
         operator, V, spare = self.operator.on(filters(1)), dense(E), None
         total = self.powers[0] * V
         for power in self.powers[1:]:
@@ -77,7 +77,7 @@ class LabelledRows:
 
 
 class FilteredRows:
-    """Rows of :math:`T^k B` at some nodes for every view B, operator T and power k that is needed."""
+    """Rows of :math:`T^k B` at some nodes, computed on demand for views B, operators T and powers k."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class FilteredRows:
         self._tables: dict[str, dict[Term, np.ndarray]] = {}
 
     def labelled_rows(self, labelled: np.ndarray, powers: np.ndarray) -> np.ndarray:
-        """Return the filtered unit rows of some nodes with all features, by filtering their indicators."""
+        """Return the filtered unit rows of some nodes in all features, by filtering their indicators."""
         operator, dtype = self.operators["smooth"], self.views["unit"].features.dtype
         rows = LabelledRows(self.views["unit"].features, operator.on(None), powers.astype(dtype))
         m = len(labelled)
@@ -107,7 +107,7 @@ class FilteredRows:
         return np.hstack(parts).T
 
     def rows(self, kind: str, filter_: Filter, width: int, places: Any = slice(None)) -> np.ndarray:
-        """Return filtered rows of some of the nodes, blocks side by side, in double precision."""
+        """Return filtered rows of some nodes in double precision, with blocks stacked horizontally."""
         tables = self._tables.setdefault(kind, {})
         made = tables["smooth", 0].shape[1] if tables else 0
         if width > made:
@@ -118,7 +118,7 @@ class FilteredRows:
         return np.hstack(blocks) if len(blocks) > 1 else blocks[0]
 
     def forget(self) -> None:
-        """Drop the tables; they are made again when rows are asked for."""
+        """Drop the tables; ``rows`` computes them again on demand."""
         self._tables.clear()
 
     def _block(self, tables: dict[Term, np.ndarray], block: Block, width: int, places: Any) -> np.ndarray:
@@ -138,14 +138,14 @@ class FilteredRows:
                 powers = Powers(operator.on(None), self.nodes, n_hops)
                 filters = partial(_same, operator.filters)
                 done = self.execution.map_columns(Task(powers, powers.identity), V, filters)
-                # the first power is the same for all
+                # power 0 is the same for all operators
                 tables.append(done if name == "smooth" else done[len(self.nodes) :])
             found.append(np.concatenate(tables))
         every = np.concatenate(found, axis=1)
         return dict(zip(terms(self.depth), np.split(every, len(terms(self.depth))), strict=True))
 
     def _parts(self, width: int, dtype: Any) -> list[slice]:
-        """Cut columns into parts that stay in the cache, and in the memory budget with room to work."""
+        """Split columns into parts that fit in the cache and, with work arrays, in the memory budget."""
         together = _TOGETHER
         if self.execution.budget is not None:
             column = self.A.shape[0] * np.dtype(dtype).itemsize
@@ -154,7 +154,7 @@ class FilteredRows:
 
 
 def _same(filters: Filters, _: int) -> Filters:
-    """Return the matrices, which are those of every iteration."""
+    """Return the matrices, which are the same in every iteration."""
     return filters
 
 
@@ -180,14 +180,14 @@ def polynomial_scores(
 
 
 def _products(features: Features, coefficients: dict[Term, np.ndarray], room: int) -> Iterator[np.ndarray]:
-    """Yield the products with X in the order of Horner's rule, as many at a time as there is room for."""
+    """Yield the products with X in the order of Horner's rule, as many at once as ``room`` allows."""
     order = ("smooth", "hop", "high")
     names = sorted(coefficients, key=lambda term: (order.index(term[0]), -term[1]))
     width = max((M.shape[1] for M in coefficients.values()), default=1)
     at_once = max(1, room // max(1, features.shape[0] * width * features.dtype.itemsize))
     for first in range(0, len(names), at_once):
         batch = names[first : first + at_once]
-        # side by side: X is read once
+        # one product, so that X is read once
         wide = features.times(np.hstack([coefficients[name] for name in batch]))
         for part in np.hsplit(wide, len(batch)):
             yield np.ascontiguousarray(part)

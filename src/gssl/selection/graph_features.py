@@ -1,4 +1,4 @@
-"""Features that filters read, and the operators on the graph that they apply."""
+"""The features that filters read, and the graph operators that they apply."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -12,23 +12,23 @@ from gssl.graph.mapped import FileArray, iterate_blocks, take_rows
 from gssl.operators import Filters, Mixture, mix, multiply, normalized_adjacency
 from gssl.operators.convolution import row_sums, scaled_weights
 
-# bytes of rows that are copied at a time
+# bytes of rows copied at a time
 _BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """A matrix X whose rows may be divided, or whose columns may be standardised, when they are read."""
+    """A matrix X whose rows may be scaled, or columns standardised, when they are read."""
 
     X: Any
     divisors: np.ndarray | None = None
-    # the means and deviations of columns, one below the other; empty where columns are as given
+    # means and standard deviations of columns, of shape (2, d); empty if columns are not standardised
     scales: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def unit(cls, X: Any) -> "Features":
-        """Scale rows to length one; a row of zeros stays."""
-        # by the largest entry first, for squares may leave the range of the type
+        """Scale rows to unit length, except rows of zeros."""
+        # divide by the largest entry first: squares may overflow or underflow
         if issparse(X):
             scaled = csr_array((X.data.copy(), X.indices, X.indptr), shape=X.shape)
             return cls(normalize(normalize(scaled, norm="max", copy=False), norm="l2", copy=False))
@@ -51,28 +51,28 @@ class Features:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Nodes and features."""
+        """The numbers of nodes and features."""
         n, d = self.X.shape
         return int(n), int(d)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the numbers."""
+        """The data type of X."""
         dtype: np.dtype[Any] = np.dtype(self.X.dtype)
         return dtype
 
     @property
     def numbers(self) -> tuple[Any, ...]:
-        """All that it is made of, to tell it from others."""
+        """The arrays that identify these features."""
         return self._opened(), self.divisors, self.scales
 
     def rows(self, nodes: np.ndarray) -> Any:
-        """Return some rows, sparse where X is and dense where it is not."""
+        """Return some rows; sparse if X is sparse."""
         part = take_rows(self._opened(), nodes)
         return part if issparse(part) else self._scaled(part, nodes, slice(None))
 
     def times(self, V: np.ndarray) -> np.ndarray:
-        """Return the product with V, of the same type."""
+        """Return the product with V, in the data type of X."""
         V = np.ascontiguousarray(V, dtype=self.dtype)
         X = self._opened()
         if self.divisors is None and not len(self.scales):
@@ -96,18 +96,18 @@ class Features:
         return self.X.open() if isinstance(self.X, FileArray) else self.X
 
     def _scaled(self, part: np.ndarray, rows: Any, columns: Any) -> np.ndarray:
-        """Divide the rows of a part of X, or standardise its columns, in place."""
+        """Scale the rows or standardise the columns of a part of X in place."""
         for divisor in () if self.divisors is None else self.divisors:
             part /= divisor[rows, None]
         if len(self.scales):
-            # before any product: means may be far larger than deviations
+            # before any product, for precision: means may be far larger than deviations
             part -= self.scales[0, columns]
             part /= self.scales[1, columns]
         return part
 
 
 def _parts(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
-    """Cut X into blocks of a few rows each, none of which stays in memory if X is a file."""
+    """Split X into blocks of a few rows; pages of a memory-mapped X are released after use."""
     for rows, columns in iterate_blocks(X):
         step = _rows_at_a_time(columns.stop - columns.start, X.itemsize)
         for start in range(rows.start, rows.stop, step):
@@ -115,19 +115,19 @@ def _parts(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
 
 
 def _rows_at_a_time(width: int, itemsize: int) -> int:
-    # fewer would be slow to multiply with
+    # at least 64: products with fewer rows are slow
     return max(64, _BLOCK_BYTES // max(1, width * itemsize))
 
 
-# rows that are computed with at a time where nothing is fused
+# rows processed at a time in the unfused loop
 _ROWS = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class GraphOperator:
-    """A symmetric operator on columns of all nodes: a mixture on the graph, and a multiple of each node.
+    """A symmetric operator on columns over all nodes: a graph mixture plus the diagonal matrix ``own``.
 
-    ``on`` gives the same operator with the matrices of an execution, so that it may travel without them.
+    ``on`` replaces the matrices, so that the operator can be sent to workers without them.
     """
 
     filters: Any
@@ -135,7 +135,7 @@ class GraphOperator:
     own: np.ndarray | None = None
 
     def __call__(self, V: Any, **more: Any) -> np.ndarray:
-        """Apply it; ``out``, ``gathered`` and ``total`` are those of :func:`gssl.operators.mix`."""
+        """Apply the operator; ``more`` is passed to :func:`gssl.operators.mix`."""
         out = np.asarray(mix(self.filters, V, self.mixture, **more))
         if self.own is not None:
             for start in range(0, len(out), _ROWS):
@@ -144,21 +144,21 @@ class GraphOperator:
         return out
 
     def on(self, filters: Filters | None) -> "GraphOperator":
-        """Return it on other matrices."""
+        """Return the operator with other matrices."""
         return replace(self, filters=filters)
 
 
 def operators(A: csr_array, dtype: Any) -> dict[str, Any]:
-    """Return the operators on a graph as functions of columns; all are symmetric."""
+    """Return the operators of a graph by name; all are symmetric."""
     A_hat = normalized_adjacency(A, dtype)
-    # in double precision until all values are at most one
+    # double precision until the values are normalised
     unweighted = not A_hat.weights.size
     degree = row_sums(A)
-    # a node without links has one: it is taken away again
+    # isolated nodes: one instead of infinity; their self-loop is subtracted again below
     s = 1.0 / np.sqrt(np.where(degree > 0, degree, 1.0))
     t = 1.0 / np.sqrt(degree + 2.0)
     if not unweighted:
-        # a degree may be far less than one, and nothing large is added only to be taken away
+        # degrees may be far less than one: do not add a large self-loop and subtract it again
         hop = replace(A_hat, weights=scaled_weights(A, s, dtype), scale=np.zeros_like(A_hat.scale))
         high = replace(A_hat, weights=scaled_weights(A, t, dtype), scale=t.astype(dtype))
         own = None

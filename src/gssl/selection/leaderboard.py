@@ -1,4 +1,4 @@
-"""The table of models that were tried."""
+"""The table of candidate models."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -7,10 +7,10 @@ from typing import Any, Literal, overload
 
 @dataclass(frozen=True)
 class Entry:
-    """One model: its settings, its leave-one-out score, and the seconds that trying it took.
+    """A candidate model: its settings, its leave-one-out score, and the time it took in seconds.
 
-    Scores rank models. They are optimistic, since settings were chosen by the same labels; the accuracy to
-    expect is that of the held-out labels. ``chosen`` tells whether it is part of the average that predicts.
+    Scores are for ranking. They are optimistic, since settings were chosen on the same labels; expect the
+    held-out accuracy instead. ``chosen`` tells whether the model is used for prediction.
     """
 
     model: str
@@ -23,7 +23,7 @@ class Entry:
 
 
 class Leaderboard(Sequence[Entry]):
-    """Entries in order; prints as a table and converts to any data frame.
+    """A sequence of entries that prints as a table and converts to a data frame.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Leaderboard(Sequence[Entry]):
         return hash(self._entries)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns by name, a list each."""
+        """Return a dict of column names to lists."""
         return {field.name: [getattr(entry, field.name) for entry in self] for field in fields(Entry)}
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -71,7 +71,7 @@ class Leaderboard(Sequence[Entry]):
         return [asdict(entry) for entry in self]
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """Return a data frame of a library that is installed.
+        """Return a pandas or polars data frame, or a pyarrow table.
 
         Parameters
         ----------
@@ -109,5 +109,5 @@ class Leaderboard(Sequence[Entry]):
 
 
 def in_order(entries: Iterable[Entry]) -> Leaderboard:
-    """Put the best score first, ties by the log loss."""
+    """Sort entries by score, best first, and ties by log loss."""
     return Leaderboard(sorted(entries, key=lambda entry: (-entry.score, entry.log_loss)))

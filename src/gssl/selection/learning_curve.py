@@ -1,4 +1,4 @@
-"""How accuracy grows with the number of labels, and how many more a target needs."""
+"""Learning curves: accuracy against the number of labels, and how many labels a target needs."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,24 +14,24 @@ from gssl.selection.average import Average
 from gssl.selection.trial import Labels, stratified_part
 from gssl.selection.why import unwrapped
 
-# draws of subsets, and subsets of each, evenly spaced in the logarithm of their size
+# number of draws, and of nested subsets per draw, with logarithmically spaced sizes
 _DRAWS, _SIZES = 8, 6
-# the largest subset leaves this part of the labels to judge it
+# the fraction of labels that the largest subset leaves for evaluation
 _JUDGES = 0.2
-# no subset is larger: the curve is known well enough then
+# maximum subset size: the curve is known well enough by then
 _MOST = 4000
-# so many labels are needed before a curve can be drawn
+# minimum number of labels for a curve
 _FEWEST = 20
-# exponents that are compared, and what is expected of them before any label has spoken
+# grid of exponents, and the mean and standard deviation of their prior
 _EXPONENTS = np.linspace(0.1, 1.5, 29)
 _USUAL, _SPREAD = 0.5, 0.3
 _SAMPLES = 400
-# what a power law may miss at any size, and at the end: with more labels, other models are chosen
+# standard deviations of the misfit at any size, and of the limit: with more labels, other models are chosen
 _MISFIT, _OTHERS = 0.01, 0.02
 _NARROW, _WIDE = 5.0, 95.0
-# of the models that are averaged, so many stand for all
+# number of averaged models to refit, in place of all
 _MEMBERS = 4
-# from so many labels on, half as many draws: each of them is judged by many
+# from this many labels on, half as many draws: each is evaluated on many labels
 _MANY = 1000
 
 
@@ -42,13 +42,13 @@ class LearningCurve:
     Attributes
     ----------
     n_labels, n_nodes : int
-        The number of labels at hand, and of all nodes.
+        The numbers of given labels and of all nodes.
     sizes, accuracy : ndarrays of shape (k,)
-        The numbers of labels that models were fitted to, and the mean accuracy on labels that were left out.
+        The numbers of labels that models were fitted to, and the mean accuracy on the other labels.
     target : float or None
-        The accuracy that is wanted, in [0, 1].
+        The desired accuracy, in (0, 1].
     samples : ndarray of shape (s, 3)
-        a, b and c of curves that are about as likely.
+        a, b and c of sampled curves, which express the uncertainty.
     """
 
     n_labels: int
@@ -59,20 +59,20 @@ class LearningCurve:
     samples: np.ndarray
 
     def at(self, n: float) -> tuple[float, float, float]:
-        """Return the expected accuracy with n labels, and a 90 % interval."""
+        """Return the median accuracy with n labels, and a 90 % interval."""
         a, b, c = self.samples.T
         low, middle, high = np.percentile(a - b * float(n) ** -c, [_NARROW, 50.0, _WIDE])
         return float(middle), float(max(low, 0.0)), float(min(high, 1.0))
 
     @property
     def limit(self) -> tuple[float, float, float]:
-        """Where the curve ends: the accuracy with labels of all nodes, and a 90 % interval."""
+        """The accuracy if all nodes were labelled, and a 90 % interval."""
         return self.at(self.n_nodes)
 
     def moved_to(self, accuracy: float) -> "LearningCurve":
-        """Return the curve moved to another accuracy with the labels at hand.
+        """Return the curve shifted to a given accuracy at the current number of labels.
 
-        Labels that were not drawn at random judge too severely, or not enough; how accuracy grows stays.
+        Labels that were not drawn at random give a biased accuracy; the shape of the curve is unchanged.
         """
         shift = accuracy - self.at(self.n_labels)[0]
         a, b, c = self.samples.T
@@ -81,28 +81,28 @@ class LearningCurve:
 
     @property
     def next_target(self) -> float:
-        """The next round accuracy: a multiple of 5 %, or above 95 % of 1 %."""
+        """The next higher multiple of 5 %, or of 1 % from 95 % on."""
         now = 100.0 * self.at(self.n_labels)[0]
         step = 5 if now < 95 else 1
         return min(step * (int(now / step) + 1), 100) / 100
 
     def gain(self, more: int = 50) -> float:
-        """Return what so many more labels would add to the accuracy."""
+        """Return by how much this many more labels would increase the accuracy."""
         b, c = self.samples[:, 1:].T
         n = float(self.n_labels)
         return float(np.median(b * (n**-c - (n + more) ** -c)))
 
     def labels_needed(self, target: float | None = None) -> tuple[float, float, float]:
-        """Return how many more labels reach a target, and a 90 % interval; infinite if nodes are too few.
+        """Return how many more labels reach a target, and a 90 % interval; infinite if no number does.
 
-        The target is that of the curve if None.
+        If None, the target of the curve is used.
         """
         wanted = self._target(target)
         a, b, c = self.samples.T
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             n = np.where(a > wanted, (b / np.maximum(a - wanted, 1e-300)) ** (1.0 / c), np.inf)
         n[n > self.n_nodes] = np.inf
-        # rounding is no label
+        # a rounding error must not count as a label
         more = np.maximum(np.ceil(np.sort(n) - self.n_labels - 1e-6), 0.0)
         low, middle, high = (more[int(p / 100.0 * (len(more) - 1))] for p in (_NARROW, 50.0, _WIDE))
         return float(middle), float(low), float(high)
@@ -114,7 +114,7 @@ class LearningCurve:
         return check_target(wanted)
 
     def text(self, target: float | None = None, more: int = 50) -> str:
-        """Say how many more labels reach the target, and what the next ones would add."""
+        """Describe how many more labels reach the target, and what ``more`` labels would add."""
         now, low, high = self.at(self.n_labels)
         said = [
             f"with {self.n_labels:,} labels about {now:.1%} of predictions are right "
@@ -143,19 +143,19 @@ class LearningCurve:
 
 
 def learning_curve(model: Any, target: float | None = None, *, random_state: int = 0) -> LearningCurve:
-    """Estimate accuracy against the number of labels from the labels at hand.
+    """Estimate accuracy as a function of the number of labels from the given labels.
 
-    The best models of the average are fitted again, in closed form, to parts of the labels, each class in
-    proportion, and judged on the labels that are left out; unlabelled nodes do not teach here. An inverse
-    power law is fitted to the accuracies, and again to resampled labels for its uncertainty. So it holds for
-    nodes drawn as the labelled ones were, and for labels added at random: suggested ones may do better.
+    The best models of the average are refitted in closed form to stratified subsets of the labels, without
+    self-training, and evaluated on the other labels. An inverse power law is fitted to the accuracies, and
+    again to resampled labels for its uncertainty. The estimate holds for nodes drawn like the labelled ones
+    and for labels added at random; suggested ones may do better.
 
     Parameters
     ----------
     model : fitted AutoClassifier
-        Not one that was loaded from a file.
+        Fitted in this session, not loaded from a file.
     target : float, optional
-        The accuracy that is wanted, in (0, 1].
+        The desired accuracy, in (0, 1].
     random_state : int, default=0
 
     Returns
@@ -186,7 +186,7 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
     codes = model.fit_codes[model.fit_codes != UNLABELLED]
     n_labels = len(codes)
     sizes = subset_sizes(codes)
-    # of many labels, a part is enough
+    # a sample of many labels is enough
     part = stratified_part(average.labels.Y, int(_MOST / (1.0 - _JUDGES)))
     codes = codes[part]
     rng = np.random.default_rng(random_state)
@@ -199,14 +199,14 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
 
 
 def check_target(target: float) -> float:
-    """Return an accuracy, and refuse what is none."""
+    """Return an accuracy as a float; raise if it is invalid."""
     if not isinstance(target, int | float | np.number) or not 0.0 < target <= 1.0:
         raise ValueError(f"target is an accuracy between 0 and 1, such as 0.85, not {target!r}.")
     return float(target)
 
 
 def subset_sizes(codes: np.ndarray) -> np.ndarray:
-    """Return the numbers of labels of which subsets are drawn."""
+    """Return the sizes of the subsets of labels to draw."""
     m, c = len(codes), len(np.unique(codes))
     most = min(int((1.0 - _JUDGES) * m), _MOST)
     least = max(2 * c, most // 8)
@@ -219,7 +219,7 @@ def subset_sizes(codes: np.ndarray) -> np.ndarray:
 
 
 def nested_order(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return labels in a random order of which every beginning has its share of each class."""
+    """Return a random order of labels such that every prefix is stratified by class."""
     position = np.empty(len(codes))
     for code in np.unique(codes):
         members = rng.permutation(np.flatnonzero(codes == code))
@@ -230,7 +230,7 @@ def nested_order(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def _subset_hits(
     average: Average, part: np.ndarray, codes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of some labels fits to subsets predict, and which they were shown, by draw and size."""
+    """Fit subsets; return masks of correctly predicted and of shown labels, by draw, size and label."""
     m, labels = len(codes), average.labels.part(part)
     n_draws = _DRAWS if m < _MANY else _DRAWS // 2
     shown = np.zeros((n_draws, len(sizes), m), dtype=bool)
@@ -252,7 +252,7 @@ def _subset_hits(
 def _fit_part(
     U: np.ndarray, K: np.ndarray | None, part: np.ndarray, labels: Labels, penalty: float
 ) -> np.ndarray:
-    """Fit a ridge to a part of the labels and score all of them; K is the Gram matrix of the rows U."""
+    """Fit a ridge to a part of the labels and score all rows; K is the Gram matrix of the rows U."""
     V, w = U[part], labels.weights[part, None]
     if K is not None and len(part) < U.shape[1]:
         gram = w * K[np.ix_(part, part)] + penalty * np.eye(len(part))
@@ -264,11 +264,11 @@ def _fit_part(
 def _sample_curves(
     hits: np.ndarray, shown: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Fit curves to resampled labels and draws; the exponent of each is drawn by how well it fits."""
+    """Fit curves to resampled labels and draws, with exponents sampled by likelihood."""
     n_labels = hits.shape[2]
     weights = rng.multinomial(n_labels, np.full(n_labels, 1.0 / n_labels), size=_SAMPLES).astype(np.float64)
     draws = rng.integers(len(hits), size=(_SAMPLES, len(hits)))
-    # judged and right, by draw, size and sample
+    # numbers of evaluated and of correct labels, by draw, size and sample
     counts, right = ((~shown & part) @ weights.T for part in (np.ones_like(hits), hits))
     chosen = draws.T, slice(None), np.arange(_SAMPLES)
     counts, right = counts[chosen], right[chosen]
@@ -283,15 +283,15 @@ def _sample_curves(
 
 
 def fit_power_laws(n: np.ndarray, y: np.ndarray, errors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    r"""Fit :math:`a - b\, n^{-c}` by weighted least squares to each row of y, with c drawn by its likelihood.
+    r"""Fit :math:`a - b\, n^{-c}` to each row of y by weighted least squares, with c sampled by likelihood.
 
-    a is at most one and b is not negative. Returns a, b and c of each row.
+    a is at most one and b is nonnegative. Returns a, b and c for each row.
     """
     w = 1.0 / np.square(errors)
     total = w.sum(axis=1, keepdims=True)
     X = n.astype(np.float64) ** -_EXPONENTS[:, None]
     x_mean, y_mean = w @ X.T / total, (w * y).sum(axis=1, keepdims=True) / total
-    # all by row and exponent
+    # the following arrays are by row and exponent
     centred = y - y_mean
     spread = np.maximum(w @ np.square(X).T - total * np.square(x_mean), 1e-300)
     b = np.maximum(-((w * centred) @ X.T) / spread, 0.0)
@@ -308,7 +308,7 @@ def fit_power_laws(n: np.ndarray, y: np.ndarray, errors: np.ndarray, rng: np.ran
 
 
 def _rounded(n: float) -> str:
-    """Write a number with two digits that count."""
+    """Format a number with two significant digits."""
     if n < 10:
         return f"{max(1, round(n))}"
     unit = 10 ** (len(str(int(n))) - 2)

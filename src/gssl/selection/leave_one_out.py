@@ -1,4 +1,4 @@
-"""Leave-one-out in closed form: what a ridge predictor says about each label without having seen it."""
+"""Leave-one-out predictions of ridge regression in closed form."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Spectrum:
-    r"""The Gram matrix of labelled rows as :math:`s\, Q \Lambda Q^\top`: one decomposition for all penalties.
+    r"""Eigendecomposition :math:`s\, Q \Lambda Q^\top` of the Gram matrix of labelled rows.
 
-    Made by :func:`spectrum`. ``scale`` is s, the mean of the diagonal, so that a penalty needs no unit.
+    Computed by :func:`spectrum`, once for all penalties. ``scale`` is s, the mean of the diagonal; penalties
+    are relative to it.
     """
 
     values: np.ndarray
@@ -42,7 +43,7 @@ def spectrum(K: np.ndarray) -> Spectrum:
 
 
 def spectrum_of_rows(U: np.ndarray) -> Spectrum:
-    r"""Decompose :math:`U U^\top` by way of the smaller of :math:`U U^\top` and :math:`U^\top U`.
+    r"""Decompose :math:`U U^\top` via the smaller of :math:`U U^\top` and :math:`U^\top U`.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def spectrum_of_rows(U: np.ndarray) -> Spectrum:
     Returns
     -------
     Spectrum
-        Where d < m the eigenvalues that are zero anyway are left out.
+        If d < m, zero eigenvalues are left out.
 
     Examples
     --------
@@ -63,19 +64,18 @@ def spectrum_of_rows(U: np.ndarray) -> Spectrum:
     gram = spectrum(U.T @ U)
     kept = gram.values > gram.values[-1:].sum() * len(gram.values) * np.finfo(np.float64).eps
     values, basis = gram.values[kept], gram.vectors[:, kept]
-    # the scale of the small matrix is another one: its trace is shared by fewer entries
+    # both matrices have the same trace, but not the same mean diagonal entry
     scale = gram.scale * U.shape[1] / len(U)
     vectors = (U @ basis) / np.sqrt(values * gram.scale)
     return Spectrum(values * gram.scale / scale, vectors, scale)
 
 
 def leave_one_out(gram: Spectrum, Y: np.ndarray, penalties: np.ndarray) -> np.ndarray:
-    r"""Predict each row of Y by a ridge that was fitted to all other rows, for all penalties at once.
+    r"""Predict each row of Y by ridge regression on all other rows, for several penalties at once.
 
     .. math:: Y_i - \frac{Y_i - (HY)_i}{1 - H_{ii}}, \qquad H = Q \frac{\Lambda}{\Lambda + \lambda} Q^\top
 
-    The features of a node do not depend on its label, so this is exactly what refitting without the label
-    would give.
+    The features of a node do not depend on its label, so this equals refitting without the label.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def leave_one_out(gram: Spectrum, Y: np.ndarray, penalties: np.ndarray) -> np.nd
 
     Examples
     --------
-    Two equal rows predict each other; the penalty λ = 1 halves what a single row says:
+    Two equal rows predict each other; the penalty λ = 1 halves the prediction from a single row:
 
     >>> leave_one_out(spectrum(np.ones((2, 2))), np.eye(2), np.array([1.0]))
     array([[[0. , 0.5],
@@ -99,12 +99,12 @@ def leave_one_out(gram: Spectrum, Y: np.ndarray, penalties: np.ndarray) -> np.nd
     """
     Q, squares = gram.vectors, np.square(gram.vectors)
     projected = Q.T @ Y
-    # of directions that the rows do not span nothing is known, and nothing predicted
+    # the part of each unit vector outside the span of the rows, where the prediction is zero
     unspanned = 1.0 - squares.sum(axis=1)
     predicted = np.empty((len(penalties), *Y.shape))
     for k, penalty in enumerate(penalties):
         shrunk = gram.values / (gram.values + penalty)
-        # the rest of the leverage, summed by itself: one minus it would lose digits where it is small
+        # 1 − H_ii, summed directly: the subtraction would lose digits when the result is small
         rest = unspanned + squares @ (penalty / (gram.values + penalty))
         # in place: with a thousand classes, new arrays would cost as much as the products
         residual = Q @ (shrunk[:, None] * projected)
@@ -115,11 +115,11 @@ def leave_one_out(gram: Spectrum, Y: np.ndarray, penalties: np.ndarray) -> np.nd
 
 
 def dual_coefficients(gram: Spectrum, Y: np.ndarray, penalty: float) -> np.ndarray:
-    r"""Solve the ridge problem for the weights of the labelled rows.
+    r"""Solve ridge regression for the weights of the labelled rows.
 
     .. math:: (K + \lambda s I)^{-1} Y, \qquad \Theta = U_L^\top (K + \lambda s I)^{-1} Y
 
-    Weights that the rows cancel are left out, which leaves the predictor Θ as it is.
+    Components along zero eigenvalues that ``gram`` leaves out are zero; they do not affect Θ.
 
     Parameters
     ----------
@@ -142,14 +142,14 @@ def dual_coefficients(gram: Spectrum, Y: np.ndarray, penalty: float) -> np.ndarr
 
 
 def keep_class_mass(predicted: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    r"""Correct leave-one-out for the label that its own class lacks.
+    r"""Correct leave-one-out predictions for the label that is missing from its own class.
 
     .. math:: \tilde Z_{ic} = \frac{n_c}{n_c - 1} Z_{ic} \quad\text{where } c \text{ is the class of } i
 
-    A class from which a label was taken has a smaller sum of targets than when all labels are there, and a
-    predictor without intercept then leans away from the very class that would be right. This is what
-    refitting gives when the other labels of the class count for the missing one too. With few labels it
-    decides which models look good: the lean is worst for features with a common mean.
+    Leaving out a label reduces the sum of targets of its class, which biases a predictor without intercept
+    against the correct class. The correction is what refitting gives if the other labels of the class are
+    weighted up to replace the missing one. With few labels, the bias affects which models look good; it is
+    largest for features with a nonzero mean.
 
     Parameters
     ----------

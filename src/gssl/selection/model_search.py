@@ -1,4 +1,4 @@
-"""The search behind AutoClassifier: models tried on hidden labels, their average, and its rivals."""
+"""The model search of AutoClassifier: candidates, their average, and label spreading as an alternative."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,32 +24,32 @@ from gssl.selection.softmax_link import inverse_temperatures
 from gssl.selection.trial import Labels, Trial, near_best, try_all, untried
 from gssl.selection.views import Views, sample_nodes
 
-# label spreading is tried with these where there are no features, and with the default where there are
+# spreads tried for label spreading without features; with features, only the default is tried
 SPREADS = (0.5, 0.9, 0.99)
-# folds of hidden labels; fewer where all nodes and classes together are more than so many numbers
+# number of folds, the number used if nodes × classes is large, and what counts as large
 FOLDS, _FEW_FOLDS, _MANY = 3, 2, 1_000_000
-# of a single model, without unlabelled teachers
+# folds for comparing single models, which are not self-trained
 _MORE_FOLDS = 10
-# below so many labels for each class, labels are spread over the graph beside the average
+# with fewer labels per class, label spreading is averaged in
 _FEW = 3
-# a rival needs so many hidden labels and a difference of so many standard errors
+# a rival wins with at least this many hidden labels and a lead of this many standard errors
 _HIDDEN, _CLEAR = 30, 2.0
-# from so many hidden labels on, the worth of the graph is stated
+# least number of hidden labels to report what the graph adds
 _TESTED = 8
 NO_FEATURES = "There are no features that differ between nodes"
-# unlabelled nodes teach unless that costs more than so many standard errors. One would be too strict: the
-# models were chosen by the same labels, which makes them look better before they are taught
+# self-training is used unless it costs more than this many standard errors. One would be too strict: the
+# models were chosen on the same labels, which makes them look better without self-training
 _HARMLESS = 2.0
-# of label spreading's fixed point so much may be missing, and so many steps towards it are taken at least:
-# fewer would not come far enough from a label to say anything
+# relative error allowed at the fixed point of label spreading, and the least number of steps: fewer would
+# not reach far enough from a label
 _MISSING, _FEWEST = 0.01, 16
-# its folds are run side by side up to so many columns: a hop over few of them costs about as much as over one
+# folds of label spreading run together up to this many columns: a hop over a few costs about as much as one
 _COLUMNS = 32
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The average: its parts, and what it says about labels while they are hidden."""
+    """The fitted average: its members, and its logits for hidden labels."""
 
     trials: list[Trial]
     chosen: list[Trial]
@@ -63,7 +63,7 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Rival:
-    """Label spreading, not fitted yet, and what it says about labels while they are hidden."""
+    """Label spreading, not fitted yet, and its distributions for hidden labels."""
 
     model: LabelSpreading
     entry: Entry
@@ -71,7 +71,7 @@ class Rival:
 
 
 class ModelSearch:
-    """The labels of a fit, the folds in which they are hidden, and the models that are tried on them."""
+    """The labels of a fit, the folds that hide them, and the models compared on them."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class ModelSearch:
         self.few = len(self.labelled) < _FEW * self.n_classes
 
     def run(self) -> Found:
-        """Try models, average the near-best, and let unlabelled nodes teach where that does no harm."""
+        """Try models, average the near-best, and self-train the average if that does no harm."""
         if self.folds:
             trials = try_all(self.rows, self.places, self.labels, self.deadline)
             chosen = near_best(trials)
@@ -125,7 +125,7 @@ class ModelSearch:
         return Found(trials, chosen, ensemble, fit, hidden, sharpness, taught, targets)
 
     def average(self, found: Found) -> Average:
-        """Return what has to be kept of the average to explain and to audit it."""
+        """Return what is needed to explain and audit the average."""
         teachers = self.teachers if found.taught else self.teachers[:0]
         rows = self.rows
         kept = self.views, rows.A, self.dtype, rows.depth, rows.nodes
@@ -134,10 +134,10 @@ class ModelSearch:
         ).keep_rows(rows)
 
     def _judge_self_training(self, ensemble: Ensemble) -> tuple[bool, np.ndarray]:
-        """Return whether unlabelled nodes should teach, and the logits of hidden labels in that case.
+        """Return whether to self-train, and the logits of hidden labels for that choice.
 
-        They should unless fewer hidden labels are right then, by more than two standard errors. Where the
-        best filter is not a smooth one, more hidden labels must be right.
+        Self-training may cost up to two standard errors of accuracy on hidden labels if the best filter is a
+        smooth one; otherwise it must improve the accuracy.
         """
         if not self.folds:
             return False, self.nothing_hidden()
@@ -155,27 +155,27 @@ class ModelSearch:
         return harmless, taught if harmless else alone
 
     def sharpness(self, logits: np.ndarray) -> float:
-        """Return the inverse temperature under which hidden labels are most probable."""
+        """Return the inverse temperature that maximises the likelihood of hidden labels."""
         found, _ = inverse_temperatures(logits[None], self.labels.Y, self.labels.weights, usual=1.0)
         return float(found[0])
 
     def _targets(self, hidden: np.ndarray, members: Sequence[Trial] = ()) -> Targets:
-        """Return all labels but those of some nodes, which are hidden from the links of members, too."""
+        """Return the labels except those of ``hidden`` nodes; links are refitted without them, too."""
         shown, places = ~np.isin(self.labelled, hidden), np.searchsorted(self.labelled, hidden)
         links = [member.link_without(places, self.labels) for member in members] or None
         return Targets(self.places[shown], self.labels.Y[shown], self.labels.weights[shown], links)
 
     def _hidden_sets(self, ensemble: Ensemble, folds: Sequence[np.ndarray]) -> list[Targets]:
-        """Return for every fold the labels outside of it."""
+        """Return the labels outside each fold."""
         return [self._targets(fold, ensemble.members) for fold in folds]
 
     def hidden_logits(self, ensemble: Ensemble, folds: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the logits of labels that were hidden, fold by fold."""
+        """Return the logits of hidden labels, without self-training."""
         fits = [ensemble.solve(targets) for targets in self._hidden_sets(ensemble, folds)]
         return self._logits_of(ensemble, folds, fits)
 
     def _logits_of(self, ensemble: Ensemble, folds: Sequence[np.ndarray], fits: Sequence[Fit]) -> np.ndarray:
-        """Return the logits of each fold's labels by the fit that has not seen them."""
+        """Return the logits of each fold's labels from the fit without them."""
         logits = self.nothing_hidden()
         for fold, each in zip(folds, fits, strict=True):
             places = np.searchsorted(self.labelled, fold)
@@ -183,31 +183,31 @@ class ModelSearch:
         return logits
 
     def nothing_hidden(self) -> np.ndarray:
-        """Return uniform distributions, for labels that were never hidden."""
+        """Return uniform distributions, the default for labels that no fold hides."""
         return np.full(self.labels.Y.shape, 1.0 / self.n_classes)
 
     def hits(self, said: np.ndarray) -> np.ndarray:
-        """Return which of the labels were right while hidden."""
+        """Return a mask of the labels that are predicted correctly."""
         return np.asarray(said.argmax(axis=1) == self.truth)
 
     def accuracy(self, said: np.ndarray) -> float:
-        """Return the weighted share of the hidden labels that were right."""
+        """Return the weighted accuracy on hidden labels."""
         tested = self.tested
         return float(np.average(self.hits(said)[tested], weights=self.labels.weights[tested]))
 
     @property
     def tested(self) -> np.ndarray:
-        """Which of the labels were hidden in a fold."""
+        """Mask of the labels that are hidden in a fold."""
         return np.isin(self.labelled, np.concatenate([*self.folds, self.labelled[:0]]))
 
     def gain(self, said: np.ndarray, ours: np.ndarray) -> GraphGain:
-        """Compare two models by the labels that were hidden from them."""
+        """Compare two models on hidden labels."""
         return compare_hits(self.hits(said)[self.tested], self.hits(ours)[self.tested])
 
     def graph_gain(self, chosen: Sequence[Trial], plain: Sequence[Trial]) -> GraphGain:
-        """Compare the best chosen model that uses the graph with the best one of features alone.
+        """Compare the best chosen model that uses the graph with the best one that uses features only.
 
-        Both are fitted to the same folds, which are many, since features alone need more labels.
+        Both use the same folds. There are more of them than in the search: features alone need more labels.
         """
         folds = label_folds(self.codes, balanced_fold_count(self.truth, _MORE_FOLDS), random_state=0)
         graph = [trial for trial in chosen if trial not in plain]
@@ -216,7 +216,7 @@ class ModelSearch:
         return self.gain(*said)
 
     def rivals(self) -> list[Rival]:
-        """Judge label spreading on the folds, until time is up."""
+        """Evaluate label spreading on the folds, until the deadline."""
         found: list[Rival] = []
         if not self.folds:
             return found
@@ -248,9 +248,9 @@ class ModelSearch:
 
 
 def clear_winner(rivals: Sequence[Rival], search: ModelSearch, ours: np.ndarray) -> Rival | None:
-    """Return the rival that is clearly better than ours on hidden labels, if any is.
+    """Return the rival that is clearly better than ``ours`` on hidden labels, or None.
 
-    Without features there is no reason to prefer ours: then a rival that is as good wins.
+    Without features, a rival that is equally good wins.
     """
     better: list[tuple[float, Rival]] = []
     for rival in rivals:
@@ -270,7 +270,7 @@ def spread_hidden(
     dtype: Any = np.float64,
     execution: Execution = IN_MEMORY,
 ) -> np.ndarray:
-    r"""Return what label spreading says about labels that were hidden from it, each of them once.
+    r"""Return the distributions of label spreading for labels, each hidden in one fold.
 
     .. math:: F = (1 - \alpha)(I - \alpha D^{-1/2} A D^{-1/2})^{-1} Y
     """
@@ -296,7 +296,7 @@ def spread_hidden(
 
 
 def explain(found: Found, search: ModelSearch) -> str:
-    """Say in words what the graph is worth and which models predict."""
+    """Describe what the graph adds and which models predict."""
     if not search.folds:
         return "No class has two labels, so nothing could be compared: smooth filters predict, untested."
     said = [] if search.has_features else [f"{NO_FEATURES}, so links take their place."]

@@ -1,4 +1,4 @@
-"""Parameters chosen by hiding labels: what cross-validation is on a graph."""
+"""Grid search on a graph: cross-validation that hides labels instead of removing nodes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
@@ -27,7 +27,7 @@ def search(
     n_folds: int = 5,
     random_state: int = 0,
 ) -> Classifier:
-    """Fit a classifier with the parameters of a grid that predict hidden labels best.
+    """Fit a classifier with the parameters from a grid that predict hidden labels best.
 
     scikit-learn's ``GridSearchCV`` leaves rows out, which cuts a graph apart. Here every node and link stays,
     and each fold hides some labels: see :func:`gssl.evaluation.masked_labels`. All combinations are compared
@@ -53,9 +53,9 @@ def search(
     Returns
     -------
     classifier
-        A clone of ``estimator`` with the best parameters, fitted to all labels; of equal ones, the first in
-        the grid. It has three more attributes, which :func:`gssl.save` leaves out: ``best_params_`` (dict),
-        ``best_score_`` (the mean accuracy of its folds) and ``cv_results_``, a dict of ``params``,
+        A clone of ``estimator`` with the best parameters, fitted to all labels; ties go to the first in the
+        grid. It has three more attributes, which :func:`gssl.save` does not save: ``best_params_`` (dict),
+        ``best_score_`` (its mean accuracy over the folds) and ``cv_results_``, a dict of ``params``,
         ``mean_test_score``, ``std_test_score``, ``rank_test_score`` and ``split0_test_score``, … with one
         entry per combination, as in ``GridSearchCV``.
 
@@ -79,12 +79,12 @@ def search(
     if not candidates:
         raise ValueError("grid names no parameters to try: give at least one value for one parameter.")
     if adjacency is not None:
-        # once, so that what is wrong with the graph is reported once
+        # here, so that warnings about the graph are issued once
         adjacency = check_adjacency(adjacency, allow_empty=True)
     folds = label_folds(encode_labels(y)[1], n_folds, random_state)
     scores = np.empty((len(candidates), len(folds)))
     for row, candidate in zip(scores, candidates, strict=True):
-        with without_resume():  # a folder belongs to one fit
+        with without_resume():  # a resume folder belongs to a single fit
             found = held_out_accuracy(candidate, X, y, adjacency, n_folds, random_state)
         hits = found.predicted == found.truth
         row[:] = [hits[np.searchsorted(found.nodes, hidden)].mean() for hidden in folds]
@@ -99,13 +99,13 @@ def search(
 
 
 def _results(params: list[dict[str, Any]], scores: np.ndarray) -> dict[str, Any]:
-    """Return a table of the scores under the names of scikit-learn."""
+    """Return the scores as a dict with scikit-learn's names."""
     means = scores.mean(axis=1)
     return {
         "params": params,
         **{f"split{fold}_test_score": scores[:, fold] for fold in range(scores.shape[1])},
         "mean_test_score": means,
         "std_test_score": scores.std(axis=1),
-        # equal scores share the best of their ranks
+        # equal scores share the lowest of their ranks
         "rank_test_score": np.array([1 + np.count_nonzero(means > mean) for mean in means]),
     }

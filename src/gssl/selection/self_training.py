@@ -1,4 +1,4 @@
-"""The average of the near-best models, taught by labels and by what it says about unlabelled nodes."""
+"""The average of the near-best models, trained on labels and on its own predictions for unlabelled nodes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,32 +14,32 @@ from gssl.selection.filtered_rows import ROOM, FilteredRows, terms
 from gssl.selection.softmax_link import Link
 from gssl.selection.trial import Trial
 
-# nodes that may teach beside the labelled ones
+# maximum number of nodes sampled as additional training targets
 TEACHERS = 1000
-# the total weight of unlabelled nodes in units of that of the labels; so many labels halve it
+# total weight of unlabelled nodes relative to the labels, and the number of labels at which it halves
 _GAMMA, _HALVING = 2.0, 500.0
 ROUNDS = 2
 _SMOOTHING = 10
-# distributions of all nodes that are in memory at a time
+# number of arrays of distributions of all nodes in memory per fit
 _HELD = 4
 
 
-# what every member of an ensemble learns: coefficients and a link
+# coefficients and link of every member of an ensemble
 Fit: TypeAlias = Sequence[tuple[np.ndarray, Link]]
 
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """What some rows of the tables are to be mapped to, and how much each counts."""
+    """Target distributions of some rows of the tables, and their weights."""
 
     places: np.ndarray
     Y: np.ndarray
     weights: np.ndarray
-    # links fitted without the labels that are hidden; those of the members if None
+    # links fitted without the hidden labels; the members' own links if None
     links: Sequence[Link] | None = None
 
     def joined(self, other: "Targets") -> "Targets":
-        """Return both together, with the links of the first."""
+        """Concatenate two sets of targets, keeping the links of the first."""
         return Targets(
             np.concatenate([self.places, other.places]),
             np.concatenate([self.Y, other.Y]),
@@ -49,7 +49,7 @@ class Targets:
 
 
 class Ensemble:
-    r"""Ridges on filtered views, of which the logits are averaged: one polynomial in the end.
+    r"""Ridge regressions on filtered views with averaged logits, which form one polynomial.
 
     .. math:: L = \frac1M \sum_v \big( f_v(T)\, B_v W_v A_v + b_v \big) = \sum_k T^k X M_k + b
     """
@@ -58,25 +58,25 @@ class Ensemble:
         self.rows, self.members, self._room = rows, members, room
         U = [rows.rows(member.kind, member.filter, member.width) for member in members]
         self._scales = [float(np.abs(V).max(initial=0.0)) or 1.0 for V in U]
-        # of scale one, single precision is enough beside a penalty, and twice as fast
+        # with a penalty, single precision is enough for values up to one, and twice as fast
         self._U = [(V / scale).astype(np.float32) for V, scale in zip(U, self._scales, strict=True)]
 
     def fits_at_once(self, n_classes: int) -> int:
-        """How many fits may be run side by side: their distributions are held a few times."""
+        """Return how many fits can run together within the memory limit."""
         each: int = _HELD * self.rows.A.shape[0] * n_classes * self.rows.dtype.itemsize
         return max(1, self._room // max(1, each))
 
     def solve(self, targets: Targets, exact: bool = False) -> Fit:
         r"""Fit every member: :math:`W = (U^\top D U + \lambda I)^{-1} U^\top D Y`.
 
-        ``exact`` is in double precision, so that the shares of labels add up to scores.
+        ``exact`` uses double precision, so that the shares of labels add up to the scores.
         """
         found = []
         links = [member.link for member in self.members] if targets.links is None else targets.links
         dtype: Any = np.float64 if exact else np.float32
         w, Y = targets.weights.astype(dtype)[:, None], targets.Y.astype(dtype)
         for member, U, scale in zip(self.members, self._U, self._scales, strict=True):
-            penalty = member.penalty / (scale * scale)  # exact in any unit, which scale**2 is not
+            penalty = member.penalty / (scale * scale)  # unlike scale**2, exact in any unit
             if exact:
                 V = self.rows.rows(member.kind, member.filter, member.width, targets.places) / scale
             else:
@@ -109,7 +109,7 @@ class Ensemble:
     def logits(self, fits: Sequence[Fit]) -> np.ndarray:
         """Return the averaged logits of all nodes for several fits at once, of shape (n, fits, c).
 
-        Features are multiplied with coefficients before the hops, which are over few columns then.
+        Multiplies features by coefficients before the hops, so that these run over few columns.
         """
         n = self.rows.A.shape[0]
         b = np.concatenate([np.mean([link.b for _, link in fit], axis=0) for fit in fits])
@@ -123,7 +123,7 @@ class Ensemble:
         return total.reshape(n, len(fits), -1)
 
     def _parts(self, fits: Sequence[Fit]) -> Iterator["_Part"]:
-        """Yield every block of every member with its coefficients, those of all fits side by side."""
+        """Yield every block of every member with the coefficients of all fits, stacked horizontally."""
         for place, member in enumerate(self.members):
             view, blocks = self.rows.views[member.kind], member.filter.blocks
             mapped = np.hstack([W @ link.A for W, link in (fit[place] for fit in fits)]) / len(self.members)
@@ -132,11 +132,11 @@ class Ensemble:
                 yield _Part(block, view.kind, view.axes[:, : member.width] @ part)
 
     def _filtered_sum(self, operator: str, parts: Sequence["_Part"]) -> np.ndarray:
-        r"""Add up polynomials of one operator by Horner's rule: :math:`\sum_v \sum_k p_{vk} T^k X_v C_v`."""
+        r"""Sum polynomials of one operator by Horner's rule: :math:`\sum_v \sum_k p_{vk} T^k X_v C_v`."""
         products: list[tuple[np.ndarray, np.ndarray]] = []
         for kind in dict.fromkeys(part.kind for part in parts):
             same = [part for part in parts if part.kind == kind]
-            # side by side: X is read once
+            # one product, so that X is read once
             Z = self.rows.views[kind].features.times(np.hstack([part.coefficients for part in same]))
             products += zip([part.block.powers for part in same], np.hsplit(Z, len(same)), strict=True)
         total: np.ndarray | None = None
@@ -152,7 +152,7 @@ class Ensemble:
 
 
 class _Part(NamedTuple):
-    """A polynomial of one operator on the product of features of a kind and coefficients."""
+    """A polynomial of one operator, and the kind of features and the coefficients it applies to."""
 
     block: Block
     kind: str
@@ -160,15 +160,15 @@ class _Part(NamedTuple):
 
 
 def self_train(ensemble: Ensemble, sets: Sequence[Targets], teachers: np.ndarray) -> list[Fit]:
-    """Teach an ensemble by labels, then again by labels and its own distributions, smoothed over the graph.
+    """Fit an ensemble to labels, then again to labels and its own distributions, smoothed over the graph.
 
-    Every set of labels is a fit of its own, and all are run side by side. ``teachers`` are places of nodes.
+    Each set of labels gives one fit; they run together. ``teachers`` are positions among the nodes.
     """
     return [ensemble.solve(targets) for targets in taught_targets(ensemble, sets, teachers)]
 
 
 def taught_targets(ensemble: Ensemble, sets: Sequence[Targets], teachers: np.ndarray) -> list[Targets]:
-    """Return what an ensemble is taught by in the last round: labels first, then unlabelled nodes."""
+    """Return the targets of the last round of self-training: labels first, then unlabelled nodes."""
     at_once = ensemble.fits_at_once(sets[0].Y.shape[1])
     if len(sets) > at_once:
         groups = [sets[k : k + at_once] for k in range(0, len(sets), at_once)]
@@ -184,7 +184,7 @@ def taught_targets(ensemble: Ensemble, sets: Sequence[Targets], teachers: np.nda
 
 
 def smoothed(ensemble: Ensemble, P: np.ndarray, sets: Sequence[Targets]) -> np.ndarray:
-    r"""Smooth distributions over the graph with labels clamped.
+    r"""Smooth distributions over the graph, with labels clamped.
 
     .. math:: S \leftarrow \tfrac12 \hat A S + \tfrac12 P
     """
@@ -204,7 +204,7 @@ def smoothed(ensemble: Ensemble, P: np.ndarray, sets: Sequence[Targets]) -> np.n
 
 
 def pseudo_targets(T: np.ndarray, places: np.ndarray, targets: Targets) -> Targets:
-    r"""Weigh the distributions of unlabelled nodes by how sure they are, and together by the labels.
+    r"""Weight the distributions of unlabelled nodes by confidence, with a total set by that of the labels.
 
     .. math:: w_i \propto \Big( \frac{\max_k T_{ik} - 1/c}{1 - 1/c} \Big)^2
     """

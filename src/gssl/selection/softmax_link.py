@@ -1,18 +1,18 @@
-"""From scores of classes to distributions: a softmax of a linear map that is learned from hidden labels."""
+"""Convert class scores to distributions by a softmax of a linear map that is fitted to hidden labels."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize
 
-# pulls the map towards a multiple of the identity: so many labels outweigh it
+# penalty on deviations of the map from a multiple of the identity, in labels
 _RIDGE = 5.0
-# beyond so many classes there are never enough labels for a map of all their scores
+# with more classes there are never enough labels to fit a full map
 _MOST_MAPPED = 100
 _STEPS = 60
-# a temperature before any label has spoken, what that is worth in labels, and the bounds
+# prior mean of the inverse temperature, strength of the prior in labels, and upper bound
 _USUAL, _PRIOR, _SHARPEST = 10.0, 1.0, 200.0
-# Newton's steps for a temperature: at most so many, until it changes by no more than this part
+# maximum number of Newton steps for a temperature, and the relative change at which they stop
 _NEWTON, _SETTLED = 9, 1e-3
 
 
@@ -20,45 +20,45 @@ _NEWTON, _SETTLED = 9, 1e-3
 class Link:
     r"""The distribution :math:`\mathrm{softmax}(Z A + b)` of scores Z.
 
-    Least squares masks a class that lies between two others; a linear map of its scores brings it back, as
-    linear discriminant analysis does.
+    Least squares masks a class that lies between two others; a linear map of the scores can undo this, as in
+    linear discriminant analysis.
     """
 
     A: np.ndarray
     b: np.ndarray
 
     def logits(self, Z: np.ndarray) -> np.ndarray:
-        """Return the logarithms of distributions, up to a constant in each row."""
+        """Return log-probabilities, up to a constant in each row."""
         if len(self.b) > _MOST_MAPPED:
             return np.asarray(Z * np.diagonal(self.A) + self.b)
         return np.asarray(Z @ self.A + self.b)
 
     @classmethod
     def usual(cls, n_classes: int) -> "Link":
-        """Return the link where no label can be hidden."""
+        """Return the default link, for use when no label can be hidden."""
         return cls(_USUAL * np.eye(n_classes), np.zeros(n_classes))
 
 
 def inverse_temperatures(
     Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, usual: float = _USUAL
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Find t that makes labels most probable under softmax(tZ), for each of several scores at once.
+    r"""Find the t that maximises the likelihood of labels under softmax(tZ), for several Z at once.
 
     .. math:: \min_t -\sum_i w_i \log \mathrm{softmax}(t Z_i)_{y_i} + \frac{(t - t_0)^2}{2 m t_0^2}
 
-    Returns t and the loss, which Newton's method reaches in a few steps, both of shape (p,).
+    Returns t and the loss, both of shape (p,), computed by Newton's method.
     """
     w = weights / weights.sum()
     m = len(Y)
     t, curb = np.full(len(Z), 0.5 * usual), _PRIOR / (m * usual**2)
-    # all scores relative to that of the true class, so that the loss is log Σ exp
+    # subtract the score of the true class, so that the loss is log Σ exp
     Z = Z - np.einsum("pmc,mc->pm", Z, Y)[:, :, None]
     for _ in range(_NEWTON):
         P, _ = _softmax(t[:, None, None] * Z)
         mean = np.einsum("pmc,pmc->pm", P, Z)
         slope = mean @ w + curb * (t - usual)
         curvature = (np.einsum("pmc,pmc,pmc->pm", P, Z, Z) - np.square(mean)) @ w + curb
-        # no more than a factor of three at a time: far from the minimum the curvature says little
+        # at most a factor of three per step: far from the minimum the curvature is a poor guide
         before, t = t, np.clip(t - slope / curvature, t / 3.0, np.minimum(3.0 * t, _SHARPEST))
         if (np.abs(t - before) <= _SETTLED * t).all():
             break
@@ -76,7 +76,7 @@ def _softmax(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fit_link(Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, t: float) -> tuple[Link, float]:
-    r"""Fit :math:`A = tI + D` and b to scores of labels that were hidden from what gave them.
+    r"""Fit :math:`A = tI + D` and b to leave-one-out scores of labels.
 
     .. math:: \min_{D, b} -\sum_i w_i \log \mathrm{softmax}(Z_i A + b)_{y_i}
               + \tfrac{\rho}{2} (\|D\|^2 s^2 + \|b\|^2), \qquad s^2 = \mathrm{var}(Z)
@@ -109,6 +109,6 @@ def fit_link(Z: np.ndarray, Y: np.ndarray, weights: np.ndarray, t: float) -> tup
     D = found.x.reshape(c + 1, c)
     A = t * np.eye(c) + D[:c] / scale
     if np.trace(A) / c <= A.mean():
-        # leave-one-out leans away from the true class: a map that turns scores round has learned only that
+        # leave-one-out is biased against the true class: a map that reverses scores has fitted only this bias
         return Link(t * np.eye(c), np.zeros(c)), loss_and_gradient(np.zeros((c + 1) * c))[0] / m
     return Link(A, D[c]), float(found.fun) / m

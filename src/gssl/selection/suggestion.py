@@ -1,4 +1,4 @@
-"""Which nodes to label next: those that stand for many others of which the model is not sure."""
+"""Which nodes to label next: uncertain nodes that are similar to many other uncertain nodes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,18 +13,18 @@ from gssl.methods.inputs import check_features
 from gssl.methods.labels import UNLABELLED
 from gssl.operators import multiply
 
-# columns that stand for all features: cosines are then right to about a fifteenth
+# columns of the random projection: the error of cosines is about 1/16
 _COLUMNS = 256
-# nodes among which picks are sought, and that they speak for; of more, so many are drawn
+# sample size: unlabelled nodes considered as picks and counted as covered
 _MANY = 6000
 _SEED = 0
 _BLOCK = 512
-# what is less is rounding
+# smaller values are rounding errors
 _NOTHING = 1e-6
 
 
 def smoothed_signature(X: Any, A: csr_array) -> np.ndarray:
-    r"""Return every node a short row of unit length whose cosines are those of smoothed features, about.
+    r"""Return a short row of unit length per node that approximates the cosines of smoothed features.
 
     .. math:: U = f(\hat A)\, X R
     """
@@ -42,15 +42,15 @@ def smoothed_signature(X: Any, A: csr_array) -> np.ndarray:
 
 
 def unit_rows(U: np.ndarray) -> np.ndarray:
-    """Scale rows to length one; a row of zeros stays."""
+    """Scale rows to unit length, except rows of zeros."""
     lengths = np.linalg.norm(U, axis=1, keepdims=True)
     return np.asarray(np.divide(U, lengths, out=np.zeros_like(U), where=lengths > 0))
 
 
 def cover(U: np.ndarray, u: np.ndarray, labelled: np.ndarray, n: int) -> tuple[list[int], list[int]]:
-    """Pick greedily by the equation of :func:`suggest`."""
+    """Pick nodes greedily by the equation of :func:`suggest`; return them and how many each covers."""
     open_nodes = np.setdiff1d(np.arange(len(u)), labelled)
-    # both the candidates and those that they speak for
+    # both the candidates and the nodes they may cover
     nodes = _some(open_nodes)
     share = len(open_nodes) / max(1, len(nodes))
     V, u = U[nodes], u[nodes]
@@ -61,12 +61,12 @@ def cover(U: np.ndarray, u: np.ndarray, labelled: np.ndarray, n: int) -> tuple[l
         covered = np.maximum(covered, alike.max(axis=1, initial=0.0))
 
     def added(part: np.ndarray) -> np.ndarray:
-        """Return how much better each candidate would cover the nodes, itself left out."""
+        """Return how much each candidate would improve the cover of the other nodes."""
         new = np.maximum(likeness(V, V[part]) - covered[:, None], 0.0)
         new[part, np.arange(len(part))] = 0.0
         return np.asarray(new)
 
-    # upper bounds: what a candidate adds can only shrink
+    # gains can only shrink as nodes are picked, so old values are upper bounds
     parts = np.split(np.arange(len(nodes)), range(_BLOCK, len(nodes), _BLOCK))
     gains = u * np.concatenate([weights @ added(part) for part in parts])
     picks: list[int] = []
@@ -75,7 +75,7 @@ def cover(U: np.ndarray, u: np.ndarray, labelled: np.ndarray, n: int) -> tuple[l
         best = int(gains.argmax())
         new = added(np.array([best]))[:, 0]
         gains[best] = u[best] * float(weights @ new)
-        # rounding may put a bound a hair too low
+        # tolerance: rounding may make a bound slightly too low
         if gains[best] < np.delete(gains, best).max(initial=0.0) * (1.0 - 1e-6):
             continue
         if gains[best] > _NOTHING:
@@ -87,9 +87,9 @@ def cover(U: np.ndarray, u: np.ndarray, labelled: np.ndarray, n: int) -> tuple[l
 
 
 def likeness(U: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Return the fourth power of cosines of rows of length one: far nodes hardly count."""
+    """Return the fourth power of the positive cosines of unit rows, so that distant nodes hardly count."""
     K = np.maximum(U @ V.T, 0.0)
-    # squares are ten times as quick as a power
+    # squaring twice is ten times as fast as a power
     np.square(K, out=K)
     return np.asarray(np.square(K, out=K))
 
@@ -113,8 +113,8 @@ class Suggestion:
     margin : float
         How much more probable it is than ``runner_up``.
     speaks_for : int
-        How many unlabelled nodes are more like this node than like any label or earlier suggestion; of a
-        very large graph, an estimate.
+        How many unlabelled nodes are more similar to this node than to any labelled node or earlier
+        suggestion; an estimate for large graphs.
     """
 
     node: int
@@ -140,25 +140,24 @@ def suggest(model: Any, n: int = 20, *, X: Any = None, adjacency: Any = None) ->
     .. math:: j^* = \arg\max_j\; u_j \sum_{i \ne j} u_i\, [K_{ij} - \max_{l \in L} K_{il}]_+, \qquad
               K_{ij} = \max(0, \cos(U_i, U_j))^4
 
-    :math:`u = 1 -` the distance of the two most probable classes is the uncertainty, the sum is how many
-    undecided nodes j is like (representativeness), and what is like a label or an earlier pick, both in L, no
-    longer counts (diversity). The sum leaves out j itself: a node that is like no other helps no other. U are
-    smoothed features, or without features a smoothed random signature of each node, so no classifier needs
-    an embedding of its own.
+    The uncertainty u is 1 minus the difference of the two largest probabilities. The sum is large if j is
+    similar to many uncertain nodes (representativeness) that are not yet similar to a labelled node or an
+    earlier pick, both in L (diversity). It excludes j itself, so an outlier is not picked. U are smoothed
+    features or, without features, smoothed random vectors, so the classifier needs no embedding.
 
     Parameters
     ----------
     model : fitted classifier
     n : int, default=20
-        At most so many; fewer where nothing is left that would help.
+        Maximum number of nodes; fewer if no other node would help.
     X, adjacency : optional
-        The features and the graph of fit. Only a model that was loaded from a file needs them; where one of
-        them is given to another model, it stands for the one that the model has kept.
+        The features and the graph of fit. Required only for a model loaded from a file; otherwise they
+        replace those that the model holds.
 
     Returns
     -------
     int ndarray
-        Unlabelled nodes; the same for the same model.
+        Unlabelled nodes. The result is deterministic.
 
     Examples
     --------
@@ -176,16 +175,16 @@ def suggest(model: Any, n: int = 20, *, X: Any = None, adjacency: Any = None) ->
 def suggestions(
     model: Any, n: int = 20, *, X: Any = None, adjacency: Any = None, signature: np.ndarray | None = None
 ) -> list[Suggestion]:
-    """Choose nodes as :func:`suggest` does, and say why.
+    """Choose nodes as :func:`suggest` does, and give reasons.
 
     Parameters
     ----------
     model : fitted classifier
     n : int, default=20
     X, adjacency : optional
-        The features and the graph of fit, for a model that was loaded from a file.
+        The features and the graph of fit, for a model loaded from a file.
     signature : ndarray of shape (n, k), optional
-        What ``smoothed_signature`` returns of both, where it is known already.
+        The result of ``smoothed_signature`` for both, if already known.
 
     Returns
     -------
@@ -224,7 +223,7 @@ def suggestions(
 
 
 def _inputs(model: Any, X: Any, adjacency: Any) -> tuple[Any, csr_array]:
-    """Check what is given, and take from the model what is not."""
+    """Check the given inputs, and take missing ones from the model."""
     kept: Any = getattr(model, "_fit_inputs", None)
     if adjacency is None and kept is None:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Trials of views, filters and penalties, each judged in closed form by the labels that it has not seen."""
+"""Trials of views, filters and penalties, each evaluated by leave-one-out in closed form."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,21 +17,21 @@ from gssl.selection.leave_one_out import keep_class_mass, leave_one_out, spectru
 from gssl.selection.softmax_link import Link, fit_link, inverse_temperatures
 from gssl.selection.views import WIDTHS
 
-# in units of a row's mean square
+# relative to the mean squared length of rows
 PENALTIES = 10.0 ** np.arange(-2.5, 1.1, 0.5)
-# where there are more labels, so many judge the candidates
+# maximum number of labels to evaluate candidates on
 JUDGES = 1000
-# labels times classes up to which every penalty is judged by likelihood
+# labels × classes up to which every penalty is evaluated by likelihood
 _MANY_SCORES = 200_000
-# how many filters of the usual view are tried with other views, and how many of all with other widths
+# number of filters of the usual view to try with other views, and of trials to repeat with other widths
 _SHORTLIST = 4
 _FINALISTS = 3
-# filters that other kinds of features are tried with in any case
+# filters to try with other views in any case
 _ALWAYS = ("no graph", "two-hop")
-# what is averaged: at most so many, whose loss is within so many standard errors, and a little, of the least
+# average at most AVERAGED models with a loss within _NEAR standard errors plus _CLOSE of the least
 AVERAGED = 8
 _NEAR, _CLOSE = 2.0, 0.01
-# how much more likely the hidden labels together must be (log) under other features than under unit rows
+# by how much the total log-likelihood of hidden labels must exceed that of unit rows
 _SURPRISE = {"unit": 0.0, "raw": 0.5, "standardized": 0.5, "links": 5.0, "spanned": 0.0}
 _NAMES = {
     "unit": "",
@@ -44,28 +44,27 @@ _NAMES = {
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """One-hot labels of the labelled nodes, and how much each counts."""
+    """One-hot labels of the labelled nodes, and their weights."""
 
     Y: np.ndarray
     weights: np.ndarray
 
     def part(self, rows: np.ndarray) -> "Labels":
-        """Keep some of them."""
+        """Return some of the labels."""
         return Labels(self.Y[rows], self.weights[rows])
 
     @property
     def effective_number(self) -> float:
-        """How many labels of equal weight tell as much."""
+        """The effective sample size: the number of equally weighted labels with the same variance."""
         return float(self.weights.sum() ** 2 / np.square(self.weights).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One filter of one view with its best penalty: what it says about labels that it has not seen.
+    """One filter of one view with its best penalty, and its leave-one-out results.
 
-    ``penalty`` is absolute, ``predicted`` are leave-one-out scores, ``t`` is their best inverse temperature,
-    ``logs`` are the log-likelihoods of the labels, and ``loss`` is their mean with the penalties of the link
-    and of surprise.
+    ``penalty`` is absolute, ``predicted`` are scores, ``t`` is their best inverse temperature, ``logs`` are
+    log-likelihoods of labels, and ``loss`` is their negative mean plus the penalties of link and surprise.
     """
 
     kind: str
@@ -85,29 +84,29 @@ class Trial:
     seconds: float
 
     def link_without(self, hidden: np.ndarray, labels: Labels) -> Link:
-        """Fit the link to the scores of all labels but some."""
+        """Fit the link to the scores of all labels except the hidden ones."""
         if len(self.predicted) != len(labels.Y):
-            return self.link  # a part of many labels has judged, and no single one moves the link
+            return self.link  # fitted to a sample of many labels, so that no single label matters
         shown = np.setdiff1d(np.arange(len(labels.Y)), hidden)
         return fit_link(self.predicted[shown], labels.Y[shown], labels.weights[shown], self.t)[0]
 
     @property
     def name(self) -> str:
-        """The model, and the kind of its features where that is not the usual one."""
+        """The model and, if not the usual one, the kind of its features."""
         return self.filter.model + (f", {_NAMES[self.kind]}" if _NAMES[self.kind] else "")
 
 
 def try_filter(
     rows: FilteredRows, kind: str, filter_: Filter, width: int, places: np.ndarray, labels: Labels
 ) -> Trial:
-    """Judge a filter of a view by leave-one-out."""
+    """Evaluate a filter of a view by leave-one-out."""
     start = perf_counter()
     roots = np.sqrt(labels.weights)[:, None]
     gram = spectrum_of_rows(roots * rows.rows(kind, filter_, width, places))
     predicted = keep_class_mass(leave_one_out(gram, roots * labels.Y, PENALTIES) / roots, labels.Y)
     penalties = PENALTIES
     if labels.Y.size > _MANY_SCORES:
-        # the likelihood of every penalty would take too long: the squared error chooses
+        # computing the likelihood of every penalty would take too long: choose by squared error
         errors = [
             float(np.average(np.square(Z - labels.Y).sum(axis=1), weights=labels.weights)) for Z in predicted
         ]
@@ -141,7 +140,7 @@ def try_filter(
 
 
 def untried(rows: FilteredRows, kind: str, filter_: Filter, places: np.ndarray, labels: Labels) -> Trial:
-    """Return a candidate with the usual settings, where no label can be hidden."""
+    """Return a candidate with default settings, for use when no label can be hidden."""
     width = rows.views[kind].usual_width
     U = rows.rows(kind, filter_, width, places)
     scale = float(np.square(U).sum() / max(1, len(U)))
@@ -154,7 +153,7 @@ def untried(rows: FilteredRows, kind: str, filter_: Filter, places: np.ndarray, 
 def try_all(rows: FilteredRows, places: np.ndarray, labels: Labels, deadline: float = np.inf) -> list[Trial]:
     """Try all filters of the usual view, then the best of them with other kinds of features and other widths.
 
-    Links are tried as features where a smooth filter is not the best.
+    Links are tried as features only if the best filter is not a smooth one.
     """
     part = stratified_part(labels.Y, JUDGES)
     places, labels = places[part], labels.part(part)
@@ -175,7 +174,7 @@ def try_all(rows: FilteredRows, places: np.ndarray, labels: Labels, deadline: fl
         run([(kind, f, rows.views[kind].usual_width) for kind in kinds for f in filters])
     for width in (WIDTHS[0], *WIDTHS[2:]):
         best = tried[:_FINALISTS]
-        # wider only where the width before was the best so far
+        # try a larger width only if the next smaller one is the best so far
         if width < WIDTHS[1] or best[0].width == WIDTHS[WIDTHS.index(width) - 1]:
             run([(trial.kind, trial.filter, min(width, rows.views[trial.kind].width)) for trial in best])
     return tried
@@ -192,7 +191,7 @@ def _run(
     def step(_: Trial | None, k: int) -> Trial | None:
         if perf_counter() > deadline and not (first and k == 0):
             return None
-        # a bar counts models, not the hops inside of them
+        # the progress bar counts models, not their hops
         with watching(lambda done, total: None):
             return try_filter(rows, *steps[k], places, labels)
 
@@ -203,10 +202,9 @@ def _run(
 
 
 def near_best(trials: Sequence[Trial]) -> list[Trial]:
-    """Choose the trials whose loss is about the least.
+    """Choose the trials whose loss is close to the least.
 
-    Betting on the one that happens to be best would be steered by a handful of labels; the average of those
-    that are about as good is steadier.
+    Choosing only the best would depend on a handful of labels; averaging is more stable.
     """
     order = sorted(trials, key=lambda trial: trial.loss)
     best, chosen = order[0], []
@@ -218,7 +216,7 @@ def near_best(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def stratified_part(Y: np.ndarray, size: int) -> np.ndarray:
-    """Choose about ``size`` rows, evenly spaced in each class, so that every class keeps its share."""
+    """Choose about ``size`` rows, evenly spaced within each class, keeping the class shares."""
     codes = Y.argmax(axis=1)
     if len(codes) <= size:
         return np.arange(len(codes))
@@ -231,7 +229,7 @@ def stratified_part(Y: np.ndarray, size: int) -> np.ndarray:
 
 
 def tabulate_trials(trials: Sequence[Trial], chosen: Sequence[Trial]) -> Leaderboard:
-    """List trials by estimated score."""
+    """Return the leaderboard of trials."""
     return in_order(
         Entry(
             model=trial.name,

@@ -1,4 +1,4 @@
-"""Compressed views of the features: a few hundred directions, whatever the width of X."""
+"""Compressed views of the features: at most a few hundred directions for any width of X."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from gssl.graph.mapped import take_rows
 from gssl.operators import multiply
 from gssl.selection.graph_features import Features
 
-# nested widths that are tried, the widest of them only from so many nodes on
+# nested widths to try; the widest only for graphs with at least _LARGE nodes
 WIDTHS = (64, 128, 256, 512)
 _LARGE = 20_000
-# up to so many features, directions are exact
+# up to this many features, directions are exact
 _EXACT = 384
 # extra directions and passes of the randomised decomposition
 _EXTRA, _PASSES = 32, 1
-# rows that directions are computed from, at most and at least, and numbers of a dense part of X
+# maximum and minimum number of rows to compute directions from, and of values in a dense sample of X
 _ROWS, _FEWEST, _NUMBERS = 6_000, 1_000, 1 << 24
-# beyond so many nodes, links are no features
+# with more nodes, links are not used as features
 _MOST_LINKED = 30_000
-# a large graph with so many sparse features also has a view that spans its labelled rows, if these are few
+# a large graph with at least _RARE sparse features gets a view that spans its labelled rows, up to this many
 _RARE, _MOST_SPANNED = 4_096, 1_024
 
 Kind = Literal["unit", "raw", "standardized", "links", "spanned"]
@@ -30,9 +30,9 @@ Kind = Literal["unit", "raw", "standardized", "links", "spanned"]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Features of one kind and orthonormal directions in order: a prefix of them is a narrower view.
+    """Features of one kind and ordered orthonormal directions; the first k are a view of width k.
 
-    ``usual`` is the width that is tried first.
+    ``usual`` is the width to try first.
     """
 
     kind: str
@@ -47,12 +47,12 @@ class View:
 
     @property
     def usual_width(self) -> int:
-        """The width of the prefix that is tried first."""
+        """The width to try first, at most ``width``."""
         return min(self.usual, self.width)
 
 
 def make_features(kind: str, X: Any, A: csr_array, n_links: int, scales: np.ndarray) -> Features:
-    """Return the features of a kind; ``scales`` are the means and deviations of columns."""
+    """Return the features of a kind; ``scales`` are means and standard deviations of columns."""
     if kind == "links":
         return _links(A, n_links, X.dtype)
     if kind == "unit":
@@ -61,7 +61,7 @@ def make_features(kind: str, X: Any, A: csr_array, n_links: int, scales: np.ndar
 
 
 class Views(Mapping[str, View]):
-    """The kinds of features that some inputs have, the usual one first, compressed when asked for."""
+    """The views of some inputs by kind, the usual one first, compressed on demand."""
 
     def __init__(self, X: Any, A: csr_array) -> None:
         self._X, self._A = X, A
@@ -72,7 +72,7 @@ class Views(Mapping[str, View]):
         if _varies(rows) and not _only_names(X):
             lengths = _row_lengths(rows)
             self._kinds.append("unit")
-            # no raw rows where they are as long as unit rows, or where a few are all that would count
+            # skip raw rows if all are about equally long, or if a few long ones would dominate
             if 1e-3 * lengths.max() < np.ptp(lengths) < 1e6 * np.median(lengths):
                 self._kinds.append("raw")
             if not issparse(X):
@@ -93,19 +93,19 @@ class Views(Mapping[str, View]):
 
     @property
     def dtype(self) -> Any:
-        """The type of the numbers."""
+        """The data type of X."""
         return self._X.dtype
 
     def wants_span(self, n_rows: int) -> bool:
-        """Whether the leading directions of rare features leave much out that so many rows could span."""
+        """Return whether to add a view that spans the labelled rows: many sparse features, few such rows."""
         n, d = self._X.shape
         rare = "unit" in self._kinds and issparse(self._X) and d >= _RARE and n >= _LARGE
         return bool(rare and n_rows <= _MOST_SPANNED)
 
     def with_span(self, rows: np.ndarray) -> "Views":
-        """Return these views and ``spanned``, which has unit rows, too, but directions that span some rows.
+        """Return these views and ``spanned``: unit rows with directions that span the given rows.
 
-        A ridge on filtered labelled rows lies in their span, so none of its features is left out there.
+        Ridge coefficients lie in the span of the filtered labelled rows, so this view loses no features.
         """
         found = Views.__new__(Views)
         found.__dict__ = {**self.__dict__, "_made": self._made.copy(), "_kinds": [*self._kinds, "spanned"]}
@@ -123,7 +123,7 @@ class Views(Mapping[str, View]):
         if kind == "standardized":
             part = take_rows(X, self._nodes)
             largest = np.abs(part).max(axis=0)
-            part = part / np.where(largest > 0, largest, 1)  # squares may leave the range of the type
+            part = part / np.where(largest > 0, largest, 1)  # squares may overflow or underflow
             deviations = part.std(axis=0, dtype=np.float64)
             deviations[deviations <= 1e-6] = 1.0
             scales = np.stack([part.mean(axis=0, dtype=np.float64), deviations]) * np.where(
@@ -131,7 +131,7 @@ class Views(Mapping[str, View]):
             )
         features = make_features(kind, X, self._A, X.shape[0], scales)
         if kind == "raw":
-            # the same directions, whatever the lengths of rows
+            # use the directions of unit rows
             return View(kind, features, self["unit"].axes)
         n_axes = WIDTHS[-1] if X.shape[0] >= _LARGE else WIDTHS[-2]
         nodes = self._nodes
@@ -142,40 +142,40 @@ class Views(Mapping[str, View]):
 
 
 def sample_nodes(n: int, most: int) -> np.ndarray:
-    """Return all nodes, or a random sample that is the same in every run, in order."""
+    """Return all nodes, or a sorted random sample that is the same in every run."""
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
 def _sample_rows(X: Any) -> np.ndarray:
-    """Return the nodes whose features directions are computed from."""
+    """Return the nodes to compute directions from."""
     n, d = X.shape
     return sample_nodes(n, _ROWS if issparse(X) else min(_ROWS, max(_FEWEST, _NUMBERS // max(1, d))))
 
 
 def compress(X: Any, width: int) -> np.ndarray:
-    """Project rows on their leading directions, at most ``width``."""
+    """Project rows onto at most ``width`` leading directions."""
     return np.asarray(multiply(X, principal_axes(take_rows(X, _sample_rows(X)), width).astype(X.dtype)))
 
 
 def principal_axes(rows: Any, n_axes: int) -> np.ndarray:
     r"""Return the leading right singular vectors of some rows, as columns.
 
-    Above a few hundred features by a randomised decomposition, orthonormalised through Gram matrices.
+    With more than a few hundred features, uses a randomised decomposition.
     """
     m, d = rows.shape
     n_axes = min(n_axes, m, d)
     largest = float(np.abs(rows.data if issparse(rows) else rows).max(initial=0.0)) if n_axes else 0.0
     if not largest:
         return np.zeros((d, 0), rows.dtype)
-    rows = rows / largest  # squares may leave the range of the type
+    rows = rows / largest  # squares may overflow or underflow
     if d <= _EXACT:
         rows = rows.astype(np.float64)
         gram = rows.T @ rows
         values, vectors = np.linalg.eigh(gram.toarray() if issparse(gram) else gram)
         return _leading(values, vectors, n_axes, 1e-12)
-    rows = rows.astype(np.float32)  # enough for directions that are only nearly the leading ones
+    rows = rows.astype(np.float32)  # enough for approximate directions
     k = min(n_axes + _EXTRA, m, d)
     omega = np.random.default_rng(0).standard_normal((d, k)).astype(rows.dtype)
     Q = _orthonormal(rows @ omega)
@@ -189,13 +189,13 @@ def principal_axes(rows: Any, n_axes: int) -> np.ndarray:
 
 
 def _leading(values: np.ndarray, vectors: np.ndarray, n_axes: int, noise: float) -> np.ndarray:
-    """Return the eigenvectors of the largest values, leaving out those of rounding."""
+    """Return the eigenvectors of the largest eigenvalues, without those that are rounding errors."""
     kept = min(n_axes, int((values > noise * values[-1]).sum()))
     return np.asarray(vectors[:, ::-1][:, :kept])
 
 
 def _orthonormal(Q: Any) -> np.ndarray:
-    """Orthonormalise columns through their Gram matrix."""
+    """Orthonormalise columns using their Gram matrix."""
     Q = np.asarray(Q)
     values, vectors = np.linalg.eigh((Q.T @ Q).astype(np.float64))
     kept = values > max(values[-1], 0.0) * 1e-7
@@ -203,7 +203,7 @@ def _orthonormal(Q: Any) -> np.ndarray:
 
 
 def _links(A: csr_array, n_columns: int, dtype: Any) -> Features:
-    """Return the links to the first nodes as features, rows of length one."""
+    """Return the links to the first nodes as features, with rows of unit length."""
     links = csr_array((A.data.astype(dtype), A.indices, A.indptr), shape=A.shape)
     return Features.unit(links[:, :n_columns] if n_columns < A.shape[1] else links)
 
@@ -217,14 +217,14 @@ def _varies(rows: Any) -> bool:
 
 
 def _only_names(X: Any) -> bool:
-    """Return whether every node has one feature and every feature one node, as in the identity."""
+    """Return whether X is a permutation matrix up to scaling, such as the identity."""
     if not issparse(X) or X.shape[0] != X.shape[1] or X.nnz != X.shape[0]:
         return False
     return bool((np.diff(X.indptr) == 1).all() and len(np.unique(X.indices)) == X.shape[0])
 
 
 def _row_lengths(rows: Any) -> np.ndarray:
-    """Return the lengths of rows, without squares that leave the range of the type."""
+    """Return the lengths of rows in units of the largest entry, to avoid overflow and underflow."""
     largest = float(np.abs(rows.data if issparse(rows) else rows).max(initial=0.0))
     scaled = rows / (largest or 1.0)
     squares = scaled.multiply(scaled).sum(axis=1) if issparse(scaled) else np.square(scaled).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Why a node is predicted as it is: its scores as an exact sum of shares of labels, and of features."""
+"""Explain predictions: write scores as exact sums of the shares of labels, or of features."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,28 +27,28 @@ from gssl.operators import dense, small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
 
-# how many labels and features are listed for and against
+# number of labels and of features listed for the prediction, and again against it
 _LISTED = 10
-# nodes that are explained at a time: a share of every feature and class is held for each
+# nodes explained at a time: each needs one share per feature and class
 _TOGETHER = 8
-# paths through more nodes are not spelled out
+# paths through more nodes are not listed
 _FAR = 3
-# shares below this part of the largest are rounding
+# shares below this fraction of the largest are rounding errors
 _NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
 class Voice:
-    """A label that speaks for or against a prediction.
+    """The contribution of one label to a prediction.
 
     Attributes
     ----------
     node : int
     label : its class
     share : float
-        What it adds to the lead of the predicted class over the runner-up.
+        Its contribution to the lead of the predicted class over the runner-up.
     path : tuple of int, or None
-        The nodes on a shortest path to it, both ends left out. None if there is no path.
+        The inner nodes of a shortest path from the explained node. None if there is no path.
     """
 
     node: int
@@ -59,12 +59,12 @@ class Voice:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    r"""The scores of a node as a sum.
+    r"""The scores of a node as a sum of shares.
 
     .. math:: s = b + \sum_j s_j + s_{\mathrm{unlabelled}}, \qquad s = b + \sum_f s_f
 
-    A share counts *for* the prediction by what it adds to the lead of the predicted class over the runner-up,
-    so that the shares add up to the lead.
+    A share supports the prediction if it increases the lead of the predicted class over the runner-up; the
+    shares add up to the lead.
 
     Attributes
     ----------
@@ -73,25 +73,24 @@ class Explanation:
     probability : float
         Of the predicted class.
     scores : ndarray of shape (c,)
-        Before they are turned into a distribution: of ``AutoClassifier``, logarithms of probabilities up to a
-        constant.
+        Before conversion to a distribution; for ``AutoClassifier``, log-probabilities up to a constant.
     intercept : ndarray of shape (c,)
-        The part of the scores that neither labels nor features explain.
+        The part of the scores that comes from neither labels nor features.
     labelled, labels : ndarrays of shape (m,)
-        The nodes whose labels have shares, and their classes. Empty where no closed form gives them.
+        The nodes whose labels have shares, and their classes. Empty if there is no closed form for shares.
     shares : ndarray of shape (m, c)
     unlabelled : ndarray of shape (c,)
-        The share of unlabelled nodes that teach, all together.
+        The total share of the unlabelled nodes used in self-training.
     features : ndarray of shape (d, c), or None
         The shares of features.
     links : ndarray of shape (c,)
-        The share of links as features, all together.
+        The total share of links used as features.
     voices : list of Voice
-        The labels that speak most for the prediction and most against it.
+        The labels that contribute most for and most against the prediction.
     note : str
-        What the shares leave out; empty if nothing.
+        What the shares do not account for; may be empty.
     beside : Explanation or None
-        Of label spreading, where it has a part in the prediction.
+        The explanation of label spreading, if it is averaged into the prediction.
     """
 
     node: int
@@ -112,18 +111,18 @@ class Explanation:
     beside: "Explanation | None" = None
 
     def lead(self, scores: np.ndarray) -> np.ndarray:
-        """Return by how much scores, or shares, favour the predicted class over the runner-up."""
+        """Return how much scores or shares favour the predicted class over the runner-up."""
         ours, theirs = (int(np.flatnonzero(self.classes == c)[0]) for c in (self.predicted, self.runner_up))
         return np.asarray(scores[..., ours] - scores[..., theirs])
 
     def strongest_features(self, n: int = _LISTED) -> list[tuple[int, float]]:
-        """Return the columns with the largest shares in the lead, at most n for and n against it."""
+        """Return the columns and shares of the strongest features, at most n for and n against the lead."""
         if self.features is None:
             return []
         return _strongest(self.lead(self.features), n)
 
     def text(self, node_ids: Any = None, feature_names: Any = None) -> str:
-        """Write the explanation for people; nodes and features are numbered where they have no names."""
+        """Return the explanation as text; nodes and features without names are numbered."""
 
         def name(node: int) -> str:
             return f"node {node}" if node_ids is None else str(node_ids[node])
@@ -162,7 +161,7 @@ class Explanation:
 
 @dataclass(frozen=True, eq=False)
 class _Sum:
-    """The parts of the scores of one node."""
+    """The scores of one node and their parts."""
 
     scores: np.ndarray
     intercept: np.ndarray
@@ -179,13 +178,13 @@ def why(model: Any, nodes: Any) -> list[Explanation]:
 
     The scores of ``AutoClassifier``, of ``EmbeddingClassifier`` with a ridge, of ``LabelSpreading`` and of
     ``LabelPropagation`` are linear in the labels, so every labelled node has a share in them. Those of
-    ``OGC``, ``ManifoldRegularization`` and other linear heads are linear in the features. What a
-    ``CalibratedClassifier`` calibrates is explained before that.
+    ``OGC``, ``ManifoldRegularization`` and other linear heads are linear in the features. For a
+    ``CalibratedClassifier``, the scores before calibration are explained.
 
     Parameters
     ----------
     model : fitted classifier
-        Not one that was loaded from a file.
+        Fitted in this session, not loaded from a file.
     nodes : int, bool mask of shape (n,) or indices
 
     Returns
@@ -218,7 +217,7 @@ def why(model: Any, nodes: Any) -> list[Explanation]:
 
 
 def unwrapped(model: Any) -> Any:
-    """Return the classifier inside of a calibrated one; refuse a model that has no longer its inputs."""
+    """Return the classifier inside a calibrated one; raise if the model no longer holds its inputs."""
     check_is_fitted(model)
     model = model.classifier_ if isinstance(model, CalibratedClassifier) else model
     kept = hasattr(model, "_fit_inputs")
@@ -283,7 +282,7 @@ def _average_sums(model: AutoClassifier, nodes: np.ndarray) -> list[_Sum]:
 
 
 def _propagation_sum(model: LabelPropagation, node: int) -> _Sum:
-    """Solve for what every label counts at a node; the matrix is symmetric, so one solution is enough."""
+    """Solve for the weight of every label at a node; by symmetry, one linear system is enough."""
     A, codes = model._fit_inputs.A.astype(np.float64), model.fit_codes
     labelled, n = codes != UNLABELLED, A.shape[0]
     weights = np.zeros(n)
@@ -319,7 +318,7 @@ def _solve(M: Any, b: np.ndarray) -> np.ndarray:
 
 
 def _head_sums(model: EmbeddingClassifier, nodes: np.ndarray) -> list[_Sum]:
-    """Explain a linear head, by labels where it is a ridge."""
+    """Explain a linear head by features, and a ridge head also by labels."""
     head, codes = model.head_, model.fit_codes
     c, seen = len(model.classes_), np.asarray(head.classes_, dtype=np.int64)
     coef, intercept = np.zeros((len(head.coef_), c)), np.zeros(c)
@@ -351,7 +350,7 @@ def _linear_sums(rows: np.ndarray, coef: np.ndarray, intercept: np.ndarray, name
 
 
 def _explain(model: Any, node: int, one: _Sum) -> Explanation:
-    """Name the predicted class and the runner-up, and the labels that speak most."""
+    """Add the predicted class, the runner-up and the strongest labels to the sums."""
     classes, c = model.classes_, len(model.classes_)
     codes = model.fit_codes
     ours = int(np.searchsorted(classes, model.transduction_[node]))
@@ -386,7 +385,7 @@ def _explain(model: Any, node: int, one: _Sum) -> Explanation:
 def strongest_voices(
     A: csr_array, node: int, labelled: np.ndarray, labels: Any, shares: np.ndarray, n: int = _LISTED
 ) -> list[Voice]:
-    """Return the labels with the largest shares for and against, at most n of each, with paths to them."""
+    """Return the labels with the largest shares for and against, at most n each, with paths to them."""
     found = _strongest(shares, n)
     if not found:
         return []
@@ -395,7 +394,7 @@ def strongest_voices(
 
 
 def _path(before: np.ndarray, start: int, end: int) -> tuple[int, ...] | None:
-    """Return the nodes between the ends of a path, from the end to the start; None if there is no path."""
+    """Return the inner nodes of the path from ``end`` to ``start``; None if there is no path."""
     way = [int(start)]
     while way[-1] != end:
         if before[way[-1]] < 0:
@@ -405,7 +404,7 @@ def _path(before: np.ndarray, start: int, end: int) -> tuple[int, ...] | None:
 
 
 def _strongest(shares: np.ndarray, n: int) -> list[tuple[int, float]]:
-    """Return the places and values of the n largest and the n least shares, the strongest of each first."""
+    """Return indices and values of the n largest positive and n largest negative shares, in this order."""
     order = np.argsort(-shares, kind="stable")
     least = _NOTHING * np.abs(shares).max(initial=0.0)
     found = [j for j in order[:n] if shares[j] > least] + [j for j in order[::-1][:n] if shares[j] < -least]

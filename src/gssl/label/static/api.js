@@ -1,4 +1,4 @@
-// Requests to the server, and the frames it answers with: JSON, then guesses and confidences of all nodes.
+// Requests to the server and its responses: JSON, then the guesses and confidences of all nodes.
 
 export class Refused extends Error {
   constructor(status, message) {

@@ -1,4 +1,4 @@
-// The page: one state, one node, keys. The server's answer to an action is the next state.
+// The page: one state, one node, and keys. The server responds to an action with the next state.
 
 import * as api from "./api.js";
 import { KEYS } from "./colors.js";
@@ -9,7 +9,7 @@ const POLL = 2000;
 let state = null, card = null, busy = false, selection = [];
 const tabs = new BroadcastChannel(`gssl-label-${location.port}`);
 
-// the token is in a cookie now: it need not stay in the address
+// remove the token from the URL: it is in a cookie now
 history.replaceState(null, "", "/");
 
 const handlers = { open, label, newClass };
@@ -34,7 +34,7 @@ function describe() {
 }
 
 async function painted() {
-  // after the frame that shows what was rendered
+  // resolves after the next frame is painted
   await new Promise((done) => requestAnimationFrame(() => {
     const channel = new MessageChannel();
     channel.port1.onmessage = done;
@@ -164,7 +164,7 @@ function hover(node, event) {
 function closeDialogs() {
   for (const dialog of document.querySelectorAll("dialog[open]")) {
     dialog.close();
-    // a field keeps the focus until the next frame, and would swallow the next key
+    // a field would keep the focus until the next frame and receive the next key
     if (dialog.contains(document.activeElement)) document.activeElement.blur();
   }
 }
@@ -199,7 +199,7 @@ $("search-text").addEventListener("input", () => {
 $("search").addEventListener("keydown", (event) => {
   const buttons = [...$("found").querySelectorAll("button")];
   const at = buttons.indexOf(document.activeElement);
-  // a search field would only be emptied
+  // by default, Escape would only clear the search field
   if (event.key === "Escape") closeDialogs();
   else if (event.key === "Enter" && at < 0 && buttons.length) buttons[0].click();
   else if (event.key === "ArrowDown") (buttons[at + 1] ?? buttons[0])?.focus();
@@ -267,10 +267,10 @@ document.addEventListener("keydown", (event) => {
 
 async function refresh() {
   if (busy || !state) return;
-  // the node stays before the person's eyes, unless another tab has labelled it
+  // keep showing the same node, unless another tab has labelled it
   const node = card?.index, open = card?.label == null;
   let found = await api.getState(node);
-  // the person has gone on meanwhile
+  // the user has moved on in the meantime
   if (busy || found.version < state.version || card?.index !== node) return;
   if (open && found.card && found.card.label != null) found = await api.getState();
   else if (found.card && card) found.card.speaks_for = card.speaks_for;

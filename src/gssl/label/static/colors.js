@@ -1,4 +1,4 @@
-// A calm colour for each class; from the eleventh on, the same hues turned a little.
+// A colour for each class; from the eleventh on, the same colours made darker or lighter.
 
 const BASE = ["#4269d0", "#efb118", "#e8604c", "#45b5a0", "#3ca951", "#f279ae", "#9a5ff0", "#6fa3ef", "#9c6b4e", "#8a909c"];
 

@@ -1,4 +1,4 @@
-// The map: all nodes as round points in one image, redrawn at once; pan, zoom, lasso, by pointer and by keys.
+// The map: all nodes as round points in one image; pan, zoom and lasso by pointer and by keys.
 
 import { css, rgb } from "./colors.js";
 import { short } from "./view.js";
@@ -81,7 +81,7 @@ export class NodeMap {
   }
 
   colors() {
-    // every class in some shades from the background to its full colour, as 32-bit pixels
+    // several shades per class, from the background to the full colour, as 32-bit pixels
     const style = getComputedStyle(this.canvas);
     const back = style.getPropertyValue("--map").trim().match(/\d+/g).map(Number);
     const pixel = (color) => (255 << 24) | (color[2] << 16) | (color[1] << 8) | color[0];
@@ -130,7 +130,7 @@ export class NodeMap {
     const style = getComputedStyle(this.canvas);
     const paper = `rgb(${style.getPropertyValue("--map").trim()})`;
     context.save();
-    // labelled nodes wear a ring
+    // draw a ring around labelled nodes
     context.lineWidth = 1.5 * ratio;
     const size = Math.max(r, 2.6 * ratio);
     for (let node = 0; node < this.n && state.labelled <= MOST_RINGS; node++) {
@@ -183,7 +183,7 @@ export class NodeMap {
   }
 
   paintNames(ink, paper) {
-    // the name of each class at the middle of some of its nodes
+    // write the name of each class at the centroid of a sample of its confident nodes
     const { context, ratio, state } = this;
     const sums = state.classes.map(() => [0, 0, 0]);
     const step = Math.max(1, Math.floor(this.n / 6000));
@@ -252,7 +252,7 @@ export class NodeMap {
   }
 
   show(node) {
-    // move only if the node is out of sight
+    // move the view only if the node is not visible
     const [x, y] = this.place(node);
     if (x > 0 && y > 0 && x < this.width && y < this.height) return;
     this.view.x = this.xy[2 * node];

@@ -1,11 +1,11 @@
-// What the page shows of a state and of a node. Names from the data only ever become text nodes.
+// Rendering of a state and of a node. Names from the data are only inserted as text nodes.
 
 import { css, KEYS } from "./colors.js";
 
 export const $ = (id) => document.getElementById(id);
 const percent = (share) => `${Math.round(100 * share)} %`;
 const count = (number) => number.toLocaleString("en");
-// names often differ in their ends only
+// shorten names in the middle: they often differ only at the end
 export const short = (name, length = 26) => name.length <= length ? name
   : `${name.slice(0, Math.floor(length / 3))}…${name.slice(name.length - (length - Math.floor(length / 3) - 1))}`;
 const SVG = "http://www.w3.org/2000/svg";
@@ -150,7 +150,7 @@ export function showCard(card, state, handlers) {
   $("node-text").hidden = !card.text;
   $("node-text").textContent = card.text;
   $("node-text").scrollTop = 0;
-  // values that are all alike say nothing
+  // hide values if they are all the same
   const alike = card.features.every((feature) => feature.value === card.features[0].value);
   $("node-features").replaceChildren(
     ...card.features.map((feature) =>
@@ -173,7 +173,7 @@ export function showCard(card, state, handlers) {
     ...(card.degree > card.neighbours.length ? [el("li", { class: "quiet" }, `and ${count(card.degree - card.neighbours.length)} more`)] : []));
 }
 
-// the server has escaped every name in the picture
+// innerHTML is safe here: the server has escaped all names in the picture
 function picture(source, handlers) {
   const template = document.createElement("template");
   template.innerHTML = source;

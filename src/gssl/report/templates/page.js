@@ -20,7 +20,7 @@
     tooltip: { disableDefaultStyle: true },
   };
 
-  // names may take a third of the width
+  // axis labels may take about a third of the width
   function roomy(element) {
     const labelLimit = Math.round(Math.min(190, element.clientWidth * 0.36));
     return { ...options, config: { ...config, axis: { ...config.axis, labelLimit } } };
@@ -43,7 +43,7 @@
     }
   }
 
-  // many points are drawn on a canvas, which knows no "currentColor"
+  // many points are drawn on a canvas, which does not support "currentColor"
   function drawing(element, spec) {
     const rows = spec.datasets ? spec.datasets.rows : [];
     const settings = roomy(element);
