@@ -7,8 +7,8 @@ example compares depths on Cora, and shows why depth matters less to methods tha
 """
 
 # %%
-# 140 of the 2,708 papers have a label, 20 for each of seven subjects. Another 1,000 papers are the test set;
-# nothing is chosen by them.
+# 140 of the 2,708 papers have a label, 20 for each of seven subjects. Another 1,000 papers are the test set,
+# which chooses nothing.
 import altair as alt
 
 import gssl

@@ -36,8 +36,8 @@ np.save(folder / "words.npy", pages.features.toarray())
 np.save(folder / "words.ids.npy", np.arange(10_000).astype(str))
 
 # %%
-# Before a large run, estimate what it takes. ``gssl plan`` reads no data. The speed of a worker is given
-# here; it is measured otherwise.
+# Before a large run, estimate what it takes. ``gssl plan`` reads no data. Here the speed of a worker is
+# given; by default it is measured.
 
 
 def gssl_command(line, **settings):
@@ -76,7 +76,7 @@ for options in ("--out plain.csv", "--out lean.csv --memory 3MB", "--out spread.
     print(options, "| exit code:", gssl_command(f"{run} {options}").wait())
 
 # %%
-# A power cut. With ``--resume``, finished columns are kept in a folder. We kill the run as soon as there are
+# Now a crash. With ``--resume``, finished columns are kept in a folder. We kill the run as soon as there are
 # some. No predictions are written, because outputs appear whole or not at all.
 keep = "--out resumed.csv --memory 3MB --resume kept"
 

@@ -25,10 +25,10 @@ validation, test = data.splits["default"]["val"], data.splits["default"]["test"]
 # A plug-in is one line. Both leave the last layer alone:
 #
 # - ``sharpen`` (IGC) averages a layer with an inverse convolution: unlinked nodes move apart.
-# - ``supervise`` (SEB) moves embeddings of labelled nodes towards their labels after each layer. It sees the
-#   train labels and no others, also when it predicts.
+# - ``supervise`` (SEB) moves embeddings of labelled nodes towards their labels after each layer. It sees only
+#   the train labels, even when it predicts.
 #
-# 64 layers of random weights learn nothing, so all but the first deep network start as the identity.
+# 64 layers of random weights learn nothing, so the other deep networks start as the identity.
 
 
 def network(depth, identity=False, igc=False, seb=False):
@@ -73,5 +73,5 @@ chart = (
 
 # %%
 # This is one seed and one split, so small differences mean nothing. Five seeds, more depths and other
-# networks are in :doc:`/reproduction`. There, too, no deep network reaches the one of two layers, and up to
-# 16 layers the plug-ins add nothing. What they do is keep a deep network trainable.
+# networks are in :doc:`/reproduction`. There, too, no deep network is as good as two layers, and up to 16
+# layers the plug-ins add nothing. What they do is keep a deep network trainable.

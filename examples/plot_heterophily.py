@@ -3,13 +3,13 @@ Pages that link to other kinds of pages
 =======================================
 
 Smoothing assumes that neighbours are alike. On the web they often are not: a shop links to payment
-services, a course page to a student. This example generates graphs from "no link stays within a kind" to
-"most links do", and compares methods on them.
+services, a course page to a student. This example compares methods on graphs from "no link stays within a
+kind" to "most links do".
 """
 
 # %%
 # Each graph has 600 pages of five kinds, 3,000 links and 64 words. Twenty pages of each kind are labelled,
-# 250 others are the test set. With five kinds, chance is a fifth of the links within a kind.
+# 250 others are the test set. With five kinds, a fifth of the links are within a kind by chance.
 import altair as alt
 
 import gssl

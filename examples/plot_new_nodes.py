@@ -26,7 +26,7 @@ model = gssl.EmbeddingClassifier(gssl.SGC(depth=2))
 model.fit(data.features[old], y, adjacency=data.adjacency[old][:, old])
 
 # %%
-# Save the model, without features, graph or code, and load it again.
+# Save the model and load it again. The file holds no features, graph or code.
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "papers.gssl"
     gssl.save(model, path)
@@ -40,8 +40,8 @@ whole = later.predict(data.features, adjacency=data.adjacency)[new]
 print("the same as from the whole graph:", bool((found == whole).all()))
 
 # %%
-# How much accuracy does it cost that the model has not seen them? Compare with the same model fitted on the
-# whole graph (without the labels of the new papers), and with a model without links:
+# Does it cost accuracy that the model has not seen them? Compare with the same model fitted on the whole
+# graph (without the labels of the new papers), and with a model without links:
 y_all = data.mask_labels("default", parts=("train",))
 there = gssl.EmbeddingClassifier(gssl.SGC(depth=2)).fit(data.features, y_all, adjacency=data.adjacency)
 alone = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(data.features[old], y).predict(data.features[new])
