@@ -66,7 +66,7 @@ def claim(folder: RunFolder, known: str) -> None:
     elif not isinstance(found, dict) or found.get("identity") != known:
         raise ValueError(
             f"{folder.path} belongs to a run with other features, graph, labels or parameters, or of another "
-            "version of gssl: give those again, or choose an empty folder for resume."
+            "version of gssl: use the same as in that run, or choose an empty folder for resume."
         )
 
 
@@ -165,8 +165,8 @@ class KeptResults(Results):
         path = folder.path / _RESULT
         if self._ranges and not _is_left(path, (self._rows, plan.n_columns), self._dtype):
             raise ValueError(
-                f"{path} is not what the finished slabs of this run have left: remove {folder.path} to begin "
-                "anew."
+                f"{path} is missing or does not match the finished slabs of this run: remove {folder.path} "
+                "to start over."
             )
 
     def put(self, s: int, part: np.ndarray) -> None:

@@ -132,8 +132,8 @@ class Cluster:
                 except KilledWorker as error:
                     times = error.allowed_failures + 1
                     raise RuntimeError(
-                        f"slab {error.task[1]} has lost its worker {times} times: look into the workers' "
-                        f"logs, for it may be too much for their memory, then run again{self._keep}."
+                        f"slab {error.task[1]} has lost its worker {times} times, perhaps for lack of "
+                        f"memory: check the workers' logs, then run again{self._keep}."
                     ) from error
 
     def run(self, calls: Iterator[tuple[int, tuple[Any, ...]]], most: int) -> Iterator[tuple[int, Any]]:
@@ -399,8 +399,8 @@ def cluster_client(address: str | None = None, n_workers: int | None = None) -> 
             client.__del__()
             if address.startswith("tls://"):
                 raise ConnectionError(
-                    f"the Dask scheduler at {address} does not answer to these certificates: see that it "
-                    "runs, and that distributed.comm.tls in Dask's configuration names the ca-file, and the "
+                    f"the Dask scheduler at {address} cannot be reached with these certificates: check that "
+                    "it runs, and that distributed.comm.tls in Dask's configuration sets the ca-file and the "
                     "client's cert and key."
                 ) from error
             raise ConnectionError(

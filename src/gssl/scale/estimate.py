@@ -64,8 +64,8 @@ class Job:
                 raise ValueError(f"{field.name} is {value!r}: give a whole number from 1 to {_MOST}.")
         if self.nodes > _MOST_NODES:
             raise ValueError(
-                f"{self.nodes:,} nodes are too many: a graph holds fewer than 2³¹, for their numbers are 32 "
-                "bits long; split the graph."
+                f"{self.nodes:,} nodes are too many: a graph holds fewer than 2³¹, because node indices have "
+                "32 bits; split the graph."
             )
         pairs = self.nodes * (self.nodes - 1) // 2
         if self.edges > pairs:
@@ -262,8 +262,8 @@ def layouts(job: Job, workers: int, memory: int) -> list[Estimate]:
     """Return the layouts that fit on the workers: with links kept in memory, and without."""
     if not 1 <= workers <= job.features:
         raise ValueError(
-            f"{workers:,} workers cannot share {job.features:,} features, of which each takes one or more: "
-            f"give 1 to {job.features:,}."
+            f"{workers:,} workers cannot share {job.features:,} features, because each needs at least one: "
+            f"give 1 to {job.features:,} workers."
         )
     found = []
     for cached in (True, False):
@@ -277,9 +277,8 @@ def layouts(job: Job, workers: int, memory: int) -> list[Estimate]:
         # a sixteenth of a small budget is reserved for blocks
         least = PROCESS + _load(job, workers, 1)[0].of(1) * 16 // 15
         raise ValueError(
-            f"{write_size(memory)} per worker are too little for {job.nodes:,} nodes: one column needs "
-            f"{write_size(least)}, or {write_size(least + job.cache_bytes)} if the links are to stay in "
-            "memory."
+            f"{write_size(memory)} per worker is not enough for {job.nodes:,} nodes: one column needs "
+            f"{write_size(least)}, or {write_size(least + job.cache_bytes)} to keep the links in memory."
         )
     return found
 

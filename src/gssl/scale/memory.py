@@ -81,10 +81,10 @@ def read_size(size: Any) -> int:
     found = re.fullmatch(r"([0-9.]+(?:e[+]?[0-9]+)?)\s*([kmgt]?i?)b?", text)
     units = _UNITS | _BINARY
     if isinstance(size, bool) or found is None or found[2] not in units or found[1].count(".") > 1:
-        raise ValueError(f"{size!r} is no amount of memory: give bytes, or a text such as '4GB' or '512MB'.")
+        raise ValueError(f"{size!r} is not an amount of memory: give bytes, or text like '4GB' or '512MB'.")
     n_bytes = float(found[1].replace(".e", "e") if found[1] != "." else "0") * units[found[2]]
     if not 1 <= n_bytes < 2**63:
-        raise ValueError(f"{size!r} is no amount of memory that anything fits in: give at least a few MB.")
+        raise ValueError(f"{size!r} is not an amount of memory that can be used: give a few MB or more.")
     return int(n_bytes)
 
 

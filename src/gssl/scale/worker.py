@@ -97,8 +97,8 @@ class FileColumns:
             return np.asarray(read_columns(self.file.open(), self.columns))
         except FileNotFoundError as error:
             raise FileNotFoundError(
-                f"{self.file.path} is not there for a worker that came later: start workers that see the "
-                "files which the others see, or load the features into memory."
+                f"{self.file.path} does not exist on a worker that joined later: start workers that can read "
+                "the same files as the others, or load the features into memory."
             ) from error
 
 
