@@ -56,7 +56,7 @@ def test_a_plan_fits_a_narrow_terminal(run, width):
         (["--workers", "129"], "129 workers cannot share 128 features"),
         (["--memory", "lots"], "--memory is 'lots': give an amount of memory, such as 64GB."),
         (["--memory", "0"], "--memory is '0': give an amount of memory, such as 64GB."),
-        (["--memory", "1GB"], "1.0 GB per worker are too little for 111,000,000 nodes"),
+        (["--memory", "1GB"], "1.0 GB per worker is not enough for 111,000,000 nodes"),
         (["--bandwidth", "0"], "--bandwidth is '0': give bytes per second, such as 500MB or 10GB."),
         (["--bandwidth", "-1GB"], "--bandwidth is '-1GB'"),
         (["--bandwidth", "nan"], "--bandwidth is 'nan'"),

@@ -32,7 +32,7 @@ def test_processes_of_this_machine_change_no_prediction(graph, classify):
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"--memory": "lots"}, "no amount of memory"),
+        ({"--memory": "lots"}, "not an amount of memory"),
         ({"--memory": "1kB"}, "a memory budget of 1.0 kB is too small"),
         ({"--memory": "1kB", "--method": "auto"}, "a memory budget of 1.0 kB is too small"),
         ({"--memory": "1kB", "--method": "ogc"}, "a memory budget of 1.0 kB is too small"),

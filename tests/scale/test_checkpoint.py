@@ -189,7 +189,7 @@ def test_results_that_went_missing_are_not_taken_for_zeros(blocks, fit, tmp_path
         kept.unlink()
     else:
         kept.write_bytes(kept.read_bytes()[:1000])
-    with pytest.raises(ValueError, match="is not what the finished slabs of this run have left"):
+    with pytest.raises(ValueError, match="is missing or does not match the finished slabs of this run"):
         fit(gssl.GGCM(depth=3), X, **settings)
 
 
@@ -224,7 +224,7 @@ def test_results_of_another_shape_than_written_down_are_refused(blocks, fit, tmp
     fit(gssl.SGC(), X, **settings)
     (kept,) = tmp_path.glob("run-*/done.json")
     kept.write_text(json.dumps({**json.loads(kept.read_text()), name: wrong}))
-    with pytest.raises(ValueError, match="is not what the finished slabs of this run have left"):
+    with pytest.raises(ValueError, match="is missing or does not match the finished slabs of this run"):
         fit(gssl.SGC(), X, **settings)
 
 
@@ -292,7 +292,7 @@ def test_another_version_does_not_take_up_what_was_done(blocks, fit, tmp_path, m
     settings = {"adjacency": A, "memory": "100kB", "resume": tmp_path}
     fit(gssl.SGC(), X, **settings)
     monkeypatch.setattr(gssl, "__version__", "999.0")
-    with pytest.raises(ValueError, match="or of another version of gssl: give those again"):
+    with pytest.raises(ValueError, match="or of another version of gssl: use the same"):
         fit(gssl.SGC(), X, **settings)
 
 

@@ -102,7 +102,7 @@ def test_the_speed_may_depend_on_the_width():
 
 def test_what_does_not_fit_says_what_would():
     message = (
-        r"1\.0 GB per worker are too little for 111,000,000 nodes: one column needs 4\.\d GB, or 17\.4 GB"
+        r"1\.0 GB per worker is not enough for 111,000,000 nodes: one column needs 4\.\d GB, or 17\.4 GB"
     )
     with pytest.raises(ValueError, match=message):
         estimate(Job(**PAPERS), workers=8, memory=10**9, bandwidth=1e10)

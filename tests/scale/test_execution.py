@@ -53,7 +53,7 @@ def test_a_fit_inside_a_fit_has_a_folder_of_its_own(tmp_path):
         ({"backend": "jax"}, 'backend must be "numba" or "torch", not \'jax\''),
         ({"device": "cuda"}, "device='cuda' needs backend=\"torch\""),
         ({"backend": "torch", "memory": "1GB"}, 'memory, client and resume need backend="numba"'),
-        ({"memory": "much"}, "'much' is no amount of memory"),
+        ({"memory": "much"}, "'much' is not an amount of memory"),
         ({"client": "tcp://host:8786"}, "not a Dask client"),
     ],
 )

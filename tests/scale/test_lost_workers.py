@@ -217,8 +217,8 @@ def test_a_slab_that_kills_its_workers_is_one_sentence(problem, frail, tmp_path)
     filters = Filters(normalized_adjacency(A, X.dtype))
     task = Task(lambda X, filters, columns: os.kill(os.getpid(), signal.SIGKILL), ("die",))
     message = (
-        r"^slab 0 has lost its worker 1 times: look into the workers' logs, for it may be too much for their "
-        r"memory, then run again with the same resume='.*': finished work is kept\.$"
+        r"^slab 0 has lost its worker 1 times, perhaps for lack of memory: check the workers' logs, then run "
+        r"again with the same resume='.*': finished work is kept\.$"
     )
     with pytest.raises(RuntimeError, match=message):
         ClusterExecution(frail[0], resume=tmp_path).map_columns(task, X, lambda k: filters)

@@ -41,7 +41,7 @@ def test_sizes_are_read(size, n_bytes):
 
 @pytest.mark.parametrize("wrong", ["4 apples", "-1", "", True, float("nan"), "1e30GB", "1.2.3", ".", "0"])
 def test_what_is_no_size_is_refused(wrong):
-    with pytest.raises(ValueError, match="no amount of memory"):
+    with pytest.raises(ValueError, match="not an amount of memory"):
         read_size(wrong)
 
 

@@ -53,7 +53,7 @@ def test_columns_in_a_file_are_read_by_whoever_needs_them(tmp_path):
     assert part.read().tolist() == np.eye(3)[:, 1:].tolist()
     assert worker.part_of(np.eye(3), slice(1, 2)).tolist() == [[0], [1], [0]]
     (tmp_path / "x.npy").unlink()
-    with pytest.raises(FileNotFoundError, match=r"x\.npy is not there for a worker that came later: start"):
+    with pytest.raises(FileNotFoundError, match=r"x\.npy does not exist on a worker that joined later"):
         FileColumns(part.file, slice(0, 1)).read()
 
 

@@ -1,4 +1,4 @@
-"""Graphs: adjacency in, adjacency out, or facts about it."""
+"""Validate, clean, build and measure graphs."""
 
 from gssl.graph.components import Subgraph, connected_components, k_hop_subgraph, reached_nodes
 from gssl.graph.facts import edge_homophily, node_order

@@ -1,4 +1,4 @@
-"""Connected components, the nodes that labels reach, and the subgraph within some hops of a few nodes."""
+"""Connected components, nodes reachable from labels, and k-hop subgraphs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from gssl.graph.mapped import release_pages
 from gssl.graph.simplify import is_declared, simplify
 from gssl.graph.validate import row_pointers
 
-# links that are followed at a time
+# links followed at a time
 _LINKS = 1 << 22
 
 
 def connected_components(adjacency: Any) -> npt.NDArray[np.int64]:
-    """Return the number of each node's connected component, ignoring directions.
+    """Return the index of each node's connected component, ignoring edge directions.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def reached_nodes(adjacency: Any, labelled: npt.ArrayLike, *, checked: bool = Fa
         A mask over the nodes, or the indices of the labelled nodes.
     checked : bool, default=False
         Whether the adjacency comes from :func:`gssl.graph.check_adjacency`. Every link is then stored in both
-        directions, and nothing of the size of the graph is copied.
+        directions, and the graph is not copied.
 
     Examples
     --------
@@ -82,17 +82,17 @@ def reached_nodes(adjacency: Any, labelled: npt.ArrayLike, *, checked: bool = Fa
 
 @dataclass(frozen=True)
 class Subgraph:
-    """The part of a graph within some hops of some nodes.
+    """The subgraph within a number of hops of given nodes.
 
     Attributes
     ----------
     nodes : int ndarray of shape (m,)
-        The nodes of the part, sorted.
+        The nodes of the subgraph, sorted.
     places : int ndarray of shape (k,)
-        Positions in ``nodes`` of the nodes it was built around.
+        Positions in ``nodes`` of the given nodes.
     links : csr_array of shape (m, m)
-        Adjacency of the part, in the order of ``nodes``. Rows of the farthest nodes are empty: what they
-        receive cannot travel back within the given hops.
+        Adjacency of the subgraph, in the order of ``nodes``. Rows of the outermost nodes are empty, because a
+        filter of that many hops does not read them.
     degrees : float64 ndarray of shape (m,)
         Row sums in the whole graph.
     """
@@ -106,10 +106,10 @@ class Subgraph:
 def k_hop_subgraph(
     adjacency: csr_array, nodes: np.ndarray, hops: int, max_links: int | None = None
 ) -> Subgraph | None:
-    r"""Return the part of a graph that a filter of some hops reads for some nodes.
+    r"""Return the subgraph that a K-hop filter reads to compute the rows of given nodes.
 
     Row i of :math:`\hat A^K U` reads rows of U within K hops of i and the links of nodes within K − 1, so
-    computing on the part, with the degrees of the whole graph, gives the same rows.
+    computing on the subgraph, with the degrees of the whole graph, gives the same rows.
 
     Parameters
     ----------
@@ -118,8 +118,9 @@ def k_hop_subgraph(
     nodes : int ndarray of shape (k,)
         In any order, repetitions allowed.
     hops : int
+        The number of hops K.
     max_links : int, optional
-        Return None beyond so many links, when the whole graph would be as cheap.
+        Return None if more links would be read, since the whole graph is then as cheap.
 
     Examples
     --------
@@ -148,17 +149,17 @@ def k_hop_subgraph(
     rows = adjacency[linked]
     counts = np.zeros(m, dtype=np.int64)
     counts[place[linked]] = np.diff(rows.indptr)
-    # both numberings ascend, so every row keeps its order and sums round alike
+    # both numberings ascend, so each row keeps its order and its sums round the same way
     links = csr_array((rows.data, place[rows.indices], row_pointers(counts)), shape=(m, m))
     return Subgraph(part, place[nodes], links, adjacency[part].sum(axis=1, dtype=np.float64))
 
 
 def _mutual_components(A: csr_array) -> npt.NDArray[np.int32]:
     """Number the components of a graph that stores every link in both directions."""
-    # they are the strong components, which SciPy finds without the transpose it makes for weak ones
+    # these are the strong components, which SciPy finds without the transpose it builds for weak ones
     pattern = csr_array(A.shape)
     pattern.indptr, pattern.indices = (a.astype(np.int32, copy=False) for a in (A.indptr, A.indices))
-    # SciPy ignores the weights but wants them in double precision: one number stands for all
+    # SciPy ignores the weights but requires float64, so broadcast a single number
     pattern.data = np.broadcast_to(np.float64(1.0), len(A.indices))
     _, component = csgraph.connected_components(pattern, directed=True, connection="strong")
     return np.asarray(component)

@@ -1,4 +1,4 @@
-"""Facts about a graph: how alike neighbours are, and in which order to store the nodes."""
+"""Edge homophily and node orderings."""
 
 from typing import Any, Literal
 
@@ -16,9 +16,9 @@ def edge_homophily(adjacency: Any, labels: npt.ArrayLike) -> float:
     Parameters
     ----------
     adjacency : sparse matrix or array-like, shape (n, n)
-        Weights do not count.
+        Weights are ignored.
     labels : array-like, shape (n,)
-        Edges with an unknown end (−1) are left out.
+        Edges with an unlabelled end (−1) are ignored.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def edge_homophily(adjacency: Any, labels: npt.ArrayLike) -> float:
     if classes.shape != (n,):
         raise ValueError(f"labels have shape {classes.shape}, not ({n},): one label per node.")
     known = classes != -1
-    # each edge is stored in both directions, which leaves the fraction as it is
+    # each edge is counted in both directions, which does not change the fraction
     counted = known[edges.row] & known[edges.col]
     if not counted.any():
         raise ValueError("no edge has two labelled ends, so homophily is undefined: give more labels.")
@@ -39,10 +39,10 @@ def edge_homophily(adjacency: Any, labels: npt.ArrayLike) -> float:
 
 
 def node_order(adjacency: csr_array, kind: Literal["degree", "rcm"] = "rcm") -> np.ndarray:
-    """Return a permutation of the nodes that may use caches better.
+    """Return a permutation of the nodes that may improve cache use.
 
-    No method reorders nodes itself: the gain is about a tenth of a hop on a small synthetic graph (row
-    ``order`` of the benchmarks), and computing the order has a cost. To apply an order ``p``, use
+    No method reorders nodes itself: this saves about a tenth of the time of a hop on a small synthetic graph
+    (row ``order`` of the benchmarks), and computing the order takes time. To apply an order ``p``, use
     ``A[p][:, p]`` and ``X[p]``.
 
     Parameters

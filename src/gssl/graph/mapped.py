@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-# bytes of a file that are in memory at a time
+# bytes of a file in memory at a time
 _BLOCK_BYTES = 1 << 24
-# rows that are picked from a file at a time: the system maps many pages around each
+# rows read from a file at a time; the system maps many pages around each row
 _ROWS = 256
 
 
 @dataclass(frozen=True)
 class FileArray:
-    """The place in a file of a contiguous array of one or two axes, by rows (``C``) or by columns (``F``)."""
+    """Location in a file of a contiguous 1-D or 2-D array, in C or Fortran order."""
 
     path: Path
     offset: int
@@ -27,7 +27,7 @@ class FileArray:
 
     @property
     def n_bytes(self) -> int:
-        """Length in the file."""
+        """Size in bytes."""
         return int(np.prod(self.shape)) * self.dtype.itemsize
 
     def open(self) -> np.ndarray:
@@ -39,7 +39,7 @@ class FileArray:
 
 
 def mapped_file(array: Any) -> FileArray | None:
-    """Locate a mapped array in its file; None if it is in memory, in pieces, or may differ from the file."""
+    """Locate a memory-mapped array in its file; None if not mapped, not contiguous, or copy-on-write."""
     root = _root(array)
     if root is None or root.filename is None or root.mode == "c":
         return None
@@ -52,7 +52,7 @@ def mapped_file(array: Any) -> FileArray | None:
 
 
 def iterate_blocks(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
-    """Yield slices (rows, columns) that cover a matrix in the order of its memory.
+    """Yield slices (rows, columns) that cover a matrix in memory order.
 
     An array in memory is one block. Pages of a memory-mapped file are released after each block.
     """
@@ -78,7 +78,7 @@ def release_pages(array: Any) -> None:
 
 
 def take_rows(X: Any, nodes: np.ndarray) -> Any:
-    """Return rows of a matrix, sparse where it is, and without keeping pages of a file in memory."""
+    """Return rows of a dense or sparse matrix, releasing the pages of a memory-mapped file."""
     file = None if issparse(X) else mapped_file(X)
     if file is None:
         return X[nodes] if issparse(X) else np.asarray(X[nodes])
@@ -96,7 +96,7 @@ def take_rows(X: Any, nodes: np.ndarray) -> Any:
 
 def nonzero_rows(X: Any) -> np.ndarray:
     """Return a mask of the rows that have an entry other than zero."""
-    # by values, because a sparse X may store zeros; not abs() of a dense X, which takes as much memory as X
+    # a sparse X may store zeros; abs() of a dense X would need as much memory as X
     if issparse(X):
         return np.asarray(abs(X).sum(axis=1) > 0)
     found = np.zeros(X.shape[0], dtype=bool)

@@ -1,6 +1,6 @@
 """Random graphs between unlinked nodes: the "negative" graph ¬A of inverse graph convolution.
 
-A pair u < v is one 64-bit code u·n + v, so pairs are drawn, compared and merged by sorting numbers.
+A pair u < v is encoded as the 64-bit integer u·n + v, so pairs are compared and merged by sorting.
 """
 
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from gssl.graph.validate import row_pointers
 
 Codes = npt.NDArray[np.int64]
 
-# leftovers shrink geometrically, so what this many rounds cannot pair is stuck
+# unpaired stubs decrease geometrically; those left after this many rounds cannot be paired
 _STUB_ROUNDS = 32
 
 
@@ -25,21 +25,21 @@ def sample_negatives(
     *,
     kind: Literal["uniform", "regular"] = "uniform",
 ) -> csr_array:
-    """Sample a random graph between unlinked nodes, with ``multiple`` times as many edges.
+    """Sample a random graph of unlinked pairs, with ``multiple`` times as many edges as the graph.
 
     Real edges and self-loops are never drawn; the scripts behind the paper's numbers may draw real edges.
 
     Parameters
     ----------
     adjacency : sparse matrix or array-like, shape (n, n)
-        The graph with edges E; weights do not count. Never modified.
+        The graph; weights are ignored. Never modified.
     multiple : float
-        Edges to draw per edge of the graph; if fewer pairs are unlinked, all of them are returned.
+        Pairs to draw per edge of the graph; if fewer pairs are unlinked, all of them are returned.
     random_state : int, Generator or None, default=None
         Seed of the draw.
     kind : {"uniform", "regular"}, default="uniform"
-        Every pair equally likely; or every node with the same degree ξ (up to one, and as far as its unlinked
-        pairs allow), as the proof of Theorem 2 assumes.
+        "uniform" draws all pairs with equal probability; "regular" gives all nodes the same degree ξ (within
+        one, and as far as their unlinked pairs allow), as the proof of Theorem 2 assumes.
 
     Returns
     -------
@@ -77,11 +77,11 @@ def _edge_codes(graph: csr_array) -> Codes:
 
 
 def _fill_up(codes: Codes, wanted: int, linked: Codes, n: int, rng: np.random.Generator) -> Codes:
-    """Add unlinked pairs, all equally likely, up to the number wanted."""
+    """Add random unlinked pairs, all equally likely, until there are ``wanted``."""
     n_pairs = n * (n - 1) // 2
     n_free = n_pairs - linked.size
     if codes.size < wanted and (wanted > n_free // 2 or n_free < n_pairs // 2):
-        # blind draws would mostly miss, and the list of all pairs is no longer than a few times the graphs
+        # most random draws would be rejected, and all pairs are only a few times as many as the edges
         u, v = np.triu_indices(n, k=1)
         free = _without(_without(u * n + v, linked), codes)
         return _merged(codes, rng.choice(free, wanted - codes.size, replace=False))
@@ -93,14 +93,14 @@ def _fill_up(codes: Codes, wanted: int, linked: Codes, n: int, rng: np.random.Ge
         v += v >= u
         fresh = _without(_without(_codes_of(u, v, n), linked), codes)
         if fresh.size > missing:
-            # a random surplus goes, since cutting off the end would favour low nodes
+            # drop the surplus at random: cutting off the end would favour low node indices
             fresh = np.delete(fresh, rng.choice(fresh.size, fresh.size - missing, replace=False))
         codes = _merged(codes, fresh)
     return codes
 
 
 def _pair_stubs(wanted: int, linked: Codes, n: int, rng: np.random.Generator) -> Codes:
-    """Pair up equally many stubs of each node at random, again where a pair is not allowed."""
+    """Pair stubs at random, equally many per node, and redraw pairs that are not allowed."""
     degree = np.full(n, 2 * wanted // max(n, 1), dtype=np.int64)
     degree[rng.permutation(n)[: 2 * wanted - degree.sum()]] += 1
     codes = np.empty(0, dtype=np.int64)
@@ -123,7 +123,7 @@ def _codes_of(u: Codes, v: Codes, n: int) -> Codes:
 
 
 def _without(codes: Codes, taken: Codes) -> Codes:
-    """Return the codes that are not taken; both sorted."""
+    """Return the codes that are not in ``taken``; both must be sorted."""
     if not taken.size:
         return codes
     place = np.minimum(np.searchsorted(taken, codes), taken.size - 1)

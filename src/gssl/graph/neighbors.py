@@ -19,9 +19,9 @@ Indices = npt.NDArray[np.int64]
 
 # beyond this many points "auto" prefers the approximate search, if it is installed
 _LARGE = 50_000
-# |x|² + |y|² − 2x·y is right to about this, relative to |x|² and |y|²
+# rounding error of |x|² + |y|² − 2x·y, relative to |x|² and |y|²
 _ROUNDING = 1e-14
-# distances held at once while ties are broken: 64 MB
+# distances in memory at a time when breaking ties: 64 MB
 _BLOCK = 2**23
 _DESCENT_WIDTH = 40
 
@@ -39,10 +39,10 @@ def knn_graph(
     ----------
     X : sparse matrix or array-like, shape (n, d)
     n_neighbors : int, default=10
-        Neighbours that each point chooses, at most n − 1; more points may choose it.
+        Neighbours to find for each point, at most n − 1; a point may be a neighbour of more points.
     metric : {"euclidean", "cosine"}, default="euclidean"
     method : {"auto", "exact", "approximate"}, default="auto"
-        "approximate" needs pynndescent (``pip install gssl[knn]``); "auto" takes it beyond 50,000 points, if
+        "approximate" needs pynndescent (``pip install gssl[knn]``); "auto" uses it above 50,000 points if
         installed.
 
     Returns
@@ -75,7 +75,7 @@ def knn_graph(
 
 
 def nearest_rows(X_query: Any, X_fit: Any, n_neighbors: int = 10, *, metric: Metric = "euclidean") -> Indices:
-    """Find for each new row the nearest rows of a fitted set, nearest first, ties by lowest index.
+    """Find the nearest fitted rows of each query row, nearest first, ties by lowest index.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _read_points(X: Any, name: str, metric: str) -> Any:
     if metric == "cosine":
         from sklearn.preprocessing import normalize
 
-        # on the unit sphere both metrics sort alike
+        # unit vectors have the same order in both metrics
         return normalize(points)
     raise ValueError(f'metric must be "euclidean" or "cosine", got {metric!r}.')
 
@@ -126,11 +126,11 @@ def _check_count(n_neighbors: int) -> int:
 
 
 def _nearest(query: Any, fitted: Any, k: int, *, same: bool) -> Indices:
-    """Find one candidate more than needed; where it ties with the last, compare all rows."""
+    """Find one more candidate than needed; where it ties with the k-th, compare all rows."""
     from sklearn.neighbors import NearestNeighbors
     from sklearn.utils.extmath import row_norms
 
-    # a point is its own neighbour, unless too many equal points come first: then the row is tied anyway
+    # a point is among its own candidates, unless enough duplicates come first: then the row is tied anyway
     n_candidates = min(k + 1 + same, fitted.shape[0])
     distance, index = NearestNeighbors(n_neighbors=n_candidates).fit(fitted).kneighbors(query)
     squared = distance.astype(np.float64) ** 2
@@ -168,7 +168,7 @@ def _break_ties(
 
 
 def _in_order(squared: npt.NDArray[np.float64], index: Any, norms: npt.NDArray[np.float64]) -> Indices:
-    """Sort each row's indices by distance, and by index among those closer than rounding."""
+    """Sort each row's indices by distance, and by index where distances are equal up to rounding."""
     order = np.argsort(squared, axis=1, kind="stable")
     squared, index = np.take_along_axis(squared, order, axis=1), np.take_along_axis(index, order, axis=1)
     apart = np.diff(squared, axis=1) > _ROUNDING * (norms[:, None] + squared[:, :-1])
@@ -182,9 +182,9 @@ def _approximate(points: Any, k: int) -> Indices:
         pynndescent = import_module("pynndescent")
     except ImportError as error:
         raise ImportError("approximate neighbours need pynndescent: pip install gssl[knn].") from error
-    # a descent over few neighbours gets stuck early, so it runs over more and the nearest k are kept
+    # the descent gets stuck early with few neighbours, so search for more and keep the nearest k
     width = min(max(k + 1, _DESCENT_WIDTH), points.shape[0])
-    # with one seed but another number of threads it would find other neighbours
+    # even with a fixed seed, the result depends on the number of threads
     found, _ = pynndescent.NNDescent(points, n_neighbors=width, random_state=0, n_jobs=1).neighbor_graph
     found = np.array(found, dtype=np.int64)
     found[found == np.arange(len(found))[:, None]] = -1

@@ -1,4 +1,4 @@
-"""Simple graphs: symmetric, without self-loops, duplicates and stored zeros."""
+"""Simple graphs: symmetric, without self-loops, duplicates or stored zeros."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,22 +10,22 @@ from scipy.sparse import coo_array, csr_array, triu
 from gssl.graph.mapped import release_pages
 from gssl.graph.validate import read_matrix, warn_user
 
-# entries that are compared at a time
+# entries compared at a time
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class CleaningReport:
-    """What cleaning changed, in counts.
+    """Counts of the changes made by cleaning.
 
     Attributes
     ----------
     self_loops : int
         Entries on the diagonal, removed.
     duplicates : int
-        Entries beyond the first at the same place, merged into it.
+        Repeated entries at the same position, merged into the first.
     asymmetric : int
-        Pairs of nodes whose two weights differed; both became the larger.
+        Pairs of nodes whose two weights differed; both were set to the larger.
     zeros : int
         Stored zeros, removed.
 
@@ -65,10 +65,10 @@ class CleaningReport:
 
 
 def clean_adjacency(adjacency: Any) -> tuple[csr_array, CleaningReport]:
-    """Return the simple undirected graph behind an adjacency, and what had to change.
+    """Return the simple undirected graph of an adjacency, and a report of the changes.
 
-    Duplicates are added, as SciPy does, except in an unweighted graph (every weight given is 1), where naming
-    an edge twice says nothing new and it stays 1. An asymmetric pair takes the larger weight, max(A, Aᵀ).
+    Weights of duplicates are added, as in SciPy, except in an unweighted graph (every weight given is 1),
+    where they stay 1. An asymmetric pair takes the larger weight, max(A, Aᵀ).
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def clean_adjacency(adjacency: Any) -> tuple[csr_array, CleaningReport]:
     Returns
     -------
     cleaned : csr_array, shape (n, n)
-        Symmetric, with sorted, unique indices; shares memory with a CSR that was clean already.
+        Symmetric, with sorted, unique indices; shares memory with a CSR input that is already clean.
     report : CleaningReport
         Counts of the changes.
 
@@ -96,7 +96,7 @@ def clean_adjacency(adjacency: Any) -> tuple[csr_array, CleaningReport]:
     simple, self_loops, duplicates, zeros = simplify(adjacency)
     asymmetric = len(asymmetric_pairs(simple))
     for array in (simple.data, simple.indices, simple.indptr):
-        release_pages(array)  # of a graph in files, which the check has read as a whole
+        release_pages(array)  # of a memory-mapped graph, which was read completely
     if asymmetric:
         simple = simple.maximum(simple.T.tocsr())
     return simple, CleaningReport(self_loops, duplicates, asymmetric, zeros)
@@ -109,27 +109,28 @@ def check_adjacency(
     directed: Literal["symmetrize", "keep"] = "symmetrize",
     allow_empty: bool = False,
 ) -> csr_array:
-    """Return an adjacency fit to compute with, or raise an error that says why there is none.
+    """Return a clean adjacency, or raise an error that says what is wrong with it.
 
     Repairs (self-loops, duplicates, stored zeros, asymmetry; see :func:`clean_adjacency`) are reported in one
-    :class:`GraphWarning` per kind, with its count.
+    :class:`GraphWarning` per kind, with a count.
 
     Parameters
     ----------
     adjacency : sparse matrix or array of any format, or array-like, shape (n, n)
         Weights of any real or boolean type, finite and not negative. Never modified.
     n_nodes : int, optional
-        The number of nodes expected, e.g. the rows of X.
+        The expected number of nodes, e.g. the number of rows of X.
     directed : {"symmetrize", "keep"}, default="symmetrize"
-        An asymmetric graph becomes max(A, Aᵀ), or is an error, since no method here takes directions.
+        "symmetrize" replaces an asymmetric A with max(A, Aᵀ); "keep" raises an error, since no method here
+        supports directed graphs.
     allow_empty : bool, default=False
-        Whether a graph without edges passes.
+        Whether to accept a graph without edges.
 
     Returns
     -------
     csr_array, shape (n, n)
-        Symmetric, sorted, without duplicates, zeros or self-loops; float32 if given so, otherwise float64. A
-        CSR that was clean already shares its memory: do not write into it.
+        Symmetric, sorted, without duplicates, zeros or self-loops; float32 if given as such, otherwise
+        float64. It shares memory with a CSR input that is already clean: do not modify it.
 
     Examples
     --------
@@ -166,8 +167,8 @@ def check_adjacency(
 def declare_simple(A: csr_array) -> csr_array:
     """Mark an adjacency as already clean, so that it is not checked again; return it.
 
-    A check reads the graph and its transpose into memory, which a graph in files may be too large for. The
-    mark holds for this object while its arrays are read-only; anything computed from it is checked.
+    Checking loads the graph and its transpose, for which a memory-mapped graph may be too large. The mark is
+    valid for this object while its arrays are read-only; matrices computed from it are checked.
     """
     A._declared_simple = True
     if not is_declared(A):
@@ -218,8 +219,8 @@ def simplify(adjacency: Any) -> tuple[csr_array, int, int, int]:
 def asymmetric_pairs(simple: csr_array) -> npt.NDArray[np.int64]:
     """Return the pairs u < v whose two weights differ by more than rounding, one per row, in order."""
     transposed = simple.T.tocsr()
-    # the same canonical pattern is the common case, and far cheaper to see than a sparse comparison;
-    # weights that were computed may differ in their last bits, which is no direction
+    # usually both patterns are the same, which is far cheaper to check than a sparse comparison;
+    # weights that differ only by rounding count as equal
     if np.array_equal(simple.indptr, transposed.indptr) and _same_entries(simple, transposed):
         return np.empty((0, 2), dtype=np.int64)
     differing = triu(simple != transposed, k=1, format="csr").tocoo()
@@ -229,7 +230,7 @@ def asymmetric_pairs(simple: csr_array) -> npt.NDArray[np.int64]:
 
 
 def _same_entries(A: csr_array, B: csr_array) -> bool:
-    # in blocks, because each comparison makes another array
+    # in blocks, because each comparison allocates a temporary array
     blocks = (slice(start, start + _BLOCK) for start in range(0, A.nnz, _BLOCK))
     return all(
         np.array_equal(A.indices[block], B.indices[block])
@@ -239,7 +240,7 @@ def _same_entries(A: csr_array, B: csr_array) -> bool:
 
 
 def _alike(a: np.ndarray, b: np.ndarray) -> npt.NDArray[np.bool_]:
-    """Return which weights are equal up to rounding."""
+    """Return a mask of the weights that are equal up to rounding."""
     return np.asarray(np.isclose(a, b, rtol=8 * np.finfo(a.dtype).eps, atol=0.0))
 
 
@@ -263,7 +264,7 @@ def _check_weights(given: Any) -> tuple[float, float]:
 
 
 def _check_degrees(given: Any, high: float) -> None:
-    """Refuse weights whose sum over a row leaves the range of their type."""
+    """Raise if the weights of a row add up to more than their type can hold."""
     if float(high) < np.finfo(given.dtype).max / max(1, given.nnz):
         return
     with np.errstate(over="ignore"):
@@ -276,7 +277,7 @@ def _check_degrees(given: Any, high: float) -> None:
 
 
 def _count_self_loops(given: Any) -> int:
-    # weights are not negative, so the diagonal sums to zero only where it is empty
+    # weights are not negative, so duplicates on the diagonal cannot cancel out
     if not given.diagonal().any():
         return 0
     entries = given.tocoo()

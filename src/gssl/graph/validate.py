@@ -1,8 +1,7 @@
-"""Validation of matrices, and the warning about odd data.
+"""Validation of matrices, and the warning about unusual data.
 
-SciPy multiplies with indices out of bounds without complaint and believes its cached flags. No sparse matrix
-is trusted here: its arrays are checked before any SciPy operation touches them, and put into a fresh object
-without cached flags.
+SciPy does not check indices before it multiplies, and trusts its cached flags. Here the arrays of a sparse
+matrix are checked before any SciPy operation, and put into a new object without cached flags.
 """
 
 import sys
@@ -15,13 +14,13 @@ from scipy.sparse import coo_array, csc_array, csr_array, issparse
 
 from gssl.graph.mapped import iterate_blocks
 
-# scikit-learn wraps the methods of its estimators, also ours
+# scikit-learn wraps the methods of estimators, including ours
 _INSIDE = ("gssl", "sklearn")
 _REBUILD = "rebuild the matrix, e.g. with scipy.sparse.coo_array((data, (row, column)), shape)"
 
 
 class GraphWarning(UserWarning):
-    """Something about the data was odd; the message says what, how often, and what was done."""
+    """Warning about unusual data: the message says what was found, how often, and what was done."""
 
 
 def warn_user(message: str, category: type[Warning] = GraphWarning) -> None:
@@ -33,13 +32,13 @@ def warn_user(message: str, category: type[Warning] = GraphWarning) -> None:
 
 
 def check_finite(X: Any, name: str = "X") -> None:
-    """Raise an error that names the first NaN or infinity of a matrix, or its broken sparse structure.
+    """Raise an error if a matrix contains NaN or infinity, or has an invalid sparse structure.
 
     Parameters
     ----------
     X : sparse matrix or array-like, shape (n, d)
     name : str, default="X"
-        What to call it in the error.
+        Name of the matrix in the error message.
 
     Examples
     --------
@@ -69,10 +68,10 @@ def check_finite(X: Any, name: str = "X") -> None:
 
 
 def read_matrix(matrix: Any, name: str) -> Any:
-    """Return a matrix as floats (float32 stays) in a structure that is safe to compute with.
+    """Return a validated matrix as float32, if it is float32, or float64.
 
-    Entries stay the same, duplicates included, and memory is shared where possible. Sparse matrices become
-    COO, CSC or CSR.
+    Entries stay the same, including duplicates, and memory is shared where possible. Sparse matrices are
+    returned as COO, CSC or CSR.
     """
     if not issparse(matrix):
         return _read_dense(matrix, name)
@@ -85,14 +84,14 @@ def read_matrix(matrix: Any, name: str) -> Any:
 
 
 def refuse_mask(array: Any, name: str) -> None:
-    """Refuse a masked array with masked entries: NumPy would take what the mask hides for data."""
+    """Raise if an array has masked entries, which NumPy would treat as data."""
     masked = int(np.ma.getmaskarray(array).sum()) if isinstance(array, np.ma.MaskedArray) else 0
     if masked:
         raise ValueError(f"{name} has {masked} masked entries: fill them in, e.g. with .filled(value).")
 
 
 def row_pointers(counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Turn entries per row into CSR row pointers, always in 64 bits."""
+    """Return the CSR row pointers for these entries per row, always as int64."""
     counts = np.asarray(counts)
     pointers = np.zeros(counts.size + 1, dtype=np.int64)
     # 32-bit counts may sum beyond 2³¹ − 1
@@ -166,7 +165,7 @@ def _read_coordinates(matrix: Any, target: np.dtype[Any], name: str) -> coo_arra
     _check_range(row, matrix.shape[0], "row index", name)
     _check_range(column, matrix.shape[1], "column index", name)
     if matrix.format == "bsr":
-        # zeros that only fill up a block are no entries
+        # zeros that pad a block are not entries
         real = data != 0
         row, column, data = row[real], column[real], data[real]
     return coo_array((data.astype(target, copy=False), (row, column)), shape=matrix.shape)

@@ -1,4 +1,4 @@
-"""One equation of the paper, one pure function: adjacency and embeddings in, embeddings out."""
+"""The equations of the paper, each a pure function of an adjacency and embeddings."""
 
 from gssl.operators._kernels.threads import get_threads, set_threads, small_algebra
 from gssl.operators.arrays import dense, fetch, zeros

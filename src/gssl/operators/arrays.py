@@ -1,4 +1,4 @@
-"""Functions that work on NumPy arrays and on torch tensors alike.
+"""Functions for both NumPy arrays and torch tensors.
 
 A loop written with these functions, slices and arithmetic runs on both. Tensors are recognised by their
 methods (``new_zeros``, ``new_tensor``), so torch is not imported.
@@ -11,13 +11,13 @@ from scipy.sparse import issparse
 
 
 def zeros(U: Any, n_rows: int | None = None) -> Any:
-    """Return dense zeros of the kind, type and width of U.
+    """Return dense zeros with the array type, dtype and width of U.
 
     Parameters
     ----------
     U : ndarray, csr_array or tensor of shape (n, d)
     n_rows : int, optional
-        As many as U has if None.
+        That of U if None.
 
     Returns
     -------
@@ -33,12 +33,12 @@ def zeros(U: Any, n_rows: int | None = None) -> Any:
 
 
 def alike(V: np.ndarray, U: Any) -> Any:
-    """Return an array as what can be added to U: itself, or a tensor on the device of U."""
+    """Return V unchanged, or as a tensor on the device of U if U is a tensor."""
     return U.new_tensor(V) if _is_tensor(U) else V
 
 
 def fetch(U: Any) -> np.ndarray:
-    """Return an array or tensor as a NumPy array, copied only from another device.
+    """Return an array or tensor as a NumPy array, copying only from another device.
 
     Examples
     --------

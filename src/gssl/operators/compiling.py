@@ -11,7 +11,7 @@ _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract",
 
 
 def compiled(loop: Any, *arguments: Any) -> Any:
-    """Compile a loop, or load it from numba's cache; log a compilation."""
+    """Compile a loop, or load it from numba's cache; log compilations."""
     start = perf_counter()
     signature = types.void(*arguments)
     try:
@@ -29,5 +29,5 @@ def compiled(loop: Any, *arguments: Any) -> Any:
 
 
 def inlined(function: Any) -> Any:
-    """Mark a function that compiled loops call."""
+    """Make a function callable from compiled loops."""
     return numba.njit(**_OPTIONS)(function)

@@ -13,9 +13,9 @@ from gssl.operators._kernels.threads import run_parts, split_rows
 from gssl.operators.mixture import Filters, Mixture, mix
 from gssl.operators.supervision import Pull
 
-# bytes of a graph in files that are in memory at a time
+# bytes of a memory-mapped graph in memory at a time
 _BLOCK_BYTES = 1 << 26
-# entries of A that are weighted at a time
+# entries of A scaled at a time
 _ENTRIES = 1 << 22
 
 
@@ -23,16 +23,16 @@ _ENTRIES = 1 << 22
 class NormalizedAdjacency:
     r"""The matrix :math:`\hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}`, without values if unweighted.
 
-    Made by :func:`normalized_adjacency`; ``A_hat @ U`` applies it. A graph in memory-mapped files is read in
-    blocks of rows that are released one by one, so it may be larger than memory; the result is the same to
-    the bit, because every row is computed by itself.
+    Made by :func:`normalized_adjacency`; ``A_hat @ U`` applies it. A memory-mapped graph is read in blocks of
+    rows that are released after use, so it may be larger than memory. The result is bitwise identical,
+    because each row is computed independently.
 
     Attributes
     ----------
     indptr, indices : int64 and int32 ndarray
         The pattern of A in CSR form.
     weights : ndarray
-        The entries of :math:`\hat A` off the diagonal; of size zero where A is unweighted.
+        The entries of :math:`\hat A` off the diagonal; empty if A is unweighted.
     scale : ndarray of shape (n,)
         The diagonal of :math:`\tilde D^{-1/2}`.
 
@@ -49,17 +49,17 @@ class NormalizedAdjacency:
     _parts: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def parts(self, width: int) -> np.ndarray:
-        """Return the boundaries of the parts of rows that threads share in a pass over ``width`` columns."""
+        """Return the bounds of the row ranges that threads process in a pass over ``width`` columns."""
         if width not in self._parts:
             self._parts[width] = split_rows(self.indptr, width)
         return self._parts[width]
 
     def each_part(self, task: Callable[[int, int], Any], width: int) -> None:
-        """Run ``task(start, stop)`` on all parts of rows, with one block of a graph in files at a time."""
+        """Run ``task(start, stop)`` on all row ranges, one block of a memory-mapped graph at a time."""
         bounds = self.parts(width)
         mapped = [array for array in (self.indices, self.weights) if mapped_file(array) is not None]
         size = sum(array.itemsize for array in mapped)
-        # a part belongs to the block of its first entry
+        # a range belongs to the block of its first entry
         block = self.indptr[bounds[:-1]] * size // _BLOCK_BYTES
         for first, last in _runs(block):
             cuts = bounds[first : last + 1]
@@ -69,11 +69,11 @@ class NormalizedAdjacency:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of nodes, twice."""
+        """The shape (n, n)."""
         return len(self.scale), len(self.scale)
 
     def tocsr(self) -> csr_array:
-        """Return the matrix with all its values, the diagonal among them."""
+        """Return the matrix in CSR format, including its diagonal."""
         s = diags_array(self.scale)
         values = self.weights if self.weights.size else np.ones(len(self.indices), self.scale.dtype)
         links = csr_array((values, self.indices, self.indptr), shape=self.shape)
@@ -90,21 +90,21 @@ class NormalizedAdjacency:
 def normalized_adjacency(
     A: csr_array, dtype: Any = None, degrees: np.ndarray | None = None
 ) -> NormalizedAdjacency:
-    r"""Normalise an adjacency with self-loops symmetrically (Eq. 2).
+    r"""Add self-loops to an adjacency and normalise it symmetrically (Eq. 2).
 
     .. math:: \hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}, \qquad \tilde D = D + I
 
-    An isolated node keeps itself: its row of :math:`\hat A` is that of the identity.
+    For an isolated node, the row of :math:`\hat A` is that of the identity.
 
     Parameters
     ----------
     A : csr_array of shape (n, n)
         Symmetric, non-negative, without self-loops (see :func:`gssl.graph.check_adjacency`).
     dtype : float type, optional
-        Of the embeddings it will be applied to; that of A if None.
+        Type of the embeddings; that of A if None.
     degrees : float64 ndarray of shape (n,), optional
-        The diagonal of D where A is a part of a larger graph (see :func:`gssl.graph.k_hop_subgraph`); its row
-        sums if None.
+        The diagonal of D if A is part of a larger graph (see :func:`gssl.graph.k_hop_subgraph`); the row sums
+        of A if None.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def normalized_adjacency(
     """
     dtype = np.result_type(A.dtype, np.float32) if dtype is None else dtype
     indptr = A.indptr.astype(np.int64, copy=False)
-    # in double precision, until all values are at most one
+    # in double precision until scaled to at most one
     degrees = row_sums(A) if degrees is None else degrees
     scale = 1.0 / np.sqrt(degrees + 1.0)
     weights = np.empty(0, dtype)
@@ -132,7 +132,7 @@ def normalized_adjacency(
 
 
 def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0, pull: Pull | None = None) -> Any:
-    r"""Move every embedding towards its neighbours' (lazy graph convolution, Eq. 21).
+    r"""Move each embedding towards those of its neighbours (lazy graph convolution, Eq. 21).
 
     .. math:: [\beta \hat A + (1 - \beta) I] U
 
@@ -149,7 +149,7 @@ def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0, pull
     beta : float, default=1.0
         The moving probability.
     pull : Pull, optional
-        What :func:`supervised_embedding` adds to labelled rows (Eq. 6).
+        The update of labelled rows, from :func:`supervised_embedding` (Eq. 6).
 
     Returns
     -------
@@ -179,7 +179,7 @@ def _run_part(task: Callable[[int, int], Any], cuts: np.ndarray, k: int) -> None
 
 
 def _is_unweighted(A: csr_array) -> bool:
-    # a graph in files broadcasts a single weight
+    # an unweighted graph in files broadcasts a single weight
     data = A.data[:1] if A.data.strides == (0,) else A.data
     return not data.size or bool(data.min() == 1 == data.max())
 
@@ -192,8 +192,8 @@ def row_sums(A: csr_array) -> np.ndarray:
 
 
 def scaled_weights(A: csr_array, scale: np.ndarray, dtype: Any) -> np.ndarray:
-    """Weigh links by a number of each end: :math:`s_i A_{ij} s_j`, in the order of the entries of A."""
-    # some at a time, to save memory: products are in double precision
+    """Return the scaled weights :math:`s_i A_{ij} s_j` in the order of the entries of A."""
+    # in chunks, because the products are in double precision
     indptr = A.indptr.astype(np.int64, copy=False)
     weights = np.empty(len(A.indices), dtype)
     for start in range(0, len(weights), _ENTRIES):

@@ -1,7 +1,7 @@
-"""The embeddings U of OGC: their interface, and U in memory.
+"""The interface of the embeddings U of OGC, and U in memory.
 
-OGC needs three operations: ``U.rows(nodes)``, ``U @ W`` and ``lazy_convolution(A_hat, U, beta, pull)``. They
-are the interface of every U: dense, in factors (label space), in slabs on disk, or on a cluster.
+OGC needs three operations: ``U.rows(nodes)``, ``U @ W`` and ``lazy_convolution(A_hat, U, beta, pull)``. Every
+kind of U supports them: dense, factored (label space), in slabs on disk, or on a cluster.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from gssl.operators.arrays import alike, fetch
 from gssl.operators.mixture import Filters, Mixture, mix, multiply
 from gssl.operators.supervision import Pull
 
-# rows that are copied at a time
+# rows copied at a time
 _BLOCK = 4096
 
 
@@ -53,11 +53,11 @@ class DenseEmbedding:
         self._scores: Any = None
 
     def rows(self, nodes: np.ndarray) -> "DenseRows":
-        """Return some rows of U; they are copied only when multiplied."""
+        """Return some rows of U, which are copied only when used."""
         return DenseRows(self.U, nodes)
 
     def convolved(self, beta: float, pull: Pull | None) -> "DenseEmbedding":
-        """Take one step, in the spare buffer."""
+        """Take one step, writing to the spare buffer."""
         U = mix(self._filters, self.U, Mixture.lazy(beta), out=self._spare)
         if pull is not None:
             pull.add_to(U)
@@ -85,7 +85,7 @@ class DenseRows:
         return TransposedRows(self)
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Yield blocks of rows and their positions."""
+        """Yield the positions and values of each block of rows."""
         for start in range(0, len(self._nodes), _BLOCK):
             part = slice(start, start + _BLOCK)
             yield part, self._U[self._nodes[part]]

@@ -1,4 +1,4 @@
-"""Inverse graph convolution (IGC, Eq. 10): unlinked nodes move apart."""
+"""Inverse graph convolution (IGC, Eq. 10), which moves unlinked nodes apart."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +39,7 @@ def normalized_negatives(N: csr_array) -> csr_array:
 
 @dataclass(frozen=True)
 class Complement:
-    r"""All unlinked pairs at once, without building them.
+    r"""The normalised graph of all unlinked pairs, without storing them.
 
     The complement is :math:`N = 11^\top - I - A`, so a product with it is one product with A and a
     column sum: :math:`N V = 1 (1^\top V) - V - A V`. With :math:`V = {}^\neg\tilde D^{-1/2} U`,
@@ -76,16 +76,16 @@ class Complement:
 
 
 def complement_negatives(A: csr_array, dtype: Any = None) -> Complement:
-    r"""Make the exact negative graph of an adjacency: every pair that it does not link.
+    r"""Return the exact negative graph of an adjacency: all pairs that it does not link.
 
-    Weights say nothing about absent links, so only the pattern of ``A`` counts.
+    Only the pattern of ``A`` is used, because weights say nothing about absent links.
 
     Parameters
     ----------
     A : csr_array of shape (n, n)
         Without self-loops (see :func:`gssl.graph.check_adjacency`).
     dtype : float type, optional
-        Of the embeddings it will be applied to; that of A if None.
+        Type of the embeddings; that of A if None.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def laplacian_sharpening(N: csr_array, U: Any, eta_sharp: float = 0.5) -> Any:
     .. math:: \left(I + 2 \eta_{sharp}\, {}^\neg D^{-1/2}\, {}^\neg L\, {}^\neg D^{-1/2}\right) U,
 
     which is :math:`(2I - {}^\neg D^{-1/2}\, {}^\neg A\, {}^\neg D^{-1/2}) U` with the default step. Its
-    eigenvalues lie in :math:`[1, 1 + 4 \eta_{sharp}]`, so repeated steps grow without bound;
+    eigenvalues lie in :math:`[1, 1 + 4 \eta_{sharp}]`, so U grows without bound when repeated;
     :func:`inverse_convolution` is the stable form (Eq. 10).
 
     Parameters
@@ -141,7 +141,7 @@ def laplacian_sharpening(N: csr_array, U: Any, eta_sharp: float = 0.5) -> Any:
 
 
 def inverse_convolution(N_hat: Any, U: Any, beta: float = 1.0) -> Any:
-    r"""Move every embedding away from those of unlinked nodes (lazy IGC, Eq. 10).
+    r"""Move each embedding away from those of unlinked nodes (lazy IGC, Eq. 10).
 
     .. math:: \left[\beta\, {}^\neg\tilde D^{-1/2} (2I - {}^\neg A) {}^\neg\tilde D^{-1/2}
               + (1 - \beta) I\right] U
@@ -151,7 +151,7 @@ def inverse_convolution(N_hat: Any, U: Any, beta: float = 1.0) -> Any:
     N_hat : csr_array of shape (n, n) or Complement
         From :func:`normalized_negatives` (sampled pairs) or :func:`complement_negatives` (all pairs).
     U : ndarray of shape (n, d), or Mixture
-        Of a mixture, which stands for U in the equations of a method, the result is a mixture.
+        A Mixture stands for U in the equations of a method; the result is a Mixture.
     beta : float, default=1.0
 
     Returns

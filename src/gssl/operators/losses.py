@@ -1,4 +1,4 @@
-"""The losses whose gradients the operators are: Q_smo, Q_sharp and Q_sup."""
+"""The losses that the operators descend or ascend: Q_smo, Q_sharp and Q_sup."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ from gssl.operators.supervision import Loss
 
 
 def smoothing_loss(A_hat: Any, U: np.ndarray) -> float:
-    r"""Measure how much linked embeddings differ (Q_smo, Eq. 3).
+    r"""Measure how much the embeddings of linked nodes differ (Q_smo, Eq. 3).
 
     .. math:: \bar Q_{smo} = \mathrm{tr}\left(U^\top (I - \hat A) U\right)
 
     With the normalised negatives of :func:`gssl.operators.normalized_negatives` in place of
-    :math:`\hat A` it is Q_igc of Theorem 4.
+    :math:`\hat A`, this is Q_igc of Theorem 4.
 
     Parameters
     ----------
-    A_hat : csr_array of shape (n, n) or Complement
+    A_hat : NormalizedAdjacency, Complement or csr_array of shape (n, n)
     U : ndarray of shape (n, d)
 
     Returns
@@ -39,14 +39,14 @@ def smoothing_loss(A_hat: Any, U: np.ndarray) -> float:
 
 
 def sharpening_loss(N: csr_array, U: np.ndarray) -> float:
-    r"""Measure how far apart unlinked embeddings are (Q_sharp, Eq. 7).
+    r"""Measure how far apart the embeddings of unlinked nodes are (Q_sharp, Eq. 7).
 
     .. math:: Q_{sharp} = \mathrm{tr}\left(U^\top {}^\neg D^{-1/2}\, {}^\neg L\, {}^\neg D^{-1/2} U\right)
 
     Parameters
     ----------
     N : csr_array of shape (n, n)
-        Symmetric 0/1 matrix of unlinked pairs. Nodes in no pair add nothing.
+        Symmetric 0/1 matrix of unlinked pairs. Nodes in no pair contribute nothing.
     U : ndarray of shape (n, d)
 
     Returns
@@ -68,7 +68,7 @@ def sharpening_loss(N: csr_array, U: np.ndarray) -> float:
 
 
 def classification_loss(scores: np.ndarray, Y: np.ndarray, loss: Loss = "squared") -> float:
-    r"""Measure how far labelled predictions are from their labels (Q_sup, appendix D.3 and D.4).
+    r"""Measure how far the predictions of labelled nodes are from their labels (Q_sup, appendix D.3 and D.4).
 
     .. math:: \tfrac12 \sum_{i \in L} \|U_i W - Y_i\|^2, \qquad
               -\sum_{i \in L} \sum_k Y_{ik} \log \mathrm{softmax}(U_i W)_k

@@ -10,7 +10,7 @@ from gssl.graph.mapped import iterate_blocks, mapped_file, release_pages
 from gssl.operators._kernels.threads import run_parts, split_rows
 from gssl.operators.arrays import alike
 
-# width that column sums are split for, whatever the real one, so that their rounding does not depend on it
+# width assumed when splitting column sums, so that their rounding does not depend on the actual width
 _SUM_WIDTH = 64
 
 
@@ -19,9 +19,9 @@ class Mixture:
     r"""The operator :math:`\mathrm{smooth}\cdot\hat A + \mathrm{sharp}\cdot\hat N + \mathrm{keep}\cdot I`.
 
     :math:`\hat A` is the normalised adjacency and :math:`\hat N` the normalised negatives; ``restart`` is the
-    weight of the features X that a step adds, and ``past`` that of what its output held before, for
-    recurrences of three terms. Mixtures can be added and multiplied by numbers, so that a method can be
-    written as its equation.
+    weight of the features X that a step adds, and ``past`` that of the previous content of its output, for
+    three-term recurrences. Mixtures can be added and multiplied by numbers, so a method can be written like
+    its equation.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Mixture:
 
     @property
     def coefficients(self) -> tuple[float, float, float, float]:
-        """The weights of Â, N̂, I and the output before, in the order of the kernels."""
+        """The weights of Â, N̂, I and the previous output, in the order of the kernels."""
         return self.smooth, self.sharp, self.keep, self.past
 
     @property
@@ -83,7 +83,7 @@ class Filters:
 
     ``N_hat`` is None if nothing is sharpened, a :class:`gssl.operators.Complement`, or a sampled CSR matrix.
     The complement of the same graph shares the pass of ``A_hat`` over its edges; any other ``N_hat`` needs a
-    pass of its own. A subclass may hold the matrices and compute elsewhere, such as on a GPU.
+    pass of its own. A subclass may store the matrices and compute elsewhere, such as on a GPU.
     """
 
     A_hat: Any
@@ -100,19 +100,19 @@ class Filters:
         X: Any = None,
     ) -> Any:
         """Apply a mixture on all threads of this machine: see :func:`mix`."""
-        from gssl.operators._kernels import narrow, rows  # numba loads when something is computed
+        from gssl.operators._kernels import narrow, rows  # import numba only when needed
 
         A_hat, N_hat = self.A_hat, self.N_hat
         dtype = A_hat.scale.dtype
         U = _readable(U, dtype)
         sharpens = carried.sharp != 0.0 or (gathered is not None and gathered.sharp != 0.0)
-        # the complement has the graph's own links, unless self-loops were added to A_hat
+        # the complement stores the links of A, which are those of A_hat unless that has self-loops added
         shared = sharpens and not issparse(N_hat) and len(N_hat.indices) == len(A_hat.indices)
         if out is None:
             if carried.past:
                 raise ValueError("a mixture with a past needs out, the array that holds it.")
             out = np.empty(U.shape, dtype)
-        # kernels skip what an empty array stands for
+        # kernels skip a term whose array is empty
         t = N_hat.scale.astype(dtype, copy=False) if shared else np.empty(0, dtype)
         sums = column_sums(t, U).astype(dtype) if shared else np.empty(0, dtype)
         graph = (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale, t, sums)
@@ -135,7 +135,7 @@ class Filters:
                 narrow.mix_narrow(dtype.char, width, shared) if narrow_enough else rows.mix_dense(dtype.char)
             )
             given = (U,)
-            # other features are added after the pass
+            # features of another type or layout are added after the pass
             fused = restart != 0.0 and isinstance(X, np.ndarray) and mapped_file(X) is None
             fused = fused and X.dtype == dtype and X.flags.c_contiguous
             more = (restart, X) if fused else (0.0, np.empty((0, 0), dtype))
@@ -161,7 +161,7 @@ def mix(
     total: Any = None,
     X: Any = None,
 ) -> Any:
-    r"""Apply a mixture to embeddings, and add another one to a running total, in one pass over the graph.
+    r"""Apply a mixture to embeddings, and add another mixture to a running total, in one pass over the graph.
 
     .. math:: V \leftarrow (c_1 \hat A + c_2 \hat N + c_3 I) U + c_4 X + c_5 V
 
@@ -173,10 +173,10 @@ def mix(
     carried : Mixture
         The step itself.
     out : ndarray of shape (n, d), optional
-        V, where the result is written, in place of a new array; not U itself. Its content counts only in a
-        mixture with a ``past``.
+        V, to which the result is written; a new array if None. It must not be U, and is read only if the
+        mixture has a ``past``.
     gathered : Mixture, optional
-        What is added to ``total``.
+        The mixture to add to ``total``.
     total : ndarray of shape (n, d), optional
     X : ndarray or csr_array of shape (n, d), optional
         The features; needed only by a mixture with ``restart``.
@@ -204,7 +204,7 @@ def add_scaled(U: Any, weight: float, X: Any) -> None:
     ----------
     U : ndarray of shape (n, d)
     weight : float
-        w; X is not read where it is zero.
+        w; if it is zero, X is not read.
     X : ndarray or csr_array of shape (n, d)
 
     Examples
@@ -229,7 +229,7 @@ def add_scaled(U: Any, weight: float, X: Any) -> None:
 
 
 def column_sums(t: np.ndarray, U: Any) -> np.ndarray:
-    r"""Sum the rows of U, each times its own number, in double precision: :math:`t^\top U`."""
+    r"""Return the weighted column sums :math:`t^\top U` in double precision."""
     if issparse(U):
         return np.asarray(U.T.astype(np.float64) @ t)
     from gssl.operators._kernels import rows
@@ -243,7 +243,7 @@ def column_sums(t: np.ndarray, U: Any) -> np.ndarray:
 
 
 def multiply(X: Any, V: np.ndarray) -> Any:
-    """Multiply features with a narrow matrix, by rows on all threads where they are sparse.
+    """Multiply features by a narrow matrix; sparse features are split by rows over all threads.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def multiply(X: Any, V: np.ndarray) -> Any:
 
 
 def _multiply_file(X: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Multiply a memory-mapped X block by block, keeping none in memory."""
+    """Multiply a memory-mapped X block by block, releasing each block."""
     out = np.zeros((X.shape[0], V.shape[1]), np.result_type(X, V))
     for rows, columns in iterate_blocks(X):
         out[rows] += X[rows, columns] @ V[columns]
@@ -284,7 +284,7 @@ def _multiply_file(X: np.ndarray, V: np.ndarray) -> np.ndarray:
 
 
 def _readable(U: Any, dtype: Any) -> Any:
-    """Return U as the kernels need it: in the precision of the graph, by rows."""
+    """Return U as the kernels need it: C-contiguous or CSR, with the dtype of the graph."""
     if issparse(U):
         return csr_array(U).astype(dtype, copy=False)
     return np.ascontiguousarray(U, dtype=dtype)

@@ -1,7 +1,7 @@
-"""Supervised embedding (SEB, Eq. 6) and the step of the linear predictor beside it.
+"""Supervised embedding (SEB, Eq. 6) and the gradient step of the linear predictor.
 
-``S`` in the paper is an n×n diagonal that picks the labelled nodes. Here it is never built: every
-function takes the rows of ``U`` and ``Y`` that ``S`` keeps.
+In the paper, ``S`` is an n×n diagonal matrix that selects the labelled nodes. It is never built here:
+functions take only the labelled rows of ``U`` and ``Y``.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from scipy.special import softmax
 from gssl.operators.arrays import alike
 
 Loss = Literal["squared", "cross_entropy"]
-# rows of U that are changed at a time
+# rows of U updated at a time
 _ROWS = 4096
 
 
@@ -67,10 +67,10 @@ def residual(scores: np.ndarray, Y: np.ndarray, loss: Loss = "squared") -> Any:
 
 @dataclass(frozen=True)
 class Pull:
-    r"""What SEB adds to the embeddings, as a low-rank product :math:`S R W^\top`.
+    r"""The update that SEB adds to the embeddings, stored as factors of :math:`S R W^\top`.
 
-    ``nodes`` are the rows that S keeps, ``R`` has a row for each of them. Only ``numpy.asarray`` computes the
-    whole product.
+    ``nodes`` are the rows that S selects, and ``R`` has one row for each. ``numpy.asarray`` computes the
+    product for these rows.
     """
 
     nodes: np.ndarray
@@ -98,7 +98,7 @@ def supervised_embedding(
 
     .. math:: -\eta_{sup} S (Z - Y) W^\top
 
-    Rows of unlabelled nodes are zero, so only the labelled rows are taken and returned, in factors.
+    Rows of unlabelled nodes are zero, so only labelled rows are used and returned, as factors.
 
     Parameters
     ----------
@@ -107,12 +107,12 @@ def supervised_embedding(
     W : ndarray of shape (d, c)
     eta_sup : float
     nodes : int ndarray of shape (m,), optional
-        The rows of U that are pulled; the first m if None.
+        The labelled rows of U; the first m if None.
 
     Returns
     -------
     Pull of shape (m, d)
-        What is to be added to those rows.
+        The update to add to those rows.
 
     Examples
     --------

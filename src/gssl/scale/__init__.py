@@ -1,4 +1,4 @@
-"""The same methods past memory and past one machine."""
+"""Run methods within a memory budget or on a cluster."""
 
 from gssl.scale.execution import execution
 

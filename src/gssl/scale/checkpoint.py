@@ -1,4 +1,4 @@
-"""Finished work of a run, found again by a hash of its inputs: steps of OGC, and columns of embeddings."""
+"""Checkpoints of a run, identified by a hash of its inputs: steps of OGC, and columns of embeddings."""
 
 import hashlib
 import json
@@ -22,9 +22,9 @@ _RESULT = "embedding.npy"
 
 
 def identity(parts: Iterable[Any]) -> str:
-    """Return a hash of some parts and the version of gssl.
+    """Return a hash of the given parts and the version of gssl.
 
-    Parts are text, numbers, arrays, sparse matrices, the matrices of a filter, tuples and lists of these.
+    Parts may be text, numbers, arrays, sparse matrices, matrices of filters, and tuples or lists of these.
     """
     digest = hashlib.blake2b(digest_size=16)
     _add(digest, sys.modules["gssl"].__version__)
@@ -50,7 +50,7 @@ def _add(digest: Any, part: Any) -> None:
             _add(digest, one)
     else:
         text = repr(part).encode()
-        # its length comes first, so that no two texts meet in another way
+        # prefixed by its length, so that different sequences of texts give different bytes
         digest.update(f"{len(text)} ".encode() + text)
 
 
@@ -59,19 +59,19 @@ def _contiguous(array: np.ndarray) -> Any:
 
 
 def claim(folder: RunFolder, known: str) -> None:
-    """Begin a run in a folder, or find that it has begun; refuse the folder of a run with other inputs."""
+    """Start or continue a run in a folder; raise if the folder belongs to a run with other inputs."""
     found = folder.read_json("run.json")
     if found is None:
         folder.write_json("run.json", {"identity": known})
     elif not isinstance(found, dict) or found.get("identity") != known:
         raise ValueError(
             f"{folder.path} belongs to a run with other features, graph, labels or parameters, or of another "
-            "version of gssl: give those again, or choose an empty folder for resume."
+            "version of gssl: use the same as in that run, or choose an empty folder for resume."
         )
 
 
 class StepCheckpoint(Checkpoint):
-    """The finished steps of OGC, each a small file, and the scores after the last."""
+    """The finished steps of OGC, each in a small file, and the scores after the last one."""
 
     def __init__(self, folder: RunFolder, known: str, lock: Any = None) -> None:
         self._folder, self._lock = folder, lock
@@ -90,7 +90,7 @@ class StepCheckpoint(Checkpoint):
         return scores
 
     def finish(self, step: Step, scores: np.ndarray) -> None:
-        """Write a step down; from now on a run begins after it."""
+        """Save a step and the scores after it; a later run resumes from there."""
         k = len(self.past) + 1
         self._folder.write_array(_scores_name(k), scores)
         tensors = {"pull": np.ascontiguousarray(step.pull), "W": np.ascontiguousarray(step.W)}
@@ -117,9 +117,9 @@ def _scores_name(k: int) -> str:
 
 
 class Results:
-    """What a task returns for each slab, side by side: in memory, or in a temporary file if that is large.
+    """The results of a task for all slabs, in memory, or in a mapped temporary file if above ``most`` bytes.
 
-    A result has as many columns as the input, and any number of rows; more than ``most`` bytes are mapped.
+    A result has as many columns as the input, and any number of rows.
     """
 
     def __init__(self, plan: SlabPlan, most: int) -> None:
@@ -128,7 +128,7 @@ class Results:
         self._whole: Any = None
 
     def put(self, s: int, part: np.ndarray) -> None:
-        """Keep what a task has returned for a slab."""
+        """Store the result of a slab."""
         if len(self.plan.slabs) == 1:
             self._whole = part
             return
@@ -149,9 +149,9 @@ class Results:
 
 
 class KeptResults(Results):
-    """The same in a folder to resume from: columns count when they are on the disk.
+    """Results in a resume folder; columns count as finished once they are on disk.
 
-    The slabs of an earlier run may have had another width: those that were done in part are done again.
+    An earlier run may have used another slab width: slabs that are only partly finished are computed again.
     """
 
     def __init__(self, folder: RunFolder, known: str, plan: SlabPlan, most: int) -> None:
@@ -165,12 +165,12 @@ class KeptResults(Results):
         path = folder.path / _RESULT
         if self._ranges and not _is_left(path, (self._rows, plan.n_columns), self._dtype):
             raise ValueError(
-                f"{path} is not what the finished slabs of this run have left: remove {folder.path} to begin "
-                "anew."
+                f"{path} is missing or does not match the finished slabs of this run: remove {folder.path} "
+                "to start over."
             )
 
     def put(self, s: int, part: np.ndarray) -> None:
-        """Write what a task has returned for a slab, then that it is done."""
+        """Write the result of a slab, then record the slab as finished."""
         self._open(len(part), part.dtype.str).write(self.plan.slabs[s], part)
         columns = self.plan.slabs[s]
         self._ranges = _joined([*self._ranges, (columns.start, columns.stop)])
@@ -204,7 +204,7 @@ class KeptResults(Results):
 
 
 def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sort ranges, and join those that meet."""
+    """Sort ranges, and merge those that touch or overlap."""
     joined: list[tuple[int, int]] = []
     for start, stop in sorted(ranges):
         if joined and start <= joined[-1][1]:
@@ -215,7 +215,7 @@ def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _is_left(path: Path, shape: tuple[int, int], dtype: str) -> bool:
-    """Return whether a file is the one that finished slabs were written to."""
+    """Return whether a result file exists with this shape and dtype."""
     if not path.is_file() or not all(shape):
         return path.is_file()
     try:

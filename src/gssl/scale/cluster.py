@@ -1,8 +1,8 @@
 """Slabs on the workers of a Dask cluster, scheduled by Dask itself.
 
-Every task is pure, and what it needs is in a file that workers see or in the task: the scheduler can run any
-of them again, so that a worker that is lost costs what it held and nothing else. A scheduler and its workers
-run what clients send them, so they must trust each other: see docs/scale.md.
+Tasks are pure, and their inputs are in the task or in files that workers can read. So the scheduler can rerun
+any task, and a lost worker costs only the values it held. A scheduler and its workers execute code from
+clients, so they must trust each other: see docs/scale.md.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ from gssl.scale.execution import FiltersOf, Task, report_progress
 from gssl.scale.memory import Load, SlabPlan, embedding_load, graph_bytes, plan_slabs, spread_slabs
 from gssl.scale.slabs import LazyStep, SlabExecution
 
-# seconds between two looks at who is there, and to wait for a worker where there is none
+# seconds between polls for workers, and to wait when there are none
 _LOOK, _PATIENCE = 0.5, 60.0
 
 
 class ClusterExecution(SlabExecution):
-    """Run tasks on slabs of columns on all workers of a cluster, or here after its client was closed."""
+    """Run tasks on slabs of columns on the workers of a cluster, or locally once its client is closed."""
 
-    # the budget is that of each worker; without one, a worker takes what it has room for
+    # the budget is per worker; without one, tasks get equal slabs per thread, and OGC uses the free memory
     def __init__(
         self, client: Any, budget: int | None = None, resume: Path | None = None, description: str = ""
     ) -> None:
@@ -52,20 +52,20 @@ class ClusterExecution(SlabExecution):
         return self._client is not None and self._client.status not in ("closing", "closed")
 
     def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
-        """Run a task on every slab, one at a time on each thread of the workers."""
+        """Run a task on every slab, one slab at a time on each worker thread."""
         n, d = X.shape
         if not d or not self._connected:
             return super().map_columns(task, X, filters)
         cluster = Cluster(self._client, self.resume)
         columns = cluster.columns_of(X)
         threads = cluster.threads()
-        # a result that is on its way, with the columns it was made of and the next ones where those were sent
+        # extra buffers: a result in transit and, if columns are sent, its columns and those of the next slab
         more = 1 if isinstance(columns, FileArray) else 3
         load = Load((task.buffers + more) * n * X.dtype.itemsize, graph_bytes(filters(1)))
         budget = self.budget if self._limited else None
         plan = spread_slabs(d, sum(threads.values()), load, budget, max(threads.values()))
         results = self.results(plan, task, X, filters)
-        # a list, for Dask may call the first of a tuple
+        # a list: Dask may treat a tuple as a task and call its first item
         job = cluster.submit(worker.hold, 0, [task, cluster.packed(filters)])
         calls = (
             (s, (worker.embed, job, worker.part_of(columns, results.plan.slabs[s]), results.plan.slabs[s]))
@@ -86,7 +86,7 @@ class ClusterExecution(SlabExecution):
 
 
 class Cluster:
-    """A Dask client, and what to say when its scheduler or all of its workers are gone."""
+    """A Dask client with clear errors for a lost scheduler or missing workers."""
 
     def __init__(self, client: Any, resume: Path | None = None) -> None:
         self._client = client
@@ -95,7 +95,7 @@ class Cluster:
         self._direct: bool | None = None
 
     def threads(self) -> dict[str, int]:
-        """Return the threads of every worker, in one order; wait for a worker where there is none."""
+        """Return the number of threads of each worker, sorted by address; wait if there are no workers."""
         while not (found := self._workers()):
             try:
                 self._client.wait_for_workers(1, timeout=_LOOK)
@@ -104,19 +104,19 @@ class Cluster:
         return dict(sorted(found.items()))
 
     def submit(self, function: Callable[..., Any], s: int, *arguments: Any, home: str | None = None) -> Any:
-        """Submit a task of a slab, on its home if that is alive."""
+        """Submit a task of slab ``s``, to the worker ``home`` if it is alive."""
         import dask
 
         key = (f"{function.__name__}-{uuid4().hex}", s)
         where = {} if home is None else {"workers": [home], "allow_other_workers": True}
-        # Dask warns of large tasks and advises to scatter data, which it could not bring back with a worker
+        # silence Dask's advice to scatter large data: scattered data is lost with its worker
         with self._explained(), dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"}):
             return self._client.submit(
                 worker.run_on_one_thread, os.getpid(), function, *arguments, key=key, pure=False, **where
             )
 
     def gather(self, futures: Sequence[Any]) -> list[Any]:
-        """Return the values of tasks when they are finished."""
+        """Wait for tasks and return their values."""
         from distributed.scheduler import KilledWorker
 
         with self._explained(futures):
@@ -132,12 +132,12 @@ class Cluster:
                 except KilledWorker as error:
                     times = error.allowed_failures + 1
                     raise RuntimeError(
-                        f"slab {error.task[1]} has lost its worker {times} times: look into the workers' "
-                        f"logs, for it may be too much for their memory, then run again{self._keep}."
+                        f"slab {error.task[1]} has lost its worker {times} times, perhaps for lack of "
+                        f"memory: check the workers' logs, then run again{self._keep}."
                     ) from error
 
     def run(self, calls: Iterator[tuple[int, tuple[Any, ...]]], most: int) -> Iterator[tuple[int, Any]]:
-        """Submit calls, no more than so many ahead of their answers, and yield the answers as they come."""
+        """Submit calls, at most ``most`` at a time, and yield their results as they complete."""
         done: SimpleQueue[Any] = SimpleQueue()
         pending: dict[Any, tuple[int, Any]] = {}
         try:
@@ -159,17 +159,17 @@ class Cluster:
                 self._client.cancel([future for _, future in pending.values()])
 
     def columns_of(self, X: Any) -> Any:
-        """Return the file of X if every worker sees it as this process does, else X."""
+        """Return the file of X if all workers can read the same file, else X."""
         file = mapped_file(X)
         return file if file is not None and self._sees(file) else X
 
     def packed(self, filters: FiltersOf) -> Any:
-        """Return matrices that are the same in every iteration as such, by file where workers see it."""
+        """Pack matrices that are the same in every iteration, as files where workers can read them."""
         first = filters(1)
         return worker.PackedFilters.of(first, self._sees) if first is filters(1) else filters
 
     def room(self) -> int:
-        """Return how much memory the worker with least may take, beside those on the same machine."""
+        """Return the least memory that any worker may use, if workers on the same host share it evenly."""
         hosts = Counter(address.rsplit(":", 1)[0] for address in self.threads())
         return int(min(self._ask(worker.room, max(hosts.values())).values(), default=0))
 
@@ -179,20 +179,20 @@ class Cluster:
         return bool(seen) and all(seen.values())
 
     def _is_near(self) -> bool:
-        """Return whether all workers are in this network, so that data need not go by the scheduler."""
+        """Return whether all workers are in this process's network, so that data can bypass the scheduler."""
         if self._direct is None:
             here = worker.network()
             self._direct = bool(here) and set(self._ask(worker.network).values()) == {here}
         return self._direct
 
     def _ask(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """Run a function on all workers, beside their tasks; one that goes away meanwhile gives no answer."""
+        """Run a function on all workers, in parallel to their tasks; workers lost meanwhile are left out."""
         with self._explained():
             answers: dict[str, Any] = self._client.run(function, *arguments, on_error="ignore")
         return answers
 
     def _workers(self) -> dict[str, int]:
-        """Return the workers, or raise if there have been none for too long."""
+        """Return the workers and their threads; raise if there have been none for too long."""
         with self._explained():
             found: dict[str, int] = self._client.nthreads()
         if found:
@@ -207,7 +207,7 @@ class Cluster:
 
     @contextmanager
     def _explained(self, futures: Sequence[Any] = ()) -> Iterator[None]:
-        """Say in one sentence that the scheduler is gone; errors of tasks are raised as they are."""
+        """Turn connection errors into one sentence about the scheduler; raise errors of tasks unchanged."""
         from distributed.comm import CommClosedError
 
         try:
@@ -223,10 +223,10 @@ class Cluster:
 
 
 class ClusterEmbedding:
-    """U on the workers: a slab is a chain of tasks; Dask keeps the last value and how it was made."""
+    """U on the workers: each slab is a chain of tasks, whose last value Dask keeps and can recompute."""
 
-    # each thread of the workers has a share of the columns: one slab or, where that is more than the budget,
-    # several that wait in files; steps wait until a product or rows are asked for
+    # each worker thread has a share of the columns: one slab, or several in files if one would exceed the
+    # budget; steps are deferred until a product or rows are needed
 
     def __init__(
         self, cluster: Cluster, X: Any, filters: Filters, labelled: np.ndarray, budget: int | None
@@ -262,7 +262,7 @@ class ClusterEmbedding:
         return ClusterRows(self, self._pick(self._cluster.submit(worker.hold, 0, nodes)), len(nodes))
 
     def sum_products(self, parts: Sequence[Any], W: np.ndarray, n_rows: int) -> np.ndarray:
-        """Return the sum of ``parts[s] @ W[columns of s]`` over all slabs, those of a thread first."""
+        """Return the sum of ``parts[s] @ W[columns of s]`` over all slabs, first within each thread."""
         sums = []
         for lane in self._lanes:
             total = None
@@ -275,7 +275,7 @@ class ClusterEmbedding:
         return scores.astype(self._X.dtype)
 
     def gather(self, parts: Sequence[Any], axis: int) -> np.ndarray:
-        """Return the parts of all slabs as one array."""
+        """Concatenate the parts of all slabs."""
         return np.concatenate(self._cluster.gather(parts), axis=axis).astype(self._X.dtype, copy=False)
 
     def submit(self, function: Callable[..., Any], s: int, *arguments: Any) -> Any:
@@ -301,7 +301,7 @@ class ClusterEmbedding:
         return [self.submit(worker.pick, s, U, nodes) for s, U in enumerate(self._U)]
 
     def _begin(self, n_classes: int) -> None:
-        """Cut the columns into slabs, and load them."""
+        """Split the columns into slabs, and load them."""
         threads = self._cluster.threads()
         n, d = self._X.shape
         n_at_once = max(threads.values())
@@ -327,8 +327,8 @@ class ClusterEmbedding:
         self._graph = self._cluster.submit(worker.hold, 0, self._cluster.packed(lambda k: filters))
         self._nodes = self._cluster.submit(worker.hold, 0, self._labelled)
         X = self._cluster.columns_of(self._X)
-        # they depend on a task without a home: Dask forgets one that has a home and no dependency if all
-        # workers are gone for a while
+        # they depend on a task without a home, because Dask forgets tasks that have a home and no
+        # dependencies when all workers are gone for a while
         self._U = [
             self.submit(worker.load, s, worker.part_of(X, columns), self._in_files, self._nodes)
             for s, columns in enumerate(self._columns)
@@ -360,7 +360,7 @@ class ClusterRows:
 
 
 def check_client(client: Any) -> None:
-    """Refuse what is no Dask client that is connected and not asynchronous."""
+    """Raise unless given a connected, synchronous Dask client."""
     try:
         from distributed import Client
     except ImportError as missing:
@@ -375,15 +375,15 @@ def check_client(client: Any) -> None:
 
 
 def check_dask() -> None:
-    """Refuse to go on where Dask is not installed, without loading it."""
+    """Raise if Dask is not installed, without importing it."""
     if find_spec("distributed") is None:
         raise ImportError("Dask is missing: pip install 'gssl[distributed]'.")
 
 
 @contextmanager
 def cluster_client(address: str | None = None, n_workers: int | None = None) -> Iterator[Any]:
-    """Yield a client to a Dask scheduler or to processes that end with the block; None without either."""
-    # TLS is set in Dask's own configuration
+    """Yield a client of a Dask scheduler or of temporary local workers; None if neither is given."""
+    # TLS is configured in Dask's own settings
     if address is None and n_workers is None:
         yield None
         return
@@ -395,12 +395,12 @@ def cluster_client(address: str | None = None, n_workers: int | None = None) -> 
         try:
             Client.__init__(client, address, timeout=10)
         except (OSError, TimeoutError, ValueError, TypeError) as error:
-            # now: the garbage collector could do it in the thread of the next client, and block that for ever
+            # close it now: the garbage collector could do so in the next client's thread and deadlock it
             client.__del__()
             if address.startswith("tls://"):
                 raise ConnectionError(
-                    f"the Dask scheduler at {address} does not answer to these certificates: see that it "
-                    "runs, and that distributed.comm.tls in Dask's configuration names the ca-file, and the "
+                    f"the Dask scheduler at {address} cannot be reached with these certificates: check that "
+                    "it runs, and that distributed.comm.tls in Dask's configuration sets the ca-file and the "
                     "client's cert and key."
                 ) from error
             raise ConnectionError(

@@ -12,18 +12,18 @@ from gssl.operators import multiply
 from gssl.scale.memory import SlabPlan
 from gssl.scale.run_folder import RunFolder, read_into, write_all
 
-# bytes that are read at a time
+# bytes read at a time
 _BLOCK_BYTES = 1 << 23
-# rows whose copy in double precision stays in the cache
+# rows per block, so that a copy in double precision stays in the cache
 _ROWS = 512
-# a file of rows is read as a whole for a slab of its columns: so often is as cheap as sorting it
+# a row-major file is read completely for each slab: up to this many slabs, splitting it does not pay off
 _FEW = 3
 
 
 def read_columns(X: Any, columns: slice, out: np.ndarray | None = None) -> Any:
-    """Return columns of X in row order, in ``out`` or memory of their own unless they are all of X.
+    """Return columns of X in C order, copied to ``out`` or a new array; X itself if it needs no copy.
 
-    A memory-mapped X is read by blocks, so that no more than a block of it is in memory beside the result.
+    A memory-mapped X is read in blocks, so only one block is in memory besides the result.
     """
     if issparse(X):
         return X if columns == slice(0, X.shape[1]) else X[:, columns]
@@ -42,7 +42,7 @@ def read_columns(X: Any, columns: slice, out: np.ndarray | None = None) -> Any:
 
 
 def read_row_blocks(opened: Any, file: FileArray) -> Iterator[np.ndarray]:
-    """Yield blocks of rows of a file; the next block overwrites the last."""
+    """Yield blocks of rows of a file; each block overwrites the previous one."""
     n, d = file.shape
     step = max(1, _BLOCK_BYTES // (d * file.dtype.itemsize))
     block = np.empty((min(step, n), d), file.dtype)
@@ -65,7 +65,7 @@ def _read_rows(opened: Any, file: FileArray, columns: slice, wanted: np.ndarray)
 def _read_whole_columns(opened: Any, file: FileArray, columns: slice, wanted: np.ndarray) -> None:
     n = file.shape[0]
     column = n * file.dtype.itemsize
-    # so many columns that a row of them fills a cache line or more
+    # enough columns that a row of them fills a cache line
     step = max(16, _BLOCK_BYTES // max(1, column))
     block = np.empty((min(step, wanted.shape[1]), n), file.dtype)
     for start in range(0, wanted.shape[1], step):
@@ -75,10 +75,10 @@ def _read_whole_columns(opened: Any, file: FileArray, columns: slice, wanted: np
 
 
 class ColumnSource:
-    """The slabs of X, each in memory when it is asked for."""
+    """The slabs of X, read into memory on demand."""
 
-    # pages of a file hold whole rows, so a slab of columns costs a pass over all of it: with more than a few
-    # slabs, one pass sorts the file into one for each slab
+    # reading a slab of a row-major file takes a pass over the whole file: with more than a few slabs, the
+    # file is split into one file per slab in a single pass
 
     def __init__(self, X: Any, plan: SlabPlan) -> None:
         self._X, self._slabs = X, plan.slabs
@@ -87,7 +87,7 @@ class ColumnSource:
         self._folder: RunFolder | None = None
 
     def read(self, s: int, out: np.ndarray | None = None) -> Any:
-        """Return a slab, in ``out`` where it is copied."""
+        """Return a slab, in ``out`` if it is copied."""
         columns = self._slabs[s]
         if self._rows is None:
             return read_columns(self._X, columns, out)
@@ -108,7 +108,7 @@ class ColumnSource:
         with folder.explained(folder.path), file.path.open("rb", buffering=0) as given:
             for rows in read_row_blocks(given, file):
                 for s, columns in enumerate(self._slabs):
-                    # opened again for each block, for there may be more slabs than a process may have files
+                    # reopened for each block: there may be more slabs than a process may have open files
                     with self._file(folder, s).open("ab", buffering=0) as opened:
                         write_all(opened, np.ascontiguousarray(rows[:, columns]))
         return folder
@@ -121,7 +121,7 @@ def add_product(total: np.ndarray, U: Any, V: np.ndarray) -> None:
         for start in range(0, U.shape[0], _ROWS):
             total[start : start + _ROWS] += multiply(U[start : start + _ROWS].astype(np.float64), V)
         return
-    # the same memory for every block: to ask the system for it again may cost more than the product
+    # reused for all blocks, because allocating may cost more than the product
     room, products = np.empty((_ROWS, U.shape[1])), np.empty((_ROWS, V.shape[1]))
     for start in range(0, U.shape[0], _ROWS):
         n_rows = min(_ROWS, U.shape[0] - start)

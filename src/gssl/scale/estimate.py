@@ -1,4 +1,4 @@
-"""Estimates of a run on other machines; slabs are cut as in a run."""
+"""Estimates of the time and memory of a run on other machines, with the same slabs as in a run."""
 
 from collections import deque
 from collections.abc import Callable
@@ -24,30 +24,30 @@ from gssl.scale.memory import (
     write_size,
 )
 
-# methods that can be planned, by the names of their classes
+# methods that can be estimated, and the names of their classes
 METHODS = {"sgc": "SGC", "ssgc": "SSGC", "ppr": "PPR", "ggc": "GGC", "ggcm": "GGCM", "ogc": "OGC"}
-# node numbers are 32 bits long with a sign
+# node indices are signed 32-bit integers
 _MOST_NODES = 2**31 - 1
-# what any count may be, so that a product of some of them can still be divided
+# largest allowed count: products of a few of them still fit in a float
 _MOST = 2**63 - 1
 _SINGLE, _DOUBLE, _LINE = 4, 8, 64
-# Python with the libraries that a run has loaded, and blocks on their way from files
+# memory of Python with the libraries that a run loads, and of file buffers
 PROCESS = 320 * 10**6
-# of a hundred nodes, those that have a label
+# one node in this many is assumed to be labelled
 _LABELLED = 100
-# bytes of a slab that is far larger than caches, and links to gather it by
+# size of the graph for measurements: bytes of a slab, far larger than caches, and links
 _SLAB = 1 << 27
 _LINKS = 1 << 24
-# passes that are measured: the first two of a run have new buffers
+# passes per measurement, of which the first two allocate buffers, as in a run; and measurements
 _PROBED, _REPEATS = 4, 2
 
 
 @dataclass(frozen=True)
 class Job:
-    """A run on paper, on a graph store, with features in a file of single precision."""
+    """A planned run on a graph store, with float32 features in a file."""
 
     nodes: int
-    # each once, whatever its direction
+    # undirected: each edge counts once
     edges: int
     features: int
     depth: int = 16
@@ -64,8 +64,8 @@ class Job:
                 raise ValueError(f"{field.name} is {value!r}: give a whole number from 1 to {_MOST}.")
         if self.nodes > _MOST_NODES:
             raise ValueError(
-                f"{self.nodes:,} nodes are too many: a graph holds fewer than 2³¹, for their numbers are 32 "
-                "bits long; split the graph."
+                f"{self.nodes:,} nodes are too many: a graph holds fewer than 2³¹, because node indices have "
+                "32 bits; split the graph."
             )
         pairs = self.nodes * (self.nodes - 1) // 2
         if self.edges > pairs:
@@ -76,59 +76,59 @@ class Job:
 
     @property
     def guided(self) -> bool:
-        """Whether labels guide the embeddings, so that there are scores of all nodes in every iteration."""
+        """Whether labels guide the embeddings, which needs scores of all nodes in every iteration."""
         return self.method == "ogc"
 
     @property
     def negatives(self) -> bool:
-        """Whether unlinked nodes are pushed apart, for which there is a second scale."""
+        """Whether unlinked nodes are pushed apart, which needs a second scale per node."""
         return not self.guided and any(mixture.sharp for mixture in _model(self.method).mixtures(1))
 
     @property
     def buffers(self) -> int:
-        """Arrays of a slab's size that are held at once, as the method itself says; of OGC two."""
+        """Number of slab-sized arrays held at once, as given by the method; two for OGC."""
         return 2 if self.guided else int(_model(self.method).buffers())
 
     @property
     def column_bytes(self) -> int:
-        """One number for every node."""
+        """Bytes of a column: one number per node."""
         return self.nodes * _SINGLE
 
     @property
     def link_bytes(self) -> int:
-        """Neighbours, in the files of the store."""
+        """Bytes of the neighbours in the store."""
         return 2 * self.edges * _SINGLE
 
     @property
     def cache_bytes(self) -> int:
-        """Neighbours beyond the block of them that is in memory anyway."""
+        """Bytes of the neighbours beyond the block that is always in memory."""
         return max(0, self.link_bytes - MAPPED)
 
     @property
     def pointer_bytes(self) -> int:
-        """Where the neighbours of each node begin."""
+        """Bytes of the row pointers."""
         return (self.nodes + 1) * _DOUBLE
 
     @property
     def store_bytes(self) -> int:
-        """The files of the store, its ids aside."""
+        """Bytes of the store's files, without node ids."""
         weights = 2 * self.edges * _DOUBLE if self.weighted else 0
         return self.link_bytes + self.pointer_bytes + weights
 
     @property
     def graph_bytes(self) -> int:
-        """What a run counts of a store: a block of links, pointers, scales, and any weights."""
+        """Bytes of the graph in a run: a block of links, row pointers, scales, and any weights."""
         scales = 2 if self.negatives else 1
         weights = self.link_bytes if self.weighted else 0
         return min(self.link_bytes, MAPPED) + self.pointer_bytes + scales * self.column_bytes + weights
 
     def pass_bytes(self, width: int) -> int:
-        r"""Count what a pass over a slab of w columns moves.
+        r"""Count the bytes that a pass over a slab of w columns moves.
 
         .. math:: 2m \cdot \max(4w, 64) + 8m + 8n + 4nw\,b
 
-        The rows of neighbours come by the cache line; links, pointers and b arrays come in order. OGC then
-        reads the slab once more and adds to the scores of c classes: 4nw + 16nc.
+        Rows of neighbours are read by cache lines; links, pointers and b arrays are read in order. OGC then
+        reads the slab once more and updates the scores of c classes: 4nw + 16nc.
         """
         gathered = 2 * self.edges * max(_SINGLE * width, _LINE)
         weights = self.link_bytes if self.weighted else 0
@@ -140,24 +140,24 @@ class Job:
 
 @cache
 def _model(method: str) -> Any:
-    """Return a method with its defaults, to ask what it holds: methods are a room below, found by name."""
+    """Return a method with its defaults; imported by name, because gssl.methods imports this package."""
     return getattr(import_module("gssl.methods"), METHODS[method])()
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a job takes on each of some workers, in bytes and seconds."""
+    """The bytes and seconds that a job takes on each worker."""
 
     job: Job
     workers: int
-    # whether there is memory for the links to stay in, so that they are read from files once
+    # whether links stay in memory, so that they are read from files only once
     cached: bool
-    # the memory of :func:`gssl.execution` in such a run
+    # the argument ``memory`` of :func:`gssl.execution` for this run
     budget: int
-    # columns of a slab, and what a worker holds for them
+    # columns of a slab, and the memory that a worker needs for them
     width: int
     load: Load
-    # whether slabs of OGC wait in files
+    # whether slabs of OGC are kept in files between passes
     waiting: bool
     # bytes per second of passes and of files
     speed: float = np.inf
@@ -170,7 +170,7 @@ class Estimate:
 
     @property
     def n_slabs(self) -> int:
-        """Slabs that each worker does one after the other."""
+        """Slabs that each worker processes one after the other."""
         return -(-self.share // self.width)
 
     @property
@@ -180,7 +180,7 @@ class Estimate:
 
     @property
     def moved(self) -> int:
-        """What each worker reads from memory or writes to it, over all passes."""
+        """Bytes that each worker reads from and writes to memory, over all passes."""
         n_whole = self.n_slabs - 1
         # the last slab may be narrower
         last = self.job.pass_bytes(self.share - n_whole * self.width)
@@ -188,16 +188,16 @@ class Estimate:
 
     @property
     def memory(self) -> int:
-        """The most that a worker holds, its process and cached links included."""
+        """Peak memory of a worker, including its process and cached links."""
         job = self.job
         held = self.load.of(self.width) + (self._result if self.workers == 1 else 0)
-        # degrees and scales in double precision, before there are slabs
+        # before slabs are loaded: degrees and scales in double precision
         before = job.graph_bytes + 2 * job.nodes * _DOUBLE
         return PROCESS + max(held, before) + (job.cache_bytes if self.cached else 0)
 
     @property
     def client(self) -> int:
-        """What the client gets from all workers at once, and gathers it in; 0 without a cluster."""
+        """Memory of the client, including the results of all workers; 0 without a cluster."""
         job = self.job
         if self.workers == 1:
             return 0
@@ -210,7 +210,7 @@ class Estimate:
 
     @property
     def through_files(self) -> int:
-        """Links, columns as they come, slabs that wait, and the result, by each worker."""
+        """Bytes of files that each worker reads and writes: links, columns, slabs of OGC, and the result."""
         job, part = self.job, self.share * self.job.column_bytes
         links = job.link_bytes * (1 if self.cached else self.passes) + job.pointer_bytes
         slabs = 2 * job.depth * part if self.waiting else 0
@@ -218,7 +218,7 @@ class Estimate:
 
     @property
     def network(self) -> int:
-        """What goes to workers and back: graph and columns once, scores at first and in every iteration."""
+        """Bytes sent: graph and columns once; then results or, in OGC, scores initially and per iteration."""
         job = self.job
         if self.workers == 1:
             return 0
@@ -229,7 +229,7 @@ class Estimate:
 
     @property
     def disk(self) -> int:
-        """The files of the store, the features, and the result or the slabs that wait."""
+        """Bytes of all files: the store, the features, and the result or the slabs of OGC."""
         columns = self.job.features * self.job.column_bytes
         return self.job.store_bytes + columns + (columns if self.waiting or self._result_in_file else 0)
 
@@ -245,7 +245,7 @@ class Estimate:
 
     @property
     def _result(self) -> int:
-        """A result of several slabs that is put together in memory, for it is small beside the budget."""
+        """Bytes of a result of several slabs that is small enough to be assembled in memory, else 0."""
         whole = self.job.features * self.job.column_bytes
         return whole if self._in_slabs and whole <= self.budget // 4 else 0
 
@@ -259,11 +259,11 @@ class Estimate:
 
 
 def layouts(job: Job, workers: int, memory: int) -> list[Estimate]:
-    """Return the ways in which a job fits on workers: with links that stay in memory, and without."""
+    """Return the layouts that fit on the workers: with links kept in memory, and without."""
     if not 1 <= workers <= job.features:
         raise ValueError(
-            f"{workers:,} workers cannot share {job.features:,} features, of which each takes one or more: "
-            f"give 1 to {job.features:,}."
+            f"{workers:,} workers cannot share {job.features:,} features, because each needs at least one: "
+            f"give 1 to {job.features:,} workers."
         )
     found = []
     for cached in (True, False):
@@ -271,15 +271,14 @@ def layouts(job: Job, workers: int, memory: int) -> list[Estimate]:
         try:
             if budget > 0:
                 found.append(_layout(job, workers, budget, cached))
-        except ValueError:  # not a column fits
+        except ValueError:  # not even one column fits
             continue
     if not found:
-        # a sixteenth of a small budget is kept for blocks
+        # a sixteenth of a small budget is reserved for blocks
         least = PROCESS + _load(job, workers, 1)[0].of(1) * 16 // 15
         raise ValueError(
-            f"{write_size(memory)} per worker are too little for {job.nodes:,} nodes: one column needs "
-            f"{write_size(least)}, or {write_size(least + job.cache_bytes)} if the links are to stay in "
-            "memory."
+            f"{write_size(memory)} per worker is not enough for {job.nodes:,} nodes: one column needs "
+            f"{write_size(least)}, or {write_size(least + job.cache_bytes)} to keep the links in memory."
         )
     return found
 
@@ -287,20 +286,20 @@ def layouts(job: Job, workers: int, memory: int) -> list[Estimate]:
 def estimate(
     job: Job, workers: int, memory: int, bandwidth: float | Callable[[int], float], disk_speed: float = 5e8
 ) -> Estimate:
-    """Return what a job takes on workers with so many bytes of memory, in the quickest way that fits there.
+    """Return the estimate of the fastest layout that fits on workers with ``memory`` bytes each.
 
-    Speeds are bytes per second; that of passes may depend on the width: see :func:`measure_bandwidth`.
+    Speeds are in bytes per second; ``bandwidth`` may depend on the width: see :func:`measure_bandwidth`.
     """
     found = []
     for layout in layouts(job, workers, memory):
         speed = bandwidth(layout.width) if callable(bandwidth) else bandwidth
         found.append(replace(layout, speed=speed, disk_speed=disk_speed))
-    # links in memory may leave room for so few columns that reading them again and again is quicker
+    # cached links may leave room for so few columns that rereading the links is faster
     return min(found, key=lambda plan: plan.seconds + plan.file_seconds)
 
 
 def _layout(job: Job, workers: int, budget: int, cached: bool) -> Estimate:
-    """Cut columns as a run does."""
+    """Choose slabs as a run does."""
     load, waiting = _load(job, workers, budget)
     if job.guided:
         width = plan_slabs(-(-job.features // workers), load, budget).width
@@ -310,9 +309,9 @@ def _layout(job: Job, workers: int, budget: int, cached: bool) -> Estimate:
 
 
 def _load(job: Job, workers: int, budget: int) -> tuple[Load, bool]:
-    """Return what a worker holds, and whether slabs wait in files."""
+    """Return the memory load of a worker, and whether slabs are kept in files."""
     if not job.guided:
-        # a result is on its way while a worker has the next slab
+        # a result is in transit while the worker processes the next slab
         return Load((job.buffers + (workers > 1)) * job.column_bytes, job.graph_bytes), False
     shape, n_labelled = (job.nodes, -(-job.features // workers)), -(-job.nodes // _LABELLED)
     load, in_memory = embedding_load(shape, job.classes, n_labelled, _SINGLE, job.graph_bytes, budget)
@@ -320,38 +319,38 @@ def _load(job: Job, workers: int, budget: int) -> tuple[Load, bool]:
 
 
 def measure_bandwidth(job: Job, width: int) -> float:
-    """Measure how many bytes per second, as :meth:`Job.pass_bytes` counts them, passes over a slab move.
+    """Measure the bytes per second that passes over a slab move, as counted by :meth:`Job.pass_bytes`.
 
-    They are those of a run, with new buffers and links in a file, but on fewer nodes, whose neighbours are
-    drawn at random.
+    The passes are those of a run, with new buffers and links in a file, but on fewer nodes with random
+    neighbours.
     """
     small = replace(_smaller(job, width), depth=min(job.depth, _PROBED))
     few = replace(small, nodes=min(small.nodes, 100), edges=1)
     with TemporaryDirectory(prefix="gssl-probe-") as folder:
-        # loops load in the first of them
+        # load the compiled loops first
         _passes(few, width, Path(folder) / "few.npy")()
         run = _passes(small, width, Path(folder) / "links.npy")
         start = perf_counter()
         for _ in range(_REPEATS):
             run()
         seconds = (perf_counter() - start) / _REPEATS
-        # a map of the file would keep it from being removed on Windows
+        # Windows cannot remove a mapped file
         del run
     return small.depth * small.pass_bytes(width) / seconds
 
 
 def _smaller(job: Job, width: int) -> Job:
-    """Return the job on so few nodes that its slabs fit, each with as many neighbours."""
+    """Return the job on fewer nodes, so that its slabs fit, with the same number of neighbours per node."""
     room = min(_SLAB, available_memory() // 16)
     degree = min(max(1, 2 * job.edges // job.nodes), _LINKS // 1000)
     least = min(job.nodes, 1000)
     nodes = max(least, min(job.nodes, room // (4 * max(width, job.classes)), _LINKS // degree))
-    # a graph so dense that its nodes have no more neighbours
+    # a small graph may not have enough pairs for this degree
     return replace(job, nodes=nodes, edges=max(1, min(nodes * degree // 2, nodes * (nodes - 1) // 2)))
 
 
 def _passes(job: Job, width: int, file: Path) -> Callable[[], Any]:
-    """Return the passes of a run over one slab, to be called."""
+    """Return a function that runs the passes over one slab."""
     rng, n = np.random.default_rng(0), job.nodes
     pointers = np.linspace(0, 2 * job.edges, n + 1).astype(np.int64)
     np.save(file, rng.integers(n, size=2 * job.edges, dtype=np.int32))

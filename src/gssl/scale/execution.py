@@ -1,7 +1,7 @@
 """Where a fit runs: in memory, in slabs within a memory budget, on a Dask cluster, or with torch.
 
 A method writes its equations once, for any columns, and asks the current execution to run them:
-:class:`InMemory`, ``SlabExecution`` (slabs.py), ``ClusterExecution`` (cluster.py) or that of torch.
+:class:`InMemory`, ``SlabExecution`` (slabs.py), ``ClusterExecution`` (cluster.py) or ``TorchExecution``.
 """
 
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ from gssl.operators import DenseEmbedding, Embedding, Filters
 from gssl.scale.memory import read_size
 
 BACKENDS = ("numba", "torch")
-# from the number of an iteration to its matrices
+# returns the matrices of an iteration, given its number
 FiltersOf = Callable[[int], Filters]
 # default number of arrays as large as its input that a task holds at once: the input, two alternating
 # buffers, a running total, and a copy of the result
@@ -33,10 +33,10 @@ class Task:
     # takes some columns of X, the matrices of each iteration, and the slice of these columns; returns as many
     # columns, with any number of rows
     function: Callable[[Any, FiltersOf, slice], Any]
-    # text, numbers and arrays: all that the result depends on beside X, the graph and the parameters of the
-    # method; finished work is found by it
+    # text, numbers and arrays that identify finished work: all that the result depends on besides X, the
+    # graph and the parameters of the method
     identity: tuple[Any, ...]
-    # arrays as large as its input that it holds at once, including the input
+    # input-sized arrays held at once, including the input
     buffers: int = BUFFERS
 
     def __call__(self, X: Any, filters: FiltersOf, columns: slice) -> Any:
@@ -46,7 +46,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Step:
-    """A finished step of OGC: the R of its pull on the anchors, W after it, and numbers of its state."""
+    """A finished step of OGC: the R of its pull on the anchors, W after it, and scalars of its state."""
 
     pull: np.ndarray
     W: np.ndarray
@@ -54,7 +54,7 @@ class Step:
 
 
 class Checkpoint:
-    """The finished steps of a run, from which it resumes if it was stopped; this one records nothing."""
+    """The finished steps from which an interrupted run resumes; this base class records nothing."""
 
     past: Sequence[Step] = ()
 
@@ -70,7 +70,7 @@ _watcher: ContextVar[Callable[[int, int | None], None] | None] = ContextVar("wat
 
 
 def report_progress(done: int, total: int | None) -> None:
-    """Report to :func:`watching` how many steps an iteration has done, and how many it does at most."""
+    """Report to :func:`watching` the number of steps done, and the most that there will be."""
     watcher = _watcher.get()
     if watcher is not None:
         watcher(done, total)
@@ -78,7 +78,7 @@ def report_progress(done: int, total: int | None) -> None:
 
 @contextmanager
 def watching(watcher: Callable[[int, int | None], None]) -> Iterator[None]:
-    """Call ``watcher(done, total)`` after each step of every iteration in this block, for progress bars."""
+    """Call ``watcher(done, total)`` after each step of the loops in this block, for progress bars."""
     token = _watcher.set(watcher)
     try:
         yield
@@ -87,11 +87,11 @@ def watching(watcher: Callable[[int, int | None], None]) -> Iterator[None]:
 
 
 class Execution(ABC):
-    """What methods need from the place where their passes over the graph run."""
+    """The interface through which methods run their passes over the graph."""
 
-    # bytes, where memory is limited
+    # bytes, if memory is limited
     budget: int | None = None
-    # the folder that finished work is kept in, if it is
+    # the folder for finished work, if it is kept
     resume: Path | None = None
 
     @abstractmethod
@@ -103,7 +103,7 @@ class Execution(ABC):
         """Return the embeddings of OGC, which start at X; every step reads the rows of labelled nodes."""
 
     def place(self, filters: Filters) -> Filters:
-        """Return the same matrices where this execution computes, for narrow arrays such as scores."""
+        """Return the matrices on the device of this execution, to apply to narrow arrays such as scores."""
         return filters
 
     def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
@@ -172,26 +172,26 @@ def execution(
     backend: str | None = None,
     device: Any = None,
 ) -> Iterator[None]:
-    """Choose where the fits in a block run; predictions are the same everywhere, up to rounding.
+    """Choose where the fits in a block run; predictions are the same up to rounding.
 
-    Inside another block, what is not given stays as it is there. Blocks are local to a thread.
+    In a nested block, arguments that are not given keep their outer values. Blocks are local to a thread.
 
     Parameters
     ----------
     memory : number of bytes or str, optional
-        How much memory a fit may take beside what is there already, such as ``"4GB"``: columns pass through
-        it in slabs, and what does not fit stays on disk. AutoClassifier keeps tables of its labelled nodes
-        beside it (see docs/scale.md).
+        Memory that a fit may use besides what is already in use, such as ``"4GB"``: columns are processed in
+        slabs, and what does not fit stays on disk. AutoClassifier needs additional memory for tables of its
+        labelled nodes (see docs/scale.md).
     client : dask.distributed.Client, optional
-        A cluster whose workers share the columns; ``memory`` is then that of each worker.
+        A cluster whose workers share the columns; ``memory`` then applies to each worker.
     resume : path, optional
-        A folder that keeps finished work, so that a fit that was stopped goes on from there. A folder belongs
-        to one fit: the same data, labels and parameters.
+        A folder for finished work, from which an interrupted fit continues. A folder belongs to one fit: the
+        same data, labels and parameters.
     backend : {"numba", "torch"}, optional
-        What passes over the graph; "torch" needs ``pip install gssl[torch]``. Methods that torch cannot run
-        stay with numba.
+        The library that computes; "torch" needs ``pip install gssl[torch]``. Methods that do not support
+        torch use numba.
     device : str or torch.device, optional
-        Where torch computes; a GPU if there is one, else the CPU, if None.
+        The device of torch. If None, a GPU if there is one, else the CPU.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def current_settings() -> Settings:
 
 @contextmanager
 def part_of_run(name: str) -> Iterator[None]:
-    """Use a subfolder of the resume folder, for a fit inside another one."""
+    """Use a subfolder of the resume folder within a block, for a fit inside another fit."""
     settings = _settings.get()
     folder = None if settings.resume is None else settings.resume / name
     with _using(replace(settings, resume=folder)):
@@ -234,7 +234,7 @@ def part_of_run(name: str) -> Iterator[None]:
 
 @contextmanager
 def without_resume() -> Iterator[None]:
-    """Fit without a resume folder in a block."""
+    """Disable the resume folder within a block."""
     with _using(replace(_settings.get(), resume=None)):
         yield
 
@@ -251,7 +251,7 @@ def _using(settings: Settings) -> Iterator[None]:
 def current_execution(estimator: Any, *, resumes: bool = True) -> Execution:
     """Return the execution for an estimator, according to its ``runs_by_columns`` and ``runs_on_torch``.
 
-    ``resumes`` is False for anything but a fit, such as predictions, of which nothing is kept.
+    ``resumes`` is False for anything but a fit: the results of predictions, for example, are not kept.
     """
     settings = _settings.get()
     if not resumes:

@@ -14,20 +14,20 @@ from gssl.graph.mapped import mapped_file
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {unit + "i": 1024**power for power, unit in enumerate("kmgt", start=1)}
-# codes of labels, the classes of two steps, which nodes are watched and reached
+# bytes per node for label codes, the classes of two steps, and masks of watched and reached nodes
 _NODE_BYTES = 48
-# columns that fill a cache line in single precision: wider slabs are cut at a multiple of it
+# float32 columns in a cache line: wider slabs have a multiple of this width
 _LINE = 16
-# what is in memory at a time of the links of a graph in files
+# bytes of a memory-mapped graph's links in memory at a time
 MAPPED = 1 << 26
-# blocks of rows in flight, and what Python itself takes while it works
+# bytes reserved for blocks of rows and for Python itself
 _REST = 1 << 26
 
 
 def available_memory() -> int:
-    """Return how many bytes may be used; ``GSSL_MEMORY`` overrules what the machine says.
+    """Return how many bytes may be used; ``GSSL_MEMORY`` overrides the measured value.
 
-    The least of what the machine has left, the limits of this process (``ulimit -v``) and its container's.
+    The least of free memory and what the limits of this process (``ulimit -v``) and its container leave.
     """
     told = os.environ.get("GSSL_MEMORY")
     if told:
@@ -49,7 +49,7 @@ def _of_machine() -> int:
 
 
 def _of_process() -> Iterator[int]:
-    """Yield what is left of the address space, where that is limited."""
+    """Yield the free address space, if it is limited."""
     if sys.platform == "win32":
         return
     import resource
@@ -61,7 +61,7 @@ def _of_process() -> Iterator[int]:
 
 
 def _of_container(root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
-    """Yield the limit of a control group without what it uses, files that can be dropped aside."""
+    """Yield the free memory of the control group, counting droppable file caches as free."""
     for limit, used, droppable in (
         ("memory.max", "memory.current", "inactive_file"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"),
@@ -76,20 +76,20 @@ def _of_container(root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
 
 
 def read_size(size: Any) -> int:
-    """Read a number of bytes: ``4e9``, ``"4GB"``, ``"512 MiB"``."""
+    """Parse a number of bytes: ``4e9``, ``"4GB"``, ``"512 MiB"``."""
     text = str(size).strip().lower()
     found = re.fullmatch(r"([0-9.]+(?:e[+]?[0-9]+)?)\s*([kmgt]?i?)b?", text)
     units = _UNITS | _BINARY
     if isinstance(size, bool) or found is None or found[2] not in units or found[1].count(".") > 1:
-        raise ValueError(f"{size!r} is no amount of memory: give bytes, or a text such as '4GB' or '512MB'.")
+        raise ValueError(f"{size!r} is not an amount of memory: give bytes, or text like '4GB' or '512MB'.")
     n_bytes = float(found[1].replace(".e", "e") if found[1] != "." else "0") * units[found[2]]
     if not 1 <= n_bytes < 2**63:
-        raise ValueError(f"{size!r} is no amount of memory that anything fits in: give at least a few MB.")
+        raise ValueError(f"{size!r} is not an amount of memory that can be used: give a few MB or more.")
     return int(n_bytes)
 
 
 def write_size(n_bytes: int) -> str:
-    """Write a number of bytes in the unit that fits: ``2.5 GB``."""
+    """Format a number of bytes in a suitable unit: ``2.5 GB``."""
     units = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"))
     unit, name = next(((u, s) for u, s in units if n_bytes >= u), (10**3, "kB"))
     return f"{n_bytes / unit:.1f} {name}"
@@ -97,7 +97,7 @@ def write_size(n_bytes: int) -> str:
 
 @dataclass(frozen=True)
 class SlabPlan:
-    """Columns cut into slabs of one width, the last of which may be narrower."""
+    """Columns split into slabs of equal width; the last may be narrower."""
 
     n_columns: int
     width: int
@@ -111,18 +111,18 @@ class SlabPlan:
 
 @dataclass(frozen=True)
 class Load:
-    """What a run holds in memory, in bytes: for each column of a slab, and whatever the slab's width."""
+    """The bytes that a run holds in memory: per column of a slab, and independent of the slab width."""
 
     per_column: int
     fixed: int = 0
 
     def of(self, width: int) -> int:
-        """Return the bytes for a slab of so many columns."""
+        """Return the bytes for a slab of ``width`` columns."""
         return self.fixed + width * self.per_column
 
 
 def plan_slabs(n_columns: int, load: Load, budget: int, n_at_once: int = 1) -> SlabPlan:
-    """Choose the width of slabs so that ``n_at_once`` of them, and what they share, keep to a budget."""
+    """Choose a slab width so that ``n_at_once`` slabs and what they share fit in a budget."""
     rest = min(_REST, budget // 16)
     room = (budget - load.fixed - rest) // max(1, n_at_once * load.per_column)
     if room < 1 and n_columns:
@@ -142,7 +142,7 @@ def plan_slabs(n_columns: int, load: Load, budget: int, n_at_once: int = 1) -> S
 def spread_slabs(
     n_columns: int, n_parts: int, load: Load | None = None, budget: int | None = None, n_at_once: int = 1
 ) -> SlabPlan:
-    """Share columns out evenly over workers or threads, in slabs that keep to a budget if there is one."""
+    """Split columns evenly over workers or threads, in slabs that fit in a budget if there is one."""
     even = max(1, -(-n_columns // max(1, n_parts)))
     if load is None or budget is None:
         return SlabPlan(n_columns, even)
@@ -158,26 +158,26 @@ def embedding_load(
     budget: int,
     n_at_once: int = 1,
 ) -> tuple[Load, bool]:
-    """Return what OGC holds, and whether all slabs are in memory; ``graph`` and ``budget`` are in bytes."""
+    """Return the load of OGC, and whether all slabs fit in memory; ``graph`` and ``budget`` are in bytes."""
     n, d = shape
     column = n * itemsize
-    # scores in double precision, those of two steps in single, labels and classes of every node, and the
-    # labelled rows
+    # scores in double precision, the scores of two steps in the type of X, labels and classes of every node,
+    # and the labelled rows
     fixed = graph + n * n_classes * (8 + 2 * itemsize) + n * _NODE_BYTES + n_labelled * d * itemsize
     if fixed + (d + min(d, n_at_once * _LINE)) * column < budget * 15 // 16:
-        # all slabs, and one to write to for each that moves
+        # all slabs, and an output buffer for each slab in progress
         return Load(column, fixed + d * column), True
     return Load(2 * column, fixed), False
 
 
 def graph_bytes(filters: Any) -> int:
-    """Count the bytes of the matrices of one iteration: what they share once, what is in files hardly."""
+    """Count the bytes of an iteration's matrices: shared arrays once, mapped arrays up to one block."""
     arrays: dict[int, int] = {}
     for matrix in (filters.A_hat, filters.N_hat):
         for name in ("indptr", "indices", "weights", "scale", "data"):
             array = getattr(matrix, name, None)
             if isinstance(array, np.ndarray) and array.size:
-                # a pass lets go of links block by block, and of where rows begin never
+                # a pass releases mapped links block by block, but never the row pointers
                 passing = mapped_file(array) is not None and name != "indptr"
                 held = min(array.nbytes, MAPPED) if passing else array.nbytes
                 arrays[array.__array_interface__["data"][0]] = held

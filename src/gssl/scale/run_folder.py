@@ -1,4 +1,4 @@
-"""Files of a run: each is written whole or not at all, and errors of the disk become one sentence."""
+"""Files of a run: written atomically, with disk errors explained in one sentence."""
 
 import errno
 import json
@@ -19,21 +19,21 @@ from numpy.lib import format as npy
 
 from gssl.scale.memory import write_size
 
-# the files of the locks that this process has
+# the inode of each lock file that this process holds
 _locked: "weakref.WeakKeyDictionary[Any, int | None]" = weakref.WeakKeyDictionary()
-# temporary folders, and the file in each that its process has locked
+# prefix of temporary folders, and the file in each that its process locks
 _PREFIX, _OWNER = "gssl-slabs-", ".owner"
 _ELSEWHERE = "set TMPDIR to another disk"
-# no space, no quota, no larger files
+# no space left, quota exceeded, file too large
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# columns that are turned at a time: a row of them fills a cache line in single precision
+# columns transposed at a time: a row of them fills a cache line in single precision
 _COLUMNS = 16
 
 
 class RunFolder:
-    """A folder for the files of a run: a temporary one, gone with its last user, or one to resume from.
+    """A folder for the files of a run: a resume folder, or a temporary one removed with its last reference.
 
-    What is written to a folder that is ``kept`` is on the disk before it counts.
+    Files in a resume folder (``kept``) are synced to disk.
     """
 
     def __init__(self, kept: str | Path | None = None) -> None:
@@ -48,14 +48,14 @@ class RunFolder:
                 self.path.mkdir(parents=True, exist_ok=True)
 
     def lock(self) -> Any:
-        """Keep other processes out as long as what is returned lives; this one may come back itself.
+        """Lock the folder against other processes while the returned lock exists; this one may lock it again.
 
-        Where files cannot be locked, as on some network drives, nothing is.
+        Return None where files cannot be locked, as on some network drives.
         """
         file = self.path.resolve() / ".lock"
         lock = FileLock(file, timeout=0, thread_local=False, is_singleton=True)
         if lock.is_locked and _inode(file) != _locked[lock]:
-            lock.release(force=True)  # the folder was removed since, and may have been made anew
+            lock.release(force=True)  # the folder was removed and may have been recreated
         try:
             with self.explained(self.path):
                 lock.acquire()
@@ -70,7 +70,7 @@ class RunFolder:
         return lock
 
     def write(self, name: str, fill: Callable[[BinaryIO], Any]) -> Path:
-        """Write a file that takes its place when it is whole."""
+        """Write a file atomically."""
         target = self.path / name
         part = target.with_name(f".{name}.part")
         with self.explained(target):
@@ -90,10 +90,10 @@ class RunFolder:
         return self.write(name, lambda file: np.save(file, array, allow_pickle=False))
 
     def read_array(self, name: str) -> np.ndarray:
-        """Read an array into memory, never a pickle."""
+        """Read an array into memory, without pickle."""
         path = self.path / name
         try:
-            # mapped first, for a header may claim more memory than the file has bytes
+            # mapped first: a damaged header may claim more bytes than the file has
             return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
         except Exception as error:  # a damaged file can raise anything
             raise ValueError(f"{path} is damaged: remove {self.path} and run again.") from error
@@ -103,7 +103,7 @@ class RunFolder:
         return self.write(name, lambda file: file.write(json.dumps(content).encode()))
 
     def read_json(self, name: str) -> Any:
-        """Read JSON; None where there is no such file."""
+        """Read JSON; return None if there is no such file."""
         path = self.path / name
         try:
             return json.loads(path.read_bytes()) if path.exists() else None
@@ -111,14 +111,14 @@ class RunFolder:
             raise ValueError(f"{path} is damaged: remove {self.path}.") from error
 
     def sync(self, opened: Any) -> None:
-        """Wait until a file is on the disk, where the folder is to survive the machine."""
+        """Flush a file to disk if the folder is durable."""
         if self.durable:
             opened.flush()
             os.fsync(opened.fileno())
 
     @contextmanager
     def explained(self, path: Path) -> Iterator[None]:
-        """Turn an error of the system into one sentence that says what to do."""
+        """Turn system errors into one sentence that says what to do."""
         advice = _ELSEWHERE
         if self.durable:
             advice = (
@@ -142,13 +142,13 @@ def lock_handle(handle: int, *, wait: bool) -> bool:
         from fcntl import LOCK_EX, LOCK_NB, flock
 
         flock(handle, LOCK_EX if wait else LOCK_EX | LOCK_NB)
-    except (ImportError, OSError):  # Windows; or somebody else has it, or files cannot be locked here
+    except (ImportError, OSError):  # Windows, locked by another process, or locks are not supported here
         return False
     return True
 
 
 def _make_temporary() -> tuple[Path, int]:
-    """Make a temporary folder, and a file in it that names this machine and is locked while it is open."""
+    """Make a temporary folder, and in it a file that names this machine and is locked while open."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=_PREFIX))
         with explain_write_errors(path, _ELSEWHERE):
@@ -157,16 +157,16 @@ def _make_temporary() -> tuple[Path, int]:
             os.write(handle, platform.node().encode())
         if (path / _OWNER).exists():
             return path, handle
-        os.close(handle)  # swept by another process before it was locked
+        os.close(handle)  # another process removed it before it was locked
 
 
 def _sweep(parent: Path) -> None:
-    """Remove temporary folders of processes of this machine that were killed: their locks went with them."""
+    """Remove temporary folders of killed processes of this machine, whose locks have been released."""
     for owner in parent.glob(f"{_PREFIX}*/{_OWNER}"):
         try:
             handle = os.open(owner, os.O_RDWR)
         except OSError:
-            continue  # of another user, or gone
+            continue  # owned by another user, or removed
         here = os.read(handle, 1024) == platform.node().encode()
         if here and lock_handle(handle, wait=False):
             _remove(owner.parent, handle)
@@ -176,16 +176,16 @@ def _sweep(parent: Path) -> None:
 
 def _remove(path: Path, handle: int) -> None:
     if os.name != "posix":
-        os.close(handle)  # Windows removes no open file
+        os.close(handle)  # Windows cannot remove an open file
     shutil.rmtree(path, ignore_errors=True)
     if os.name == "posix":
         os.close(handle)
 
 
 class ColumnFile:
-    """A matrix on disk whose columns lie one after the other (``.npy``, Fortran order), written by slabs.
+    """A matrix in a ``.npy`` file in Fortran order, written slab by slab.
 
-    So a slab of any width is one piece of the file, and the file is the same whatever the width was.
+    Slabs are contiguous in the file, and its content does not depend on their width.
     """
 
     def __init__(self, folder: RunFolder, name: str, shape: tuple[int, int], dtype: Any) -> None:
@@ -199,7 +199,7 @@ class ColumnFile:
             n_bytes = self._begin + shape[0] * shape[1] * self.dtype.itemsize
             opened.flush()
             if os.fstat(opened.fileno()).st_size != n_bytes:
-                # room for all of it, or a word before the work begins, where the system can
+                # reserve all space now, if supported, so that a full disk is found before the work begins
                 if hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(opened.fileno(), 0, n_bytes)
                 opened.truncate(n_bytes)
@@ -214,7 +214,7 @@ class ColumnFile:
             self._folder.sync(opened)
 
     def open(self) -> np.ndarray:
-        """Map the matrix for reading; the folder stays as long as the map."""
+        """Map the matrix read-only; a temporary folder is kept as long as the map exists."""
         if not all(self.shape):
             return np.empty(self.shape, self.dtype)
         mapped: Any = np.load(self.path, mmap_mode="r", allow_pickle=False)
@@ -224,9 +224,9 @@ class ColumnFile:
 
 @contextmanager
 def explain_write_errors(path: Path, advice: str = "choose another place") -> Iterator[None]:
-    """Turn what the system or a library says about a file into one sentence; pass our own errors on.
+    """Turn write errors of the system or a library into one sentence; raise other errors unchanged.
 
-    Where the disk is full, the advice is to make room, or else what ``advice`` says.
+    If the disk is full, the advice is to make room or to follow ``advice``.
     """
     try:
         yield
@@ -244,13 +244,13 @@ def explain_write_errors(path: Path, advice: str = "choose another place") -> It
 
 
 def _error_number(error: BaseException) -> int | None:
-    """Return the number of the system's error behind an error of any library, None if there is none."""
+    """Return the errno behind an error of any library, or None."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
     if isinstance(error, ValueError) and error.__cause__ is not None:
-        error = error.__cause__  # of DuckDB, behind a sentence about the table that was read
+        error = error.__cause__  # DuckDB's error, wrapped in ours about the table that was read
     told = str(error)
-    # as safetensors and as DuckDB write it
+    # the formats of safetensors and of DuckDB
     number = re.search(r'os error (\d+)|"errno":"(\d+)"', told)
     if number:
         return int(number.group(1) or number.group(2))
@@ -260,7 +260,7 @@ def _error_number(error: BaseException) -> int | None:
 
 
 def read_into(opened: Any, array: np.ndarray, offset: int = 0) -> None:
-    """Fill an array from a file: the system may give less at a time than it is asked for."""
+    """Fill an array from a file, repeating partial reads."""
     view = _bytes_of(array)
     opened.seek(offset)
     while len(view):
@@ -271,7 +271,7 @@ def read_into(opened: Any, array: np.ndarray, offset: int = 0) -> None:
 
 
 def write_all(opened: Any, array: np.ndarray) -> None:
-    """Write the bytes of an array without gaps: the system may take less at a time than it is given."""
+    """Write all bytes of an array, repeating partial writes."""
     view = _bytes_of(array)
     while len(view):
         view = view[opened.write(view) :]

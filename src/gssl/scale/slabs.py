@@ -1,4 +1,4 @@
-"""Slabs of columns through a memory budget on one machine: all threads on one slab, the rest in files."""
+"""Slabs of columns within a memory budget on one machine: all threads on one slab, the rest in files."""
 
 import shutil
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ LazyStep = tuple[float, Pull | None]
 class SlabExecution(Execution):
     """Run tasks on slabs of columns, one after the other, so that they keep to a memory budget."""
 
-    # the budget, in bytes, is for graph, slabs and scores, beside features and the process as it was; None is
-    # half of the free memory; a folder to resume from belongs to one description
+    # the budget in bytes is for graph, slabs and scores, but not for features and memory already in use; None
+    # means half of the free memory; a resume folder belongs to one description
     def __init__(self, budget: int | None = None, resume: Path | None = None, description: str = "") -> None:
         self.budget: int = available_memory() // 2 if budget is None else budget
         self.resume = resume
@@ -38,7 +38,7 @@ class SlabExecution(Execution):
         return {**self.__dict__, "_folder": None, "_lock": None, "_last": None}
 
     def map_columns(self, task: Task, X: Any, filters: FiltersOf) -> np.ndarray:
-        """Run a task slab by slab; a result larger than a quarter of the budget is a file that is mapped."""
+        """Run a task slab by slab; a result larger than a quarter of the budget is memory-mapped."""
         n, d = X.shape
         if not d:
             return np.empty((n, 0), X.dtype)
@@ -55,7 +55,7 @@ class SlabExecution(Execution):
         return SlabEmbedding(X, filters, labelled, self.budget)
 
     def checkpoint(self, *inputs: Any) -> Checkpoint:
-        """Open the steps that an earlier run with these inputs has recorded."""
+        """Open the recorded steps of an earlier run with these inputs."""
         if self.resume is None:
             return Checkpoint()
         folder, known = self._own_folder(self.resume), identity([self._description, *inputs])
@@ -63,20 +63,20 @@ class SlabExecution(Execution):
         return StepCheckpoint(folder, known, self._lock)
 
     def results(self, plan: SlabPlan, task: Task, X: Any, filters: FiltersOf) -> Results:
-        """Make the place for what a task returns; in a folder to resume from, it is found by its inputs."""
+        """Make the storage for a task's results; in a resume folder, it is identified by the inputs."""
         most = self.budget // 4
         if self.resume is None:
             return Results(plan, most)
         folder, first = self._own_folder(self.resume), filters(1)
         known = identity([self._description, task.identity, X, first.A_hat, first.N_hat])
         if not self._claimed:
-            # the first task of a fit has its inputs, where no checkpoint was opened with them
+            # if no checkpoint has claimed the folder, the first task does so with its inputs
             claim(folder, known)
             self._claimed = True
         return KeptResults(RunFolder(folder.path / f"run-{known[:12]}"), known, plan, most)
 
     def finished(self, results: Results, X: Any) -> np.ndarray:
-        """Return a whole result; where it goes on from the last one, that is needed no more."""
+        """Return the whole result; if its input was the previous kept result, remove that from disk."""
         whole = results.whole()
         if isinstance(results, KeptResults):
             if self._last is not None and X is self._last[0]:
@@ -85,7 +85,7 @@ class SlabExecution(Execution):
         return whole
 
     def _own_folder(self, path: Path) -> RunFolder:
-        """Open the folder to resume from, if no other process is in it."""
+        """Open and lock the resume folder."""
         if self._folder is None:
             self._folder = RunFolder(path)
             self._lock = self._folder.lock()
@@ -106,7 +106,7 @@ class SlabEmbedding:
         self._X, self._filters, self._labelled, self._budget = X, filters, labelled, budget
         self._pending: list[LazyStep] = []
         self._slabs: _Slabs | None = None
-        # rows of labelled nodes, kept when a slab passes; None before that
+        # rows of labelled nodes, saved in each pass; None before the first
         self._rows: np.ndarray | None = None
 
     def convolved(self, beta: float, pull: Pull | None) -> "SlabEmbedding":
@@ -120,7 +120,7 @@ class SlabEmbedding:
         return total.astype(self._X.dtype)
 
     def rows(self, nodes: np.ndarray) -> "SlabRows":
-        """Return some rows; those of labelled nodes are there if nothing has moved since the last product."""
+        """Return some rows; those of labelled nodes are cached until the next step."""
         known = np.array_equal(nodes, self._labelled)
         if known and self._rows is not None and not self._pending:
             return SlabRows(self._rows)
@@ -135,7 +135,7 @@ class SlabEmbedding:
         return SlabRows(found)
 
     def _pass(self, n_classes: int, visit: Any) -> None:
-        """Apply the deferred steps to every slab, and visit it."""
+        """Apply the deferred steps to every slab, and call ``visit`` on it."""
         X, labelled, budget = self._X, self._labelled, self._budget
         if self._slabs is None:
             load, in_memory = embedding_load(
@@ -155,7 +155,7 @@ class SlabEmbedding:
 
 
 class SlabRows:
-    """Rows of U, multiplied in double precision and returned in that of U."""
+    """Rows of U; products are computed in double precision and returned in the type of U."""
 
     def __init__(self, U: np.ndarray) -> None:
         self._U = U
@@ -175,11 +175,11 @@ class SlabRows:
         return transposed_product(self._U, R).astype(self._U.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self._U, dtype=dtype)  # the next pass writes over it
+        return np.array(self._U, dtype=dtype)  # a copy, because the next pass overwrites it
 
 
 class Buffers:
-    """Memory for slabs that is reused: fresh memory costs more than the work on it."""
+    """Reused memory for slabs: allocating it costs more than the work on it."""
 
     def __init__(self, n_rows: int, width: int, dtype: Any) -> None:
         self._n_rows, self._size, self._dtype = n_rows, n_rows * width, dtype
@@ -187,14 +187,14 @@ class Buffers:
         self._free: list[np.ndarray] = []
 
     def get(self, width: int) -> np.ndarray:
-        """Return an array of some columns, filled with anything."""
+        """Return an uninitialized array of ``width`` columns."""
         if not self._free:
             self._free.append(np.empty(self._size, self._dtype))
             self._all.append(self._free[0])
         return self._free.pop()[: self._n_rows * width].reshape(self._n_rows, width)
 
     def free(self, U: Any) -> None:
-        """Take an array back, if it came from here."""
+        """Take back an array for reuse, if it came from here."""
         self._free += [flat for flat in self._all if flat is getattr(U, "base", None)]
 
 
@@ -209,7 +209,7 @@ class _Slabs(Buffers):
         self._moved: dict[int, np.ndarray | Path] = {}
 
     def take(self, s: int) -> Any:
-        """Return a slab as it is now, in memory."""
+        """Return the current slab in memory."""
         slab = self._moved.get(s)
         if isinstance(slab, np.ndarray):
             return slab
@@ -225,7 +225,7 @@ class _Slabs(Buffers):
         return room
 
     def put(self, s: int, U: Any, *, moved: bool) -> None:
-        """Put a slab back where it waits for the next pass."""
+        """Store a slab until the next pass."""
         if moved and self._folder is None:
             self._moved[s] = U
             return
@@ -242,11 +242,11 @@ class _Slabs(Buffers):
 
 
 def advance(U: Any, filters: Filters, steps: Sequence[LazyStep], buffers: Buffers) -> Any:
-    """Take steps of lazy convolution on some columns; what is not the caller's own is not written to."""
+    """Apply steps of lazy convolution to a slab; U is overwritten only if it came from ``buffers``."""
     for beta, pull in steps:
         moved = mix(filters, U, Mixture.lazy(beta), out=buffers.get(U.shape[1]))
         if pull is not None:
-            # in double precision, rounded once, so that it does not depend on the width of slabs
+            # in double precision and rounded once, so that it does not depend on the slab width
             Pull(pull.nodes, pull.R.astype(np.float64), pull.W.astype(np.float64)).add_to(moved)
         buffers.free(U)
         U = moved
@@ -254,6 +254,6 @@ def advance(U: Any, filters: Filters, steps: Sequence[LazyStep], buffers: Buffer
 
 
 def pick_rows(U: Any, nodes: np.ndarray) -> np.ndarray:
-    """Return rows of some columns as a dense array."""
+    """Return rows of a slab as a dense array."""
     rows = U[nodes]
     return np.asarray(rows.toarray() if issparse(rows) else rows)

@@ -1,4 +1,4 @@
-"""Pure functions that workers run: Dask keeps their values and can compute them again."""
+"""Pure functions that run on workers; Dask keeps their values and can recompute them."""
 
 import os
 import tempfile
@@ -25,7 +25,7 @@ _ARRAYS = ("indptr", "indices", "weights", "scale")
 
 
 def run_on_one_thread(client_pid: int, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Run a function on one thread of kernels and BLAS: a worker runs as many as it has threads."""
+    """Run a function with one thread for kernels and BLAS, since a worker runs one task per thread."""
     if os.getpid() != client_pid:
         _use_one_thread()
     return function(*arguments)
@@ -33,19 +33,19 @@ def run_on_one_thread(client_pid: int, function: Callable[..., Any], *arguments:
 
 @cache
 def _use_one_thread() -> None:
-    """Set this process to one thread, for good: it is a worker's."""
+    """Limit this worker process to one thread per task, permanently."""
     set_threads(1)
     threadpool_limits(1, user_api="blas")
 
 
 def hold(value: Any) -> Any:
-    """Return a value: as a task of its own it travels once, however many tasks need it."""
+    """Return a value; as a task of its own, it is sent once, however many tasks use it."""
     return value
 
 
 @dataclass(frozen=True)
 class PackedFilters:
-    """The matrices of one iteration, some of their arrays by the name of a file, which each process maps."""
+    """The matrices of one iteration, with some arrays given as files, which each process maps."""
 
     A_hat: Any
     N_hat: Any
@@ -53,7 +53,7 @@ class PackedFilters:
 
     @classmethod
     def of(cls, filters: Filters, visible: Callable[[FileArray], bool]) -> "PackedFilters":
-        """Take arrays out that lie in files which the workers see."""
+        """Replace arrays in files that workers can read by references to the files."""
         files: dict[str, FileArray] = {}
         parts = {}
         for name in ("A_hat", "N_hat"):
@@ -67,7 +67,7 @@ class PackedFilters:
         return cls(parts["A_hat"], parts["N_hat"], files)
 
     def __reduce__(self) -> Any:
-        # without the maps of its files: each process makes its own
+        # without mapped files: each process maps its own
         return PackedFilters, (self.A_hat, self.N_hat, self.files)
 
     def __call__(self, k: int) -> Filters:
@@ -86,7 +86,7 @@ class PackedFilters:
 
 @dataclass(frozen=True)
 class FileColumns:
-    """Columns of features in a file that workers see."""
+    """Columns of features in a file that workers can read."""
 
     file: FileArray
     columns: slice
@@ -97,13 +97,13 @@ class FileColumns:
             return np.asarray(read_columns(self.file.open(), self.columns))
         except FileNotFoundError as error:
             raise FileNotFoundError(
-                f"{self.file.path} is not there for a worker that came later: start workers that see the "
-                "files which the others see, or load the features into memory."
+                f"{self.file.path} does not exist on a worker that joined later: start workers that can read "
+                "the same files as the others, or load the features into memory."
             ) from error
 
 
 def part_of(X: Any, columns: slice) -> Any:
-    """Return columns as a task takes them along: by name where X is a file that workers see."""
+    """Return columns to send with a task: a reference if X is a file that workers can read, else values."""
     return FileColumns(X, columns) if isinstance(X, FileArray) else read_columns(X, columns)
 
 
@@ -112,13 +112,13 @@ def _read(part: Any) -> Any:
 
 
 def embed(job: list[Any], part: Any, columns: slice) -> np.ndarray:
-    """Run a task, which comes with the matrices that it needs, on a slab of columns."""
+    """Run a task on a slab of columns; ``job`` has the task and its filters."""
     task, filters = job
     return np.asarray(task(_read(part), filters, columns))
 
 
 class FileSlab:
-    """A slab in a file of the worker that has it; it travels as its content, and goes with its last user."""
+    """A slab in a local file of its worker; pickled by content, and removed with its last reference."""
 
     def __init__(self, U: np.ndarray) -> None:
         handle, name = tempfile.mkstemp(prefix="gssl-slab-", dir=_local_directory())
@@ -134,12 +134,12 @@ class FileSlab:
         return FileSlab, (np.array(self),)
 
     def __sizeof__(self) -> int:
-        # Dask moves tasks to the data that would take longest to move
+        # Dask schedules tasks near their largest inputs
         return int(np.prod(self._shape)) * self._dtype.itemsize
 
 
 def _local_directory() -> str | None:
-    """Return the folder of the worker that runs this; None for that of temporary files."""
+    """Return the local folder of the current worker, or None for the default temporary folder."""
     from distributed import get_worker
 
     try:
@@ -149,7 +149,7 @@ def _local_directory() -> str | None:
 
 
 def load(part: Any, in_file: bool, after: Any = None) -> Any:
-    """Return a slab as U begins with it: columns of X, dense; ``after`` is only waited for."""
+    """Return the initial slab of U, dense columns of X; ``after`` is only a dependency."""
     U = _read(part)
     return _kept(np.asarray(U.toarray() if issparse(U) else U), in_file)
 
@@ -174,7 +174,7 @@ def pick(U: Any, nodes: np.ndarray) -> np.ndarray:
 
 
 def add_product(U: Any, W: np.ndarray, total: np.ndarray | None) -> np.ndarray:
-    """Return a sum over slabs with the product of one more, in double precision."""
+    """Return ``total`` plus the product of a slab, in double precision."""
     U = np.asarray(U)
     scores = np.zeros((len(U), W.shape[1])) if total is None else total.copy()
     products.add_product(scores, U, W)
@@ -182,19 +182,19 @@ def add_product(U: Any, W: np.ndarray, total: np.ndarray | None) -> np.ndarray:
 
 
 def room(n_beside: int) -> int:
-    """Return the memory that a worker may take: half of what is free for each, and of its limit."""
+    """Return the memory a worker may use: half of its share of free memory, at most half of its limit."""
     from distributed import get_worker
 
     free = available_memory() // 2 // max(1, n_beside)
     try:
         limit = get_worker().memory_manager.memory_limit
-    except (ValueError, AttributeError):  # not on a worker, or one that watches no memory
+    except (ValueError, AttributeError):  # not on a worker, or on one that does not monitor memory
         return free
     return min(free, int(limit) // 2) if limit else free
 
 
 def sees(path: str, size: int, modified: int) -> bool:
-    """Return whether this process sees a file as another one does: by name, length and time of change."""
+    """Return whether a file exists here with the same size and modification time."""
     try:
         found = Path(path).stat()
     except OSError:
@@ -203,7 +203,7 @@ def sees(path: str, size: int, modified: int) -> bool:
 
 
 def network() -> str:
-    """Name the network that this process is in, of a machine or of a container on it; "" if unknown."""
+    """Return an identifier of this process's machine and network namespace, or "" if unknown."""
     try:
         machine = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
         return f"{machine.strip()} {Path('/proc/self/ns/net').stat().st_ino}"

@@ -1,7 +1,7 @@
-"""The operators as layers of neural networks, one estimator for any network, and torch as a backend.
+"""The operators as layers of neural networks, an estimator for any network, and the torch backend.
 
-Needs torch (``pip install gssl[torch]``). Every name loads when it is first used, so importing this room
-loads no torch; a new name is one line in ``__init__.pyi``.
+Needs torch (``pip install gssl[torch]``). Names load on first use, so importing this package does not import
+torch; add new names to ``__init__.pyi``.
 """
 
 from typing import Any

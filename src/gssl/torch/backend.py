@@ -1,4 +1,4 @@
-"""Torch as the backend of a method: its loops on tensors, on the CPU or on a GPU."""
+"""The torch backend: the loops of methods on tensors, on the CPU or a GPU."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from gssl.torch.training import find_device
 
 
 def execution(device: Any = None) -> "TorchExecution":
-    """Make the execution of ``backend="torch"``, on a GPU if there is one and no device is named."""
+    """Return the execution of ``backend="torch"``; by default, on a GPU if there is one."""
     return TorchExecution(str(find_device(device)))
 
 
@@ -39,7 +39,7 @@ class TorchExecution(Execution):
             return fetch(task(self._tensor(X), self._filters_of(filters), slice(0, X.shape[1])))
 
     def each(self, task: Task, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
-        """Run a task that yields on a tensor of all columns."""
+        """Run a task that yields embeddings on a tensor of all columns."""
         for U in task(self._tensor(X), self._filters_of(filters), slice(0, X.shape[1])):
             yield fetch(U)
 
@@ -49,11 +49,11 @@ class TorchExecution(Execution):
 
     def _tensor(self, X: Any) -> torch.Tensor:
         X = np.ascontiguousarray(dense(X))
-        # no loop writes to its X, but torch warns of tensors that could not be written to
+        # loops do not write to X, but torch warns about arrays that are read-only
         return torch.as_tensor(X if X.flags.writeable else X.copy(), device=self.device)
 
     def _filters_of(self, filters: FiltersOf) -> FiltersOf:
-        """Copy the matrices of each iteration when it comes, and again only if they are others."""
+        """Copy the matrices of each iteration to the device, unless they are those of the last one."""
         copied: tuple[Filters, TorchFilters] | None = None
 
         def on_device(k: int) -> Filters:
@@ -68,7 +68,7 @@ class TorchExecution(Execution):
 
 @dataclass(frozen=True)
 class TorchFilters(Filters):
-    """The matrices of a mixture as sparse tensors; arrays come back as arrays, tensors stay on the device."""
+    """The matrices of a mixture as sparse tensors; results are arrays for arrays, tensors for tensors."""
 
     links: Any = None
     negatives: Any = None
@@ -102,7 +102,7 @@ class TorchFilters(Filters):
         total: Any = None,
         X: Any = None,
     ) -> Any:
-        """Apply a mixture on the device: see :func:`gssl.operators.mix`. A tensor ``out`` is not needed."""
+        """Apply a mixture on the device: see :func:`gssl.operators.mix`. A tensor ``out`` is only read."""
         u = self._place(U)
         mixtures = [carried] if gathered is None or total is None else [carried, gathered]
         smooth = self._smooth(u) if any(m.smooth for m in mixtures) else None
@@ -129,7 +129,7 @@ class TorchFilters(Filters):
     def _smooth(self, u: Any) -> Any:
         """Compute ÂU."""
         if self.A_hat.weights.size:
-            # the weights off the diagonal are those of Â already
+            # the off-diagonal weights are already those of Â
             return (self.links @ u).addcmul_(self.scale.square(), u)
         v = self.scale * u
         return (self.links @ v).add_(v).mul_(self.scale)
@@ -144,7 +144,7 @@ class TorchFilters(Filters):
 
 
 def _sum(mixture: Mixture, smooth: Any, sharp: Any, u: Any, x: Any) -> Any:
-    """Add up what a mixture has of each."""
+    """Return the weighted sum of the terms of a mixture."""
     result = torch.zeros_like(u) if not mixture.keep else mixture.keep * u
     for weight, part in ((mixture.smooth, smooth), (mixture.sharp, sharp), (mixture.restart, x)):
         if weight:

@@ -9,13 +9,13 @@ from torch import Tensor
 from gssl.torch.links import Links, SparseMatrix, can_look, read_links
 
 Loss = Literal["squared", "cross_entropy"]
-# a draw seldom hits a link, so what this many rounds cannot place is given up
+# draws seldom hit a link; pairs still missing after this many rounds are given up
 _ROUNDS = 64
 
 
 @dataclass(frozen=True)
 class _Scaled:
-    """Links with the weights that an operator gives them, and its scale of each node, as a column."""
+    """Links with the weights of an operator, and its scale of each node as a column."""
 
     links: Links
     weight: Tensor
@@ -27,12 +27,12 @@ class _Scaled:
         return cls(links, weight, torch.rsqrt(degrees).unsqueeze(1), links.as_matrix(weight))
 
     def sums(self, V: Tensor) -> Tensor:
-        """Sum the neighbours' rows of V, each times its weight."""
+        """Return the weighted sums of the neighbours' rows of V."""
         return self.links.sums(V, self.weight) if self.matrix is None else self.matrix @ V
 
 
 class _Convolution(torch.nn.Module):
-    """A layer without parameters that may keep what it found out about the graph of its last call."""
+    """A layer without learned parameters that can cache the graph of its last call."""
 
     def __init__(self, beta: float, cached: bool) -> None:
         super().__init__()
@@ -49,13 +49,13 @@ class _Convolution(torch.nn.Module):
             if same and known.dtype == x.dtype and known.device == x.device:
                 return kept
         found: _Scaled = scale(read_links(x, edge_index, edge_weight, reused=self.cached))
-        # weights that learn are others in every call
+        # learned weights change between calls
         keep = self.cached and not found.weight.requires_grad
         self._kept = (edge_index, edge_weight, found) if keep else None
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        # a copy is for other graphs, or for disk
+        # copies and pickles do not keep the cached graph
         return {**self.__dict__, "_kept": None}
 
     def extra_repr(self) -> str:
@@ -66,13 +66,13 @@ class _Convolution(torch.nn.Module):
 def lazy_convolution(
     x: Tensor, edge_index: Any, edge_weight: Tensor | None = None, beta: float = 1.0
 ) -> Tensor:
-    r"""Move every embedding towards its neighbours' (lazy graph convolution, Eq. 21).
+    r"""Move each embedding towards those of its neighbours (lazy graph convolution, Eq. 21).
 
     .. math:: [\beta \hat A + (1 - \beta) I] U, \qquad
               \hat A = \tilde D^{-1/2} (A + I) \tilde D^{-1/2}
 
-    The numbers are those of :func:`gssl.operators.lazy_convolution`. Self-loops in the input are ignored,
-    because every node has one of weight 1; so an isolated node keeps itself.
+    Results are those of :func:`gssl.operators.lazy_convolution`. Self-loops in the input are ignored, because
+    every node has one of weight 1; so an isolated node keeps its embedding.
 
     Parameters
     ----------
@@ -107,16 +107,16 @@ def _smooth(x: Tensor, A_hat: _Scaled, beta: float) -> Tensor:
 
 
 class LazyConv(_Convolution):
-    r"""The layer of :func:`lazy_convolution`, :math:`[\beta \hat A + (1 - \beta) I] U`; nothing to learn.
+    r"""Layer for :func:`lazy_convolution`, :math:`[\beta \hat A + (1 - \beta) I] U`; nothing is learned.
 
-    It fits wherever a layer of PyTorch Geometric fits, and computes on the device of its input.
+    It can be used like a layer of PyTorch Geometric, and computes on the device of its input.
 
     Parameters
     ----------
     beta : float, default=1.0
         The moving probability, from 0 to 1.
     cached : bool, default=False
-        Whether calls with the same ``edge_index`` tensor normalise the graph once.
+        Whether to normalise the graph only once for calls with the same ``edge_index`` tensor.
 
     Examples
     --------
@@ -141,29 +141,29 @@ def inverse_convolution(
     beta: float = 1.0,
     negatives: Any = "complement",
 ) -> Tensor:
-    r"""Move every embedding away from those of unlinked nodes (lazy IGC, Eq. 10).
+    r"""Move each embedding away from those of unlinked nodes (lazy IGC, Eq. 10).
 
     .. math:: \left[\beta\, {}^\neg\tilde D^{-1/2} (2I - {}^\neg A) {}^\neg\tilde D^{-1/2}
               + (1 - \beta) I\right] U, \qquad {}^\neg\tilde D = 2I + {}^\neg D
 
     The complement :math:`{}^\neg A = 11^\top - I - A` is never built, because
     :math:`{}^\neg A V = 1 (1^\top V) - V - AV`, with the 0/1 pattern of the graph as A: weights say nothing
-    about absent links. The numbers are those of :func:`gssl.operators.inverse_convolution`.
+    about absent links. Results are those of :func:`gssl.operators.inverse_convolution`.
 
     Parameters
     ----------
     x : tensor of shape (n, d)
         U.
     edge_index : long tensor of shape (2, E), or sparse tensor (COO or CSR) of shape (n, n)
-        Every link in both directions; self-loops do not count.
+        Every link in both directions; self-loops are ignored.
     edge_weight : tensor of shape (E,), optional
-        A link of weight zero is none.
+        Links of weight zero are ignored.
     beta : float, default=1.0
         The moving probability.
     negatives : "complement" or float, default="complement"
-        All unlinked pairs, or a random sample of them: this multiple of the number of edges, from the
-        generator of the device of x (``torch.manual_seed``). A sample holds no real edge, and may name a pair
-        twice, which then counts twice.
+        All unlinked pairs, or a random sample of them: this multiple of the number of edges, drawn with the
+        generator of the device of x (``torch.manual_seed``). A sample contains no real edge; a pair that is
+        drawn twice counts twice.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def _sampled(x: Tensor, graph: _Scaled, multiple: float) -> Tensor:
 def sample_unlinked(links: Links, multiple: float) -> tuple[Tensor, Tensor]:
     """Draw pairs of unlinked nodes, as many as a multiple of the edges, with replacement.
 
-    Draws that hit a link are repeated; in a nearly complete graph some may be left out.
+    Draws that hit a link are repeated; in a nearly complete graph, fewer pairs may be returned.
     """
     n, device = links.n_nodes, links.target.device
     present = links.pattern() > 0
@@ -240,19 +240,18 @@ def sample_unlinked(links: Links, multiple: float) -> tuple[Tensor, Tensor]:
 
 
 class InverseGraphConv(_Convolution):
-    r"""The layer of :func:`inverse_convolution`, which pushes unlinked nodes apart; nothing to learn.
+    r"""Layer for :func:`inverse_convolution`, which pushes unlinked nodes apart; nothing is learned.
 
-    It fits wherever a layer of PyTorch Geometric fits, and computes on the device of its input.
+    It can be used like a layer of PyTorch Geometric, and computes on the device of its input.
 
     Parameters
     ----------
     beta : float, default=1.0
         The moving probability, from 0 to 1.
     negatives : "complement" or float, default="complement"
-        All unlinked pairs, exactly; or a fresh random sample in every call, of this multiple of the number of
-        edges.
+        All unlinked pairs, or a new random sample in every call, of this multiple of the number of edges.
     cached : bool, default=False
-        Whether calls with the same ``edge_index`` tensor read the graph once.
+        Whether to read the graph only once for calls with the same ``edge_index`` tensor.
 
     Examples
     --------
@@ -283,8 +282,8 @@ def supervised_embedding(U: Tensor, W: Tensor, Y: Tensor, eta_sup: float, loss: 
     .. math:: -\eta_{sup} S (Z - Y) W^\top, \qquad
               Z = U W \ \text{(squared loss)}, \quad Z = \mathrm{softmax}(U W) \ \text{(cross-entropy)}
 
-    Rows of unlabelled nodes are zero, so only the labelled rows are taken and returned, and S is never built.
-    The numbers are those of :func:`gssl.operators.supervised_embedding`.
+    Rows of unlabelled nodes are zero, so only labelled rows are used and returned, and S is never built.
+    Results are those of :func:`gssl.operators.supervised_embedding`.
 
     Parameters
     ----------
@@ -299,7 +298,7 @@ def supervised_embedding(U: Tensor, W: Tensor, Y: Tensor, eta_sup: float, loss: 
     Returns
     -------
     tensor of shape (m, d)
-        What is to be added to those rows.
+        The update to add to those rows.
 
     Examples
     --------
@@ -314,17 +313,17 @@ def supervised_embedding(U: Tensor, W: Tensor, Y: Tensor, eta_sup: float, loss: 
 
 
 class SupervisedEmbedding(torch.nn.Module):
-    r"""The layer of :func:`supervised_embedding`: known labels move the embeddings of their nodes.
+    r"""Layer for :func:`supervised_embedding`, which moves embeddings towards the labels of their nodes.
 
     .. math:: U \leftarrow U - \eta_{sup}\, \mathrm{decay}^{k-1}\, S (Z - Y) W^\top
 
-    It has nothing to learn: W is a predictor of the caller's, for instance the last layer of a network.
+    It has no learned parameters: W is given by the caller, for instance the last layer of a network.
 
     Parameters
     ----------
     eta_sup : float, default=1e-3
     decay : float, default=1.0
-        What the step is multiplied by from each k to the next.
+        Factor of the step size from each k to the next.
     loss : {"squared", "cross_entropy"}, default="squared"
 
     Examples
@@ -355,11 +354,11 @@ class SupervisedEmbedding(torch.nn.Module):
             U.
         W : tensor of shape (d, c)
         labels : long tensor of shape (m,), or tensor of shape (m, c)
-            Of these nodes alone: classes, or their rows of Y.
+            The classes of ``nodes``, or their rows of Y.
         nodes : long tensor of shape (m,)
-            Where they are; no label of another node is ever seen.
+            The labelled nodes; other rows of x do not change.
         k : int, default=1
-            Which step it is, for the decay.
+            Number of the step, for the decay.
         """
         if labels.shape[0] != nodes.shape[0]:
             raise ValueError(
@@ -401,7 +400,7 @@ def _check_labelled(x: Tensor, W: Tensor, labels: Tensor, nodes: Tensor) -> None
 
 
 def check_share(owner: str, name: str, value: Any) -> None:
-    """Refuse a parameter that is not a number from 0 to 1."""
+    """Raise if a parameter is not a number from 0 to 1."""
     if not _is_number(value) or not 0.0 <= value <= 1.0:
         raise ValueError(f"{owner}: {name} must be a number from 0 to 1, not {value!r}.")
 

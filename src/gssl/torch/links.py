@@ -14,8 +14,8 @@ from torch import Tensor
 class SparseMatrix:
     r"""A constant CSR matrix M with :math:`\partial Q / \partial U = M^\top \partial Q / \partial (MU)`.
 
-    torch sorts a CSR matrix again for every gradient. Here the order of the transpose is found once for all
-    matrices of the same pattern; a symmetric matrix is its own transpose.
+    torch sorts a CSR matrix again for every gradient. Here the order of the transpose is computed once for
+    all matrices with the same pattern; a symmetric matrix is its own transpose.
     """
 
     def __init__(self, csr: Tensor, *, symmetric: bool = False, like: "SparseMatrix | None" = None) -> None:
@@ -35,7 +35,7 @@ class SparseMatrix:
 
     @cached_property
     def _transposed_pattern(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Row pointers and columns of the transpose, and where in M its entries are."""
+        """Row pointers and columns of the transpose, and the positions of its entries in M."""
         if self._like is not None:
             return self._like._transposed_pattern
         columns = self.csr.col_indices()
@@ -82,7 +82,7 @@ def sparse_csr(pointers: Tensor, columns: Tensor, values: Tensor, shape: tuple[i
 
 
 def sparse_csr_of(M: Any, dtype: torch.dtype | None = None, device: Any = None) -> Tensor:
-    """Copy a CSR matrix of SciPy."""
+    """Copy a SciPy CSR matrix to a tensor."""
     pointers, columns = (
         torch.tensor(part, dtype=torch.long, device=device) for part in (M.indptr, M.indices)
     )
@@ -98,15 +98,15 @@ def ignore_beta_warning() -> Iterator[None]:
 
 
 with ignore_beta_warning():
-    # torch warns once in a process: here, and not in a fit
+    # torch warns once per process: trigger the warning here, and not in a fit
     sparse_csr(torch.tensor([0]), torch.tensor([], dtype=torch.int64), torch.tensor([]), (0, 0))
 
 
 @dataclass(frozen=True)
 class Links:
-    """Node ``target[e]`` hears of node ``source[e]`` with ``weight[e]``, which is zero for self-loops.
+    """Links from ``source[e]`` to ``target[e]`` with ``weight[e]``, which is zero for self-loops.
 
-    Links that have a ``pattern_matrix`` are sorted as its entries.
+    If there is a ``pattern_matrix``, links are in the order of its entries.
     """
 
     target: Tensor
@@ -116,12 +116,12 @@ class Links:
     pattern_matrix: SparseMatrix | None = None
 
     def sums(self, V: Tensor, weight: Tensor) -> Tensor:
-        """Sum the neighbours' rows of V, each times its weight."""
+        """Return the weighted sums of the neighbours' rows of V."""
         gathered = weight.unsqueeze(1) * V.index_select(0, self.source)
         return V.new_zeros(V.shape).index_add(0, self.target, gathered)
 
     def as_matrix(self, weight: Tensor) -> SparseMatrix | None:
-        """Return sums with constant weights as a product, which gathers no row for every link, if it pays."""
+        """Return a matrix for sums without a row per link; None for unsorted links or learned weights."""
         if self.pattern_matrix is None or weight.requires_grad:
             return None
         return self.pattern_matrix.with_values(weight)
@@ -131,8 +131,8 @@ class Links:
         return weight.new_zeros(self.n_nodes).index_add(0, self.target, weight)
 
     def pattern(self) -> Tensor:
-        """Return the weights as 0 and 1: one for every linked pair, however often it is named."""
-        # sorting keeps shapes fixed, which compilers ask for
+        """Return 0/1 weights, with a single 1 for each linked pair, even if the pair is repeated."""
+        # sorting keeps shapes fixed, as compilers require
         absent = self.n_nodes * self.n_nodes
         codes = self.target * self.n_nodes + self.source
         codes = torch.where(self.weight != 0, codes, torch.full_like(codes, absent))
@@ -144,9 +144,9 @@ class Links:
 
 
 def read_links(x: Tensor, edges: Any, edge_weight: Tensor | None = None, *, reused: bool = False) -> Links:
-    """Read links over the rows of x from an edge index or a sparse tensor, whose weights take the type of x.
+    """Read links between rows of x from an edge index or a sparse tensor, with weights in the type of x.
 
-    ``reused`` links are worth sorting, so that products with them take a sparse matrix.
+    ``reused`` links are sorted, so that products with them can use a sparse matrix.
     """
     _check_tensors(x, edges)
     n = x.shape[0]
@@ -174,7 +174,7 @@ def read_links(x: Tensor, edges: Any, edge_weight: Tensor | None = None, *, reus
 
 
 def can_look(tensor: Tensor) -> bool:
-    """Check whether values may be read: compilers know none, and a GPU would have to be waited for."""
+    """Return whether values can be read: compilers have none, and a GPU would have to synchronize."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
@@ -185,7 +185,7 @@ def _check_tensors(x: Any, edges: Any) -> None:
     if x.dim() != 2:
         raise ValueError(f"x has the shape {tuple(x.shape)}: give one row for each node, such as x[:, None].")
     if not x.is_floating_point():
-        # weights take the type of x, and would be cut to whole numbers
+        # weights take the type of x, and would be truncated to integers
         raise ValueError(f"x is {x.dtype}: give floating point numbers, such as x.float().")
 
 
@@ -211,7 +211,7 @@ def _check_matrix(x: Tensor, matrix: Any, edge_weight: Tensor | None) -> None:
         )
     if matrix.layout == torch.sparse_csr and can_look(matrix):
         rows, columns = matrix.crow_indices(), matrix.col_indices()
-        # torch itself looks at none of this, and reads what lies before and behind the columns
+        # torch does not check this, and would read out of bounds
         whole = (
             len(rows) == x.shape[0] + 1
             and len(columns) == len(matrix.values())
@@ -226,7 +226,7 @@ def _check_matrix(x: Tensor, matrix: Any, edge_weight: Tensor | None) -> None:
 
 
 def _check_values(target: Tensor, source: Tensor, weight: Tensor, n: int) -> None:
-    """Refuse links that lead nowhere: torch reads beyond the rows where a sparse tensor says so."""
+    """Raise on nodes out of range, which torch may read out of bounds, and on invalid weights."""
     if not can_look(source) or not source.numel():
         return
     ends = torch.stack([*torch.aminmax(source), *torch.aminmax(target)])

@@ -1,4 +1,4 @@
-"""One estimator for every network: features, a graph and labels in, a trained network out."""
+"""An estimator that trains any network on features, a graph and labels."""
 
 from copy import deepcopy
 from typing import Any, Self
@@ -16,51 +16,52 @@ from gssl.scale.execution import current_settings
 from gssl.torch.plugins import Guide
 from gssl.torch.training import Inputs, seeded, train
 
-# a node that is moved by its own label has little to learn from it: so many go without, and train
+# fraction of training nodes whose labels are hidden from SEB in an epoch, and on which the loss is computed:
+# a node that is moved by its own label learns little from it
 _HIDDEN = 0.5
 
 
 class NetworkClassifier(GraphClassifier):
-    r"""Train a network of PyTorch Geometric's shape, ``forward(x, edge_index)``, on the labelled nodes.
+    r"""Train a network with PyTorch Geometric's ``forward(x, edge_index)`` on the labelled nodes.
 
     .. math:: \min_\theta -\frac1{|L|} \sum_{i \in L} \log \mathrm{softmax}(f_\theta(X, A)_i)_{y_i}
 
-    by Adam, all nodes at once. A network may have more than a forward:
+    with Adam, on all nodes at once. Optionally, a network has:
 
-    - ``edge_weight`` among the arguments of ``forward`` (and ``loss``): gets the weights of links, where they
-      are not all one.
-    - ``loss(x, edge_index, nodes, codes)``: takes the place of cross-entropy on the training nodes.
-    - ``parameter_groups(weight_decay)``: returns groups for the optimizer where not all weights decay alike.
-    - ``accepts_sparse = True``: gets sparse features as a CSR tensor instead of a dense one.
-    - layers with SEB (:func:`gssl.torch.supervise`): see the labels that train, and no others. In each epoch
-      half of these are hidden, and the loss is taken on them. On a graph other than fit's they see none.
+    - an argument ``edge_weight`` of ``forward`` (and ``loss``): receives the weights of links, unless all are
+      one.
+    - ``loss(x, edge_index, nodes, codes)``: replaces cross-entropy on the training nodes.
+    - ``parameter_groups(weight_decay)``: returns groups for the optimizer, for example to decay only some.
+    - ``accepts_sparse = True``: receives sparse features as a CSR tensor instead of a dense one.
+    - layers with SEB (:func:`gssl.torch.supervise`): use only labels of training nodes. In each epoch, half
+      of these are hidden, and the loss is computed on them. On other graphs than fit's, they use no labels.
 
     Needs torch (``pip install gssl[torch]``).
 
     Parameters
     ----------
     module : torch.nn.Module or callable
-        A network, which is copied and trained from the weights that it has; or a function
-        ``(n_features, n_classes) -> Module``, whose random weights follow ``random_state``.
+        A network, which is copied and trained from its current weights; or a function
+        ``(n_features, n_classes) -> Module``, whose random weights depend on ``random_state``.
     learning_rate : float, default=0.01
-        Of Adam.
+        Learning rate of Adam.
     weight_decay : float, default=5e-4
-        What is added to gradients, times the weights.
+        L2 penalty: the gradients are increased by this multiple of the weights.
     epochs : int, default=200
-        At most; exactly so many without validation nodes.
+        Maximum number of epochs; without validation nodes, all of them are run.
     patience : int or None, default=100
-        Stop after so many epochs in which the loss on validation nodes has not fallen. None: never.
+        Stop after this many epochs without a lower loss on the validation nodes; if None, never.
     random_state : int, Generator, RandomState or None, default=None
 
     Attributes
     ----------
     transduction_, label_distributions_, reached_, classes_
-        As of every classifier of gssl.
+        As for every classifier of gssl.
     network_ : torch.nn.Module
     best_epoch_, n_iter_ : int
-        The epoch that is kept, and how many there were.
+        The epoch whose weights are kept, and the number of epochs run.
     loss_curve_, validation_curve_ : ndarray
-        By epoch.
+        Losses on training and validation nodes, by epoch.
 
     Examples
     --------
@@ -93,18 +94,18 @@ class NetworkClassifier(GraphClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, *, adjacency: Any = None, validation: Any = None) -> Self:
-        """Train the network on the labelled nodes and predict all.
+        """Train the network on the labelled nodes and predict all nodes.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
         y : array-like of shape (n,)
-            Labels; −1, None or NaN where there is none.
+            Labels; −1, None or NaN for unlabelled nodes.
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
         validation : bool mask of shape (n,) or indices, optional
-            Labelled nodes that train nothing and choose the epoch: the one with the least loss on them. Their
-            labels count as seen. Without them training takes all epochs and keeps the last.
+            Labelled nodes that are not used for training, but to select the epoch with the lowest loss on
+            them; so do not test on them. If None, all epochs are run and the last is kept.
         """
         X, A, codes = self._start(X, y, adjacency)
         self._check_parameters()
@@ -187,7 +188,7 @@ class NetworkClassifier(GraphClassifier):
         return scores
 
     def _distributions(self, inputs: Inputs) -> np.ndarray:
-        """Return the softmax of the scores, in double precision lest rows miss their sum."""
+        """Return the softmax of the scores, in double precision so that rows sum to one."""
         self.network_.eval()
         with torch.no_grad():
             scores = self._scores(inputs)
@@ -198,7 +199,7 @@ class NetworkClassifier(GraphClassifier):
         if guide is None:
             return self._distributions(inputs), featured_nodes(A, X)
         labels, nodes = guide.labels, guide.nodes
-        # labels belong to the nodes of fit
+        # the labels are those of the nodes in fit
         guide.see(labels[:0], nodes[:0])
         try:
             return self._distributions(inputs), featured_nodes(A, X)

@@ -1,6 +1,6 @@
-"""IGC and SEB plugged into the layers of a network.
+"""Add IGC and SEB to the layers of a network.
 
-A network of PyTorch Geometric keeps its layers in ``convs``, the last of which gives the classes::
+A PyTorch Geometric network keeps its layers in ``convs``, the last of which outputs the classes::
 
     network.convs = supervise(sharpen(network.convs))
     NetworkClassifier(network).fit(X, y, adjacency=A)
@@ -17,7 +17,7 @@ from gssl.torch.layers import InverseGraphConv, Loss, SupervisedEmbedding, check
 
 
 class _Plugged(torch.nn.Module):
-    """A layer, which takes ``(x, edge_index, …)``, and what follows it."""
+    """A layer that takes ``(x, edge_index, …)``, and an operation on its output."""
 
     def __init__(self, layer: torch.nn.Module) -> None:
         super().__init__()
@@ -25,11 +25,11 @@ class _Plugged(torch.nn.Module):
 
     @abstractmethod
     def follow(self, out: Tensor, x: Tensor, edge_index: Any, edge_weight: Any) -> Tensor:
-        """Change what the layer makes of x."""
+        """Apply the operation to the output of the layer."""
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Any = None, **rest: Any) -> Tensor:
         if edge_weight is not None:
-            # some layers take no weights
+            # some layers do not accept weights
             rest["edge_weight"] = edge_weight
         return self.follow(self.layer(x, edge_index, **rest), x, edge_index, edge_weight)
 
@@ -38,7 +38,7 @@ class _Plugged(torch.nn.Module):
 
 
 class Sharpened(_Plugged):
-    """½ (layer(U) + [β¬Â + (1−β)I] U), as in GGC (Alg. 2), where the layer keeps the width; else layer(U)."""
+    """½ (layer(U) + [β¬Â + (1−β)I] U), as in GGC (Alg. 2), if the layer keeps the width; else layer(U)."""
 
     def __init__(self, layer: torch.nn.Module, inverse: InverseGraphConv, beta: float = 1.0) -> None:
         super().__init__(layer)
@@ -47,7 +47,7 @@ class Sharpened(_Plugged):
         self.beta = beta
 
     def follow(self, out: Tensor, x: Tensor, edge_index: Any, edge_weight: Any) -> Tensor:
-        """Average with the inverse convolution."""
+        """Average the output with the inverse convolution."""
         if out.shape != x.shape or x.layout != torch.strided:
             return out
         sharp: Tensor = self.inverse(x, edge_index, edge_weight)
@@ -61,19 +61,19 @@ class Sharpened(_Plugged):
 def sharpen(
     layers: Any, beta: float = 1.0, decay: float = 0.5, negatives: Any = "complement", cached: bool = True
 ) -> torch.nn.ModuleList:
-    """Plug IGC into the layers of a network, but not into the last, which gives the classes.
+    """Add IGC to all layers of a network but the last, which outputs the classes.
 
     Parameters
     ----------
     layers : ModuleList or list of Module
         Each takes ``(x, edge_index, …)``.
     beta, decay : float, default=1.0 and 0.5
-        Moving probability of the inverse convolution in the first layer, and what it is multiplied by from
-        each to the next.
+        Moving probability of the inverse convolution in the first layer, and its factor from each layer to
+        the next.
     negatives : "complement" or float, default="complement"
         See :class:`gssl.torch.InverseGraphConv`.
     cached : bool, default=True
-        Whether calls with the same ``edge_index`` tensor read the graph once.
+        Whether to read the graph only once for calls with the same ``edge_index`` tensor.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def sharpen(
 
 
 class Supervised(_Plugged):
-    """layer(U) − η_sup S(Z − Y)Wᵀ, as in OGC (Alg. 1); W learns from the loss, not from here."""
+    """layer(U) − η_sup S(Z − Y)Wᵀ, as in OGC (Alg. 1); this step gives W no gradient."""
 
     def __init__(self, layer: torch.nn.Module, step: SupervisedEmbedding, guide: "Guide", k: int = 1) -> None:
         super().__init__(layer)
@@ -119,19 +119,19 @@ class Supervised(_Plugged):
 
 
 class Guide(torch.nn.Module):
-    """The labels that SEB may see, those of some nodes alone, and the W that makes classes of embeddings.
+    """The labels that SEB may use, and the W that maps embeddings to classes.
 
-    A node whose label moves its own embedding has little left to learn from that label: while training,
-    :meth:`hide` leaves a random part of the nodes without, and the loss is taken on them.
+    A node whose label moves its own embedding learns little from that label. So in training, :meth:`hide`
+    hides the labels of a random part of the nodes, and the loss is computed on these nodes.
 
     Parameters
     ----------
     head : Module or callable
-        A linear layer that gives the classes, or a convolution that has one; its first counts. Or a function
-        that returns W of shape (d, c) for the number of a layer, where layers do not share one.
+        The linear layer that outputs the classes, or a module whose first linear layer does. Or a function
+        that returns W of shape (d, c) for the number of a layer, if layers do not share one.
     labels : long tensor of shape (m,), optional
-        The classes of these nodes. None until :meth:`see` is called, as
-        :class:`gssl.torch.NetworkClassifier` does: nothing is moved before.
+        The classes of ``nodes``. If None, nothing is moved until :meth:`see` is called, as
+        :class:`gssl.torch.NetworkClassifier` does.
     nodes : long tensor of shape (m,), optional
 
     Examples
@@ -151,7 +151,7 @@ class Guide(torch.nn.Module):
         nodes: Any = None,
     ) -> None:
         super().__init__()
-        # in a tuple, because the network has this layer already, and would list its weights twice
+        # in a tuple, so that torch does not register the layer, which the network already contains
         self._head: tuple[Any] = (_linear_part(head) if isinstance(head, torch.nn.Module) else head,)
         none = torch.empty(0, dtype=torch.long)
         self.register_buffer("labels", none, persistent=False)
@@ -159,7 +159,7 @@ class Guide(torch.nn.Module):
         self.see(none if labels is None else labels, none if nodes is None else nodes)
 
     def see(self, labels: Any, nodes: Any) -> None:
-        """Take the labels of these nodes, and forget all others."""
+        """Replace all labels by those of these nodes."""
         labels, nodes = torch.as_tensor(labels), torch.as_tensor(nodes)
         if labels.shape != nodes.shape or nodes.dim() != 1:
             raise ValueError(
@@ -178,7 +178,7 @@ class Guide(torch.nn.Module):
         self.labels, self.nodes = (kept.to(self.nodes.device) for kept in self._all)
 
     def weight(self, k: int = 1) -> Tensor:
-        """Return W of shape (d, c) for layer k, as it stands."""
+        """Return the current W of shape (d, c) for layer k, detached."""
         head = self._head[0]
         if isinstance(head, torch.nn.Module):
             W: Tensor = head.weight.T  # type: ignore[assignment]
@@ -189,7 +189,7 @@ class Guide(torch.nn.Module):
     def hide(self, part: float) -> Tensor:
         """Hide the labels of a random part of the nodes until the next call, and return these nodes.
 
-        With ``part=0`` all labels are back, with 1 none is left.
+        ``part=0`` restores all labels, and ``part=1`` hides all.
         """
         check_share("Guide.hide", "part", part)
         labels, nodes = (kept.to(self.nodes.device) for kept in self._all)
@@ -209,20 +209,20 @@ def supervise(
     loss: Loss = "squared",
     head: Any = None,
 ) -> torch.nn.ModuleList:
-    """Plug SEB into the layers of a network, with its last one as the predictor W.
+    """Add SEB to the layers of a network, with its last layer as the predictor W.
 
     Parameters
     ----------
     layers : ModuleList or list of Module
-        Each takes ``(x, edge_index, …)`` and is as wide as the last one takes.
+        Each takes ``(x, edge_index, …)`` and outputs as many columns as the last one takes.
     labels, nodes : long tensor of shape (m,), optional
-        The nodes whose labels may be seen, training nodes, and their classes. Left out,
-        :class:`gssl.torch.NetworkClassifier` gives those that train.
+        The classes of the training nodes, and these nodes; no other labels are used. If None,
+        :class:`gssl.torch.NetworkClassifier` sets those that it trains on.
     eta_sup, decay, loss
         See :class:`gssl.torch.SupervisedEmbedding`.
     head : Module or callable, optional
-        What gives the classes if it is not the last of these layers, which then gets SEB as well: see
-        :class:`gssl.torch.Guide`.
+        The layer that outputs the classes, if it is not the last of these layers, which then gets SEB as
+        well: see :class:`gssl.torch.Guide`.
 
     Examples
     --------
@@ -244,13 +244,13 @@ def supervise(
 def start_from_identity(layers: Any) -> Any:
     """Set the weights of layers that keep the width to the identity, in place, and return the layers.
 
-    Random weights mix all features anew in every layer, so that dozens of layers leave nothing to learn from.
-    From the identity a deep GCN starts as repeated convolution, and a sharpened one as GGC; both then learn.
+    Random weights mix all features again in every layer, so dozens of layers leave nothing to learn from.
+    With the identity, a deep GCN starts as repeated convolution, and a sharpened one as GGC.
 
     Parameters
     ----------
     layers : ModuleList or list of Module
-        Their square matrices are set; those that change the width keep their weights.
+        Square weight matrices are set; others are left unchanged.
 
     Examples
     --------
@@ -285,7 +285,7 @@ def _innermost(layer: torch.nn.Module) -> torch.nn.Module:
 
 
 def _linear_part(head: torch.nn.Module) -> torch.nn.Module:
-    """Return the first linear layer that a layer is or has."""
+    """Return the first linear layer of a module, which may be the module itself."""
     for layer in head.modules():
         weight = getattr(layer, "weight", None)
         if isinstance(weight, Tensor) and weight.dim() == 2:

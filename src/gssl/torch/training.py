@@ -1,4 +1,4 @@
-"""How a network is trained: on which device, from which seed, on which tensors, for how many epochs."""
+"""Training of networks: device, seed, input tensors and epochs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -17,15 +17,15 @@ from gssl.torch.links import sparse_csr_of
 
 
 def default_device() -> torch.device:
-    """Return where to compute: a GPU if there is one, else the CPU."""
+    """Return a GPU if there is one, else the CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def find_device(device: Any = None) -> torch.device:
-    """Return a device that this machine has, the default if None."""
+    """Return a device after checking that this machine has it; the default if None."""
     try:
         place = torch.device(default_device() if device is None else device)
-        # a name may be known where the thing is missing: only memory on it tells
+        # torch accepts names of missing devices: only an allocation fails
         place = torch.empty(0, device=place).device
         if place.type == "meta":
             raise TypeError("a device that computes nothing")
@@ -36,16 +36,16 @@ def find_device(device: Any = None) -> torch.device:
 
 @contextmanager
 def seeded(random_state: Any, device: Any = None) -> Iterator[torch.device]:
-    """Draw from a seed on a device inside the block, and leave the caller's random numbers as they were."""
+    """Seed torch on a device within a block, and restore the caller's random state afterwards."""
     place = find_device(device)
     seed = int(generator(random_state).integers(2**31))
     others = [] if place.type == "cpu" else [place]
     with torch.random.fork_rng(devices=others, device_type=place.type):
-        # torch.manual_seed would seed every other device too, whose state nobody gives back
+        # torch.manual_seed would also seed other devices, whose state is not restored
         torch.default_generator.manual_seed(seed)
         for other in others:
             module = torch.get_device_module(other)
-            # a module seeds the device that is current; where there is only one, it has no way to say which
+            # manual_seed seeds the current device; modules for a single device cannot select one
             with module.device(other) if hasattr(module, "device") else nullcontext():
                 module.manual_seed(seed)
         yield place
@@ -53,7 +53,7 @@ def seeded(random_state: Any, device: Any = None) -> Iterator[torch.device]:
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Features and graph as a network takes them; ``edge_weight`` is None where all weights are one."""
+    """Features and graph as tensors for a network; ``edge_weight`` is None if all weights are one."""
 
     x: Tensor
     edge_index: Tensor
@@ -63,7 +63,7 @@ class Inputs:
     def of(cls, X: Any, A: csr_array, network: torch.nn.Module) -> "Inputs":
         """Copy features and graph to the device of a network, in its precision.
 
-        Sparse features stay sparse, as a CSR tensor, for a network that says ``accepts_sparse = True``.
+        Sparse features become a CSR tensor if the network has ``accepts_sparse = True``.
         """
         like = next(network.parameters())
         kind: dict[str, Any] = {"dtype": like.dtype, "device": like.device}
@@ -77,7 +77,7 @@ class Inputs:
         return cls(x, edge_index, weights)
 
     def pass_to(self, function: Any, *rest: Any) -> Any:
-        """Call a network or one of its methods, with weights where there are any and it takes them."""
+        """Call a network or one of its methods, with edge weights if there are any and it accepts them."""
         options = {}
         if self.edge_weight is not None:
             takes = signature(getattr(function, "forward", function)).parameters
@@ -104,9 +104,9 @@ def train(
     epochs: int,
     patience: int | None = None,
 ) -> History:
-    """Take one step per epoch, and leave the network as it was after the best one.
+    """Take one step per epoch, and restore the weights of the best epoch.
 
-    The best has the greatest score, the first of equal ones; without ``score_of`` it is the last. Training
+    The best epoch has the highest score, the first one if tied; without ``score_of`` it is the last. Training
     stops after ``patience`` epochs without a better score.
     """
     kept: dict[str, Tensor] = {}

@@ -1,1 +1,1 @@
-"""The loops that do the work, each beside a readable NumPy twin that gives the same numbers."""
+"""Compiled loops, and readable NumPy versions that give the same results."""

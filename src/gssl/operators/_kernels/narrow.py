@@ -1,9 +1,9 @@
-"""numba loops for a few columns, whose sums stay in registers; their twins are in ``rows_numpy``.
+"""numba loops for a few columns, whose sums stay in registers; NumPy versions are in ``rows_numpy``.
 
-The compiler keeps the sums of a row in registers where it knows how many there are and that nothing else can
-point at them. A tuple promises both, an array neither: scores of a few classes pass over a graph two to three
-times as fast as in the loops of ``rows``. Those are as fast from eight columns on, which fill a vector
-register, and there a tuple is no longer unrolled.
+The compiler keeps the sums of a row in registers if it knows their number and that nothing aliases them. A
+tuple guarantees both, an array neither: with a few columns, a pass is two to three times as fast as with the
+loops of ``rows``. From eight columns on, which fill a vector register, those loops are as fast, and tuples
+are no longer unrolled.
 """
 
 from functools import cache
@@ -16,16 +16,16 @@ from numba.cpython.unsafe.tuple import tuple_setitem as _tuple_setitem
 from gssl.operators._kernels.rows import AHEAD, given, prefetch, real_type, signature_of_mix
 from gssl.operators.compiling import compiled
 
-# an intrinsic is called without its first argument, which type checkers cannot know
+# intrinsics are called without their first argument, which type checkers do not know
 tuple_setitem: Any = _tuple_setitem
 
-# fewer columns than a vector register holds
+# largest number of columns: one less than a vector register holds
 NARROW = 7
 
 
 @cache
 def mix_narrow(dtype: str, width: int, sharp: bool) -> Any:
-    """Make the loop that mixes ``width`` columns: see ``rows.mix_dense``."""
+    """Compile the loop that mixes ``width`` columns: see ``rows.mix_dense``."""
     zeros = (np.dtype(dtype).type(0),) * width
 
     def mix_narrow_rows(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, total, r, X):  # type: ignore[no-untyped-def]
@@ -40,7 +40,7 @@ def mix_narrow(dtype: str, width: int, sharp: bool) -> Any:
                 if sharp:
                     b = tuple_setitem(b, c, 3 * t[i] * U[i, c] - sums[c])
             for e in range(indptr[i], indptr[i + 1]):
-                # an unsigned index is not checked for counting from the end
+                # an unsigned index avoids the check for negative indices
                 j = np.uint64(indices[e])
                 w = weights[e] if weighted else s[j]
                 prefetch(U, np.int64(indices[min(e + AHEAD, last)]), 0)
@@ -68,7 +68,7 @@ def mix_narrow(dtype: str, width: int, sharp: bool) -> Any:
 
 @cache
 def multiply_narrow(dtype: str, width: int) -> Any:
-    """Make the loop that writes ``width`` columns of the product of a CSR matrix with a dense one."""
+    """Compile the loop that writes ``width`` columns of the product of a CSR matrix and a dense one."""
     real = real_type(dtype)
     zeros = (np.dtype(dtype).type(0),) * width
 

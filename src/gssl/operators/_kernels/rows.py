@@ -1,15 +1,15 @@
-"""numba loops over the rows of a graph; their twins are in ``rows_numpy``.
+"""numba loops over the rows of a graph; NumPy versions are in ``rows_numpy``.
 
-Every step of every method here is a mixture of three products, so one pass serves all of them:
+Every step of every method is a mixture of these terms, so one kind of pass computes all of them:
 
     out_i    = p₀ (ÂU)_i + p₁ (N̂U)_i + p₂ U_i + p₃ out_i + r X_i
     total_i += q₀ (ÂU)_i + q₁ (N̂U)_i + q₂ U_i
 
 with Â the normalised adjacency and N̂ the inverse convolution over the exact complement. Both need sums over
-the same neighbours. Where p₃ is zero, out is not read, and where r is zero, neither is X. An unweighted graph
+the same neighbours. out is read only if p₃ is not zero, and X only if r is not zero. An unweighted graph
 stores no weights: entry (i, j) of Â is s_i s_j, with s the diagonal of D̃^-½. A weighted graph stores the
-weights of Â itself. Empty arrays switch a part off, because optional arguments would be types of their own,
-and every combination of them would be compiled separately.
+weights of Â itself. An empty array disables a term: optional arguments would have types of their own, and
+each combination would be compiled separately.
 
 Every function below compiles its loop for one precision. ``narrow`` has loops for a few columns.
 """
@@ -35,22 +35,22 @@ def real_type(dtype: str) -> Any:
 
 
 def given(dtype: Any, ndim: int = 1) -> Any:
-    """Return the type of an input array; read-only ones, such as those of a Dataset, are accepted."""
+    """Return the type of an input array, which may be read-only, as in a Dataset."""
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
-# entries between the one that is added and the one whose row is fetched
+# how many entries ahead rows are prefetched
 AHEAD = 8
-# columns of a row that are fetched, and columns in a cache line; the processor itself fetches what follows
+# columns of a row to prefetch (the processor itself prefetches the rest), and columns in a cache line
 _FETCHED, _LINE = 128, 16
 
 
 def prefetch(U: Any, i: Any, c: Any) -> None:
-    """Ask the processor for the cache line of U[i, c], which will be read soon; this changes no result."""
+    """Prefetch the cache line of U[i, c]; this does not change results."""
 
 
 def _prefetch_line(context, U, i, c):  # type: ignore[no-untyped-def]
-    """Write the instruction that ``prefetch`` is when compiled."""
+    """Generate the LLVM instruction for ``prefetch``."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -59,7 +59,7 @@ def _prefetch_line(context, U, i, c):  # type: ignore[no-untyped-def]
         number = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [pointer.type, *[number] * 3])
         fetch = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], kind)
-        # to read, to keep in all caches, of data
+        # for reading, kept in all cache levels, data cache
         builder.call(fetch, [pointer, number(0), number(3), number(1)])
         return context.get_dummy_value()
 
@@ -81,7 +81,7 @@ def signature_of_mix(dtype: str) -> list[Any]:
 
 @cache
 def mix_dense(dtype: str) -> Any:
-    """Make the loop that mixes rows of a dense U."""
+    """Compile the loop that mixes rows of a dense U."""
 
     def mix_dense_rows(start, stop, indptr, indices, weights, s, t, sums, U, p, q, out, total, r, X):  # type: ignore[no-untyped-def]
         d = U.shape[1]
@@ -99,7 +99,7 @@ def mix_dense(dtype: str) -> Any:
             for e in range(indptr[i], indptr[i + 1]):
                 j = indices[e]
                 w = weights[e] if weighted else s[j]
-                # rows are read in no order, so that most of the time would go into waiting for them
+                # rows are read in random order; without prefetching, most of the time would be spent waiting
                 soon = np.int64(indices[min(e + AHEAD, last)])
                 for c in range(0, fetched, _LINE):
                     prefetch(U, soon, c)
@@ -134,7 +134,7 @@ def mix_dense(dtype: str) -> Any:
 
 @cache
 def mix_sparse(dtype: str) -> Any:
-    """Make the loop that mixes rows of a sparse U, given by its CSR arrays, into a dense output."""
+    """Compile the loop that mixes rows of a sparse U, given by its CSR arrays, into a dense output."""
     real = real_type(dtype)
     numbers = types.UniTuple(real, 4)  # type: ignore[no-untyped-call]
 
@@ -191,7 +191,7 @@ def mix_sparse(dtype: str) -> Any:
 
 @cache
 def sum_rows(dtype: str) -> Any:
-    """Make the loop that adds t_i U_i over rows to double-precision column sums."""
+    """Compile the loop that adds t_i U_i over rows to double-precision column sums."""
     real = real_type(dtype)
 
     def add_scaled_rows(start, stop, t, U, sums):  # type: ignore[no-untyped-def]
@@ -205,7 +205,7 @@ def sum_rows(dtype: str) -> Any:
 
 @cache
 def multiply_rows(dtype: str) -> Any:
-    """Make the loop that writes rows of the product of a CSR matrix with a dense one."""
+    """Compile the loop that writes rows of the product of a CSR matrix and a dense one."""
     real = real_type(dtype)
 
     def write_product_rows(start, stop, indptr, indices, data, V, out):  # type: ignore[no-untyped-def]
@@ -216,7 +216,7 @@ def multiply_rows(dtype: str) -> Any:
             for c in range(d):
                 a[c] = 0
             for e in range(indptr[i], indptr[i + 1]):
-                # read before the loop, which may be unrolled only if writing a cannot change them
+                # read before the inner loop, which is unrolled only if writing to a cannot change them
                 j, x = indices[e], data[e]
                 soon = np.int64(indices[min(e + AHEAD, last)])
                 for c in range(0, fetched, _LINE):

@@ -1,4 +1,4 @@
-"""What the loops of ``rows`` compute, written for reading: same arguments, whole matrices."""
+"""Readable NumPy versions of the loops in ``rows``, on whole matrices."""
 
 from typing import Any
 
@@ -41,5 +41,5 @@ def sum_rows(t: np.ndarray, U: np.ndarray) -> np.ndarray:
 
 
 def multiply(X: csr_array, V: np.ndarray) -> np.ndarray:
-    """Multiply a CSR matrix with a dense one."""
+    """Multiply a CSR matrix by a dense one."""
     return np.asarray(X @ V)

@@ -1,8 +1,8 @@
-"""Threads that share the rows of a pass.
+"""A thread pool that splits a pass by rows.
 
-The loops release the GIL and are run by Python's own thread pool instead of a threading layer of numba:
-those either abort under concurrent callers or do not survive a fork. How rows are cut into parts depends on
-the problem alone, so the number of threads changes no result.
+The loops release the GIL and run on Python's own thread pool, because numba's threading layers either abort
+under concurrent callers or do not survive a fork. The split of the rows depends only on the problem, so the
+number of threads does not change results.
 """
 
 import os
@@ -18,7 +18,7 @@ import numpy as np
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-# smaller parts are not worth a thread: about a tenth of a millisecond
+# smallest part worth a thread: about 0.1 ms of work
 _WORK_PER_PART = 1 << 17
 _MOST_PARTS = 256
 
@@ -29,9 +29,9 @@ _limits: Any = None
 
 
 def get_threads() -> int:
-    """Return how many threads the kernels use.
+    """Return the number of threads that the kernels use.
 
-    ``GSSL_NUM_THREADS`` sets it; otherwise it is the number of CPUs this process may run on.
+    Set by :func:`set_threads` or ``GSSL_NUM_THREADS``; otherwise the number of CPUs this process may use.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def _cpus() -> int:
 
 
 def set_threads(n_threads: int | None) -> None:
-    """Set how many threads the kernels use; None goes back to the default.
+    """Set the number of threads that the kernels use; None restores the default.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def set_threads(n_threads: int | None) -> None:
 
 
 def split_rows(indptr: np.ndarray, width: int) -> np.ndarray:
-    """Cut rows into consecutive parts of about equal work, so that a hub does not delay one thread."""
+    """Split rows into consecutive parts of about equal work, so that hubs do not delay one thread."""
     n = len(indptr) - 1
-    # a row costs something even if it has no entries
+    # an empty row has a cost, too
     n_parts = min(int(indptr[-1] + n) * width // _WORK_PER_PART, _MOST_PARTS)
     if n_parts <= 1:
         return np.array([0, n])
@@ -105,7 +105,7 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
             while not failed and (part := next(todo)) < n_parts:
                 held[0](part)
         except BaseException:
-            # also on Ctrl-C: no thread starts another part
+            # also on Ctrl-C: stop the other threads from starting another part
             failed = True
             raise
 
@@ -124,7 +124,7 @@ def run_parts(task: Callable[[int], Any], n_parts: int) -> None:
 
 @contextmanager
 def small_algebra() -> Iterator[None]:
-    """Limit BLAS to one thread in a block: on small matrices, more threads only wait for each other.
+    """Limit BLAS to one thread within a block: on small matrices, more threads only wait for each other.
 
     Examples
     --------
