@@ -98,7 +98,7 @@ def whole_folder(path: str | Path, mark: str) -> Iterator[Path]:
     """
     path = Path(path)
     if path.exists():
-        raise FileExistsError(f"{path} is there already: remove it or choose another name.")
+        raise FileExistsError(f"{path} already exists: remove it or choose another name.")
     check_writable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
@@ -139,10 +139,10 @@ def check_writable(path: str | Path) -> None:
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     if not folder.is_dir():
         raise NotADirectoryError(
-            f"{path} cannot be written, for {folder} is no folder: choose another place."
+            f"{path} cannot be written, because {folder} is not a folder: choose another place."
         )
     if path.exists() and not path.is_file():
-        raise OSError(f"{path} is no plain file and cannot be replaced by one: choose another place.")
+        raise OSError(f"{path} is not a regular file and cannot be replaced by one: choose another place.")
     with explain_write_errors(path):
         # try it: permissions are not enough, as on read-only disks or for the superuser
         tempfile.TemporaryFile(dir=folder).close()

@@ -277,7 +277,10 @@ def from_dgl(
         raise TypeError(f"{type(graph).__name__} has no edges(), num_nodes() and ndata: give a DGL graph.")
     source, target = (_tensor_array(ends, "edges()") for ends in graph.edges())
     if source.ndim != 1 or source.shape != target.shape:
-        raise ValueError(f"edges() gives {source.shape} sources and {target.shape} targets: one of each.")
+        raise ValueError(
+            f"edges() gives sources of shape {source.shape} and targets of shape {target.shape}: give one "
+            "source and one target for each edge."
+        )
     nodes, links = graph.ndata, getattr(graph, "edata", {})
     if weight is not None and weight not in links:
         raise ValueError(f"the graph has no edge data {weight!r}; it has {', '.join(links) or 'none'}.")
@@ -372,7 +375,7 @@ def _count_nodes(n_nodes: Any, parts: list[np.ndarray], edges: np.ndarray) -> in
             raise ValueError(f"num_nodes is {n_nodes!r}: give a whole number.") from error
     if not 0 <= n < _MOST_NODES:
         raise ValueError(
-            f"there would be {n:,} nodes, and up to {_MOST_NODES:,} can be read: number nodes from 0 on "
+            f"there would be {n:,} nodes, and gssl needs fewer than {_MOST_NODES:,}: number nodes from 0 on "
             "without gaps."
         )
     return n

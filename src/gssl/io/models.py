@@ -208,7 +208,7 @@ def load(path: str | Path) -> Any:
     except ValueError as error:
         raise ValueError(f"{path} is damaged: {error}") from error
     except (RecursionError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{path} is damaged: its numbers or its nesting have no bounds.") from error
+        raise ValueError(f"{path} is damaged: its numbers or its nesting are too large.") from error
 
 
 def read_settings(path: str | Path) -> dict[str, str]:
@@ -308,8 +308,8 @@ class _Writer:
         strange = set(held) - set(description["params"]) - {a.name for a in known} - {"classes_"}
         if strange:
             raise ValueError(
-                f"this {name} holds {min(strange)!r}, which saved models do not know: name it in "
-                "gssl/io/models.py."
+                f"this {name} has the attribute {min(strange)!r}, which gssl.save does not know: add it to "
+                "FITTED in gssl/io/models.py."
             )
         missing = [a.name for a in known if not a.optional and a.name not in held]
         if missing:

@@ -170,8 +170,8 @@ def _refuse_packed_bomb(file: Path) -> None:
             unpacked += len(part)
             if unpacked > most:
                 raise ValueError(
-                    f"{file} unpacks from {packed:,} bytes to more than {most:,}, as files do that are to "
-                    "fill the memory; if it is your own, unpack it first."
+                    f"{file} unpacks from {packed:,} bytes to more than {most:,} and may be a decompression "
+                    "bomb: if you trust it, unpack it first."
                 )
 
 
@@ -185,8 +185,8 @@ def _refuse_wide_claims(files: Sequence[Path]) -> None:
         n_bytes, packed = 8 * int(rows[0] or 0) * int(columns[0]), file.stat().st_size
         if n_bytes > max(_LARGE, _PARQUET_BOMB * packed):
             raise ValueError(
-                f"{file} claims {rows[0]:,} rows in {packed:,} bytes, as files do that are to fill the "
-                "memory; if it is your own, write it as several files, or without compression."
+                f"{file} claims {rows[0]:,} rows in {packed:,} bytes and may be a decompression bomb: if you "
+                "trust it, write it as several files, or without compression."
             )
 
 
@@ -213,7 +213,9 @@ def find_files(source: str | Path) -> list[Path]:
             raise FileNotFoundError(f"no file matches {text}: check its name and folder.")
         return files
     if path.exists():
-        raise ValueError(f"{text} is no plain file, and tables are read more than once: save it as a file.")
+        raise ValueError(
+            f"{text} is not a regular file, and tables are read more than once: save it as a file."
+        )
     raise FileNotFoundError(f"{text} is not there: check its name and folder.")
 
 
