@@ -196,9 +196,9 @@ def test_labels_that_teach_nothing(graph, spoiled):
 def test_places_that_cannot_be_written(spoiled):
     Path("file").write_text("in the way")
     Path("folder.csv").mkdir()
-    assert "file is no folder" in spoiled({"--out": "file/p.csv"})
-    assert "file is no folder" in spoiled({"--report": "file/r.html"})
-    assert "file is no folder" in spoiled({"--save": "file/m.gssl"})
+    assert "file is not a folder" in spoiled({"--out": "file/p.csv"})
+    assert "file is not a folder" in spoiled({"--report": "file/r.html"})
+    assert "file is not a folder" in spoiled({"--save": "file/m.gssl"})
     assert "folder.csv is a folder" in spoiled({"--out": "folder.csv"})
     assert "too long" in spoiled({"--out": "p" * 300 + ".csv"})
     assert "must end in .csv, .tsv, .parquet or .jsonl" in spoiled({"--out": "p.xlsx"})
@@ -218,7 +218,7 @@ def test_truth(spoiled):
     assert "give --report" in spoiled({"--truth": "t.csv"})
     page = {"--report": "r.html"}
     assert "nowhere.csv is not there" in spoiled(page | {"--truth": "nowhere.csv"})
-    assert "l.csv names no node" in spoiled(page | {"--truth": "l.csv"})
+    assert "l.csv has no true label of a node without a given label" in spoiled(page | {"--truth": "l.csv"})
 
 
 def test_without_the_extra_of_the_report(spoiled, monkeypatch):

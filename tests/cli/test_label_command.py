@@ -94,7 +94,7 @@ def test_outputs_are_checked_before_anything_is_read(graph, refused):
     assert "must end in .csv" in refused(*start, "labels.txt")
     assert "is an input" in refused(*start, "e.csv")
     Path("mine.csv").write_text("id,label\n")
-    assert "mine.csv is there already and was not made here" in refused(*start, "mine.csv")
+    assert "mine.csv already exists and is not from gssl label" in refused(*start, "mine.csv")
     assert "there is no graph" in refused("label", "--out", "labels.csv")
     assert not Path("labels.csv.journal").exists()
     journal = Journal(Path("labels.csv.journal"))

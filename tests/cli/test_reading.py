@@ -226,7 +226,7 @@ def test_bad_use_of_a_store_is_one_sentence(graph, run, arguments, message):
     assert result.exit_code == 2
     assert message in result.stderr
     again = run("graph", "build", "--edges", "e.csv", "--out", "web.graph", ok=False)
-    assert "web.graph is there already" in again.stderr
+    assert "web.graph already exists" in again.stderr
 
 
 @pytest.mark.parametrize("option", ["--edges", "--labels", "--features"])
@@ -249,7 +249,7 @@ def test_files_that_cannot_be_read(spoiled, option):
     assert "ragged.csv, line 3 has 1 cell where there should be 2" in spoiled({option: "ragged.csv"})
     assert "download it" in spoiled({option: "https://example.org/e.csv"})
     assert "a table has no name" in spoiled({option: ""})
-    assert "/dev/null is no plain file" in spoiled({option: "/dev/null"})
+    assert "/dev/null is not a regular file" in spoiled({option: "/dev/null"})
     assert ". is a folder" in spoiled({option: "."})
 
 

@@ -37,9 +37,12 @@ def test_processes_of_this_machine_change_no_prediction(graph, classify):
         ({"--memory": "1kB", "--method": "auto"}, "a memory budget of 1.0 kB is too small"),
         ({"--memory": "1kB", "--method": "ogc"}, "a memory budget of 1.0 kB is too small"),
         ({"--dask": "tcp://127.0.0.1:8786", "--workers": "2"}, "give either"),
-        ({"--resume": "r", "--method": "correctandsmooth"}, "--resume is not for --method correctandsmooth"),
-        ({"--memory": "1GB", "--method": "manifoldregularization"}, "--memory is not for --method"),
-        ({"--resume": "e.csv"}, "e.csv is no folder"),
+        (
+            {"--resume": "r", "--method": "correctandsmooth"},
+            "--resume does not work with --method correctandsmooth",
+        ),
+        ({"--memory": "1GB", "--method": "manifoldregularization"}, "--memory does not work with --method"),
+        ({"--resume": "e.csv"}, "e.csv is not a folder"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(spoiled, changed, told):

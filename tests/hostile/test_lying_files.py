@@ -207,7 +207,7 @@ def test_packed_tables_that_fill_the_memory_are_refused(
     sooner = _SOONER if limit < 1 << 30 else "pass"
     took, told = read_in_little_memory(f"from gssl.io import {reader}; {sooner}", f"{reader}({str(path)!r})")
     assert told.startswith("refused: ")
-    assert f"to more than {limit:,}, as files do that are to fill the memory" in told
+    assert f"to more than {limit:,} and may be a decompression bomb" in told
     assert took < 200
 
 
@@ -297,7 +297,7 @@ def test_links_in_the_file_system_are_followed_or_refused_in_a_sentence(tmp_path
         load(tmp_path / "loop.npz")
     with pytest.raises(FileNotFoundError, match=r"gone\.csv is not there"):
         read_edges(tmp_path / "gone.csv")
-    with pytest.raises(ValueError, match=r"pipe\.csv is no plain file"):
+    with pytest.raises(ValueError, match=r"pipe\.csv is not a regular file"):
         read_edges(tmp_path / "pipe.csv")
     with pytest.raises(ValueError, match=r"There is no dataset 'graphs/\.\./\.\./etc/passwd'"):
         load("graphs/../../etc/passwd")

@@ -65,9 +65,9 @@ def test_features_of_every_type_keep_their_values(dtype: str):
         (
             {"edges": lambda: (np.array([0]), np.array([0, 1]))},
             ValueError,
-            r"\(1,\) sources and \(2,\) targets",
+            r"sources of shape \(1,\) and targets of shape \(2,\)",
         ),
-        ({"edges": lambda: ("a", "b")}, ValueError, r"\(\) sources and \(\) targets"),
+        ({"edges": lambda: ("a", "b")}, ValueError, r"sources of shape \(\) and targets of shape \(\)"),
         ({}, ValueError, "no edge data 'w'; it has none"),
     ],
 )

@@ -27,7 +27,9 @@ def test_a_place_that_cannot_be_written_is_tried_first():
     for path in ("/proc/p.csv", "/proc/new/p.csv"):
         with pytest.raises(OSError, match=f"^{path} cannot be written: .*; choose another place\\.$"):
             check_writable(path)
-    with pytest.raises(OSError, match=r"^/dev/null is no plain file and cannot be replaced by one: choose"):
+    with pytest.raises(
+        OSError, match=r"^/dev/null is not a regular file and cannot be replaced by one: choose"
+    ):
         check_writable("/dev/null")
 
 
@@ -53,7 +55,7 @@ def test_a_place_where_nothing_can_be_written_is_refused_before_the_work(tmp_pat
     with pytest.raises(IsADirectoryError, match=r"is a folder: name a file in it\.$"):
         check_writable(tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(NotADirectoryError, match="is no folder: choose another place"):
+    with pytest.raises(NotADirectoryError, match="is not a folder: choose another place"):
         check_writable(tmp_path / "file" / "a.csv")
 
 
@@ -66,7 +68,7 @@ def test_a_folder_is_built_by_one_at_a_time(tmp_path):
         ):
             pass
     assert [file.name for file in tmp_path.rglob("*")] == ["store", "a.txt"]
-    with pytest.raises(FileExistsError, match="store is there already"), whole_folder(tmp_path / "store", ""):
+    with pytest.raises(FileExistsError, match="store already exists"), whole_folder(tmp_path / "store", ""):
         pass
 
 

@@ -159,7 +159,7 @@ def test_bad_places_and_budgets(write, tmp_path):
     with pytest.raises(ValueError, match=r"10\.0 MB is too small: give at least 400 MB"):
         build_graph_store(file, tmp_path / "store", memory_budget="10MB")
     build_graph_store(file, tmp_path / "store")
-    with pytest.raises(FileExistsError, match="store is there already"):
+    with pytest.raises(FileExistsError, match="store already exists"):
         build_graph_store(file, tmp_path / "store")
     (tmp_path / "store" / "manifest.json").write_text("{}")
     with pytest.raises(ValueError, match="no manifest of a graph store"):

@@ -201,7 +201,7 @@ def test_other_objects_cannot_be_saved(tmp_path, graph):
         gssl.save({}, tmp_path / "m.gssl")
     model = fitted(gssl.OGC(random_state=0), graph)
     model.surprise_ = 1
-    with pytest.raises(ValueError, match="holds 'surprise_', which saved models do not know"):
+    with pytest.raises(ValueError, match=r"has the attribute 'surprise_', which gssl\.save does not know"):
         gssl.save(model, tmp_path / "m.gssl")
 
 

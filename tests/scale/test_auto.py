@@ -357,4 +357,4 @@ def test_options_are_refused_before_anything_is_read(classify, tmp_path, method,
     done = classify(tmp_path, tmp_path / "p.csv", "--method", method, *options)
     assert done.exit_code == 2
     told = done.output.strip()
-    assert told == f"gssl: {flag} is not for --method {method}: choose another method, such as ogc or ggcm."
+    assert told == f"gssl: {flag} does not work with --method {method}: choose another, such as ogc or ggcm."

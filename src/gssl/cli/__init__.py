@@ -3,7 +3,7 @@
 
 def main() -> None:
     """Run the command line."""
-    # here, so that importing the room costs nothing
+    # imported here, so that importing gssl.cli is fast
     from gssl.cli.app import app
 
     app()

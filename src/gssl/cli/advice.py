@@ -1,4 +1,4 @@
-"""``gssl check``, ``suggest``, ``why`` and ``audit``: what a graph and its labels say about each other."""
+"""``gssl check``, ``suggest``, ``why`` and ``audit``: advice about a graph and its labels."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ _SHOWN = 10
 
 
 def run_check(run: Run) -> None:
-    """Read, show the graph, and say what ``gssl classify`` would reach, from the same fit."""
+    """Read, describe the graph, fit as ``gssl classify`` does, and print its estimated accuracy."""
     terminal = run.terminal
     terminal.plan = ("reading", run.choice.stage)
     model, problem = run.prepare()
@@ -38,7 +38,7 @@ def run_check(run: Run) -> None:
 
 
 def run_suggest(run: Run, out: Path, n: int, target: float | None, saved: Path | None) -> None:
-    """Read, fit unless there is a saved model, choose, write, and show the first."""
+    """Read, fit unless there is a saved model, choose nodes, write them, and show the first."""
     terminal = run.terminal
     check_outputs(out, [*run.inputs.sources(), None if saved is None else str(saved)])
     terminal.plan = ("reading", *([run.choice.stage] if saved is None else []), "suggesting", "writing")
@@ -54,7 +54,7 @@ def run_suggest(run: Run, out: Path, n: int, target: float | None, saved: Path |
     ids = [str(problem.node_ids[pick.node]) for pick in picks]
     columns = {
         "id": ids,
-        # to be filled in, for gssl classify --labels
+        # for the user to fill in, and to pass to gssl classify --labels
         "label": [""] * len(picks),
         "model_says": [str(pick.label) for pick in picks],
         "confidence": [pick.confidence for pick in picks],
@@ -77,7 +77,7 @@ def run_suggest(run: Run, out: Path, n: int, target: float | None, saved: Path |
 
 
 def run_why(run: Run, ids: Sequence[str]) -> None:
-    """Read, fit, and print the predictions of some nodes as sums."""
+    """Read, fit, and print explanations of the predictions of some nodes."""
     terminal = run.terminal
     model, problem = run.prepare()
     run.fit(model, problem)
@@ -120,7 +120,7 @@ def run_audit(run: Run, out: Path) -> None:
 
 
 def _check_fitted_to(model: Any, problem: Problem, path: Path) -> None:
-    """Refuse a model of other nodes or labels than those that were read."""
+    """Raise if a model was fitted to other nodes or labels than those that were read."""
     codes = model.fit_codes
     known = [None if code < 0 else str(model.classes_[code]) for code in codes.tolist()]
     if known != list(problem.y):
@@ -130,7 +130,7 @@ def _check_fitted_to(model: Any, problem: Problem, path: Path) -> None:
 
 
 def _say_labels_needed(model: Any, target: float, terminal: Terminal) -> None:
-    """Print how many more labels reach an accuracy, given in per cent."""
+    """Print how many more labels are needed for an accuracy, given in per cent."""
     try:
         with terminal.stage("learning curve"):
             curve = learning_curve(model, target / 100.0)
@@ -139,17 +139,17 @@ def _say_labels_needed(model: Any, target: float, terminal: Terminal) -> None:
         return
     held_out = held_out_if_known(model)
     if held_out is not None and held_out.tells:
-        curve = curve.moved_to(held_out.accuracy)  # the accuracy that other commands state
+        curve = curve.moved_to(held_out.accuracy)  # the accuracy that other commands print
     terminal.say(curve.text())
 
 
 def _percent(p: float) -> str:
-    """Write a probability that was estimated from few labels: never as certain."""
+    """Format a probability, never as 100 %, because it was estimated from few labels."""
     return "over 99 %" if p > 0.99 else f"{100 * p:.0f} %"
 
 
 def _places(problem: Problem, ids: Sequence[str]) -> np.ndarray:
-    """Return the places of ids among the nodes."""
+    """Return the node numbers of ids."""
     places = {str(node): k for k, node in enumerate(problem.node_ids)}
     unknown = [one for one in ids if one not in places]
     if unknown:

@@ -1,4 +1,4 @@
-"""The commands and their options; each imports what it needs when it runs, so that ``--help`` is quick."""
+"""Define the commands and their options; each imports what it needs when run, to keep ``--help`` fast."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -22,7 +22,7 @@ from gssl.cli.options import (
     set_threads,
 )
 
-# from the list of names, because importing the methods would make --help slow
+# from a list of names, because importing the methods would make --help slow
 _METHODS = (
     "auto",
     *(
@@ -36,8 +36,8 @@ _EMBEDDERS = ("g2cn", "ggc", "ggcm", "ndls", "nograph", "ppr", "sgc", "ssgc")
 _PLANNED = ("ggc", "ggcm", "ogc", "ppr", "sgc", "ssgc")
 
 _GRAPH = options(
-    click.option("--edges", metavar="TABLE", help="Two columns of ids and, optionally, a third of weights."),
-    click.option("--graph", metavar="STORE", help="A graph from gssl graph build, instead of --edges."),
+    click.option("--edges", metavar="TABLE", help="Two id columns and, optionally, a weight column."),
+    click.option("--graph", metavar="STORE", help="Graph store from gssl graph build, instead of --edges."),
 )
 _LABELS = options(
     click.option("--labels", metavar="TABLE", help="Ids and labels; an empty label means unknown."),
@@ -58,25 +58,25 @@ _FEATURES = options(
     click.option(
         "--features",
         metavar="TABLE",
-        help="Ids and numbers or categories; wide, long or list tables, .npy or .npz.",
+        help="Ids with numbers, categories or lists, in a wide or long table; or .npy, .npz.",
     ),
-    click.option("--text", metavar="COLUMN", help="Use this column of the features as text (TF-IDF)."),
+    click.option("--text", metavar="COLUMN", help="Column of the features to encode as text (TF-IDF)."),
     click.option(
         "--knn",
         type=click.IntRange(min=1),
         metavar="K",
-        help="Link each node to its K nearest neighbours in the features.",
+        help="Link each node to its K nearest neighbours by features.",
     ),
 )
 _EDGE_COLUMNS = click.option(
     "--edge-columns", metavar="A,B[,W]", help="Column names in --edges; guessed by default.", default=""
 )
-_NO_HEADER = click.option("--no-header", is_flag=True, help="Text files begin with data, not with names.")
+_NO_HEADER = click.option("--no-header", is_flag=True, help="Text files have no header line.")
 _READING = options(
     click.option(
-        "--nodes", metavar="TABLE", help="Ids of all nodes, in order; found in the others by default."
+        "--nodes", metavar="TABLE", help="Ids of all nodes, in order; taken from the other tables by default."
     ),
-    click.option("--strict", is_flag=True, help="Refuse ids that a table lacks, instead of filling in."),
+    click.option("--strict", is_flag=True, help="Fail on ids that a table lacks, instead of filling in."),
     _NO_HEADER,
     _EDGE_COLUMNS,
     click.option("--id-column", metavar="NAME", help="Id column in --features; guessed by default."),
@@ -92,7 +92,7 @@ _READING = options(
     ),
 )
 _METHOD = click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
-_OUT = click.option("--out", type=UserPath(), required=True, help=".csv, .tsv, .parquet or .jsonl")
+_OUT = click.option("--out", type=UserPath(), required=True, help="Output: .csv, .tsv, .parquet or .jsonl.")
 _ABSTAIN = click.option(
     "--abstain",
     type=click.FloatRange(0.0, 1.0),
@@ -100,13 +100,13 @@ _ABSTAIN = click.option(
     help="Leave the label empty where the confidence is below P.",
 )
 _PROBABILITIES = click.option(
-    "--probabilities", is_flag=True, help="Write the probability of every class: p_<class>."
+    "--probabilities", is_flag=True, help="Add a column p_<class> for the probability of each class."
 )
 _TIME_BUDGET = click.option(
     "--time-budget",
     type=click.FloatRange(min=0.0),
     metavar="SECONDS",
-    help="For auto: try nothing new after so many seconds; what was tried by then predicts.",
+    help="For auto: try no more methods after this time, and predict with those tried.",
 )
 _MEMORY = click.option(
     "--memory", metavar="SIZE", help="Memory limit for the fit, such as 4GB; the rest goes to disk."
@@ -117,7 +117,7 @@ _SEED = click.option(
     metavar="S",
     default=0,
     show_default=True,
-    help="Random seed of a method that has one, such as ogc; auto needs none.",
+    help="Random seed of methods that use one, such as ogc; auto needs none.",
 )
 
 
@@ -126,7 +126,7 @@ def _count(name: str, default: int, metavar: str, text: str) -> Callable[[Any], 
 
 
 def _start(given: dict[str, Any], *, needs_labels: bool = False) -> Any:
-    """Turn the options that commands share into a run; each is a field of one of its parts."""
+    """Build a Run from the options that commands share; each is a field of one of its parts."""
     start = perf_counter()
     if needs_labels and given["labels"] is None:
         raise ValueError("there are no labels: give --labels, a table of an id and a label.")
@@ -179,7 +179,7 @@ def app() -> None:
 @click.option(
     "--calibrate/--no-calibrate",
     default=None,
-    help="Calibrate the confidence on hidden labels; by default where that is cheap, or with --abstain.",
+    help="Calibrate the confidence on held-out labels; by default if that is cheap, or with --abstain.",
 )
 @options(_ABSTAIN, _PROBABILITIES, _TIME_BUDGET, _MEMORY)
 @click.option(
@@ -219,14 +219,14 @@ def classify(
 @click.option(
     "--model",
     type=UserPath(exists=True),
-    help="A model from gssl classify --save of the same tables: no fit.",
+    help="Use a model that gssl classify --save fitted to the same tables.",
 )
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
 @click.option(
     "--target",
     type=click.FloatRange(1.0, 100.0),
     metavar="PERCENT",
-    help="Say how many more labels this accuracy needs, such as 85.",
+    help="Estimate how many more labels this accuracy needs, such as 85.",
 )
 @_OUT
 @options(_TIME_BUDGET, _MEMORY, _READING, _SEED, RUN_OPTIONS)
@@ -248,7 +248,7 @@ def suggest(model: Path | None, n: int, target: float | None, out: Path, **given
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @options(_GRAPH, _LABELS, _FEATURES, _METHOD, _READING, _SEED, RUN_OPTIONS)
 def why(ids: tuple[str, ...], **given: Any) -> None:
-    """Explain the predictions of some nodes: which labels and features speak for them, and by how much.
+    """Explain the predictions of some nodes: which labels and features support them, and how strongly.
 
     \b
     Example:
@@ -263,7 +263,7 @@ def why(ids: tuple[str, ...], **given: Any) -> None:
 @app.command()
 @options(_GRAPH, _LABELS, _FEATURES, _METHOD, _OUT, _READING, _SEED, RUN_OPTIONS)
 def audit(out: Path, **given: Any) -> None:
-    """Rank the given labels by how surely the model, not having seen each, contradicts it.
+    """Rank the given labels by how strongly predictions made without each label contradict it.
 
     \b
     Example:
@@ -277,12 +277,14 @@ def audit(out: Path, **given: Any) -> None:
 
 @app.command()
 @options(_GRAPH, _LABELS, _FEATURES)
-@click.option("--out", type=UserPath(), required=True, help="Labels: .csv, .tsv, .parquet or .jsonl")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page; any by default.")
+@click.option("--out", type=UserPath(), required=True, help="Labels: .csv, .tsv, .parquet or .jsonl.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Port of the page; any free port by default."
+)
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 @options(_READING, RUN_OPTIONS)
 def label(out: Path, port: int, browser: bool, **given: Any) -> None:
-    """Label nodes on a page in the browser, which suggests the most useful ones.
+    """Label nodes in the browser, on a page that suggests the most useful ones.
 
     \b
     Examples:
@@ -296,7 +298,7 @@ def label(out: Path, port: int, browser: bool, **given: Any) -> None:
 
 
 @app.command()
-@click.option("--model", type=UserPath(exists=True), required=True, help="A model from gssl classify --save.")
+@click.option("--model", type=UserPath(exists=True), required=True, help="Model from gssl classify --save.")
 @options(_GRAPH, _FEATURES, _OUT, _ABSTAIN, _PROBABILITIES, _READING, RUN_OPTIONS)
 def predict(model: Path, out: Path, probabilities: bool, **given: Any) -> None:
     """Label a new graph with a saved model.
@@ -319,10 +321,10 @@ def predict(model: Path, out: Path, probabilities: bool, **given: Any) -> None:
     type=click.Choice(_EMBEDDERS),
     default="ggcm",
     show_default=True,
-    help="The method; others than these give no embeddings.",
+    help="Embedding method.",
 )
 @click.option(
-    "--depth", type=click.IntRange(min=0), help="Number of iterations; the method's default if not given."
+    "--depth", type=click.IntRange(min=0), help="Number of iterations; depends on the method by default."
 )
 @click.option(
     "--dimensions",
@@ -331,7 +333,7 @@ def predict(model: Path, out: Path, probabilities: bool, **given: Any) -> None:
     show_default=True,
     help="Reduce wider features to N columns (SVD); all keeps every column.",
 )
-@click.option("--out", type=UserPath(), required=True, help=".parquet, .csv, .npy or .npz")
+@click.option("--out", type=UserPath(), required=True, help="Output: .parquet, .csv, .tsv, .npy or .npz.")
 @options(_MEMORY, _READING, _SEED, RUN_OPTIONS)
 def embed(depth: int | None, dimensions: str, out: Path, **given: Any) -> None:
     """Compute an embedding of every node, without labels.
@@ -349,7 +351,7 @@ def embed(depth: int | None, dimensions: str, out: Path, **given: Any) -> None:
 @app.command()
 @options(_GRAPH, _LABELS, _FEATURES, _TIME_BUDGET, _MEMORY, _READING, RUN_OPTIONS)
 def check(**given: Any) -> None:
-    """Check a graph, and say how many labels gssl classify gets right with it and without it.
+    """Check a graph, and estimate the accuracy of gssl classify with and without it.
 
     \b
     Example:
@@ -400,7 +402,7 @@ def list_() -> None:
 @datasets.command()
 @click.argument("name")
 def fetch(name: str) -> None:
-    """Download a dataset, verify its hash, and keep it in the cache.
+    """Download a dataset, verify its hash, and store it in the cache.
 
     \b
     Example:
@@ -411,15 +413,15 @@ def fetch(name: str) -> None:
 
 @app.group()
 def graph() -> None:
-    """Store graphs on disk, where they may be larger than memory."""
+    """Store graphs on disk, even if they are larger than memory."""
 
 
 @graph.command()
 @click.option(
-    "--edges", metavar="TABLE", required=True, help="Two columns of ids and, optionally, a third of weights."
+    "--edges", metavar="TABLE", required=True, help="Two id columns and, optionally, a weight column."
 )
-@click.option("--nodes", metavar="TABLE", help="Ids of all nodes, in order, such as the features.")
-@click.option("--out", type=UserPath(), required=True, help="A new folder.")
+@click.option("--nodes", metavar="TABLE", help="Ids of all nodes, in order; the table of features will do.")
+@click.option("--out", type=UserPath(), required=True, help="Folder to create.")
 @click.option(
     "--memory", metavar="SIZE", default="2GB", show_default=True, help="Memory limit for the build."
 )

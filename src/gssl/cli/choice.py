@@ -1,4 +1,4 @@
-"""Estimators by the name of their method on the command line."""
+"""Create estimators from the method names of the command line."""
 
 import inspect
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Choice:
 
     method: str = "auto"
     seed: int = 0
-    # None: if no other fit is needed for it, or if ``abstain`` is given
+    # None: calibrate if that needs no further fit, or if ``abstain`` is given
     calibrate: bool | None = None
     abstain: float | None = None
     # seconds, for auto
@@ -26,7 +26,7 @@ class Choice:
 
     @property
     def stage(self) -> str:
-        """What a fit is called: choosing, if it compares methods."""
+        """The name of the fitting stage: choosing, if it compares methods."""
         return "choosing" if self.method == "auto" else "fitting"
 
     def model(self, has_features: bool) -> Any:
@@ -34,7 +34,9 @@ class Choice:
         model = choose_classifier(self.method, self.seed, has_features)
         if self.time_budget is not None:
             if self.method != "auto":
-                raise ValueError(f"--time-budget is not for --method {self.method}: it has one fit to make.")
+                raise ValueError(
+                    f"--time-budget works with --method auto only: leave it out for {self.method}."
+                )
             model.set_params(time_budget=self.time_budget)
         calibrate = self.calibrate
         if calibrate is None:
@@ -43,7 +45,7 @@ class Choice:
 
 
 def classifier_names() -> dict[str, type]:
-    """Return the classes of all methods that can classify, by name; an embedder does so with a head."""
+    """Return the classes of all methods that can classify, by name; embedders classify with a head."""
     kinds = {name: getattr(methods, name) for name in vars(methods)["__all__"]}
     return {
         name.lower(): kind

@@ -1,4 +1,4 @@
-"""``gssl classify``: files in, a label for every node out."""
+"""``gssl classify``: read a graph from files and write a label for every node."""
 
 import shlex
 import sys
@@ -26,7 +26,7 @@ from gssl.io.table_columns import shortened
 from gssl.io.table_reading import is_query
 from gssl.report import classification_table
 
-# classes that a warning names
+# number of classes to name in a warning
 _NAMED = 3
 
 
@@ -40,7 +40,7 @@ class Outputs:
     truth: str | None = None
 
     def check(self, inputs: Inputs) -> None:
-        """Refuse files that could not be written, before anything is read."""
+        """Raise if an output cannot be written, before anything is read."""
         check_outputs(self.out, [*inputs.sources(), self.truth], self.report, self.save)
         if self.report is not None:
             from gssl.report import check_extra
@@ -100,15 +100,15 @@ def run_classify(run: Run, outputs: Outputs, probabilities: bool) -> None:
 
 
 def _graph_name(inputs: Inputs) -> str:
-    """Return what the graph is called: the name of its file."""
+    """Return the file name of the graph, or "a query"."""
     source = inputs.edges or inputs.graph or inputs.features
     return "a query" if is_query(source) else Path(str(source)).name
 
 
 def _say_poor_classes(held_out: HeldOut, terminal: Terminal) -> None:
-    """Warn of classes whose hidden labels are found less than half as often as those of all classes.
+    """Warn about classes whose recall on hidden labels is less than half of the accuracy.
 
-    Two standard errors must lie between both, with one hit and one miss added, so a few labels say nothing.
+    The recall, with one hit and one miss added, must be two standard errors lower, so few labels do not warn.
     """
     confusion = held_out.confusion
     totals = confusion.counts.sum(axis=1)
@@ -128,7 +128,7 @@ def _say_poor_classes(held_out: HeldOut, terminal: Terminal) -> None:
 
 
 def _say_doubts(predictions: Predictions, hidden: bool, out: Path, terminal: Terminal) -> None:
-    """Say how many given labels the model would not have predicted, and where to see them."""
+    """Report how many given labels the model disagrees with, and where to find them."""
     n, n_given = len(predictions.doubted), int(predictions.given.sum())
     if n:
         how = "With its own label hidden" if hidden else "Though it has seen their labels"
@@ -142,7 +142,7 @@ def _say_doubts(predictions: Predictions, hidden: bool, out: Path, terminal: Ter
 def withhold_unsure(
     predictions: Predictions, abstain: float, informed: Any, terminal: Terminal
 ) -> Predictions:
-    """Leave out labels whose confidence is below ``abstain``, and note how many."""
+    """Remove labels whose confidence is below ``abstain``, and note how many."""
     predictions = withhold(predictions, abstain, informed)
     n_empty = int((predictions.label == "").sum())
     nodes = "1 node has" if n_empty == 1 else f"{n_empty:,} nodes have"
@@ -151,7 +151,7 @@ def withhold_unsure(
 
 
 def write_table(out: Path, predictions: Predictions, terminal: Terminal, probabilities: bool) -> None:
-    """Write predictions, and note what the format made necessary to change."""
+    """Write predictions, and note texts that were changed for the format."""
     with terminal.step("writing predictions"):
         notes = write_predictions(out, predictions, probabilities)
     terminal.note(*notes)
@@ -164,7 +164,7 @@ def _save(model: Any, path: Path, problem: Problem, terminal: Terminal) -> None:
 
 
 def _read_truth(table: str, problem: Problem, inputs: Inputs) -> Labels:
-    """Read true labels; at least one must be of a node whose label was not given."""
+    """Read true labels; raise unless at least one belongs to a node without a given label."""
     from gssl.cli.run_page import nodes_with_new_truth
 
     truth = read_labels(table, na=inputs.na or None, header=inputs.header)

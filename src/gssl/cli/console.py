@@ -1,4 +1,4 @@
-"""What a command prints: results on standard output, stages and notes on standard error."""
+"""Print results on standard output, and stages and notes on standard error."""
 
 import logging
 import sys
@@ -17,15 +17,14 @@ from gssl.report import printable
 from gssl.scale.execution import watching
 from gssl.scale.memory import write_size
 
-# seconds between two signs of life in a pipe
+# seconds between progress lines in a pipe
 _EVERY = 10.0
 
 
 class _Log(logging.Handler):
-    """Print what the library logs through the console, so that it does not break the progress bar.
+    """Print log messages through the console, so that they do not break the progress bar.
 
-    Of messages of one kind, such as those about compiled loops, only the first is printed, unless all of
-    them are asked for.
+    Only the first message of each kind, such as those about compiled loops, is printed, unless ``every``.
     """
 
     def __init__(self, console: Console, every: bool) -> None:
@@ -42,7 +41,7 @@ class _Log(logging.Handler):
 
 @dataclass
 class Stage:
-    """A part of a run; ``detail`` is shown beside its seconds at its end, ``step`` while it runs."""
+    """A stage of a run; ``step`` is shown while it runs, ``detail`` with its seconds at its end."""
 
     name: str
     detail: str = ""
@@ -51,7 +50,7 @@ class Stage:
     refresh: Callable[[], None] = lambda: None
 
     def show(self, step: str) -> None:
-        """Show what is being done."""
+        """Show the current step."""
         self.step = step
         self.refresh()
 
@@ -59,8 +58,8 @@ class Stage:
 class Terminal:
     """The output of one run: results, notes, and stages with their seconds.
 
-    In a pipe a stage is one line at its end, and one every ten seconds before it. On a terminal one bar
-    counts the finished stages of the ``plan``.
+    In a pipe, a stage prints a line every ten seconds and one at its end. On a terminal, a bar counts the
+    finished stages of the ``plan``.
     """
 
     def __init__(self, quiet: bool = False, verbose: bool = False, start: float | None = None) -> None:
@@ -90,7 +89,7 @@ class Terminal:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Stage]:
-        """Show that a stage runs, and print its seconds at its end."""
+        """Show a stage while it runs, and print its seconds at its end."""
         stage = self._stage = Stage(name)
         shown = self._bar(stage) if self.err.is_terminal else self._heartbeat(stage)
         try:
@@ -102,7 +101,7 @@ class Terminal:
 
     @contextmanager
     def step(self, title: str, *, notes: bool = True) -> Iterator[Callable[[int, int | None], None]]:
-        """Show a step of the running stage; fits move it, and so does the function ``move(done, total)``.
+        """Show a step of the running stage; fits and the yielded ``move(done, total)`` update its count.
 
         Warnings in the block become notes, unless ``notes`` is False.
         """
@@ -113,14 +112,14 @@ class Terminal:
 
         def move(done: int, total: int | None) -> None:
             nonlocal latest
-            # a count that begins again is one of many, and says nothing about the stage
+            # a count that starts again is one of several, and does not show the progress of the stage
             latest = done if latest <= done else sys.maxsize
             count = f"{done:,}" if total is None else f"{done:,} of {total:,}"
             stage.show(f"{title} {count}".strip() if latest < sys.maxsize else title)
 
         with warnings.catch_warnings(record=True) as caught, watching(move):
             warnings.simplefilter("always")
-            # scikit-learn takes many classes for a regression target
+            # scikit-learn mistakes many classes for a regression target
             warnings.filterwarnings("ignore", message="The number of unique classes")
             yield move
         for warning in caught if notes else []:
@@ -128,7 +127,7 @@ class Terminal:
                 self.note(str(warning.message))
 
     def finish(self) -> None:
-        """Print the seconds of the whole run and its peak memory."""
+        """Print the seconds and the peak memory of the whole run."""
         peak = peak_memory()
         detail = "" if peak is None else f"at most {write_size(peak)} of memory"
         self._print_seconds("total", perf_counter() - self.start, detail)
@@ -177,7 +176,7 @@ class Terminal:
 
 
 def peak_memory() -> int | None:
-    """Return the most bytes of memory that this process has used, None where that is not known."""
+    """Return the peak memory of this process in bytes, or None if it is unknown."""
     if sys.platform == "win32":
         return None
     import resource

@@ -79,7 +79,7 @@ def run_demo(out: Path, draws: int, seed: int, start: float) -> None:
                 terminal=terminal,
             )
     except ImportError as error:
-        # the page is an extra, the demo is not
+        # the report needs an optional dependency
         terminal.say(f"No report: {error}")
     else:
         terminal.say(f"A page about this run, to open in a browser: {out / 'report.html'}")
@@ -95,7 +95,7 @@ def _compare(data: Dataset, splits: list[Any], seed: int, terminal: Terminal) ->
         "logistic regression, no graph": EmbeddingClassifier(SGC(depth=0)),
     }
     done = 0
-    # without notes: that no label reaches some papers is known, and only matters without features
+    # without notes: no label reaches some papers, which is expected and matters only without features
     with terminal.stage("comparing") as stage, terminal.step("", notes=False):
 
         def on_record(record: Record, model: Any) -> None:
@@ -107,7 +107,7 @@ def _compare(data: Dataset, splits: list[Any], seed: int, terminal: Terminal) ->
 
 
 def _examples(predictions: Predictions, truth: np.ndarray) -> list[tuple[Any, str]]:
-    """Return unlabelled papers, from the most to the least certain, with subjects that wrap between words."""
+    """Return some unlabelled papers, from the most to the least certain, with spaces in their subjects."""
     order = np.argsort(-predictions.confidence, kind="stable")
     order = order[~predictions.given[order]]
     rows = [(predictions[i], str(truth[i])) for i in order[np.linspace(0, len(order) - 1, 6).astype(int)]]

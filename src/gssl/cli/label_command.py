@@ -1,4 +1,4 @@
-"""``gssl label``: a page on this machine to label nodes on."""
+"""``gssl label``: serve a local page for labelling nodes."""
 
 import signal
 import webbrowser
@@ -17,7 +17,7 @@ from gssl.label.journal import Journal, journal_path
 from gssl.label.server import LabelServer
 from gssl.label.session import Session
 
-# seconds between two looks whether --out is behind the labels
+# seconds between checks whether --out is up to date
 _SAVE = 3.0
 
 
@@ -28,7 +28,7 @@ def run_label(run: Run, out: Path, port: int, browser: bool) -> None:
     check_outputs(out, run.inputs.sources(), journal_file)
     if out.exists() and not journal_file.exists():
         raise ValueError(
-            f"{out} is there already and was not made here: give it as --labels, and a new --out."
+            f"{out} already exists and is not from gssl label: give it as --labels, and a new --out."
         )
     problem = run.read()
     texts = read_texts(run.inputs, problem)
@@ -48,7 +48,7 @@ def run_label(run: Run, out: Path, port: int, browser: bool) -> None:
 
 
 def _serve(server: LabelServer, out: Path, browser: bool, terminal: Terminal, journal_file: Path) -> None:
-    """Serve until the process is asked to end, and keep the output up to date."""
+    """Serve until SIGINT or SIGTERM, and keep the output up to date."""
     session = server.session
     background = BackgroundFit(session)
     stop = Event()
@@ -56,7 +56,7 @@ def _serve(server: LabelServer, out: Path, browser: bool, terminal: Terminal, jo
         signal.signal(number, lambda *_: stop.set())
     server.start()
     background.start()
-    # beside the notes: it must be seen with --quiet, too
+    # print, because the terminal shows nothing with --quiet
     print(f"Label at {server.url}", flush=True)
     terminal.say(
         f"Labels go to {out}, and every action to {journal_file}, from which the next start goes on. "
@@ -86,7 +86,7 @@ def _save(session: Session, out: Path, written: int, terminal: Terminal) -> int:
 
 
 def read_texts(inputs: Inputs, problem: Problem) -> np.ndarray | None:
-    """Read the text column of the features as it is written, for people to read."""
+    """Read the text column of the features, to show it on the page."""
     if inputs.text is None or inputs.features is None:
         return None
     table = open_table(inputs.features)

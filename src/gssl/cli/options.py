@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-# larger counts are typing mistakes
+# larger counts are typos
 _MAX_COUNT = 2**63 - 1
-# characters of a table's name, which may be a query
+# characters to print of a table's name, which may be a query
 _MAX_NAME = 80
 
 
@@ -38,14 +38,14 @@ class Count(click.ParamType[int]):
         except InvalidOperation:
             number = Decimal("nan")
         if number.is_nan() or number < 1 or (number <= _MAX_COUNT and number != int(number)):
-            self.fail(f"{value!r} is no whole number from 1 on; write 1000000 or 1e6.", param, ctx)
+            self.fail(f"{value!r} is not a whole number from 1 on; write 1000000 or 1e6.", param, ctx)
         if number > _MAX_COUNT:
             self.fail(f"{value!r} is too large; write at most {_MAX_COUNT}.", param, ctx)
         return int(number)
 
 
 class CountOrTable(Count):
-    """A whole number, or else a table that is counted: a file, a glob or an SQL query."""
+    """A whole number, or a table to count: a file, a glob or an SQL query."""
 
     name = "count or table"
 
@@ -75,7 +75,7 @@ THREADS = click.option(
 )
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 RUN_OPTIONS = options(
-    THREADS, QUIET, click.option("-v", "--verbose", is_flag=True, help="Also print what the library logs.")
+    THREADS, QUIET, click.option("-v", "--verbose", is_flag=True, help="Also print log messages.")
 )
 
 
@@ -128,7 +128,7 @@ class Commands(click.Group):
     """A group of commands whose errors are printed as one sentence."""
 
     def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
-        """Read the options of the group itself."""
+        """Parse the options of the group itself."""
         with exit_on_error():
             return super().make_context(*arguments, **settings)
 

@@ -1,4 +1,4 @@
-"""``gssl plan``: the size of a problem in, what a run would need out."""
+"""``gssl plan``: estimate what a run would need from the size of the problem."""
 
 from functools import cache, partial
 from typing import Any
@@ -25,7 +25,7 @@ def run_plan(
     if bandwidth is not None:
         source, found = "given", estimate(job, workers, room, _size("--bandwidth", bandwidth), disk)
     else:
-        # what does not fit is refused before anything is measured
+        # raises if the job does not fit, before anything is measured
         layouts(job, workers, room)
         with terminal.stage("measuring"), terminal.step("this machine"):
             found = estimate(job, workers, room, cache(partial(measure_bandwidth, job)), disk)
@@ -34,7 +34,7 @@ def run_plan(
 
 
 def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
-    """Return the options with numbers of nodes, edges and features in place of tables."""
+    """Return the options with tables replaced by numbers of nodes, edges and features."""
     edges, features = (options[name] for name in ("edges", "features"))
     tables = [source for source in (edges, features) if isinstance(source, str)]
     if not tables and options["nodes"] is not None:
@@ -78,7 +78,7 @@ def _size(option: str, text: str) -> int:
 
 
 def _show(terminal: Terminal, facts: list[tuple[str, str]]) -> None:
-    """Print facts: a table that fits on a terminal, one line each in a pipe."""
+    """Print facts as a table on a terminal, and one per line in a pipe."""
     if not terminal.out.is_terminal:
         for name, fact in facts:
             terminal.say(f"{name:<18} {fact}")
@@ -92,7 +92,7 @@ def _show(terminal: Terminal, facts: list[tuple[str, str]]) -> None:
 
 
 def _plan_facts(found: Estimate) -> list[tuple[str, str]]:
-    """Return name and text of each fact of a plan."""
+    """Return the name and text of each fact of a plan."""
     job, several = found.job, found.workers > 1
     each = " for each worker" if several else ""
     slabs = "1 slab" if found.n_slabs == 1 else f"{found.n_slabs} slabs"
@@ -117,7 +117,7 @@ def _plan_facts(found: Estimate) -> list[tuple[str, str]]:
 
 
 def _time_facts(found: Estimate, source: str) -> list[tuple[str, str]]:
-    """Return the time with what it includes, and the option to run with."""
+    """Return the estimated times, what they leave out, and the option to run with."""
     speed, disk = write_size(round(found.speed)), write_size(round(found.disk_speed))
     return [
         ("time of passes", f"{_write_time(found.seconds)}, at {speed}/s ({source})"),
@@ -128,7 +128,7 @@ def _time_facts(found: Estimate, source: str) -> list[tuple[str, str]]:
 
 
 def _write_time(seconds: float) -> str:
-    """Write a time in the unit that fits: ``10.0 min``."""
+    """Format a time in a suitable unit, such as ``10.0 min``."""
     units = ((172_800, 86_400, "days"), (3600, 3600, "h"), (60, 60, "min"))
     unit, name = next(((u, s) for least, u, s in units if seconds >= least), (1, "s"))
     return f"{seconds / unit:,.1f} {name}"

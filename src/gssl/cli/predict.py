@@ -54,7 +54,7 @@ def run_predict(run: Run, model_path: Path, out: Path, probabilities: bool) -> N
 
 
 def load_prepared(path: Path) -> tuple[Any, Preparation | None]:
-    """Load a model, and how its features were prepared."""
+    """Load a model, and the preparation of its features if it has one."""
     model, settings = load(path), read_settings(path)
     kept = settings.get("preparation")
     return model, None if kept is None else Preparation.from_json(kept)
@@ -71,7 +71,7 @@ def _note_uncalibrated(model: Any, path: Path, terminal: Terminal) -> None:
 
 
 def run_embed(run: Run, out: Path, depth: int | None, dimensions: str) -> None:
-    """Read, embed, write."""
+    """Read, embed all nodes, and write the embeddings."""
     inputs, method, terminal = run.inputs, run.choice.method, run.terminal
     width = _read_width(dimensions)
     # the ids of a .npy file are written beside it
@@ -110,7 +110,7 @@ def _read_width(dimensions: str) -> int | None:
 
 
 def _compress_features(problem: Problem, width: int, terminal: Terminal) -> Problem:
-    """Reduce features to their leading directions before they are smoothed, which gives the same as after."""
+    """Reduce features to their leading directions, which gives the same before smoothing as after."""
     X = problem.features
     if X is None or X.shape[1] <= width:
         return problem

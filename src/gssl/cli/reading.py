@@ -31,13 +31,13 @@ from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
 from gssl.scale.memory import available_memory, write_size
 
-# a feature with a larger share of all absolute values is noted
+# a feature with a larger share of the sum of absolute values is noted
 _DOMINANT = 0.95
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The tables and settings that the user named; a command may need only some of them."""
+    """The tables and settings given by the user; a command may need only some of them."""
 
     edges: str | None = None
     features: str | None = None
@@ -50,18 +50,18 @@ class Inputs:
     normalize: str = "auto"
     graph: str | None = None
     nodes: str | None = None
-    # texts that mean no label; the usual ones if there are none
+    # texts that mean no label; the usual ones if empty
     na: tuple[str, ...] = ()
     no_header: bool = False
     strict: bool = False
 
     @property
     def header(self) -> bool | None:
-        """Whether text files have a header; None: it is detected."""
+        """Whether text files have a header; None to detect it."""
         return False if self.no_header else None
 
     def sources(self) -> list[str | None]:
-        """Return the files that are read, which no output may replace."""
+        """Return the input files, which no output may overwrite."""
         npy_ids = None
         if self.features is not None and self.features.lower().endswith(".npy"):
             npy_ids = str(Path(self.features).with_suffix(".ids.npy"))
@@ -72,9 +72,9 @@ class Inputs:
 def check_outputs(
     out: Path, sources: Sequence[str | None], *others: Path | None, formats: Sequence[str] = TABLES
 ) -> None:
-    """Refuse, before anything is read, outputs that cannot be written or that would replace an input.
+    """Raise, before anything is read, if an output cannot be written or would overwrite an input.
 
-    The first is a table in one of the formats.
+    The suffix of ``out`` must be one of the formats.
     """
     check_suffix(out, formats)
     taken: set[Path] = set()
@@ -96,8 +96,8 @@ def read_problem(
 ) -> Problem:
     """Read tables, prepare features, join all by id, and print notes about the data.
 
-    ``preparation`` is that of a saved model; without one it is made of the features, as ``--normalize`` says.
-    If ``memory`` is a budget, numeric features are kept in a temporary file.
+    ``preparation`` is that of a saved model; if None, it is fitted to the features according to
+    ``--normalize``. With a budget in ``memory``, numeric features are kept in a temporary file.
     """
     store = None if inputs.graph is None else _open_store(inputs)
     if store is None and inputs.edges is None and inputs.knn is None:
@@ -125,7 +125,7 @@ def read_problem(
             columns = inputs.label_columns or None
             labels = read_labels(inputs.labels, columns, na=inputs.na or None, header=inputs.header)
     for part in (nodes, edges, features, labels):
-        # now, because a note may explain why joining fails
+        # print notes now, because one may explain why joining fails
         terminal.note(*([] if part is None else part.notes))
     with terminal.step("joining tables"):
         problem = (
@@ -143,7 +143,7 @@ def read_problem(
 
 
 def _read_features(inputs: Inputs, store: GraphStore | None, memory: Any) -> Features:
-    """Read features: into memory, or with a budget into a file unless text or kNN needs them."""
+    """Read features into memory, or with a budget into a file unless text or kNN needs them in memory."""
     source = str(inputs.features)
     if memory is None or inputs.text is not None or inputs.knn is not None:
         return read_features(source, id=inputs.id_column, text=inputs.text, header=inputs.header)
@@ -157,7 +157,7 @@ def _read_features(inputs: Inputs, store: GraphStore | None, memory: Any) -> Fea
 
 
 def _open_store(inputs: Inputs) -> GraphStore:
-    """Open the graph of ``--graph``, which cannot be combined with others."""
+    """Open the store of ``--graph``, which cannot be combined with other graphs."""
     for option, value in (("--edges", inputs.edges), ("--knn", inputs.knn)):
         if value is not None:
             raise ValueError(f"--graph is a graph already: leave out {option}.")
@@ -185,8 +185,8 @@ def _dominance_notes(problem: Problem) -> list[str]:
 
 
 def refuse_if_too_large(problem: Problem, model: Any) -> None:
-    """Refuse a fit that needs more than the free memory."""
-    # two copies of the graph, and three dense matrices as wide as what the method propagates
+    """Raise if a fit needs more than the free memory."""
+    # two copies of the graph, and three dense matrices of all columns that the method propagates
     n, X = len(problem.node_ids), problem.features
     columns = X.shape[1] if X is not None else 0
     if isinstance(model, GraphClassifier):

@@ -1,4 +1,4 @@
-"""What the commands share: where a fit runs, and how tables are read and a classifier is fitted to them."""
+"""Shared by commands: execution options, and reading tables and fitting a classifier to them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from gssl.scale.memory import available_memory, read_size
 
 @dataclass(frozen=True)
 class ExecutionOptions:
-    """Options for where a fit runs: within a memory budget, on a cluster, with a folder to resume from."""
+    """Options for how a fit runs: within a memory budget, on a cluster, with a folder to resume from."""
 
     memory: str | None = None
     dask: str | None = None
@@ -25,7 +25,7 @@ class ExecutionOptions:
     resume: Path | None = None
 
     def check(self, method: str, model: Any) -> None:
-        """Refuse options that contradict each other or the model, before anything is read."""
+        """Raise if options contradict each other or the model, before anything is read."""
         if self.memory is not None:
             read_size(self.memory)
         if self.dask is not None and self.workers is not None:
@@ -37,19 +37,19 @@ class ExecutionOptions:
         for name, value in vars(self).items():
             if value is not None and not model.runs_by_columns:
                 raise ValueError(
-                    f"--{name} is not for --method {method}: choose another method, such as ogc or ggcm."
+                    f"--{name} does not work with --method {method}: choose another, such as ogc or ggcm."
                 )
         if self.resume is not None:
             check_writable(self.resume / "run")
 
     @property
     def limited(self) -> bool:
-        """Whether a memory budget or a cluster was given, so that the fit need not fit into free memory."""
+        """Whether a memory budget or a cluster was given, so that the fit may exceed the free memory."""
         return not (self.memory is None and self.dask is None and self.workers is None)
 
     @property
     def feature_memory(self) -> Any:
-        """The memory budget for reading features; None: no limit."""
+        """The memory budget for reading features; None for no limit."""
         if not self.limited and self.resume is None:
             return None
         return self.memory or available_memory() // 4
@@ -72,7 +72,7 @@ class ExecutionOptions:
 
 @dataclass(frozen=True)
 class Run:
-    """What a command was asked for, and where it prints."""
+    """The options of a command, and the terminal it prints to."""
 
     inputs: Inputs
     choice: Choice
@@ -91,13 +91,13 @@ class Run:
         return problem
 
     def prepare(self) -> tuple[Any, Problem]:
-        """Check the options, read the tables, and return them with the classifier, unfitted."""
+        """Check the options, read the tables, and return the unfitted classifier and the problem."""
         model = self.choice.model(self.inputs.features is not None)
         self.where.check(self.choice.method, model)
         return model, self.read(memory=self.where.feature_memory)
 
     def fit(self, model: Any, problem: Problem) -> None:
-        """Fit a classifier as one stage; refuse fewer than two classes, and a fit beyond the free memory."""
+        """Fit a classifier as one stage; raise if there are fewer than two classes or too little memory."""
         classes = sorted({label for label in problem.y if label is not None})
         if len(classes) < 2:
             found = f"only the label {classes[0]!r}" if classes else "no label"

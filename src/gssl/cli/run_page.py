@@ -1,4 +1,4 @@
-"""The report of a run: compute what ``--report`` shows, and write the page."""
+"""Compute what the report of a run shows, and write the page."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +18,13 @@ from gssl.report import MapPoint, Page, write_page
 from gssl.selection import audit, learning_curve, suggestions, why
 from gssl.selection.suggestion import smoothed_signature
 
-# what a larger graph would need is not computed for a report: losses of iterations, rows for the map
+# larger inputs get no losses of iterations, and a map without features
 _MAX_EMBEDDING_SIZE = 50_000_000
 _MAX_MAP_NODES = 200_000
 _N_SUGGESTIONS = 12
-# labels that look wrong, and as many suggestions, that are explained
+# number of doubted labels, and of suggestions, to explain
 _EXPLAINED = 3
-# fits of a method that does not know what it would say without some of its labels
+# folds for a method without held-out predictions of its own
 _FEW_FOLDS = 3
 
 
@@ -46,7 +46,7 @@ def write_run_page(
         held_out = _held_out(model, problem, terminal)
         if held_out is not None:
             known = list_predictions(model, problem.node_ids, problem.given, held_out=held_out)
-            # where the model abstains, it still does
+            # keep labels empty where the model abstained
             predictions = replace(known, label=predictions.label)
     with terminal.step("choosing nodes to label next"):
         signature = smoothed_signature(X, check_adjacency(A, allow_empty=True))
@@ -57,11 +57,11 @@ def write_run_page(
         found = None if held_out is None else audit(model, changes=0, held_out=held_out)
         doubted = [] if found is None else found.nodes[found.given != found.says][:_EXPLAINED].tolist()
         told = [*doubted, *(pick.node for pick in picks[:_EXPLAINED])]
-        # scores of some methods are no sum, and some have no learning curve
+        # some methods cannot be explained, and some have no learning curve
         reasons, curve = _if_possible(why, model, told), _if_possible(learning_curve, model)
         if curve is not None and held_out is not None and held_out.tells:
-            curve = curve.moved_to(held_out.accuracy)  # one number for one question
-    # a fit can do without the losses of its iterations, which take as long again
+            curve = curve.moved_to(held_out.accuracy)  # so that the page shows a single accuracy
+    # computing the losses of the iterations takes as long as the fit
     small = X is not None and np.prod(X.shape) <= _MAX_EMBEDDING_SIZE
     page = Page(
         title=f"{len(y):,} nodes of {name}",
@@ -93,7 +93,7 @@ def _held_out(model: Any, problem: Problem, terminal: Terminal) -> HeldOut | Non
                 model, problem.features, problem.y, problem.adjacency, n_folds=_FEW_FOLDS, on_fold=move
             )
         except ValueError as error:
-            # too few labels to hide any: the report says that there is no estimate
+            # too few labels to hide any: the report shows no estimate
             terminal.note(f"no accuracy estimate: {error}")
             return None
     terminal.say(found.summary)
@@ -101,7 +101,7 @@ def _held_out(model: Any, problem: Problem, terminal: Terminal) -> HeldOut | Non
 
 
 def _if_possible(compute: Any, *inputs: Any) -> Any:
-    """Return what a function computes, or None where it refuses its inputs."""
+    """Return the result of a function, or None if it raises ValueError."""
     try:
         return compute(*inputs)
     except ValueError:
@@ -109,7 +109,7 @@ def _if_possible(compute: Any, *inputs: Any) -> Any:
 
 
 def _map_rows(model: Any, problem: Problem, signature: np.ndarray) -> np.ndarray:
-    """Return what says which nodes are alike: what is predicted, and smoothed features if they are few."""
+    """Return the rows to map: class distributions and, unless there are many nodes, smoothed features."""
     P = np.sqrt(np.asarray(model.label_distributions_, dtype=np.float32))
     X = problem.features
     if X is None or not X.shape[1] or len(P) > _MAX_MAP_NODES:
@@ -127,12 +127,12 @@ def _points(rows: np.ndarray, predictions: Predictions) -> list[MapPoint]:
 
 
 def nodes_with_new_truth(truth: Labels, node_ids: np.ndarray, given: np.ndarray) -> list[int]:
-    """Return the nodes whose true label is known but was not given to the model."""
+    """Return the nodes whose true label is known but was not given to the model; raise if there are none."""
     known = {node for node, label in zip(truth.ids, truth.labels, strict=True) if label is not None}
     nodes = [i for i, node in enumerate(node_ids) if not given[i] and node in known]
     if not nodes:
         raise ValueError(
-            f"{truth.name} names no node whose label was not given already: add true labels of others."
+            f"{truth.name} has no true label of a node without a given label: add true labels of such nodes."
         )
     return nodes
 

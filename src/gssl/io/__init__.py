@@ -1,6 +1,6 @@
-"""Tables in and out, neighbouring libraries, saved models.
+"""Read and write tables, convert graphs of other libraries, and save models.
 
-Every name loads when it is first used: DuckDB and its like cost nothing before.
+Names are imported on first use, so that DuckDB and other dependencies load only when needed.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
-"""numba loops that number the ids of delimited text, and that sort out pairs of numbers.
+"""Numba loops that number the ids of delimited text and select pairs of node numbers.
 
-An id of up to 16 bytes is the pair of whole numbers (k₀, k₁) that its bytes are, so comparing two of them
-compares ids. Of a longer one they are a hash, and its bytes are compared with those of the id that has it.
+The bytes of an id of up to 16 bytes are two integers (k₀, k₁), so equal integers mean equal ids. For a longer
+id they are a hash, and its bytes are compared with those of the stored id.
 """
 
 from functools import cache
@@ -13,36 +13,36 @@ from numba import types
 
 from gssl.operators.compiling import compiled, inlined
 
-# the state of a scan: the last entry keeps loads from being left out
+# entries of the state of a scan; FETCHED keeps the compiler from removing the prefetch
 POSITION, ROW, IDS, BYTES, OUTCOME, STOP, FETCHED = range(7)
 # outcomes
 DONE, NO_SLOTS, NO_BYTES, ODD = 0, 1, 2, 3
 # kinds of bytes
 ORDINARY, SEPARATOR, NEWLINE, RETURN, REFUSED = 0, 1, 2, 3, 4
-# numbers per slot of a hash table: k₀, k₁, and code + 1 with a mark of long ids
+# numbers per slot of a hash table: k₀, k₁, and code + 1 with a flag for long ids
 WIDTH = 3
 _LONG = np.uint64(1 << 32)
 _CODE = np.uint64((1 << 32) - 1)
 _ZERO, _ONE, _WORD = np.uint64(0), np.uint64(1), np.uint64(64)
 _MIX_1, _MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT_1, _SHIFT_2 = np.uint64(32), np.uint64(29)
-# digits of a whole number that float64 holds exactly, and their powers of ten
+# decimal digits that float64 represents exactly, and their powers of ten
 _DIGITS = 15
 _TENS = np.array([10.0**power for power in range(_DIGITS + 1)])
-# cells whose slots are fetched at once
+# cells whose hash slots are prefetched together
 _BATCH = 256
 
 
 def _copied_in(function: Any) -> Any:
-    """Mark a function that is called for each row, where a real call would take a tenth of the time."""
+    """Inline a function that is called for each row, where real calls would take a tenth of the time."""
     return numba.njit(inline="always")(function)
 
 
 def number_cells(text: Any, ids: Any, state: Any, codes: Any, weights: Any) -> None:
     """Number the ids of two columns in the order of their first occurrence.
 
-    ``text`` is its bytes, the kind of each byte, and the number of columns with the places of source, target
-    and weight (or −1); ``ids`` is the hash table, the bytes of the ids, and where each of them begins.
+    ``text`` holds the bytes, the kind of each byte value, and the number of columns with the positions of
+    source, target and weight (or −1); ``ids`` holds the hash table, the bytes of the ids and their offsets.
     """
     keys, cells = np.empty((3, _BATCH), np.uint64), np.empty((4, _BATCH), np.int64)
     state[OUTCOME] = DONE
@@ -53,7 +53,7 @@ def number_cells(text: Any, ids: Any, state: Any, codes: Any, weights: Any) -> N
 
 @inlined
 def _parse_rows(text: Any, state: Any, keys: Any, cells: Any, weights: Any) -> Any:
-    """Fill a batch: keys with their hash, and cells as first byte, length, place among codes, line."""
+    """Fill a batch: keys with their hash; cells as first byte, length, index into codes, start of line."""
     data, kinds, columns = text
     words = data.view(np.uint64)
     spans = np.zeros((3, 2), np.int64)
@@ -88,7 +88,7 @@ def _parse_rows(text: Any, state: Any, keys: Any, cells: Any, weights: Any) -> A
 
 @_copied_in
 def _split_row(data: Any, kinds: Any, columns: Any, i: Any, spans: Any) -> Any:
-    """Find the cells that are wanted in the row at ``i``; return where the next one begins, −1 if odd."""
+    """Find the needed cells of the row at ``i``; return the start of the next row, −1 if it is odd."""
     cell, column = i, 0
     while True:
         kind = kinds[data[i]]
@@ -109,10 +109,10 @@ def _split_row(data: Any, kinds: Any, columns: Any, i: Any, spans: Any) -> Any:
 
 @inlined
 def _number_batch(n: Any, data: Any, ids: Any, state: Any, keys: Any, cells: Any, codes: Any) -> None:
-    """Write the codes of a batch; where there is no room for an id, go back to its line."""
+    """Write the codes of a batch; if there is no room for an id, rewind to its line."""
     table, arena, offsets = ids
     slots = np.uint64(len(table) // WIDTH - 1)
-    # all slots are fetched at once, and then looked at
+    # prefetch all slots, so that cache misses overlap
     fetched = _ZERO
     for k in range(n):
         fetched |= table[np.int64(keys[2, k] & slots) * WIDTH + 2]
@@ -130,7 +130,7 @@ def _number_batch(n: Any, data: Any, ids: Any, state: Any, keys: Any, cells: Any
                     state[OUTCOME] = NO_SLOTS if n_ids == len(offsets) - 1 else NO_BYTES
                     state[POSITION], state[ROW] = cells[3, k], cells[2, k] // 2
                     return
-                # ids stand in the arena one to a line
+                # the arena holds one id per line
                 for j in range(length):
                     arena[used + j] = data[first + j]
                 arena[used + length] = 10
@@ -149,7 +149,7 @@ def _number_batch(n: Any, data: Any, ids: Any, state: Any, keys: Any, cells: Any
 
 @inlined
 def _word(words: Any, first: Any, length: Any) -> Any:
-    """Return up to eight bytes from any place as a number, whose first byte is the lowest."""
+    """Return up to eight bytes at any offset as a little-endian integer."""
     shift = np.uint64(8 * (first & 7))
     low = words[first >> 3] >> shift
     if shift:
@@ -166,7 +166,7 @@ def _mix(k0: Any, k1: Any) -> Any:
 
 @inlined
 def _same(data: Any, first: Any, length: Any, arena: Any, start: Any) -> Any:
-    """Return whether an id is the one at a place of the arena, where a line ends behind it."""
+    """Return whether an id equals the line at ``start`` in the arena."""
     for j in range(length):
         if arena[start + j] != data[first + j]:
             return False
@@ -175,7 +175,7 @@ def _same(data: Any, first: Any, length: Any, arena: Any, start: Any) -> Any:
 
 @inlined
 def _decimal(data: Any, first: Any, last: Any) -> Any:
-    """Return a decimal without sign and of few digits, which one division rounds correctly; else −1."""
+    """Parse an unsigned decimal of few digits, which one division rounds correctly; else return −1."""
     number: Any = 0
     digits, power, point = 0, 0, False
     for j in range(first, last):
@@ -192,7 +192,7 @@ def _decimal(data: Any, first: Any, last: Any) -> Any:
 
 
 def rehash(table: Any, larger: Any) -> None:
-    """Copy the slots of a hash table to a larger one, which is empty."""
+    """Copy the slots of a hash table to a larger, empty one."""
     slots = np.uint64(len(larger) // WIDTH - 1)
     for place in range(0, len(table), WIDTH):
         if table[place + 2] == _ZERO:
@@ -205,14 +205,14 @@ def rehash(table: Any, larger: Any) -> None:
 
 
 def select_pairs(ends: Any, weights: Any, low: Any, high: Any, key: Any, value: Any, count: Any) -> None:
-    """Write the keys from ``low`` to before ``high`` of edges in both directions; see ``Pairs``."""
+    """Write the keys of edges in both directions that are in [low, high); see ``Pairs``."""
     n: Any = 0
     weighted = len(weights) > 0
     for row in range(len(ends)):
         u, v = np.int64(ends[row, 0]), np.int64(ends[row, 1])
         weight = weights[row] if weighted else 1.0
         kept = (u != v) & (weight != 0.0)
-        # written in any case, and kept by counting it: branches at random are slower
+        # always write, and advance n only if the entry is kept: unpredictable branches are slower
         key[n] = u << 32 | v << 1
         value[n] = weight
         n += kept & (low <= key[n]) & (key[n] < high)
@@ -223,7 +223,7 @@ def select_pairs(ends: Any, weights: Any, low: Any, high: Any, key: Any, value: 
 
 
 def gather_lines(arena: Any, offsets: Any, order: Any, out: Any) -> None:
-    """Copy the lines of some ids, in their order."""
+    """Copy the lines of some ids, in the given order."""
     end = 0
     for code in order:
         for j in range(offsets[code], offsets[code + 1]):
@@ -252,5 +252,5 @@ _SIGNATURES: dict[Any, tuple[Any, ...]] = {
 
 @cache
 def compiled_loop(loop: Any) -> Any:
-    """Compile a loop of this module when it is first used."""
+    """Compile a loop of this module on first use."""
     return compiled(loop, *_SIGNATURES[loop])

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all."""
+"""Write files and folders atomically."""
 
 import os
 import re
@@ -18,21 +18,21 @@ _PREFIX = ".gssl-"
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path`` that takes its place when the block ends without an error.
+    """Yield a temporary path in the same folder, which replaces ``path`` if the block raises no error.
 
-    The folder is made if it is not there. After an error, or Ctrl-C, nothing is left behind and a file that
-    stood at ``path`` is untouched. What a killed process left behind is removed by the next whole file in the
-    same folder, except on Windows.
+    The folder is created if needed. After an error or Ctrl-C, the temporary file is deleted and an existing
+    file at ``path`` is unchanged. A file left by a killed process is deleted by the next call for the same
+    folder, except on Windows.
 
     Parameters
     ----------
     path : path
-        Where the file shall appear.
+        The final path.
 
     Yields
     ------
     Path
-        Where to write it meanwhile; it has the same suffix.
+        The temporary path, which has the same suffix.
 
     Examples
     --------
@@ -58,10 +58,10 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 
 def _make_part(path: Path) -> tuple[int | None, Path]:
-    """Make a temporary file beside a path, locked as long as its handle is open."""
+    """Create a temporary file next to a path, locked while its handle is open."""
     while True:
-        # beside its place, for a rename is only atomic within one file system; and as readable as any new
-        # file, which those of tempfile are not
+        # in the same folder, because a rename is only atomic within one file system; and with the permissions
+        # of any new file, which tempfile does not give
         part = path.with_name(f"{_PREFIX}{token_hex(4)}{path.suffix}")
         handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         if not lock_handle(handle, wait=True):
@@ -69,13 +69,13 @@ def _make_part(path: Path) -> tuple[int | None, Path]:
             return None, part
         if part.exists():
             return handle, part
-        os.close(handle)  # swept by another process before it was locked
+        os.close(handle)  # another process deleted it before it was locked
 
 
 def _sweep(folder: Path) -> None:
-    """Remove temporary files that belong to no live process: their locks went with it."""
+    """Delete temporary files of dead processes, whose locks are released."""
     for part in folder.glob(f"{_PREFIX}*"):
-        # eight digits, then perhaps a suffix: nothing else is ours
+        # our files are named with eight hexadecimal digits and perhaps a suffix
         if not re.fullmatch(r"[a-f0-9]{8}(\..*)?", part.name.removeprefix(_PREFIX)) or part.is_symlink():
             continue
         try:
@@ -91,14 +91,14 @@ def _sweep(folder: Path) -> None:
 
 @contextmanager
 def whole_folder(path: str | Path, mark: str) -> Iterator[Path]:
-    """Yield a folder beside ``path`` that takes its place when the block ends without an error.
+    """Yield a temporary folder, which is renamed to ``path`` if the block raises no error.
 
-    After an error, or Ctrl-C, nothing is left behind. If the process is killed, the folder stays, and the
-    next block with the same ``mark``, which identifies the inputs, continues with it.
+    It is deleted after an error or Ctrl-C. If the process is killed, it stays, and the next call with the
+    same ``mark``, which identifies the inputs, continues with it.
     """
     path = Path(path)
     if path.exists():
-        raise FileExistsError(f"{path} is there already: remove it or choose another name.")
+        raise FileExistsError(f"{path} already exists: remove it or choose another name.")
     check_writable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
@@ -132,17 +132,17 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse a path that cannot be written, before the work is done."""
+    """Raise if a path cannot be written, before any work is done."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: name a file in it.")
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     if not folder.is_dir():
         raise NotADirectoryError(
-            f"{path} cannot be written, for {folder} is no folder: choose another place."
+            f"{path} cannot be written, because {folder} is not a folder: choose another place."
         )
     if path.exists() and not path.is_file():
-        raise OSError(f"{path} is no plain file and cannot be replaced by one: choose another place.")
+        raise OSError(f"{path} is not a regular file and cannot be replaced by one: choose another place.")
     with explain_write_errors(path):
-        # an attempt: rights alone do not tell, as on read-only disks or for the superuser
+        # try it: permissions are not enough, as on read-only disks or for the superuser
         tempfile.TemporaryFile(dir=folder).close()

@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# the part of a file that is inspected; more if it has fewer than three lines, as with very many columns
+# bytes to inspect; more if they hold fewer than three lines, as with very many columns
 _SAMPLE_BYTES = 1 << 16
 _LARGEST_SAMPLE = 1 << 26
 _SAMPLE_ROWS = 50
-# bytes that are searched at a time
+# bytes to search at a time
 _CHUNK = 1 << 20
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-# what spreadsheets and libraries write for a missing value; "na" and "none" may be words
+# how spreadsheets and libraries write missing values; not "na" and "none", which may be words
 MISSING = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "None", "NULL", "null", "NaT", "?")
-# cells of the first line that mark it as a header, those of one letter unless they occur again
+# cells that mark the first line as a header; single letters only if they do not recur
 _NAMES = {
     *("source", "target", "src", "dst", "from", "to", "weight", "u", "v", "head", "tail"),
     *("source_id", "target_id", "from_id", "to_id", "fromnodeid", "tonodeid", "feature", "value", "y"),
     *("id", "node", "node_id", "nodeid", "name", "key", "label", "labels", "class"),
 }
-# how files begin that are no text, and what to do
+# first bytes of files that are not text, and what to do
 _SPREADSHEET = "is a spreadsheet or an archive, not text: export the sheet as CSV (UTF-8) and name that file"
 _NOT_TEXT = {
     b"PK\x03\x04": _SPREADSHEET,
@@ -45,21 +45,21 @@ class Dialect:
     """The layout of one delimited text file."""
 
     delimiter: str
-    # leading lines of comments
+    # number of leading lines to skip: comments, empty lines and sizes of Matrix Market
     skip: int
     header: bool
     # column1, column2 … without a header
     names: tuple[str, ...]
-    # whether it is clear that the cells of the first line are names, or are not
+    # whether the detection of the header is certain
     sure: bool
     first: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Oddities:
-    """What a search through a whole text file found."""
+    """Irregularities found in a whole text file."""
 
-    # lines end in CRLF here and in LF there
+    # some lines end in CRLF, others in LF
     mixed_line_ends: bool = False
     # lines that begin with # or %, which may be comments
     comments: bool = False
@@ -76,7 +76,7 @@ def sniff_dialect(path: Path, header: bool | None = None) -> Dialect:
     while skip < len(lines) and (not lines[skip].strip() or _is_comment(lines[skip], data, path)):
         skip += 1
     if matrix_market and skip < len(lines):
-        # the line of sizes
+        # the line of matrix sizes
         skip += 1
     lines = lines[skip:]
     first = next((line for line in lines if line.strip()), None)
@@ -98,7 +98,7 @@ def sniff_dialect(path: Path, header: bool | None = None) -> Dialect:
 
 
 def find_oddities(path: Path, dialect: Dialect) -> Oddities:
-    """Search a text file behind its leading comments for what DuckDB would misread, and for white space."""
+    """Search a text file, after its leading comments, for lines DuckDB would misread and for white space."""
     crlf = lf = comments = spaces = False
     separator = dialect.delimiter.encode()
     beside = (separator, b"\n", b"\r", b'"')
@@ -109,7 +109,7 @@ def find_oddities(path: Path, dialect: Dialect) -> Oddities:
             stream.readline()
         while chunk := stream.read(_CHUNK):
             data = before + chunk
-            # single bytes first, which are found at the speed of memory
+            # search single bytes first, which is fastest
             if b"\r" in data:
                 pairs = data.count(b"\r\n")
                 crlf = crlf or pairs > 0
@@ -130,9 +130,9 @@ def find_oddities(path: Path, dialect: Dialect) -> Oddities:
 
 
 def copy_lines(path: Path, target: Path, dialect: Dialect, runs: bool) -> str:
-    """Copy a text file with LF at the ends of lines and empty lines for comments; return its separator.
+    """Copy a text file with LF line ends and comments replaced by empty lines; return its separator.
 
-    With ``runs``, cells stand between runs of white space, which become tabs. Lines keep their numbers.
+    With ``runs``, cells are separated by runs of white space, which become tabs. Lines keep their numbers.
     """
     width, quoted = len(dialect.names), False
     with open_plain(path) as stream, target.open("wb") as copy:
@@ -150,19 +150,19 @@ def copy_lines(path: Path, target: Path, dialect: Dialect, runs: bool) -> str:
 
 
 def _is_comment(line: str, data: str | None, path: Path) -> bool:
-    """Return whether a leading line is a comment; ``data`` is the first line without a mark of comments."""
+    """Return whether a leading line is a comment; ``data`` is the first line without a # or % mark."""
     if _COMMENT.match(line):
         return True
     if not line.startswith("#") or data is None:
         return False
     delimiter = _delimiter(data, path)
     cells, wanted = (len(next(_rows([text], delimiter), [])) for text in (line, data))
-    # a sentence may have any number of words
+    # a comment may happen to have as many words as a row has cells
     return cells != wanted or delimiter == " "
 
 
 def _rows(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
-    """Split lines into cells without white space around them, and leave out empty lines and comments."""
+    """Split lines into cells without surrounding white space; skip empty lines."""
     if delimiter == " ":
         lines = (" ".join(line.split()) for line in lines)
     try:
@@ -170,13 +170,13 @@ def _rows(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
             if row and not (len(row) == 1 and not row[0].strip()):
                 yield [cell.strip() for cell in row]
     except csv.Error:
-        # a cell longer than Python's parser takes; the rows so far suffice
+        # a cell exceeds the limit of Python's parser; the rows so far suffice
         return
 
 
 @contextmanager
 def open_plain(path: Path) -> Iterator[Any]:
-    """Open a text file, unpacked if it is gzipped."""
+    """Open a text file for reading bytes, decompressed if its suffix is .gz."""
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
             yield stream
@@ -230,7 +230,7 @@ def _is_header(head: list[str], body: list[list[str]]) -> tuple[bool, bool]:
     if NUMBER.fullmatch(head[0]):
         return False, True
     known = [cell for cell in head if cell.lower() in _NAMES]
-    # pandas gives the column of row numbers no name
+    # pandas writes its index as a column without a name
     indexed = not head[0] and all(head[1:]) and all(NUMBER.fullmatch(row[0]) for row in body)
     if any(len(name) > 1 for name in known) or (indexed and body):
         return True, True
@@ -258,7 +258,7 @@ def _recur(head: list[str], columns: list[list[str]]) -> bool:
 
 
 def _same_shape(head: list[str], columns: list[list[str]]) -> bool:
-    """Return whether an id with digits, such as P12, stands on top of three or more of its kind."""
+    """Return whether an id with digits, such as P12, has the pattern of all cells below, at least three."""
     for cell, column in list(zip(head, columns, strict=True))[:2]:
         shape = re.sub(r"\d+", "0", cell)
         if shape != cell and len(column) > 2 and all(re.sub(r"\d+", "0", other) == shape for other in column):

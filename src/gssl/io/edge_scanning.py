@@ -1,4 +1,4 @@
-"""Edges of plain delimited text, read and numbered in one pass without a database."""
+"""Read edges from plain delimited text and number their ids in one pass, without a database."""
 
 import sys
 from codecs import getincrementaldecoder
@@ -10,22 +10,21 @@ import numpy as np
 
 from gssl.io.table_reading import Table
 
-# bytes of text that are scanned at a time, and those of the shortest row
+# bytes of text to scan at a time, and bytes of the shortest row
 _BLOCK, _SHORTEST = 1 << 23, 4
-# smaller files are read sooner than the loops load
+# smaller files are read faster than the compiled loops load
 _LEAST = 1 << 20
 _SLOTS = 1 << 16
 
 
-class Odd(Exception):  # noqa: N818 - it is no error
-    """The text has something that only a reader of all CSV understands, or more ids than may be held."""
+class Odd(Exception):  # noqa: N818 - not an error
+    """The text needs a full CSV parser, or its ids exceed the memory limit."""
 
 
 class EdgeScan:
     """Number the ids of a text table in the order of their first occurrence, within ``most_bytes``.
 
-    Tables that are not plain text, and those with quotation marks, missing cells or rows of another length,
-    are not for it: it raises Odd.
+    Raise Odd for tables that are not plain text or that have quotation marks, missing cells or ragged rows.
     """
 
     def __init__(
@@ -53,18 +52,18 @@ class EdgeScan:
         return int(self._state[self._loops.IDS])
 
     def order(self) -> np.ndarray | None:
-        """Return the codes in the order of the ids as text, or None if any id is longer than 16 bytes."""
+        """Return the codes in text order of their ids, or None if any id is longer than 16 bytes."""
         slots = self._slots.reshape(-1, self._loops.WIDTH)
         slots = slots[slots[:, 2] > 0]
         if (slots[:, 2] > self.n_ids).any():
             return None
         keys = np.empty((2, self.n_ids), np.uint64)
-        # the first byte of an id is the lowest of its number, and decides
+        # keys are little-endian; text order needs the first byte as the most significant
         keys[:, slots[:, 2].astype(np.int64) - 1] = slots[:, :2].T.byteswap()
         return np.lexsort(keys[::-1]) if keys[1].any() else np.argsort(keys[0])
 
     def lines(self, order: np.ndarray | None = None) -> np.ndarray:
-        """Return the bytes of the ids, each with a line end, by code or in another order."""
+        """Return the bytes of the ids, one per line, by code or in the given order."""
         lines = self._arena[: self._state[self._loops.BYTES]]
         if order is None:
             return lines
@@ -73,7 +72,7 @@ class EdgeScan:
         return out
 
     def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the codes of the ends of some rows and their weights, if any; they are written over."""
+        """Yield blocks of end codes and of weights, if any; the arrays are reused."""
         dialect = self._table.dialect
         assert dialect is not None
         loops, kinds = self._loops, np.zeros(256, np.uint8)
@@ -88,7 +87,7 @@ class EdgeScan:
                 yield ends[: 2 * count].reshape(-1, 2), weights[:count]
 
     def _number(self, text: tuple[np.ndarray, ...], stop: int, ends: np.ndarray, weights: np.ndarray) -> int:
-        """Number the ids of a block, and return the number of its rows."""
+        """Number the ids of a block and return its number of rows."""
         loops, state = self._loops, self._state
         number = loops.compiled_loop(loops.number_cells)
         state[[loops.POSITION, loops.ROW, loops.STOP]] = 0, 0, stop
@@ -102,7 +101,7 @@ class EdgeScan:
 
     def _grow(self) -> None:
         held = self._slots.nbytes + self._offsets.nbytes + self._arena.nbytes
-        # the old arrays are there until the new ones are filled
+        # old and new arrays exist at the same time
         if 3 * held > self._most_bytes:
             raise Odd
         if self._state[self._loops.OUTCOME] == self._loops.NO_BYTES:
@@ -127,7 +126,7 @@ def _is_plain(table: Table) -> bool:
 
 
 def scan_edges(table: Table, ends: tuple[str, str], weight: str | None) -> tuple[np.ndarray, Any]:
-    """Read all edges into memory: ids in text order, and by column ``a``, ``b`` and ``weight``."""
+    """Read all edges into memory: ids in text order, and the columns ``a``, ``b`` and ``weight``."""
     scan = EdgeScan(table, ends, weight)
     blocks = [(ends.copy(), weights.copy()) for ends, weights in scan.blocks()]
     if not any(len(ends) for ends, _ in blocks):
@@ -148,7 +147,7 @@ def scan_edges(table: Table, ends: tuple[str, str], weight: str | None) -> tuple
 
 
 def check_utf8(lines: np.ndarray) -> bool:
-    """Return whether lines of text are UTF-8, a part of them at a time."""
+    """Return whether lines of text are UTF-8, decoding a block at a time."""
     decoder = getincrementaldecoder("utf-8")()
     try:
         for start in range(0, len(lines), _BLOCK):
@@ -159,8 +158,8 @@ def check_utf8(lines: np.ndarray) -> bool:
 
 
 def _whole_lines(file: Path, skip: int) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield a buffer and how many bytes of it are whole lines of a text file, without its first lines."""
-    # two words more, which are read behind the last id
+    """Yield a buffer and the number of its bytes that are whole lines, skipping the first lines."""
+    # two extra words, because the loops read past the last id
     buffer = bytearray(_BLOCK + 16)
     view, data = memoryview(buffer), np.frombuffer(buffer, np.uint8)
     left = 0

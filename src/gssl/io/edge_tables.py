@@ -1,4 +1,4 @@
-"""Edges from a table, and what was odd about those of a graph."""
+"""Read edges from a table, and count irregularities in the edges of a graph."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,9 +25,9 @@ from gssl.io.table_reading import Table, open_table
 
 _PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
 _WEIGHTS = ("weight", "w", "edge_weight")
-# a third column with such a name holds no weights, even if it holds numbers
+# a third column with one of these names does not hold weights, even if it is numeric
 _NOT_WEIGHTS = ("time", "timestamp", "date", "year", "day", "id", "type", "label")
-# the SQL condition of an invalid weight
+# the SQL condition for an invalid weight
 BAD_WEIGHT = "weight IS NULL OR NOT isfinite(weight) OR weight < 0"
 
 
@@ -43,9 +43,9 @@ class Edges:
         Codes: edge k joins ``ids[source[k]]`` and ``ids[target[k]]``.
     weights : float64 ndarray of shape (m,) or None
     name : str
-        Where they came from.
+        The source, for messages.
     notes : list of str
-        What was odd.
+        Irregularities in the table.
     """
 
     ids: np.ndarray
@@ -57,15 +57,15 @@ class Edges:
 
 
 def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: bool | None = None) -> Edges:
-    """Read edges; ids stay the text they are, without white space around them.
+    """Read edges; ids are kept as text, without surrounding white space.
 
     Parameters
     ----------
     source : path, glob, SQL or data frame
         See :func:`gssl.io.open_table`.
     columns : two or three names, optional
-        The ends and the weight. Guessed if None: ``source, target``, ``src, dst``, ``from, to``, else the
-        first two; the weight is a column named so, or the third of three if it holds numbers.
+        The columns of the ends and the weight. If None: ``source, target``, ``src, dst``, ``from, to``, else
+        the first two; the weight is ``weight``, or the third of three columns if it holds numbers.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
 
@@ -105,7 +105,7 @@ def _query_edges(
 
 
 def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[str, str], str | None]:
-    """Return the columns of the two ends of an edge, and that of its weight or None."""
+    """Return the columns of both ends of an edge, and the weight column or None."""
     if columns is not None:
         if isinstance(columns, str) or len(columns) not in (2, 3):
             raise ValueError(f"edges need two column names, or three with the weight, not {columns!r}.")
@@ -168,17 +168,17 @@ def refuse_rows(table: Table, ends: tuple[str, str], weight: str | None) -> None
 
 @dataclass(frozen=True)
 class EdgeFacts:
-    """Counts of what was odd about the rows of an edge table."""
+    """Counts of irregularities in an edge table."""
 
-    # rows that were left out
+    # rows, all dropped
     self_loops: int = 0
     # rows beyond the first with the same ends in the same direction
     duplicates: int = 0
-    # rows of weight 0, left out
+    # rows of weight 0, all dropped
     zeros: int = 0
-    # whether any weight, after those of repeated rows were added, is not 1
+    # whether any weight differs from 1 after repeated rows are summed
     summed: bool = False
-    # edges that are listed in both directions, and in one
+    # edges listed in both directions, and in one
     two_way: int = 0
     one_way: int = 0
     # edges whose two directions have different weights
@@ -211,9 +211,9 @@ class EdgeFacts:
 
 
 def count_facts(simple: csr_array, mirrored: csr_array, removed: tuple[int, int, int]) -> EdgeFacts:
-    """Count what is odd about a graph with one entry for each pair and direction, and its transpose.
+    """Count irregularities in a graph with one entry per pair and direction, given its transpose.
 
-    ``removed`` are the self-loops, duplicates and zeros that it had.
+    ``removed`` counts the self-loops, duplicates and zeros that were removed from it.
     """
     both = (simple != 0).multiply(mirrored != 0)
     two_way = int(both.nnz) // 2

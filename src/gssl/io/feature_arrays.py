@@ -22,7 +22,7 @@ _MOST_COLUMNS = 1 << 24
 
 
 class ArrayFile:
-    """A matrix in ``.npy``, with its ids in ``<name>.ids.npy`` beside it, or in ``.npz`` with its ids."""
+    """A matrix in ``.npy`` with its ids in ``<name>.ids.npy``, or a matrix and its ids in ``.npz``."""
 
     def __init__(self, path: Path, ids: Any = None) -> None:
         self.path, self.name, self.notes = path, str(path), list[str]()
@@ -60,7 +60,7 @@ class ArrayFile:
 
     @property
     def obstacle(self) -> str | None:
-        """Why features cannot be read some columns at a time, or None."""
+        """Why features cannot be read a few columns at a time, or None."""
         if issparse(self.matrix):
             return "holds a sparse matrix, which is read as a whole: store it as a dense one"
         return None if self.matrix.size else "holds no numbers: give at least one"
@@ -73,7 +73,7 @@ class ArrayFile:
         """Do nothing: the array stays in its file until columns are read."""
 
     def places(self, store: GraphStore) -> np.ndarray:
-        """Return the node in a graph store of each row, −1 where it has none."""
+        """Return the node number of each row in a store, or −1."""
         return store.nodes(self._ids)
 
     def row_id(self, row: int) -> str:
@@ -81,7 +81,7 @@ class ArrayFile:
         return str(self._ids[row])
 
     def columns(self, slab: slice) -> Iterator[np.ndarray]:
-        """Read some columns in single precision, in the order of the rows."""
+        """Read a slab of columns in single precision, in row order."""
         with np.errstate(over="ignore"):
             part = np.asarray(read_columns(self.matrix, slab), dtype=np.float32)
         self._check_finite(part, slab.start)
@@ -181,7 +181,7 @@ def _names(names: np.ndarray | None, d: int, path: Path) -> tuple[str, ...]:
 
 
 def _check_text(texts: np.ndarray, path: Path) -> None:
-    """Refuse text whose code points are out of range, of which NumPy would make invalid strings."""
+    """Raise on code points out of range, from which NumPy would make invalid strings."""
     if texts.dtype.kind == "U" and texts.size:
         codes = np.ascontiguousarray(texts).view(np.dtype("u4").newbyteorder(texts.dtype.byteorder))
         if codes.max() > sys.maxunicode:

@@ -42,15 +42,15 @@ _DENSE = ("number", "list")
 _COLUMNS_PER_QUERY = 128
 # a column with more categories is noted as probably text
 _MANY_CATEGORIES = 100
-# a matrix with fewer nonzeros than this share is stored sparse
+# a matrix with a smaller share of nonzeros is stored sparse
 _SPARSE_BELOW = 0.1
-# bytes: DuckDB's minimum, and what several of its threads need
+# bytes: the least memory DuckDB is given, and the budget below which it uses one thread
 _LEAST_MEMORY, _ONE_THREAD = 32 * 10**6, 128 * 10**6
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """A row of numbers for each of some node ids.
+    """Feature rows of some nodes.
 
     Attributes
     ----------
@@ -59,12 +59,12 @@ class Features:
     matrix : csr_array or ndarray of shape (n, d), float32
         NaN where a cell is missing; :class:`gssl.io.Preparation` fills it.
     names : tuple of str
-        Of the d columns: a number's own name, ``column=value`` of a category, ``column[i]`` of a list,
-        ``column:word`` of a text.
+        Of the d columns: the column's own name for numbers, ``column=value`` for categories, ``column[i]``
+        for lists, ``column:word`` for text.
     name : str
-        Where they came from.
+        The source, for messages.
     notes : list of str
-        What was odd.
+        Irregularities in the table.
     kinds : tuple of str
         "number", "category" or "word" for each column; if empty, all are numbers.
     """
@@ -86,22 +86,22 @@ def read_features(
     ids: Any = None,
     header: bool | None = None,
 ) -> Features:
-    """Read features: a wide or a long table, lists, text, or an array file.
+    """Read features from a wide or long table, or from an array file.
 
     Parameters
     ----------
     source : path, glob, SQL or data frame
-        A table as :func:`gssl.io.open_table` takes it: numbers, categories (one column for each value),
-        booleans and lists beside an id; or long, ``id, feature, value``, where what is not listed is zero and
-        a row without a feature only names a node. Or ``.npy`` (n × d, ids in ``<name>.ids.npy`` beside it)
-        or ``.npz`` with ``ids`` and ``features``, or ``ids`` and the parts ``data, indices, indptr, shape``
-        of a sparse matrix.
+        A table that :func:`gssl.io.open_table` reads: wide, with an id and numbers, categories (one-hot
+        encoded), booleans or lists; or long, ``id, feature, value``, where unlisted features are zero and a
+        row without a feature only names a node. Or ``.npy`` (n × d, with ids in ``<name>.ids.npy``) or
+        ``.npz`` with ``ids`` and ``features``, or with ``ids`` and the parts ``data, indices, indptr, shape``
+        of a CSR matrix.
     id : str, optional
-        The id's column; ``id`` or ``node`` or the first if None.
+        The id column; if None, ``id`` or ``node``, else the first.
     columns : sequence of str, optional
-        The columns to use; all if None, except one that is named like a label.
+        The columns to use; if None, all except those named like a label.
     text : str, optional
-        A column of text, to be weighed word by word (TF-IDF).
+        A text column, encoded as the TF-IDF of its words.
     ids : array-like of str, optional
         The ids of an array file that has none.
     header : bool, optional
@@ -160,7 +160,7 @@ def long_columns(table: Table) -> tuple[str, str, str] | None:
 def _recur(table: Table, id: str, feature: str, value: str) -> bool:
     """Return whether ids and features recur, but no pair of them, and values are numbers.
 
-    A wide table never has an id twice, except by mistake: here ids must have two rows on average.
+    Ids of a wide table recur only by mistake, so at least two rows per id on average are required.
     """
     columns = [table.columns[name] for name in (id, feature, value)]
     if not all(is_text(column) or is_number(column) for column in columns):
@@ -171,7 +171,7 @@ def _recur(table: Table, id: str, feature: str, value: str) -> bool:
         f"count(TRY_CAST(f AS BIGINT)) FROM (SELECT {node} AS i, {text} AS f, {number_sql(columns[2])} AS v "
         f"FROM {table.relation})"
     )
-    # features that are numbers themselves may be measurements
+    # numbers in the feature column may be measurements, not names
     several = features < rows if 2 * whole <= rows else whole == rows and 2 * features <= rows
     return bool(2 * ids <= rows and pairs == rows and numbers == rows and several)
 
@@ -206,20 +206,20 @@ def wide_columns(
 
 @dataclass(frozen=True)
 class _Number:
-    """A numeric feature: its name, the SQL of its value and of what is NULL if it is missing, its column."""
+    """A numeric feature: name, SQL of its value, SQL that is NULL if it is missing, and source column."""
 
     name: str
     sql: str
     given: str
     column: str
-    # what a cell must be, for errors
+    # what a cell must hold, for errors
     wanted: str
 
 
 class WideTable:
     """A table with a row for each node: an id and numbers, categories, lists or text.
 
-    :meth:`read` reads everything; :meth:`columns` reads some columns, if all are numbers or lists of numbers.
+    :meth:`read` reads all columns; :meth:`columns` reads some, if all are numbers or lists of numbers.
     """
 
     def __init__(self, table: Table, id: str | None, columns: Sequence[str] | None, text: str | None) -> None:
@@ -228,7 +228,7 @@ class WideTable:
         self.id, self.chosen = wide_columns(table, id, columns, text)
         self._id_sql = text_sql(table, self.id)
         self.kinds: tuple[str, ...] = ()
-        # of categories: missing cells by column
+        # missing cells by categorical column
         self._missing: dict[str, int] = {}
 
     def limit_memory(self, budget: int) -> None:
@@ -237,7 +237,7 @@ class WideTable:
         if budget < _ONE_THREAD:
             self.table.execute("SET threads = 1")
         if self.table.relation.startswith("("):
-            # a query may return rows in another order each time, and every slab runs it again
+            # a query may return rows in a different order each time, and would run again for every slab
             self._copy()
 
     def _copy(self) -> None:
@@ -261,7 +261,7 @@ class WideTable:
         return ids
 
     def places(self, store: GraphStore) -> np.ndarray:
-        """Return the node in a graph store of each row or −1, without reading the ids into memory."""
+        """Return the node number of each row in a store, or −1, without reading the ids into memory."""
         relation = self.table.relation
         found = self.table.fetch_columns(
             "SELECT CASE WHEN text IS NULL THEN -2 ELSE coalesce(k.file_row_number, -1) END::INTEGER AS node "
@@ -281,14 +281,14 @@ class WideTable:
 
     @property
     def obstacle(self) -> str | None:
-        """Why features cannot be read some columns at a time, or None."""
+        """Why features cannot be read a few columns at a time, or None."""
         other = [name for name in self.chosen if self._kinds[name] not in _DENSE]
         return f"has no numbers in column {other[0]!r}: convert it or leave it out" if other else None
 
     @cached_property
     def _kinds(self) -> dict[str, str]:
         kinds, unknown = {}, []
-        # of another type than text
+        # dates in text columns are read by _kinds_of_texts
         read_dates(self.table, [name for name in self.chosen if not is_text(self.table.columns[name])])
         for name in self.chosen:
             column = self.table.columns[name]
@@ -318,14 +318,14 @@ class WideTable:
         for name, (filled, numeric, *_) in zip(names, counts, strict=True):
             if 2 * numeric <= filled and name not in read:
                 [(filled, numeric, lists, _)] = self._count_kinds([given_sql(self.table, name)])
-                # tolerate typing errors in a column of numbers; reading it will refuse them
+                # a column of mostly numbers stays numeric; reading it raises on the other cells
                 if filled and 2 * numeric <= filled:
                     kinds[name] = "list" if lists == filled else "category"
         dates = read_dates(self.table, [name for name in names if kinds[name] == "category"])
         return kinds | dict.fromkeys(dates, "number")
 
     def _count_kinds(self, texts: list[str]) -> list[tuple[int, int, int, int]]:
-        """Count the cells of columns of text that are not empty, are numbers, are lists, have commas."""
+        """Count the cells of text columns that are not empty, are numbers, are lists, or contain commas."""
         asked = [
             f"count(nullif({text}, '')), count({number_sql(Column(text, 'VARCHAR'))}), "
             f"count(*) FILTER ({text} LIKE '[%]'), count(*) FILTER (contains({text}, ','))"
@@ -349,7 +349,7 @@ class WideTable:
         if self._kinds[name] == "number":
             given = f"nullif({column.sql}::DOUBLE, 'nan'::DOUBLE)"
             if not is_number(column):
-                # as in kinds; a missing cell gives no number either
+                # as in _kinds; the markers of missing cells read as NULL
                 given, column = given_sql(self.table, name), Column(raw_text_sql(column), "VARCHAR")
             return [_Number(name, number_sql(column), given, name, "a finite number")]
         lists = given = column.sql
@@ -377,7 +377,7 @@ class WideTable:
 
     @property
     def ids_sql(self) -> str:
-        """The query of the ids."""
+        """The SQL query of the ids."""
         return f"SELECT {self._id_sql} AS id FROM {self.table.relation}"
 
     def count_features(self) -> int:
@@ -389,7 +389,7 @@ class WideTable:
         return sum(len(self._numbers(name)) for name in numbers) + sum(counts)
 
     def columns(self, slab: slice) -> Iterator[np.ndarray]:
-        """Read some features in single precision, in the order of the table."""
+        """Read a slab of features in single precision, in table order."""
         return self._fetch(self._all_numbers[slab])
 
     def _fetch(self, numbers: list[_Number]) -> Iterator[np.ndarray]:
@@ -403,7 +403,7 @@ class WideTable:
             yield found.pop(f"x{j}")
 
     def _refuse_bad(self, numbers: list[_Number]) -> None:
-        """Refuse a cell that is not missing and no finite number, if there is one."""
+        """Raise if a cell is neither missing nor a finite number."""
         for number in numbers:
             value = f"TRY_CAST({number.sql} AS FLOAT)"
             bad = self.table.fetch_row(
@@ -492,7 +492,7 @@ def _join_blocks(blocks: list[Any]) -> csr_array | np.ndarray:
 
 
 class LongTable:
-    """A table with a row for each nonzero feature of a node; it is read as one sparse matrix."""
+    """A table with a row for each nonzero feature of a node, read as a sparse matrix."""
 
     obstacle = (
         "has a row for each feature of a node, and one for each node is needed: pivot it, or name its id and "
@@ -535,7 +535,7 @@ class LongTable:
 
     @property
     def ids_sql(self) -> str:
-        """The query of the ids."""
+        """The SQL query of the ids."""
         return f"SELECT {text_sql(self.table, self.id)} AS id FROM {self.table.relation}"
 
     def count_features(self) -> int:

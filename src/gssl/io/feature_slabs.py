@@ -28,26 +28,26 @@ def build_feature_slabs(
     columns: Sequence[str] | None = None,
     memory_budget: Any = "2GB",
 ) -> np.ndarray:
-    """Write features to a file in the order of a graph's nodes, some columns at a time.
+    """Write features to a file in the order of a graph's nodes, a few columns at a time.
 
     Parameters
     ----------
     source : path, glob, SQL or data frame; or .npy with ``<name>.ids.npy`` beside it
-        Numbers, or lists of numbers of one length, beside an id; one row for each node of the store. Parquet
-        is best: a pass over a text file reads all of its columns.
+        An id and columns of numbers, or of lists of numbers of equal length; one row for each node of the
+        store. Parquet is best: every pass over a text file reads all of its columns.
     path : path ending in .npy
-        Appears whole or not at all.
+        Written atomically.
     store : GraphStore
     id : str, optional
-        The id's column; ``id`` or ``node`` or the first if None.
+        The id column; if None, ``id`` or ``node``, else the first.
     columns : sequence of str, optional
-        The columns to use; all if None, except one that is named like a label.
+        The columns to use; if None, all except those named like a label.
     memory_budget : number of bytes or str, default="2GB"
 
     Returns
     -------
     float32 memmap of shape (n, d)
-        Stored column by column, so that a slab of columns is contiguous; pass it to methods as X.
+        In column-major order, so that a slab of columns is contiguous; pass it to methods as X.
 
     Examples
     --------
@@ -107,9 +107,9 @@ def map_features(
     store: GraphStore | None = None,
     memory_budget: Any = "2GB",
 ) -> Features:
-    """Read numeric features into a temporary file, some columns at a time; read others into memory.
+    """Copy numeric features to a temporary file, a few columns at a time; read others into memory.
 
-    In the file, rows are in the order of the store if it has just their ids, else in that of the table. The
+    Rows of the file are in the order of the store if both have the same ids, else in that of the table. The
     file is deleted with the matrix.
     """
     budget = read_size(memory_budget)
@@ -123,9 +123,9 @@ def map_features(
     if store is not None and places is not None and np.array_equal(np.sort(places), np.arange(store.n_nodes)):
         ids = store.node_ids
     else:
-        # in the order of the table; joining adds what is missing
+        # in table order; joining adds missing nodes
         ids, places = reader.ids, None
-    # at least one column at a time; if the budget is too small, the fit says so
+    # room for at least one column; if the budget is too small, the fit raises an error
     columns = _columns(reader, places, max(budget // 2, 64 * len(ids)))
     matrix = write_temporary(columns, len(ids), len(reader.names))
     return Features(ids, matrix, reader.names, reader.name, reader.notes)
@@ -134,9 +134,9 @@ def map_features(
 def _columns(
     reader: ArrayFile | WideTable, places: np.ndarray | None, budget: int, complete: bool = False
 ) -> Iterator[np.ndarray]:
-    """Yield features column by column, rows at ``places``; read as many as fit into a budget in bytes.
+    """Yield columns with row i at ``places[i]``; read as many at a time as fit into a budget in bytes.
 
-    If they must be ``complete``, missing cells are refused. The array is the same each time.
+    ``complete`` raises on missing cells. The yielded array is reused.
     """
     n = len(reader.ids) if places is None else len(places)
     # per column: as read, reordered, and a copy in DuckDB
@@ -152,7 +152,7 @@ def _columns(
 
 
 def take_rows_or_zeros(matrix: Any, rows: np.ndarray) -> Any:
-    """Return rows of a feature matrix, zeros where ``rows`` is −1; those of a file are in a file again."""
+    """Return rows of a feature matrix, zeros where ``rows`` is −1; a mapped matrix gives a mapped one."""
     n, d = matrix.shape
     if len(rows) == n and np.array_equal(rows, np.arange(n)):
         return matrix

@@ -1,7 +1,7 @@
-"""A graph store from edge tables of any size, within a memory budget.
+"""Build a graph store from edge tables of any size, within a memory budget.
 
-Ids are numbered while plain text is scanned, or by DuckDB with files to help it. The rows become a file of
-pairs of node numbers, which are sorted as whole numbers, a range of them at a time.
+Ids are numbered by a scan of plain text, or by DuckDB, which may spill to disk. The rows become a file of
+pairs of node numbers, which are sorted as integers, one range of keys at a time.
 """
 
 import json
@@ -37,20 +37,20 @@ from gssl.io.table_reading import Table, find_files, is_query, open_table, sql_s
 from gssl.scale.memory import read_size, write_size
 from gssl.scale.run_folder import write_all
 
-# node numbers are 32 bits long with a sign
+# node numbers are int32
 _MOST_NODES = 2**31 - 1
-# what Python, its libraries and DuckDB itself take before there is any data
+# bytes that Python, its libraries and DuckDB take before any data is read
 _BASE = 220 * 10**6
 _LEAST = 400 * 10**6
-# of what is left: DuckDB's buffers, or the ids of a scan; DuckDB goes beyond them while it reads and writes
+# share of the rest for DuckDB's buffers or the ids of a scan; DuckDB exceeds it while it reads and writes
 _DATABASE_SHARE = 0.6
-# bytes per pair of a part while it is merged, and while it waits or is sorted; so many wait or are sorted
+# bytes per pair while a part is merged, and while it is sorted or waits; parts that are sorted or wait
 _MERGING, _WAITING, _AHEAD = 120, 32, 2
-# rows that tell where to cut the pairs into parts
+# rows sampled to decide where to cut the pairs into parts
 _SAMPLE = 20_000
-# rows that are coded or selected at a time
+# rows to code or select at a time
 _ROWS = 1 << 17
-# files of rows that only serve the build
+# temporary files of rows
 _WORKING = ("codes", "ends", "order", "weights")
 
 
@@ -64,31 +64,31 @@ def build_graph_store(
     memory_budget: Any = "2GB",
     threads: int | None = None,
 ) -> GraphStore:
-    """Turn edge tables into a graph on disk that need not fit in memory.
+    """Build a graph on disk, which may be larger than memory, from edge tables.
 
-    The graph is the one that :func:`gssl.io.assemble` makes in memory: ids stay the text they are, numbered
-    in text order; self-loops and weights of 0 are left out; weights of repeated rows add up, unless every
-    weight is 1; of two directions the larger weight counts. What was odd is told in the same words.
+    The graph is the one that :func:`gssl.io.assemble` makes in memory: ids are kept as text and numbered in
+    text order; self-loops and edges of weight 0 are dropped; weights of repeated rows are summed, unless all
+    are 1; if two directions differ in weight, the larger counts. The notes about irregularities are the same.
 
     Parameters
     ----------
     edges : path, glob, SQL or data frame
         See :func:`gssl.io.read_edges`.
     directory : path
-        Where the store appears, whole or not at all. If the process is killed meanwhile, the same call goes
-        on where it was.
+        The folder to create, atomically. If the process is killed, the same call continues where it
+        stopped.
     nodes : path, glob, SQL or data frame, optional
-        A table whose ``id`` column names the nodes, in their order; those without edges too. An edge of
+        A table whose ``id`` column lists all nodes in order, including those without edges. An edge of
         another id is an error.
     columns : two or three names, optional
-        Of the ends and the weight; guessed if None.
+        The columns of the ends and the weight; guessed if None.
     header : bool, optional
         Whether the first lines of text files name the columns; detected if None.
     memory_budget : number of bytes or str, default="2GB"
-        For this whole process, as far as it can be told beforehand; at least 400 MB. Beside it, the disk
-        that holds ``directory`` lends some 50 bytes per row for the time of the build.
+        For the whole process, as an estimate; at least 400 MB. During the build, the disk of ``directory``
+        also needs about 50 bytes per row.
     threads : int, optional
-        All CPUs if None; each takes a part of the budget.
+        All CPUs if None; each takes part of the budget.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def build_graph_store(
 
 
 def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, header: bool | None) -> str:
-    """Describe what a store is made of; what is not made of files is never the same again."""
+    """Return a text that identifies the inputs of a store; it is unique if any of them is not a file."""
     told: list[Any] = [2, list(columns or ()), header]
     for source in (edges, nodes):
         if source is None:
@@ -139,7 +139,7 @@ def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, header: bool | 
 
 @dataclass
 class _Build:
-    """One build: its stages are tables of a database beside the store, and a table that is there is done."""
+    """One build; its finished stages are the tables of a database in its folder."""
 
     table: Table
     folder: Path
@@ -150,7 +150,7 @@ class _Build:
     _facts: tuple[int, int, int, bool] = (0, 0, 0, False)
 
     def limit(self, threads: int | None) -> None:
-        """Keep DuckDB to its part of the budget; what is more goes to files beside the store."""
+        """Limit DuckDB to its share of the budget, let it spill to the folder, and attach the database."""
         run = self.table.execute
         room = self.budget - _BASE
         run(f"SET memory_limit = '{int(room * _DATABASE_SHARE) // 1000}kB'")
@@ -161,13 +161,13 @@ class _Build:
         try:
             run(attach)
         except ValueError:
-            # a process that was killed early leaves a file that is no database yet
+            # a process that was killed early leaves a file that is not a database yet
             for file in self.folder.glob("build.duckdb*"):
                 file.unlink()
             run(attach)
 
     def number_nodes(self, nodes: Any, header: bool | None) -> None:
-        """Store the ids, so that the number of a row is the number of the node."""
+        """Store the ids so that the row number of an id is its node number."""
         if not self._has("scanned"):
             self._scan()
         if not self._has("ids"):
@@ -188,9 +188,9 @@ class _Build:
             )
 
     def _scan(self) -> None:
-        """Store the ids of plain text, and write the rows as codes; else store no ids.
+        """Store the ids of plain text, and write its rows as codes; store no ids of other tables.
 
-        A file ``order`` has the code of each id where they could be stored in text order at once.
+        If the ids could be stored in text order right away, a file ``order`` holds their codes.
         """
         lines = self.folder / "ids.txt"
         ids = "SELECT ''::VARCHAR AS id, 0 AS code LIMIT 0"
@@ -266,7 +266,7 @@ class _Build:
         )
 
     def _numbers_of_codes(self, nodes: Any) -> np.ndarray | None:
-        """Return the node of each code of the scan; None if a table of nodes lacks any."""
+        """Return the node number of each code of the scan; None if the table of nodes lacks an id."""
         if nodes is None:
             found = self.table.fetch_columns("SELECT code FROM build.ids ORDER BY rowid")
             found["number"] = np.arange(self.n_nodes, dtype=np.int32)
@@ -285,7 +285,7 @@ class _Build:
     def _join(self, nodes: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the ends and weights of the rows, joined with the ids by DuckDB."""
         if not self._has("coded"):
-            # rows find the number of a node by a hash, where all ids come from the edges and no two share one
+            # join on hashes of ids if all ids come from the edges and no two share a hash
             distinct = "SELECT count(*) = count(DISTINCT hash(id)) FROM build.ids"
             hashed = nodes is None and self.table.fetch_row(distinct)[0]
             texts = ("id", *(text_sql(self.table, end) for end in self.ends))
@@ -338,7 +338,7 @@ class _Build:
         )
 
     def write_ids(self) -> None:
-        """Write the ids; DuckDB is not needed any more."""
+        """Write the ids and close DuckDB."""
         path = sql_string(str(self.folder / "ids.parquet"))
         markers = ", ".join(sql_string(text) for text in MISSING)
         odd = self.table.fetch_rows(f"SELECT id FROM build.ids WHERE id IN ({markers}) ORDER BY rowid")
@@ -368,7 +368,7 @@ class _Build:
                 yield waiting.popleft().result()
 
     def _cuts(self) -> list[int]:
-        """Return keys between which there are about as many pairs as may be merged at a time."""
+        """Return keys that cut the pairs into parts of about the size that can be merged at a time."""
         count = self._facts[0]
         step = max(10**5, int((self.budget - _BASE) * _DATABASE_SHARE) // (2 * _MERGING + _AHEAD * _WAITING))
         n_parts = max(-(-2 * count // step), min(_AHEAD + 1, count // 10**5))
@@ -382,7 +382,7 @@ class _Build:
         return [0, *cuts.tolist(), 2**63 - 1]
 
     def _between(self, low: int, high: int) -> Pairs:
-        """Return the pairs with keys from ``low`` to before ``high``, sorted."""
+        """Return the pairs with keys in [low, high), sorted."""
         from gssl.io._scan_loops import compiled_loop, select_pairs
 
         select, weighted = compiled_loop(select_pairs), self._facts[3]
@@ -397,7 +397,7 @@ class _Build:
         return Pairs(np.concatenate(keys), np.concatenate(weights) if weighted else None).sorted()
 
     def finish(self, facts: EdgeFacts) -> None:
-        """Write the manifest, and remove what only served the build."""
+        """Write the manifest and delete temporary files."""
         for file in (*self.folder.glob("build.duckdb*"), *(self.folder / name for name in _WORKING)):
             file.unlink(missing_ok=True)
         notes = [*self.table.notes, *facts.notes(self.table.name)]
@@ -412,7 +412,7 @@ class _Build:
         )
 
     def _store(self, name: str, query: str, *, in_order: bool = False) -> None:
-        # the order of rows does not matter where the query does not say it, and costs time and memory
+        # keeping the order of rows costs time and memory
         self.table.execute(f"SET preserve_insertion_order = {str(in_order).lower()}")
         self.table.execute(f"CREATE TABLE build.{name} AS {query}")
         self.table.execute("SET preserve_insertion_order = true")

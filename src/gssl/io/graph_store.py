@@ -1,4 +1,4 @@
-"""A graph on disk, opened without being read: its arrays are mapped, its ids looked up."""
+"""Graphs on disk, with memory-mapped arrays and ids that are looked up on demand."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -31,9 +31,9 @@ class GraphStore:
     n_nodes, n_edges : int
     weighted : bool
     notes : list of str
-        What was odd about the tables it was made of.
+        Irregularities in the tables it was built from.
     facts : EdgeFacts
-        The same, counted.
+        Counts of these irregularities.
     """
 
     directory: Path
@@ -45,11 +45,10 @@ class GraphStore:
 
     @cached_property
     def adjacency(self) -> csr_array:
-        """The graph, symmetric and without self-loops; its arrays are read-only maps of the files.
+        """The symmetric adjacency matrix without self-loops; its arrays are read-only memory maps.
 
-        ``indptr`` is int64 and ``indices`` int32, whatever SciPy would choose, and the weights of an
-        unweighted graph are a single number seen as many: nothing here takes memory. What SciPy computes with
-        it may take copies.
+        ``indptr`` is always int64 and ``indices`` int32, and an unweighted graph broadcasts a single weight,
+        so the matrix itself takes no memory. SciPy's operations on it may copy the arrays.
         """
         indptr, indices = self._map("indptr"), self._map("indices")
         _check_arrays(indptr, indices, self)
@@ -72,7 +71,7 @@ class GraphStore:
 
     @cached_property
     def node_ids(self) -> np.ndarray:
-        """All ids as text, in the order of the nodes, in memory."""
+        """All ids as text in node order, read into memory."""
         return self._ids().fetch_columns(f"SELECT id FROM {id_relation(self)} ORDER BY file_row_number")["id"]
 
     def ids(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -88,7 +87,7 @@ class GraphStore:
         return np.asarray(found[places])
 
     def nodes(self, ids: Sequence[str] | np.ndarray) -> np.ndarray:
-        """Look up the numbers of some ids; −1 where the graph has none such."""
+        """Look up the node numbers of some ids; −1 for unknown ids."""
         texts = np.empty(len(ids), dtype=object)
         texts[:] = [str(text) for text in ids]
         table = self._ids()
@@ -106,7 +105,7 @@ class GraphStore:
 
     def _ids(self) -> Table:
         table = Table(str(self.directory / "ids.parquet"), {}, id_relation(self), connect())
-        # the file itself knows how many rows it has
+        # fast, because Parquet files store their number of rows
         count = int(table.fetch_columns(f"SELECT count(*) AS n FROM {id_relation(self)}")["n"][0])
         if count != self.n_nodes:
             raise ValueError(
@@ -164,14 +163,14 @@ def open_graph_store(directory: str | Path) -> GraphStore:
 
 
 def id_relation(store: GraphStore) -> str:
-    """Return what stands behind ``FROM`` in SQL over the ids; ``file_row_number`` is the node."""
+    """Return the SQL relation of the ids; its ``file_row_number`` is the node number."""
     return f"read_parquet({sql_string(str(store.directory / 'ids.parquet'))}, file_row_number = true)"
 
 
 def check_rows(
     store: GraphStore, places: np.ndarray, name: str, row_name: Callable[[int], str]
 ) -> np.ndarray:
-    """Refuse rows of other nodes (a place below 0), two rows of one node, and nodes without a row."""
+    """Raise on rows of unknown nodes (place below 0), on repeated nodes, and on nodes without a row."""
     strange = np.flatnonzero(places < 0)
     if len(strange):
         ids = [row_name(row) for row in strange[:5]]
@@ -194,7 +193,7 @@ def check_rows(
 
 
 def write_manifest(folder: Path, name: str, facts: EdgeFacts, notes: list[str]) -> None:
-    """Describe a store whose arrays are written."""
+    """Write the manifest of a store whose arrays are complete."""
     indptr = np.load(folder / "indptr.npy", mmap_mode="r")
     told = {
         "format": _FORMAT,
@@ -211,7 +210,7 @@ def write_manifest(folder: Path, name: str, facts: EdgeFacts, notes: list[str]) 
 
 
 def _check_arrays(indptr: np.ndarray, indices: np.ndarray, store: GraphStore) -> None:
-    """Refuse arrays that do not belong together: the kernels would follow them out of bounds."""
+    """Raise on inconsistent arrays, with which the kernels would read out of bounds."""
     right = (
         indptr.dtype == np.int64
         and indices.dtype == np.int32

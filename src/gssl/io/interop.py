@@ -1,4 +1,4 @@
-"""Graphs of neighbouring libraries as a problem: data frames, SciPy, NetworkX, PyTorch Geometric, DGL."""
+"""Convert data frames and graphs of SciPy, NetworkX, PyTorch Geometric and DGL to problems."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,21 +17,21 @@ from gssl.io.problem import Problem, assemble
 from gssl.io.table_columns import counted
 from gssl.io.table_reading import is_missing
 
-# as many as the kernels number
+# the kernels index nodes with int32
 _MOST_NODES = 2**31
 
 
 def from_frames(edges: Any, labels: Any = None, features: Any = None) -> Problem:
-    """Bring together edges, labels and features that are data frames.
+    """Join edges, labels and features given as data frames.
 
     Parameters
     ----------
     edges : pandas, polars or pyarrow table, or None
-        Two columns of ids and perhaps a weight: see :func:`gssl.io.read_edges`.
+        Two id columns and, optionally, a weight: see :func:`gssl.io.read_edges`.
     labels : the same, optional
         Id and label: see :func:`gssl.io.read_labels`.
     features : the same, optional
-        Id and numbers, categories or lists: see :func:`gssl.io.read_features`.
+        Id, and numbers, categories or lists: see :func:`gssl.io.read_features`.
 
     Returns
     -------
@@ -59,17 +59,17 @@ def from_scipy(
     node_ids: Any = None,
     feature_names: Sequence[str] = (),
 ) -> Problem:
-    """Take a graph from a matrix.
+    """Build a problem from an adjacency matrix.
 
     Parameters
     ----------
     adjacency : sparse matrix of any format, or array-like, shape (n, n)
         Directions are ignored.
     y : array-like of shape (n,), optional
-        Labels; None, NaN and −1 where there is none. Whole numbers stay; all others become text.
+        Labels; None, NaN and −1 mean unlabelled. If all are whole numbers they become int, otherwise text.
     features : sparse matrix or array-like of shape (n, d), optional
     node_ids : array-like of shape (n,), optional
-        ``"0", "1", …`` if None. They become text.
+        Converted to text; ``"0", "1", …`` if None.
     feature_names : sequence of d str, optional
 
     Returns
@@ -88,7 +88,7 @@ def from_scipy(
     notes = [
         message
         for message in report.messages()
-        # a matrix or a graph that holds each edge once is undirected in its own way
+        # no note about asymmetry if every edge is stored once: that is usual for undirected graphs
         if two_way or "not symmetric" not in message
     ]
     isolated = int(np.count_nonzero(np.diff(cleaned.indptr) == 0))
@@ -114,18 +114,18 @@ def from_networkx(
     features: str | Sequence[str] | None = None,
     weight: str | None = "weight",
 ) -> Problem:
-    """Take nodes, edges, labels and features from a NetworkX graph.
+    """Build a problem from a NetworkX graph.
 
     Parameters
     ----------
     graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-        Directions are ignored; of parallel edges the weights are added.
+        Directions are ignored; weights of parallel edges are summed.
     label : str, default="label"
-        The node attribute that holds the label; a node without it is unlabelled.
+        The node attribute of the label; nodes without it are unlabelled.
     features : str or sequence of str, optional
-        One node attribute that holds a row of numbers, or some that hold a number each.
+        One node attribute that holds a list of numbers, or several that hold one number each.
     weight : str or None, default="weight"
-        The edge attribute that holds the weight, 1 where it is missing.
+        The edge attribute of the weight; missing weights are 1.
 
     Returns
     -------
@@ -209,14 +209,14 @@ def to_networkx(problem: Problem, model: Any = None) -> Any:
 
 
 def from_pyg(data: Any, mask: str | None = "train_mask") -> Problem:
-    """Take a graph from PyTorch Geometric's ``Data``.
+    """Build a problem from a PyTorch Geometric ``Data`` object.
 
     Parameters
     ----------
-    data : object with ``edge_index`` and perhaps ``x``, ``y``, ``edge_weight``, ``num_nodes`` and masks
+    data : object with ``edge_index`` and optionally ``x``, ``y``, ``edge_weight``, ``num_nodes`` and masks
     mask : str or None, default="train_mask"
-        The nodes whose labels are known: others have none. All labels count if None or if there is no such
-        mask.
+        The mask of labelled nodes; labels of other nodes are ignored. All labels are used if None or if
+        there is no such mask.
 
     Returns
     -------
@@ -247,15 +247,15 @@ def from_dgl(
     weight: str | None = None,
     mask: str | None = "train_mask",
 ) -> Problem:
-    """Take a graph from DGL.
+    """Build a problem from a DGL graph.
 
     Parameters
     ----------
     graph : object with ``edges()``, ``num_nodes()``, ``ndata`` and ``edata``
     features, label : str
-        Names in ``ndata``; what is not there is not used.
+        Keys of ``ndata``; missing ones are ignored.
     weight : str, optional
-        A name in ``edata``.
+        A key of ``edata``.
     mask : str or None, default="train_mask"
         As in :func:`from_pyg`.
 
@@ -277,7 +277,10 @@ def from_dgl(
         raise TypeError(f"{type(graph).__name__} has no edges(), num_nodes() and ndata: give a DGL graph.")
     source, target = (_tensor_array(ends, "edges()") for ends in graph.edges())
     if source.ndim != 1 or source.shape != target.shape:
-        raise ValueError(f"edges() gives {source.shape} sources and {target.shape} targets: one of each.")
+        raise ValueError(
+            f"edges() gives sources of shape {source.shape} and targets of shape {target.shape}: give one "
+            "source and one target for each edge."
+        )
     nodes, links = graph.ndata, getattr(graph, "edata", {})
     if weight is not None and weight not in links:
         raise ValueError(f"the graph has no edge data {weight!r}; it has {', '.join(links) or 'none'}.")
@@ -291,7 +294,7 @@ def from_dgl(
 
 
 def _read_labels(values: list[Any]) -> list[Any]:
-    """Return labels as whole numbers, or as text unless all are; None, NaN and −1 are no label."""
+    """Return labels as int if all are whole numbers, else as text; None, NaN and −1 become None."""
     labels = [_whole_or_text(value) for value in values]
     if any(isinstance(label, str) for label in labels):
         return [None if label is None else str(label) for label in labels]
@@ -372,7 +375,7 @@ def _count_nodes(n_nodes: Any, parts: list[np.ndarray], edges: np.ndarray) -> in
             raise ValueError(f"num_nodes is {n_nodes!r}: give a whole number.") from error
     if not 0 <= n < _MOST_NODES:
         raise ValueError(
-            f"there would be {n:,} nodes, and up to {_MOST_NODES:,} can be read: number nodes from 0 on "
+            f"there would be {n:,} nodes, and gssl needs fewer than {_MOST_NODES:,}: number nodes from 0 on "
             "without gaps."
         )
     return n
@@ -393,9 +396,9 @@ def _optional(data: Any, name: str) -> np.ndarray | None:
 
 
 def _tensor_array(tensor: Any, name: str) -> np.ndarray:
-    """Return a tensor of any library as an array: off the graph of gradients, and on the CPU."""
+    """Convert a tensor of any library to a NumPy array, detached from autograd and on the CPU."""
     if str(getattr(tensor, "dtype", "")) == "torch.bfloat16":
-        # NumPy has no such type, and every number of it is one in single precision
+        # NumPy has no bfloat16; float32 represents all of its values exactly
         tensor = tensor.float()
     try:
         for step in ("detach", "cpu", "numpy"):

@@ -1,4 +1,4 @@
-"""Labels, and lists of nodes, from a table."""
+"""Read labels, or a list of nodes, from a table."""
 
 import re
 from collections.abc import Sequence
@@ -23,15 +23,15 @@ from gssl.io.table_columns import (
 from gssl.io.table_reading import Table, open_table, sql_string
 
 _LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
-# a label that means none, except beside a single other class, as in 1 and −1
+# means unlabelled, unless there is only one other class, as in 1 and −1
 _MINUS_ONE = "-1"
-# numbers with decimals are classes up to this many, and measurements beyond
+# more distinct numbers with decimals than this are measurements, not classes
 _MOST_DECIMALS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """One label, or none, for each of some node ids.
+    """Labels of some nodes; a label may be missing.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Labels:
     labels : object ndarray of shape (n,)
         Text, or None where there is no label.
     name : str
-        Where they came from.
+        The source, for messages.
     notes : list of str
-        What was odd.
+        Irregularities in the table.
     """
 
     ids: np.ndarray
@@ -60,9 +60,9 @@ class Nodes:
     ids : object ndarray of shape (n,)
         Distinct, as text, in the order of the table.
     name : str
-        Where they came from.
+        The source, for messages.
     notes : list of str
-        What was odd.
+        Irregularities in the table.
     """
 
     ids: np.ndarray
@@ -109,25 +109,25 @@ def read_labels(
     na: Sequence[str] | None = None,
     header: bool | None = None,
 ) -> Labels:
-    """Read labels; ids and labels stay the text they are, without white space around them.
+    """Read labels; ids and labels are kept as text, without surrounding white space.
 
     Parameters
     ----------
     source : path, glob, SQL or data frame
         See :func:`gssl.io.open_table`.
     columns : two names, optional
-        Of the id and the label. Guessed if None: ``id`` or ``node``, else the first; ``label`` or
+        The columns of the id and the label. If None: ``id`` or ``node``, else the first; ``label`` or
         ``class``, else the second.
     na : sequence of str, optional
-        Texts that mean no label, as an empty cell does. If None: the usual ones, such as ``NA``, ``nan``,
-        ``None``, ``null`` and ``?``; and ``-1``, unless there is but one other class.
+        Texts that mean no label, besides empty cells. If None, the usual ones, such as ``NA``, ``nan``,
+        ``None``, ``null`` and ``?``; and ``-1``, if there are at least two other classes.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
 
     Returns
     -------
     Labels
-        An id that is listed twice with one label is merged; with two labels it is an error.
+        Repeated rows are merged; an id with two different labels is an error.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def _note_case(table: Table) -> None:
 
 
 def _empty_missing(table: Table, na: Sequence[str] | None) -> None:
-    """Empty the labels that mean none, and note how many there were."""
+    """Set labels that mean none to NULL, and note how many there were."""
     counts = dict(table.fetch_rows("SELECT label, count(*) FROM labels WHERE label IS NOT NULL GROUP BY ALL"))
     markers = [text.strip() for text in (MISSING if na is None else na)]
     if na is None and len(set(counts) - set(markers) - {_MINUS_ONE}) > 1:
@@ -215,7 +215,7 @@ def _empty_missing(table: Table, na: Sequence[str] | None) -> None:
 
 
 def _refuse_measurements(table: Table, label: str) -> None:
-    """Refuse a column of many numbers with decimals."""
+    """Raise if the labels are many different numbers with decimals."""
     texts = [
         text for (text,) in table.fetch_rows("SELECT DISTINCT label FROM labels WHERE label IS NOT NULL")
     ]

@@ -1,4 +1,4 @@
-"""Checks of a loaded model: what its parts say about each other and about its parameters."""
+"""Check that the parts and parameters of a loaded model are consistent."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
 from gssl.selection import AutoClassifier
 
-# what a prediction repeats
+# attributes that set how many steps a prediction takes
 _STEPS = ("depth", "max_iter", "n_iter_")
 # far more than any method needs
 _MOST_STEPS = 10**6
 
 
 def check_steps(model: Any) -> None:
-    """Refuse a model whose prediction would take more steps than anybody waits for."""
+    """Raise if a prediction would take an unreasonable number of steps."""
     for name in _STEPS:
         steps = getattr(model, name, 0)
         if isinstance(steps, int) and steps > _MOST_STEPS:
@@ -27,7 +27,7 @@ def check_steps(model: Any) -> None:
 
 
 def check_parts(model: Any) -> None:
-    """Check what one model says about another inside it, and about its own parameters."""
+    """Check that a model is consistent with its nested models and its own parameters."""
     steps = getattr(model, "n_iter_", 0)
     if isinstance(model, methods.OGC) and not steps:
         raise ValueError("'n_iter_' of its OGC is 0, and OGC takes at least one step.")
@@ -54,7 +54,7 @@ def _check_pulls(model: Any) -> None:
 
 
 def _check_widths(model: Any) -> None:
-    # features may be missing where a method does not use them
+    # methods that do not use features may lack n_features_in_
     d = getattr(model, "n_features_in_", 0)
     widths = {"embedder_": d, "head_": d, "base_": d, "classifier_": d}
     if hasattr(model, "embedder_"):
@@ -72,7 +72,7 @@ def _check_widths(model: Any) -> None:
 
 
 def _check_classes(model: Any) -> None:
-    """Check that models inside know the classes of this one: a classifier as they are, others by code."""
+    """Check the classes of nested models: a classifier has those of the model, others their codes."""
     for role in ("head", "base", "propagation", "classifier"):
         part = getattr(model, f"{role}_", None)
         if part is None:
@@ -88,7 +88,7 @@ def _check_classes(model: Any) -> None:
 
 
 def _check_heads(model: AutoClassifier) -> None:
-    """Check that an average has all it takes to predict, or another model in its place."""
+    """Check that an average has everything it needs to predict, or that a propagation replaces it."""
     held = vars(model)
     averaged = [name for name in held if name.endswith("coef_")]
     if not averaged and "propagation_" not in held:

@@ -1,7 +1,7 @@
-"""Fitted models in one file: numbers as safetensors, the rest as JSON, nothing that could run.
+"""Save fitted models to one file: arrays as safetensors, the rest as JSON, no executable code.
 
-:data:`FITTED` names what each class holds after fit. A new method whose attributes are those of its base
-class needs no line there; :func:`save` refuses a model with an attribute that no line names.
+:data:`FITTED` lists the attributes that each class has after fit. A new method with only those of its base
+class needs no entry; :func:`save` raises on attributes that are not listed.
 """
 
 import inspect
@@ -29,11 +29,11 @@ from gssl.selection import AutoClassifier, CalibratedClassifier, Entry, Leaderbo
 
 FORMAT = "gssl-model"
 VERSION = 2
-# types of stored arrays, as NumPy and as safetensors call them
+# dtypes of stored arrays, as named by NumPy and by safetensors
 _DTYPES = {"<f4": "F32", "<f8": "F64", "<i4": "I32", "<i8": "I64", "|b1": "BOOL"}
 # no float64 needs a larger power of two
 _MOST_SCALED = 1100
-# values that JSON holds as they are, and what errors call them
+# kinds of values that are stored as plain JSON, and their names in errors
 _PLAIN = {
     "whole": "a whole number from 0 on",
     "exponent": f"a whole number from -{_MOST_SCALED} to {_MOST_SCALED}",
@@ -45,13 +45,12 @@ _PLAIN_TYPES: dict[str, Any] = {"whole": int, "exponent": int, "flag": bool, "te
 
 @dataclass(frozen=True)
 class Fitted:
-    """One attribute of a fitted model; a letter of ``shape`` means the same size all over the model."""
+    """An attribute of a fitted model; a letter in ``shape`` stands for one size throughout the model."""
 
     name: str
     # float, bool: an array; code: an int64 array from −1 to below c; class: an array of classes, stored as
     # codes; matrix: an array, a CSR matrix or None; whole: an int from 0 on; exponent: an int; flag, text;
-    # texts: an array of str; table: a leaderboard; model: a fitted model; transient: not stored, of use only
-    # beside the fit
+    # texts: an array of str; table: a leaderboard; model: a fitted model; transient: not stored
     kind: str
     shape: tuple[str, ...] = ()
     optional: bool = False
@@ -70,7 +69,7 @@ def _transient(*names: str) -> tuple[Fitted, ...]:
     return tuple(Fitted(name, "transient", optional=True) for name in names)
 
 
-# by class name, base classes included: a model holds what all of its bases name
+# by class name; a model has the attributes of all its base classes
 FITTED: dict[str, tuple[Fitted, ...]] = {
     "Embedder": (*_INPUT, _N_ITER, _EMBEDDING, Fitted("_fitted_on_graph", "flag")),
     "GraphClassifier": (
@@ -105,7 +104,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("classifier_", "model"),
         Fitted("held_out_distributions_", "float", ("h", "c")),
         Fitted("held_out_codes_", "code", ("h",)),
-        # they follow from the held-out labels
+        # recomputed from the held-out labels
         *_transient("calibration_", "coverage_"),
     ),
     "AutoClassifier": (
@@ -130,7 +129,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
 
 
 def fitted_attributes(kind: type) -> tuple[Fitted, ...]:
-    """List what a fitted model of a class holds, beside ``classes_``."""
+    """List the fitted attributes of a class, except ``classes_``."""
     found: dict[str, Fitted] = {}
     for base in reversed(kind.__mro__):
         found |= {attribute.name: attribute for attribute in FITTED.get(base.__name__, ())}
@@ -145,7 +144,7 @@ def _storable() -> dict[str, Any]:
 def save(
     model: Any, path: str | Path, *, embedding: bool = True, settings: dict[str, str] | None = None
 ) -> None:
-    """Save a fitted model, whole or not at all.
+    """Save a fitted model, atomically.
 
     Parameters
     ----------
@@ -153,11 +152,11 @@ def save(
         Its parameters must be numbers, text, None or such estimators: a random generator cannot be saved, and
         neither can a head from another library.
     path : path
-        By custom ending in ``.gssl``.
+        Usually ends in ``.gssl``.
     embedding : bool, default=True
         Whether to keep the ``embedding_`` of an embedder; that of a classifier is never kept.
     settings : dict of str, optional
-        How the features were made, or whatever else must not be forgotten: see :func:`read_settings`.
+        Texts to store with the model, such as how features were prepared: see :func:`read_settings`.
 
     Examples
     --------
@@ -172,7 +171,7 @@ def save(
     metadata = {
         "format": FORMAT,
         "version": VERSION,
-        # the package itself lies below every room, so it is not imported here
+        # looked up, because modules of the library do not import gssl itself
         "gssl": sys.modules["gssl"].__version__,
         "numpy": np.__version__,
         "scikit-learn": sklearn.__version__,
@@ -184,7 +183,7 @@ def save(
 
 
 def load(path: str | Path) -> Any:
-    """Load a model that :func:`save` wrote; every part is checked before it is used.
+    """Load a model written by :func:`save`; every part is checked before use.
 
     Parameters
     ----------
@@ -209,11 +208,11 @@ def load(path: str | Path) -> Any:
     except ValueError as error:
         raise ValueError(f"{path} is damaged: {error}") from error
     except (RecursionError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{path} is damaged: its numbers or its nesting have no bounds.") from error
+        raise ValueError(f"{path} is damaged: its numbers or its nesting are too large.") from error
 
 
 def read_settings(path: str | Path) -> dict[str, str]:
-    """Return the settings that :func:`save` was told beside the model.
+    """Return the settings that :func:`save` stored with a model.
 
     Parameters
     ----------
@@ -239,7 +238,7 @@ def read_settings(path: str | Path) -> dict[str, str]:
 
 
 def _read_file(path: str | Path, arrays: bool = True) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Read a file, or only its description, and refuse it unless it says that it is a model of our format."""
+    """Read a file, or only its description; raise unless it is a model in the current format."""
     (file,) = find_files(Path(path))
     text, tensors = "{}", {}
     try:
@@ -270,9 +269,9 @@ def _read_file(path: str | Path, arrays: bool = True) -> tuple[dict[str, Any], d
 
 
 def _write_tensors(file: Any, tensors: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
-    """Write a safetensors file: the length of the header, the header as JSON, then the arrays as they lie.
+    """Write a safetensors file: the length of the header, the header as JSON, then the arrays.
 
-    The library's own writer copies every array, and writes to a file of its own that a kill would leave.
+    The library's own writer copies every array, and a killed process would leave its temporary file.
     """
     header: dict[str, Any] = {"__metadata__": metadata}
     end = 0
@@ -289,12 +288,12 @@ def _write_tensors(file: Any, tensors: dict[str, np.ndarray], metadata: dict[str
 
 
 class _Writer:
-    """Describe models for JSON and collect their arrays, each once however many models hold it."""
+    """Describe models for JSON and collect their arrays; an array shared by models is stored once."""
 
     def __init__(self, embedding: bool) -> None:
         self.embedding = embedding
         self.tensors: dict[str, np.ndarray] = {}
-        # with the array itself, for an id is free again when its array is gone
+        # keep the array alive: Python would reuse its id
         self._keys: dict[int, tuple[str, Any]] = {}
 
     def describe(self, model: Any, prefix: str = "") -> dict[str, Any]:
@@ -309,8 +308,8 @@ class _Writer:
         strange = set(held) - set(description["params"]) - {a.name for a in known} - {"classes_"}
         if strange:
             raise ValueError(
-                f"this {name} holds {min(strange)!r}, which saved models do not know: name it in "
-                "gssl/io/models.py."
+                f"this {name} has the attribute {min(strange)!r}, which gssl.save does not know: add it to "
+                "FITTED in gssl/io/models.py."
             )
         missing = [a.name for a in known if not a.optional and a.name not in held]
         if missing:
@@ -353,7 +352,7 @@ class _Writer:
 
     def _store(self, array: Any, key: str) -> str:
         if id(array) not in self._keys:
-            # in the order and byte order that files have
+            # files are in C order and little-endian
             little = array.dtype.newbyteorder("<")
             self.tensors[key] = np.ascontiguousarray(array, dtype=little)
             self._keys[id(array)] = key, array
@@ -393,7 +392,7 @@ def _write_param(owner: str, name: str, value: Any) -> Any:
 
 
 class _Reader:
-    """Rebuild a model from a description and arrays that nobody has checked yet."""
+    """Rebuild a model from an unchecked description and arrays."""
 
     def __init__(self, description: Any, tensors: dict[str, np.ndarray]) -> None:
         self.tensors = tensors
@@ -413,7 +412,7 @@ class _Reader:
                 setattr(model, key, self._read(attribute, fitted[key]))
             elif not attribute.optional:
                 raise ValueError(f"{key!r} of its {name} is missing.")
-        # after all others: what it has learned may tell whether it needs features
+        # last, because uses_features may depend on the fitted attributes
         if getattr(model, "uses_features", True) and not hasattr(model, "n_features_in_"):
             raise ValueError(f"'n_features_in_' of its {name} is missing.")
         check_parts(model)
@@ -462,7 +461,7 @@ class _Reader:
         if not isinstance(key, str) or key not in self.tensors:
             raise ValueError(f"the numbers of {attribute.name!r} are missing.")
         array = self.tensors[key]
-        # half precision is nothing that any method computes with
+        # no method computes in half precision
         if array.dtype.kind != kind or (kind == "f" and array.dtype.itemsize < 4):
             raise ValueError(f"{attribute.name!r} is stored as {array.dtype}, which does not fit.")
         if kind == "f" and not np.isfinite(array).all():
@@ -496,7 +495,7 @@ class _Reader:
 
 
 def _read_model(description: Any) -> Any:
-    """Make an unfitted estimator of a class and parameters that are known."""
+    """Create an unfitted estimator; raise if its class or a parameter is unknown."""
     if not isinstance(description, dict) or not isinstance(description.get("params"), dict):
         raise ValueError("it does not describe a model.")
     name, known = description.get("class"), _storable()
@@ -517,7 +516,7 @@ def _read_model(description: Any) -> Any:
 
 
 def _read_param(value: Any) -> Any:
-    """Return a parameter: a plain value, a list of them, a dict by its pairs, or a model."""
+    """Decode a parameter: a plain value, a list of them, a dict stored as pairs, or a model."""
     if not isinstance(value, dict):
         return value
     if set(value) != {"pairs"}:
@@ -531,7 +530,7 @@ def _read_param(value: Any) -> Any:
 def _fits(value: Any, hint: Any) -> bool:
     if hint is float or hint is int:
         number = isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
-        # NumPy takes no whole number beyond 64 bits, and nobody needs one
+        # NumPy takes no integers beyond 64 bits
         return number and (math.isfinite(value) if isinstance(value, float) else -(2**63) <= value < 2**63)
     if hint == int | None:
         return value is None or (_fits(value, int) and value >= 0)
@@ -547,7 +546,7 @@ def _read_classes(stored: Any) -> np.ndarray:
         dtype = np.dtype(stored["dtype"])
         if dtype.kind not in "Uiufb":
             raise TypeError(dtype)
-        # a type may claim texts of any length, and every class would take their room
+        # a damaged dtype may claim texts of any length, which every class would take in memory
         if dtype.kind == "U" and dtype.itemsize > 4 * max(1024, *map(len, stored["values"])):
             raise TypeError(dtype)
         classes = np.array(stored["values"], dtype=dtype)

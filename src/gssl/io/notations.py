@@ -1,4 +1,4 @@
-"""Columns that hold numbers in another notation: decimal commas, separated thousands, dates."""
+"""Read columns of numbers in other notations: decimal commas, thousands separators, dates."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from gssl.io.table_reading import Column, Table, sql_string
 
 _DECIMAL = r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?"
 _THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"
-# what a note calls each order, and its format; the first that reads most cells is taken
+# name of each order in notes, and its format; the one that reads most cells wins, ties go to the first
 _DATES = {
     "year-month-day": "",
     "day.month.year": "%d.%m.%Y",
@@ -18,18 +18,18 @@ _DATES = {
 }
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?!\d).*|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}(?!\d).*", re.S)
 _DATE_TYPES = ("DATE", "TIMESTAMP")
-# other cells of a column of dates count as missing, unless they are more
+# a column of dates may have this share of other cells, which count as missing
 _MOST_OTHERS = 0.1
-# rows that tell whether to look at all of them
+# rows sampled before a whole column is read
 _SAMPLE_ROWS = 10_000
 _SAMPLE_DATES = 100
 
 
 def read_commas(table: Table, names: Iterable[str], *, sample: bool = True) -> list[str]:
-    """Read columns of text whose numbers have commas as numbers with points; return their names.
+    """Convert text columns whose numbers have commas to plain numbers; return their names.
 
-    A comma separates decimals, unless those of all numbers could as well separate thousands and the
-    separator of the table is no semicolon. A ``sample`` of rows tells first whether there are commas.
+    Commas are decimal if more cells fit only that reading than only thousands, or in a tie if the table is
+    separated by semicolons. ``sample`` skips columns without a comma in the first rows.
     """
     decimal, thousands = list[str](), list[str]()
     rows = f"(SELECT * FROM {table.relation} LIMIT {_SAMPLE_ROWS})"
@@ -48,7 +48,7 @@ def read_commas(table: Table, names: Iterable[str], *, sample: bool = True) -> l
             f"FROM (SELECT {given_sql(table, name)} AS t FROM {table.relation})"
         )
         numbers = only_decimal + only_thousands + either
-        # the same majority as for a column of other numbers
+        # the same majority as for plain numbers
         if not numbers or 2 * (plain + numbers) <= filled:
             continue
         points = only_decimal > only_thousands or (
@@ -67,7 +67,7 @@ def read_commas(table: Table, names: Iterable[str], *, sample: bool = True) -> l
 
 
 def read_dates(table: Table, names: Iterable[str]) -> list[str]:
-    """Read columns of dates as numbers, the days since 1970; return their names."""
+    """Convert columns of dates to days since 1970; return their names."""
     found = dict[str, list[str]]()
     others = 0
     for name in names:

@@ -1,4 +1,4 @@
-"""Sorted pairs of node numbers, merged into the arrays of a graph in files, some pairs at a time."""
+"""Merge sorted pairs of node numbers into the arrays of a graph on disk, some pairs at a time."""
 
 from collections.abc import Iterable
 from contextlib import closing
@@ -12,23 +12,23 @@ from numpy.lib import format as npy
 from gssl.io.edge_tables import EdgeFacts
 from gssl.scale.run_folder import write_all
 
-# row pointers that are made at a time
+# row pointers to compute at a time
 _ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Some rows of the sorted list in which every edge stands twice, once under each of its ends.
+    """A part of the list of pairs, in which every edge occurs twice, once from each end.
 
-    A key is row · 2³² + column · 2 + mirrored, which is 0 where the table has the edge from row to column, 1
-    where it has it the other way.
+    A key is row · 2³² + column · 2 + mirrored, where mirrored is 0 if the table lists the edge from row to
+    column, and 1 if it lists the reverse.
     """
 
     key: np.ndarray
     weight: np.ndarray | None = None
 
     def sorted(self) -> "Pairs":
-        """Sort by key, and equal keys by weight; the arrays may be written over."""
+        """Sort by key, and equal keys by weight; may overwrite the arrays."""
         if self.weight is None:
             self.key.sort()
             return self
@@ -42,25 +42,25 @@ class Pairs:
 
 
 class PairMerging:
-    r"""Merge sorted pairs: weights of one direction add up, the larger direction counts.
+    r"""Merge sorted pairs: sum the weights of each direction, and keep the larger sum.
 
     .. math:: A_{ij} = \max\Big(\sum_{e: i \to j} w_e, \sum_{e: j \to i} w_e\Big)
 
-    Sums run from the smallest weight to the largest, as they do in memory, so that both give the same bits.
+    Weights are summed in ascending order, as in memory, so that both give the same bits.
     """
 
     def __init__(self, folder: Path, n_nodes: int, weighted: bool) -> None:
         self.folder = folder
         self.n_nodes = n_nodes
         self.weighted = weighted
-        # keys and weights of the last pair, which may go on in the next part
+        # keys and weights of the last pair, which may continue in the next part
         self._held = (np.empty(0, np.int64), np.empty(0))
         self._next_row = 0
         self._linked = self._listed = self._directed = self._two_way = self._differ = 0
         self._summed = False
 
     def run(self, parts: Iterable[Pairs]) -> EdgeFacts:
-        """Write ``indptr.npy``, ``indices.npy`` and, if any differs from 1, ``weights.npy``; count facts."""
+        """Write ``indptr.npy``, ``indices.npy`` and, unless all are 1, ``weights.npy``; return counts."""
         with (
             closing(GrowingArray(self.folder / "indptr.npy", np.int64)) as self._indptr,
             closing(GrowingArray(self.folder / "indices.npy", np.int32)) as self._indices,
@@ -89,16 +89,16 @@ class PairMerging:
         first = np.r_[True, key[1:] != key[:-1]]
         sums: np.ndarray = np.empty(0)
         if part.weight is not None:
-            # one after the other, from the front: NumPy's own sums take another order
+            # bincount adds in order, unlike NumPy's own sums
             sums = np.bincount(np.cumsum(first) - 1, np.concatenate([self._held[1], part.weight]))
         key = key[first]
-        # both directions of the last pair
+        # hold back both directions of the last pair
         done = int(np.searchsorted(key, key[-1] & ~1))
         self._held = (key[done:], sums[done:])
         self._write(key[:done], sums[:done])
 
     def _write(self, key: np.ndarray, sums: np.ndarray) -> None:
-        """Append pairs that are complete, each with one sum for each direction it is listed in."""
+        """Append complete pairs; each has one sum for each direction in which it is listed."""
         if not len(key):
             return
         if not np.isfinite(sums).all():
@@ -111,7 +111,7 @@ class PairMerging:
         second = np.r_[False, (key[1:] ^ key[:-1]) == 1]
         pairs = key[~second]
         row, column = (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF) >> 1
-        # every pair is there twice, from either end
+        # every pair occurs twice, from either end: count it once
         twice = np.flatnonzero(second)
         twice = twice[key[twice] >> 32 < (key[twice] & 0xFFFFFFFF) >> 1]
         self._two_way += len(twice)
@@ -123,20 +123,20 @@ class PairMerging:
             self._weights.append(np.maximum.reduceat(sums, np.flatnonzero(~second)))
 
     def _point(self, row: np.ndarray, stop: int) -> None:
-        """Append the pointers of the rows before ``stop`` that have none, given the rows of new entries."""
+        """Append the missing row pointers before ``stop``, given the rows of the new entries."""
         begun = self._next_row
         for start in range(begun, stop, _ROWS):
             rows = np.arange(start, min(start + _ROWS, stop))
             self._indptr.append(self._indices.size + np.searchsorted(row, rows))
         if len(row):
-            # a row that was begun before is counted already
+            # a row that began in an earlier part is already counted
             starts = row[np.r_[True, row[1:] != row[:-1]]]
             self._linked += int(np.count_nonzero(starts >= begun))
         self._next_row = stop
 
 
 class GrowingArray:
-    """A one-dimensional ``.npy`` file that parts are appended to, whose length is known at the end."""
+    """A one-dimensional ``.npy`` file to append to; its length is written on close."""
 
     def __init__(self, path: Path, dtype: Any) -> None:
         self.dtype = np.dtype(dtype)
@@ -145,12 +145,12 @@ class GrowingArray:
         self._write_header()
 
     def append(self, values: np.ndarray) -> None:
-        """Write more entries behind those that are there."""
+        """Append entries."""
         write_all(self._file, np.ascontiguousarray(values, dtype=self.dtype))
         self.size += len(values)
 
     def _write_header(self) -> None:
-        # NumPy leaves room in it for a length of any number of digits
+        # NumPy pads the header, so that a length of any number of digits fits
         npy.write_array_header_1_0(
             self._file,
             {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.size,)},

@@ -1,4 +1,4 @@
-"""Predictions and embeddings of all nodes, and writing them to files."""
+"""Collect predictions of all nodes, and write predictions and embeddings to files."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,14 +19,13 @@ EMBEDDINGS = (".csv", ".tsv", ".parquet", *_ARRAYS)
 class Prediction:
     """The prediction for one node.
 
-    ``label`` is the given label where there is one, and otherwise what the model says. ``model_says`` is the
-    class that the model predicts and ``model_confidence`` its probability; for a given label, without having
-    seen it where that is known. ``confidence`` is the probability of ``label``. ``runner_up`` is the second
-    most probable class.
+    ``label`` is the given label if there is one, otherwise the model's prediction. ``model_says`` is the
+    class that the model predicts and ``model_confidence`` its probability; for a node with a given label,
+    these are held-out predictions, made without that label, where available. ``confidence`` is the
+    probability of ``label``. ``runner_up`` is the second most probable class.
 
-    ``given`` is whether the label was given to the model, ``reached`` whether any label is in the node's
-    component; if not, the confidence rests on features alone. ``label`` is empty if the confidence was too
-    low.
+    ``given`` is whether the label was given to the model, ``reached`` whether the node's component contains
+    a label; if not, the confidence rests on features alone. ``label`` is empty if the confidence was too low.
     """
 
     id: str
@@ -54,7 +53,7 @@ class Predictions:
     given, reached : bool ndarray of shape (n,)
         See :class:`Prediction`.
     distributions : ndarray of shape (n, c)
-        The probability of every class; of given labels, without having seen them where that is known.
+        The probability of every class; held-out predictions for given labels, where available.
     class_names : tuple of c str
     """
 
@@ -71,7 +70,7 @@ class Predictions:
 
     @property
     def doubted(self) -> np.ndarray:
-        """The nodes whose given label is not what the model says, the most certain first."""
+        """The nodes whose given label differs from the model's prediction, the most confident first."""
         nodes = np.flatnonzero(self.given & (self.label != self.model_says))
         return nodes[np.argsort(-self.model_confidence[nodes], kind="stable")]
 
@@ -92,19 +91,18 @@ def list_predictions(
     class_names: Sequence[str] | None = None,
     held_out: HeldOut | None = None,
 ) -> Predictions:
-    """Return the predictions of a fitted classifier for the nodes of fit.
+    """Return the predictions of a fitted classifier for the nodes it was fitted to.
 
     Parameters
     ----------
     model : fitted classifier
     node_ids : array-like of n str
     given : bool mask of shape (n,)
-        The nodes whose label the model was fitted to, and keeps here.
+        The nodes whose labels the model was fitted to; they keep these labels.
     class_names : sequence of str, optional
-        Names for classes that are whole numbers; the classes themselves if None.
+        Names of integer classes; the classes themselves if None.
     held_out : HeldOut, optional
-        What the model says about given labels without having seen them; what is known without another fit if
-        None.
+        Held-out predictions for the given labels; if None, those available without another fit.
 
     Returns
     -------
@@ -139,7 +137,7 @@ def tabulate(
     labels: np.ndarray | None = None,
     reached: np.ndarray | None = None,
 ) -> Predictions:
-    """Return predictions for any nodes from their distributions over classes.
+    """Return predictions for any nodes from their class distributions.
 
     Parameters
     ----------
@@ -147,9 +145,9 @@ def tabulate(
     distributions : ndarray of shape (n, c)
     class_names : sequence of c str
     chosen : int ndarray of shape (n,), optional
-        The class that the model says for each node; the most probable if None.
+        The class that the model predicts for each node; the most probable if None.
     labels : int ndarray of shape (n,), optional
-        The classes that were given, −1 where none was; none at all if None.
+        The given classes, −1 where there is none; None if no label was given.
     reached : bool ndarray of shape (n,), optional
         All true if None.
 
@@ -192,7 +190,7 @@ def tabulate(
 def withhold(predictions: Predictions, abstain: float, informed: Any = True) -> Predictions:
     """Remove labels that were not given and whose confidence is below ``abstain``.
 
-    Nodes that are not ``informed``, of which nothing is known, lose their label too.
+    Nodes that are not ``informed``, about which the model knows nothing, lose their label too.
     """
     unsure = ((predictions.confidence < abstain) | ~np.asarray(informed)) & ~predictions.given
     label = predictions.label.copy()
@@ -203,22 +201,22 @@ def withhold(predictions: Predictions, abstain: float, informed: Any = True) -> 
 def write_predictions(
     path: str | Path, predictions: Predictions | Iterable[Prediction], probabilities: bool = False
 ) -> list[str]:
-    """Write predictions as a table, whole or not at all.
+    """Write predictions as a table, atomically.
+
+    If no label was given, as on a new graph, ``given`` and ``reached`` mean nothing, and
+    :class:`Predictions` are written without them.
 
     Parameters
     ----------
     path : path ending in .csv, .tsv, .parquet or .jsonl
     predictions : Predictions, or iterable of Prediction
     probabilities : bool, default=False
-        Add a column ``p_<class>`` for each class; only :class:`Predictions` hold them.
-
-    Without any given label, as on a new graph, ``given`` and ``reached`` mean nothing, and
-    :class:`Predictions` are written without them.
+        Add a column ``p_<class>`` for each class; only for :class:`Predictions`.
 
     Returns
     -------
     list of str
-        What was changed on the way: see :func:`gssl.io.write_columns`.
+        Notes about changed texts: see :func:`gssl.io.write_columns`.
 
     Examples
     --------
@@ -245,20 +243,20 @@ def write_predictions(
 
 
 def write_embeddings(path: str | Path, ids: Any, U: np.ndarray) -> list[str]:
-    """Write one row of numbers per node; :func:`gssl.io.read_features` reads all of them back.
+    """Write one embedding per node, in a format that :func:`gssl.io.read_features` reads.
 
     Parameters
     ----------
     path : path ending in .parquet, .csv, .tsv, .npz or .npy
-        Tables have the columns ``id, u0, u1, …``; ``.npz`` the arrays ``ids`` and ``features``; beside
-        ``.npy`` the ids stand in ``<name>.ids.npy``.
+        Tables have the columns ``id, u0, u1, …``; ``.npz`` has the arrays ``ids`` and ``features``; the ids
+        of ``.npy`` are written to ``<name>.ids.npy``.
     ids : array-like of n str
     U : ndarray of shape (n, d)
 
     Returns
     -------
     list of str
-        What was changed on the way: see :func:`gssl.io.write_columns`.
+        Notes about changed texts: see :func:`gssl.io.write_columns`.
 
     Examples
     --------
@@ -291,6 +289,6 @@ def _write_arrays(path: Path, ids: np.ndarray, U: np.ndarray) -> None:
     with whole_file(path) as part:
         with part.open("wb") as stream:
             np.save(stream, U, allow_pickle=False)
-        # they appear first, so that embeddings are never without them
+        # the ids appear first, so that embeddings are never without them
         with whole_file(path.with_suffix(".ids.npy")) as ids_part, ids_part.open("wb") as stream:
             np.save(stream, ids, allow_pickle=False)

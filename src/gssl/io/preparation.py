@@ -1,4 +1,4 @@
-"""What is done to feature columns before a method sees them: filling missing cells and scaling."""
+"""Prepare feature columns for a method: fill missing cells and scale."""
 
 import json
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from gssl.io.feature_slabs import write_temporary
 from gssl.io.table_columns import counted, listed, listed_counts, shortened
 
 NORMALIZE = ("auto", "rows", "columns", "none")
-# numbers of which fewer are nonzero are counts, such as words
+# numbers with a smaller share of nonzeros are counts, such as word counts
 _MOSTLY_ZEROS = 0.5
-# columns with fewer nonzeros are scaled but not centred, so that they stay sparse
+# columns with a smaller share of nonzeros are scaled but not centred, so that they stay sparse
 _SPARSE = 0.1
-# so many columns of both signs, whose deviations differ by less, are on one scale already
+# at least so many columns of both signs, whose deviations differ by a smaller factor, are on one scale
 _EMBEDDING_WIDTH, _ONE_SCALE = 16, 5.0
-# bytes of dense columns at a time
+# bytes of dense columns to process at a time
 _BLOCK_BYTES = 1 << 24
 
 
@@ -34,14 +34,15 @@ class Preparation:
     names, kinds : tuple of str
         The columns in order, each "number", "category" or "word".
     fill : tuple of float
-        What stands for a missing cell of each column: the median.
+        The value for missing cells of each column: the median or, if no cell was missing in :meth:`fit`, the
+        mean, or 0 for mostly zero columns.
     marked : tuple of int
-        The columns with a further column, behind all others, that is 1 where a cell is missing. Of columns
-        that miss the same cells only the first is marked.
+        The columns that get an indicator column, after all others, that is 1 where a cell is missing. Of
+        columns with the same missing cells, only the first is marked.
     shift, scale : tuple of float
         Each number x becomes (x − shift) / scale.
     row_scaled : tuple of bool
-        The columns that are divided by the sum of their absolute values in each row.
+        The columns that are divided, in each row, by the sum of their absolute values.
     notes : tuple of str
         How columns are scaled, in plain words.
 
@@ -76,8 +77,8 @@ class Preparation:
         normalize : {"auto", "rows", "columns", "none"}, default="auto"
             ``"rows"`` makes rows sum to one, ``"columns"`` standardises columns other than 0/1. With
             ``"auto"``, numbers that are mostly zeros and never negative, such as word counts, are scaled by
-            rows; other numbers by columns, unless all are 0/1 or, as embeddings, on one scale already.
-            Categories stay.
+            rows; other numbers by columns, unless all are 0/1 or, like embeddings, on one scale already.
+            Categories are not scaled.
 
         Returns
         -------
@@ -102,10 +103,10 @@ class Preparation:
         )
 
     def apply(self, features: Features, *, strict: bool = False) -> Features:
-        """Fill and scale features as those of :meth:`fit`, with the same columns in the same order.
+        """Fill and scale features as in :meth:`fit`, with the same columns in the same order.
 
-        Columns that are not there count as zeros (categories, words and counts) or as missing cells (other
-        numbers); with ``strict``, the latter are refused. Other columns are left out. Notes tell of both.
+        Absent columns become zeros (categories, words and counts) or missing cells (other numbers), which
+        ``strict`` makes an error. Columns that fit did not see are dropped. Notes report both.
 
         Parameters
         ----------
@@ -130,12 +131,12 @@ class Preparation:
         return replace(features, matrix=matrix, names=names, kinds=kinds, notes=[*features.notes, *notes])
 
     def to_json(self) -> str:
-        """Return all of it as text."""
+        """Return the preparation as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Preparation":
-        """Read what :meth:`to_json` wrote."""
+        """Restore a preparation from the JSON of :meth:`to_json`."""
         try:
             told = json.loads(text)
             found = cls(**{name: tuple(value) for name, value in told.items()})
@@ -154,7 +155,7 @@ class Preparation:
             ) from error
 
     def _align(self, features: Features, strict: bool) -> tuple[np.ndarray, list[str]]:
-        """Return the place of each column in the matrix, −1 for zeros and −2 for missing cells."""
+        """Return the position of each column in the matrix (−1 for zeros, −2 for missing cells) and notes."""
         if features.names == self.names:
             return np.arange(len(self.names)), []
         place = {name: i for i, name in enumerate(features.names)}
@@ -225,7 +226,7 @@ class Preparation:
         return found, missing
 
     def _block(self, matrix: Any, source: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Return some columns, filled and shifted and scaled, and which of their cells are missing."""
+        """Return some columns, filled, shifted and scaled, and a mask of their missing cells."""
         places = source[part]
         block = np.zeros((matrix.shape[0], len(places)), dtype=np.float64)
         there = places >= 0
@@ -280,7 +281,7 @@ class Preparation:
 
 @dataclass(frozen=True)
 class _Statistics:
-    """Of each column: shares and moments of the cells that are not missing, and what fills the others."""
+    """Statistics of the cells of each column that are not missing, and the value that fills the others."""
 
     nonzero: np.ndarray
     negative: np.ndarray
@@ -293,7 +294,7 @@ class _Statistics:
 
     @classmethod
     def of(cls, matrix: Any) -> "_Statistics":
-        """Measure a matrix of any kind, some columns at a time."""
+        """Compute the statistics of a dense or sparse matrix, a few columns at a time."""
         n, d = matrix.shape
         found = np.zeros((6, d))
         masks: dict[bytes, int] = {}
@@ -348,7 +349,7 @@ def _sparse_moments(X: Any, part: slice, cut: slice) -> np.ndarray:
 def _scaling(
     found: _Statistics, kinds: np.ndarray, normalize: str, name: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str]]:
-    """Return shift, scale and which columns are scaled by rows, and notes about it."""
+    """Return shift, scale, a mask of the columns scaled by rows, and notes."""
     d = len(kinds)
     numbers, words = kinds == "number", kinds == "word"
     by_row, by_column, notes = np.zeros(d, dtype=bool), np.zeros(d, dtype=bool), list[str]()

@@ -18,7 +18,7 @@ from gssl.io.table_columns import counted, listed, missing_id_notes, spelling_hi
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """The inputs of a method, all in the same order of nodes.
+    """The inputs of a method, all in the same node order.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Problem:
     y : object ndarray of shape (n,)
         A label or None. Labels from tables are text.
     notes : list of str
-        What was odd about the data, in plain words.
+        Irregularities in the data, in plain words.
     feature_names : tuple of str
     preparation : Preparation or None
         How the features were filled and scaled.
@@ -45,7 +45,7 @@ class Problem:
 
     @property
     def given(self) -> np.ndarray:
-        """Which nodes have a label."""
+        """A mask of the labelled nodes."""
         return np.array([label is not None for label in self.y], dtype=bool)
 
     def __repr__(self) -> str:
@@ -78,9 +78,9 @@ def assemble(
     features : Features, optional
     labels : Labels, optional
     nodes : Nodes, optional
-        All nodes, in their order; ids that it does not list are added at the end, and noted.
+        All nodes, in order; ids that it does not list are added at the end, with a note.
     strict : bool, default=False
-        Refuse ids that are not among the nodes or, without ``nodes``, edges of ids without features and
+        Raise on ids that are not among the nodes or, without ``nodes``, on edges of ids without features and
         labels of ids without edges and features.
 
     Returns
@@ -113,7 +113,7 @@ def join_store(
     """Join features and labels to a graph store, in the order of its nodes.
 
     Only the ids are read into memory; the arrays of the graph stay in their files. Ids that the store does
-    not have become isolated nodes behind its own, and a node without a row of features gets zeros.
+    not have become isolated nodes after its own, and a node without a row of features gets zeros.
 
     Parameters
     ----------
@@ -121,9 +121,9 @@ def join_store(
     features : Features, optional
     labels : Labels, optional
     nodes : Nodes, optional
-        More nodes, without edges.
+        Additional nodes, without edges.
     strict : bool, default=False
-        Refuse features, labels and nodes of ids that the store does not have, and nodes without features.
+        Raise on ids that the store does not have, and on nodes without features.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def join_store(
 
 
 class _Join:
-    """Nodes that are gathered from one table after another, behind those of a graph store if there is one."""
+    """Collect nodes from one table after another, after those of a graph store if there is one."""
 
     def __init__(self, strict: bool, store: GraphStore | None, nodes: Nodes | None) -> None:
         self.strict, self.store, self.nodes = strict, store, nodes
@@ -156,7 +156,7 @@ class _Join:
         return len(self.added) + (0 if self.store is None else self.store.n_nodes)
 
     def run(self, edges: Edges | None, features: Features | None, labels: Labels | None) -> Problem:
-        """Gather all ids, then put every table in the order of the nodes."""
+        """Collect all ids, then put every table in node order."""
         features = _filled(features)
         places = {}
         for part in (self.nodes, features, edges, labels):
@@ -180,7 +180,7 @@ class _Join:
         return Problem(node_ids, adjacency, matrix, y, self.notes, names)
 
     def _add(self, part: "Nodes | Features | Edges | Labels") -> np.ndarray:
-        """Return the places of the ids of a table among the nodes; new ids become nodes."""
+        """Return the node numbers of the ids of a table; new ids become nodes."""
         places = self._find(part.ids)
         new = places < 0
         if new.any() and self.n_nodes:
@@ -198,7 +198,7 @@ class _Join:
         return places
 
     def _tell_new(self, part: "Nodes | Features | Edges | Labels", new: np.ndarray) -> None:
-        """Note ids that no table before this one has; refuse them if strict, or if the table has no other."""
+        """Note ids that no earlier table has; raise if strict, or if all ids of the table are new."""
         refused = new & self._given(part) if self.strict else new
         unknown = list(part.ids[refused])
         ids = f"{listed(unknown)}{spelling_hint(unknown, self._has)}"
@@ -214,7 +214,7 @@ class _Join:
             )
 
     def _given(self, part: "Nodes | Features | Edges | Labels") -> np.ndarray:
-        """Return which ids of a table count: an id that is listed without a label says nothing."""
+        """Return a mask of the ids that strict checks: not those listed without a label."""
         if not isinstance(part, Labels):
             return np.ones(len(part.ids), dtype=bool)
         return np.array([label is not None for label in part.labels], dtype=bool)
@@ -268,7 +268,7 @@ class _Join:
 
 
 def _filled(features: Features | None) -> Features | None:
-    """Fill missing cells of features in memory; those in a file are prepared already."""
+    """Fill missing cells of features in memory; mapped features are already prepared."""
     if features is None or mapped_file(features.matrix) is not None:
         return features
     values = features.matrix.data if issparse(features.matrix) else features.matrix
@@ -278,7 +278,7 @@ def _filled(features: Features | None) -> Features | None:
 
 
 def _with_isolated(A: csr_array, count: int) -> csr_array:
-    """Return a graph of a store with isolated nodes behind its own; its indices stay in their file."""
+    """Append isolated nodes to the graph of a store, whose indices stay in their file."""
     if not count:
         return A
     n = A.shape[0] + count

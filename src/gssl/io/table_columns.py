@@ -1,4 +1,4 @@
-"""Choose the columns of a table, and read them as text or numbers by SQL."""
+"""Choose columns of a table, and generate the SQL that reads them as text or numbers."""
 
 import re
 from collections import Counter
@@ -9,10 +9,10 @@ import numpy as np
 from gssl.io.dialect import MISSING
 from gssl.io.table_reading import Column, Table, sql_string
 
-# white space, in a regular expression of RE2 and in SQL
+# white space, as an RE2 regular expression and in SQL
 _SPACED = r"^[\s\x{a0}\x{3000}\x{feff}]|[\s\x{a0}\x{3000}\x{feff}]$"
 _SPACES = "concat(' ', chr(9), chr(10), chr(11), chr(12), chr(13), chr(160), chr(12288), chr(65279))"
-# ids that a hint is looked for
+# number of ids for which a spelling hint is searched
 _HINTED = 20
 _MARKERS = frozenset(MISSING)
 IDS = ("id", "node", "node_id", "nodeid", "name", "key", "")
@@ -38,9 +38,9 @@ def pick_column(table: Table, name: str | None, guesses: Sequence[str], fallback
 
 
 def text_sql(table: Table, name: str) -> str:
-    """Return the SQL that reads a column as text without white space around it, empty cells as NULL.
+    """Return the SQL that reads a column as text without surrounding white space, and empty cells as NULL.
 
-    Whole numbers stored as floats lose their ``.0``: spreadsheets store integers with gaps like this.
+    Whole numbers stored as floats lose their ``.0``: integers with missing cells are often stored so.
     """
     column = table.columns[name]
     kind, sql = column.type, column.sql
@@ -60,25 +60,25 @@ def text_sql(table: Table, name: str) -> str:
 
 
 def raw_text_sql(column: Column) -> str:
-    """Return the SQL that reads a column of text as it is."""
+    """Return the SQL that reads a column as text, unchanged."""
     if column.type == "JSON":
         return f"({column.sql}->>'$')"
     return column.sql if column.type == "VARCHAR" else f"CAST({column.sql} AS VARCHAR)"
 
 
 def given_sql(table: Table, name: str) -> str:
-    """Return the SQL that reads a column as text, NULL where the cell is empty or says that it is missing."""
+    """Return the SQL that reads a column as text, with empty cells and missing-value markers as NULL."""
     text, markers = text_sql(table, name), ", ".join(sql_string(marker) for marker in MISSING)
     return f"CASE WHEN {text} IN ({markers}) THEN NULL ELSE {text} END"
 
 
 def stripped_sql(sql: str) -> str:
-    """Return the SQL of a text without white space around it; the test is quicker than ``trim``."""
+    """Return the SQL that strips white space; testing for it first is faster than always using ``trim``."""
     return f"CASE WHEN regexp_matches({sql}, '{_SPACED}') THEN trim({sql}, {_SPACES}) ELSE {sql} END"
 
 
 def note_spaces(table: Table, names: Iterable[str]) -> None:
-    """Note how many cells of some columns have white space around them, and how many texts that merges."""
+    """Note how many cells have surrounding white space, and how many texts become equal without it."""
     for name in names:
         column = table.columns[name]
         if table.stripped or column.type not in ("VARCHAR", "JSON"):
@@ -100,7 +100,7 @@ def note_spaces(table: Table, names: Iterable[str]) -> None:
 
 
 def leave_out_row_numbers(table: Table) -> None:
-    """Remove the first column if it has no name and counts the rows, as pandas writes it, and note it."""
+    """Drop the first column, with a note, if it is an unnamed row index as written by pandas."""
     name = next(iter(table.columns))
     if name.strip() and not re.fullmatch(r"Unnamed: 0(\.\d+)?", name):
         return
@@ -159,7 +159,7 @@ def encode_texts(
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Encode columns of text as int32 codes into their sorted distinct texts.
 
-    Return the texts, and the codes of each column with the values of the columns ``beside`` them. The texts
+    Return the texts, and a dict of the codes of each column and the values of the columns ``beside``. Texts
     must not be NULL; the order of rows may change.
     """
     every = " UNION ALL ".join(f"SELECT {column} AS text FROM {stored}" for column in columns)
@@ -176,7 +176,7 @@ def encode_texts(
 
 
 def check_ids(table: Table, stored: str, column: str) -> int:
-    """Return the number of rows of a stored table, and refuse a row without an id."""
+    """Return the number of rows of a stored table; raise if a row has no id."""
     count, row = table.fetch_row(f"SELECT count(*), min(rowid) FILTER (id IS NULL) FROM {stored}")
     if row is not None:
         raise table.missing_id_error(row, column)
@@ -184,7 +184,7 @@ def check_ids(table: Table, stored: str, column: str) -> int:
 
 
 def check_distinct(ids: np.ndarray, name: str) -> None:
-    """Refuse ids that occur twice."""
+    """Raise if an id occurs twice."""
     if len(set(ids)) < len(ids):
         twice = [node for node, count in Counter(ids).items() if count > 1]
         raise ValueError(
@@ -194,7 +194,7 @@ def check_distinct(ids: np.ndarray, name: str) -> None:
 
 
 def spelling_hint(unknown: Sequence[str], known: Callable[[list[str]], Iterable[bool]]) -> str:
-    """Return a likely reason why ids were not found; ``known`` tells which of some ids are there."""
+    """Return a likely reason why ids were not found; ``known`` tests which ids exist."""
     tried = [(node, other, why) for node in unknown[:_HINTED] for other, why in _spellings(node)]
     for (node, other, why), there in zip(tried, known([other for _, other, _ in tried]), strict=True):
         if there:
@@ -203,7 +203,7 @@ def spelling_hint(unknown: Sequence[str], known: Callable[[list[str]], Iterable[
 
 
 def _spellings(node: str) -> Iterator[tuple[str, str]]:
-    """Yield how else an id may be written, and what changes it."""
+    """Yield other spellings of an id, each with its likely cause."""
     if node.endswith(".0"):
         yield node[:-2], "a table program made ids decimal"
     if node != node.strip():
@@ -215,7 +215,7 @@ def _spellings(node: str) -> Iterator[tuple[str, str]]:
 
 
 def missing_id_notes(name: str, ids: Iterable[str]) -> list[str]:
-    """Return a note if ids look like markers of missing values, which are ids like any other."""
+    """Return a note if ids look like missing-value markers; they are kept as ids."""
     found = [node for node in ids if node in _MARKERS]
     if not found:
         return []
@@ -241,7 +241,7 @@ def listed_counts(counts: Mapping[str, int], limit: int = 5) -> str:
 
 
 def shortened(text: object, limit: int = 40) -> str:
-    """Return the beginning of a text from a file."""
+    """Return a text cut to ``limit`` characters."""
     text = str(text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 

@@ -1,4 +1,4 @@
-"""Tables opened in DuckDB: from a file, many files, a query or a data frame."""
+"""Open tables in DuckDB: from files, a query or a data frame."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,15 +15,15 @@ from gssl.scale.run_folder import RunFolder
 
 _PARQUET = {".parquet", ".pq"}
 _JSON = {".json", ".jsonl", ".ndjson"}
-# a small file that unpacks to more than a gigabyte must have a fair part of that size; Parquet keeps columns
-# of zeros in next to nothing, so a larger one
+# decompression bombs: beyond _LARGE bytes, contents may be at most so many times as large as their file; gzip
+# files from _SMALL on are not checked, and Parquet may have a larger ratio, for columns of zeros
 _LARGE, _SMALL = 1 << 30, 1 << 26
 _BOMB, _PARQUET_BOMB = 200, 2000
-# characters of DuckDB's own words in an error
+# characters of a DuckDB message to show in an error
 _LONGEST = 200
 # the name of an SQL query in errors
 _QUERY = "the query"
-# what DuckDB's words mean
+# explanations of DuckDB's messages
 _ERRORS = {
     "offload data block|No space left": (
         "needs more room on the disk while it is read: make room, or set TMPDIR to another disk"
@@ -50,22 +50,22 @@ class Column:
 class Table:
     """An open table."""
 
-    # in errors
+    # for messages
     name: str
     columns: dict[str, Column]
     # follows FROM in SQL
     relation: str
     connection: Any
-    # none of a query or a data frame
+    # empty for a query or a data frame
     files: tuple[Path, ...] = ()
-    # sentences about what was odd
+    # sentences about irregularities
     notes: list[str] = field(default_factory=list)
-    # whether no cell is known to have white space around it
+    # whether it is known that no cell has surrounding white space
     stripped: bool = False
-    # where files are copies of text files: originals by the names of their copies, and the folder of these
+    # if files are cleaned copies of text files: originals by copy, and the folder of the copies
     originals: dict[str, str] = field(default_factory=dict)
     folder: RunFolder | None = None
-    # of delimited text
+    # only for delimited text
     dialect: Dialect | None = None
 
     def execute(self, sql: str) -> None:
@@ -86,7 +86,7 @@ class Table:
         return {name: _unmasked(values) for name, values in columns.items()}
 
     def _query(self, sql: str, take: Callable[[Any], Any]) -> Any:
-        """Run SQL and take its result, which may raise as well; turn DuckDB's errors into one sentence."""
+        """Run SQL and fetch its result; turn DuckDB's errors in either into one sentence."""
         import duckdb
 
         try:
@@ -96,7 +96,7 @@ class Table:
             raise ValueError(_explain(str(error), self.name, self.originals)) from error
 
     def row_name(self, number: int) -> str:
-        """Return the file and row number, counted from 1, of a row that is counted from 0 over all files."""
+        """Return the file and row number, from 1, of a row that is numbered from 0 over all files."""
         if len(self.files) > 1:
             counts = self.fetch_rows(
                 f"SELECT filename, count(*) FROM {self.relation[:-1]}, filename=true) GROUP BY ALL"
@@ -123,8 +123,8 @@ def open_table(source: Any, *, header: bool | None = None) -> Table:
     source : path, glob, SQL or data frame
         CSV, TSV or other delimited text (also ``.gz``), Parquet or JSON lines, by suffix; ``"part-*.csv"``
         for many files with the same columns; ``"SELECT …"`` or ``"WITH …"``, run by DuckDB; or a pandas,
-        polars or pyarrow table. Every cell of a text file is text. In a query DuckDB guesses types from a
-        sample: write ``read_csv('…', all_varchar=true)`` there where ids have leading zeros in few rows.
+        polars or pyarrow table. All cells of a text file are read as text. In a query, DuckDB guesses types
+        from a sample: use ``read_csv('…', all_varchar=true)`` if ids may have leading zeros.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
 
@@ -159,9 +159,9 @@ def open_table(source: Any, *, header: bool | None = None) -> Table:
 
 
 def _refuse_packed_bomb(file: Path) -> None:
-    """Refuse a small gzip file that unpacks to far more than text does; nothing of it is kept."""
+    """Raise if a small gzip file unpacks to far more than text would; read it without keeping it."""
     packed = file.stat().st_size
-    # deflate shrinks a thousandfold at most, and what is not small may be large
+    # deflate compresses at most 1032-fold, and a file that is not small may have large contents
     if file.suffix.lower() != ".gz" or not _LARGE // 1032 < packed < _SMALL:
         return
     most, unpacked = max(_LARGE, _BOMB * packed), 0
@@ -170,13 +170,13 @@ def _refuse_packed_bomb(file: Path) -> None:
             unpacked += len(part)
             if unpacked > most:
                 raise ValueError(
-                    f"{file} unpacks from {packed:,} bytes to more than {most:,}, as files do that are to "
-                    "fill the memory; if it is your own, unpack it first."
+                    f"{file} unpacks from {packed:,} bytes to more than {most:,} and may be a decompression "
+                    "bomb: if you trust it, unpack it first."
                 )
 
 
 def _refuse_wide_claims(files: Sequence[Path]) -> None:
-    """Refuse Parquet files with far more cells than bytes, by what their feet claim."""
+    """Raise if the footer of a Parquet file claims far more cells than the file has bytes."""
     table = Table(str(files[0]), {}, "", connect(), tuple(files))
     for file in files:
         about = sql_string(str(file))
@@ -185,8 +185,8 @@ def _refuse_wide_claims(files: Sequence[Path]) -> None:
         n_bytes, packed = 8 * int(rows[0] or 0) * int(columns[0]), file.stat().st_size
         if n_bytes > max(_LARGE, _PARQUET_BOMB * packed):
             raise ValueError(
-                f"{file} claims {rows[0]:,} rows in {packed:,} bytes, as files do that are to fill the "
-                "memory; if it is your own, write it as several files, or without compression."
+                f"{file} claims {rows[0]:,} rows in {packed:,} bytes and may be a decompression bomb: if you "
+                "trust it, write it as several files, or without compression."
             )
 
 
@@ -196,7 +196,7 @@ def is_query(source: Any) -> bool:
 
 
 def find_files(source: str | Path) -> list[Path]:
-    """Return the files that match a path or glob, in order; an existing file is never taken for a glob."""
+    """Return the files that match a path or glob, sorted; the path of an existing file is never a glob."""
     text = str(source)
     if not text.strip():
         raise ValueError("a table has no name: give a file, a glob or a query.")
@@ -213,7 +213,9 @@ def find_files(source: str | Path) -> list[Path]:
             raise FileNotFoundError(f"no file matches {text}: check its name and folder.")
         return files
     if path.exists():
-        raise ValueError(f"{text} is no plain file, and tables are read more than once: save it as a file.")
+        raise ValueError(
+            f"{text} is not a regular file, and tables are read more than once: save it as a file."
+        )
     raise FileNotFoundError(f"{text} is not there: check its name and folder.")
 
 
@@ -248,7 +250,7 @@ def sql_name(text: str) -> str:
 
 
 def database_reason(message: str) -> str:
-    """Return the first line of what DuckDB says, without the kind of its error."""
+    """Return the first line of a DuckDB message, without the error type."""
     first = next((part for part in message.splitlines() if part.strip()), message)
     return re.sub(r"^(\w+ )*Error: ", "", first).rstrip(" .!")
 
@@ -267,7 +269,7 @@ def _explain(message: str, name: str, originals: dict[str, str]) -> str:
         if re.search(pattern, message):
             return f"{where} {told}."
     if name == _QUERY:
-        # its own words are about the user's SQL
+        # DuckDB's message is about the user's SQL
         return f"{where} cannot be read: {database_reason(message)[:_LONGEST]}; repair it."
     if line:
         return f"{where} cannot be read: check its quotation marks and the number of its cells."
@@ -299,7 +301,7 @@ def _open_json(name: str, files: Sequence[Path]) -> Table:
         raise ValueError(f"{name} is empty: give a table with at least one row.")
     style = ", format='newline_delimited'" if _suffix(files[0]) != ".json" else ""
     plain = _described(name, f"read_json({_sql_list(files)}{style}, sample_size=-1)", connect(), files)
-    # numbers stay text, because an integer such as 2⁶⁴ + 1 is no float
+    # numbers are kept as text, because floats cannot represent an integer such as 2⁶⁴ + 1
     kinds = {
         column: "JSON" if re.fullmatch(r"[A-Z0-9(), ]+", known.type) else known.type
         for column, known in plain.columns.items()
@@ -332,7 +334,7 @@ def _open_text(name: str, files: Sequence[Path], header: bool | None) -> Table:
 
 
 def _clean_table(name: str, files: Sequence[Path], dialect: Dialect) -> Table:
-    """Open text files, and copies of those whose lines DuckDB would misread."""
+    """Open text files, or cleaned copies of all of them if DuckDB would misread any."""
     odd = [find_oddities(file, dialect) for file in files]
     runs = dialect.delimiter == " " and any(facts.spaces for facts in odd)
     table = Table(name, _text_columns(dialect), "", connect(), tuple(files))
@@ -353,7 +355,7 @@ def _clean_table(name: str, files: Sequence[Path], dialect: Dialect) -> Table:
 
 
 def _resolve_header(table: Table, file: Path, dialect: Dialect) -> Dialect:
-    """Take an uncertain first line for data if one of its cells occurs again, as an id or in its column."""
+    """Treat an uncertain header as data if one of its cells recurs, as an id or in its column."""
     if not dialect.header:
         return dialect
     ends = ", ".join(sql_string(cell) for cell in dialect.first[:2] if cell)
@@ -372,7 +374,7 @@ def _joined(names: Sequence[str]) -> str:
 
 
 def _read_csv(files: Sequence[Path], dialect: Dialect) -> str:
-    # without DuckDB's detection, which drops lines instead of refusing them
+    # without DuckDB's detection, which drops malformed lines instead of raising
     struct = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(dialect.names)))
     return (
         f"read_csv({_sql_list(files)}, auto_detect=false, header={str(dialect.header).lower()}, "

@@ -1,4 +1,4 @@
-"""Columns written as CSV, TSV, Parquet or JSON lines, whole or not at all."""
+"""Write columns atomically as CSV, TSV, Parquet or JSON lines."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,11 +30,11 @@ TABLES = tuple(_FORMATS)
 
 
 def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | None = 4) -> list[str]:
-    """Write columns of equal length as a table, by suffix.
+    """Write columns of equal length as a table, in the format of the suffix.
 
-    In CSV and TSV a text that a spreadsheet would run as a formula gets an apostrophe in front: one that
-    begins with ``=``, ``@``, tab or carriage return, or with ``+`` or ``-`` and is no number. Parquet and
-    JSON lines keep every text as it is.
+    In CSV and TSV, a text that a spreadsheet would run as a formula is prefixed with an apostrophe: one that
+    begins with ``=``, ``@``, tab or carriage return, or with ``+`` or ``-`` and is not a number. Parquet and
+    JSON lines keep every text unchanged.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | 
     columns : mapping of str to array
         Numbers, booleans, or text as objects.
     decimals : int or None, default=4
-        Of floats in CSV and TSV; None writes as many as are needed to read the same number back.
+        Of floats in CSV and TSV; None writes as many as needed to restore the same number.
 
     Returns
     -------
     list of str
-        What was changed on the way, in plain words.
+        Notes about changed texts.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | 
 
 
 def check_suffix(path: str | Path, suffixes: Sequence[str]) -> None:
-    """Refuse a path with another suffix than the given ones."""
+    """Raise if a path has none of the given suffixes."""
     if Path(path).suffix.lower() not in suffixes:
         raise ValueError(f"{path} must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}: rename it.")
 
@@ -89,10 +89,9 @@ def is_formula(text: str) -> bool:
 
 
 def refuse_overwrite(out: str | Path, inputs: Iterable[Any]) -> None:
-    """Refuse an output that would replace an input.
+    """Raise if an output would overwrite an input.
 
-    Inputs are sources of the readers; None and data frames are skipped, and the files of a query are those it
-    names in quotation marks.
+    None and data frames are skipped; the files of a query are those it names in quotation marks.
     """
     target = Path(out).expanduser()
     for source in inputs:
