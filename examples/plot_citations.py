@@ -37,7 +37,7 @@ for name, embedder in {
 
 # %%
 # At depth 0 there are only words. SGC improves and then over-smooths: by Theorem 1, only degrees are left in
-# the limit. S²GC and GGCM average over all depths so far, and lose less.
+# the limit. S²GC and GGCM average over all depths so far, and lose less accuracy.
 for depth in (0, 2, 8, 32):
     print(depth, {row["method"]: round(row["accuracy"], 1) for row in rows if row["depth"] == depth})
 

@@ -126,4 +126,4 @@ print("the resumed run wrote the same bytes as the uninterrupted one:", lean == 
 #    with gssl.execution(client=distributed.Client("tcp://scheduler:8786")):
 #        model.fit(X, y, adjacency=A)
 #
-# :doc:`/scale` explains memory, clusters, lost workers, and who may reach a scheduler.
+# :doc:`/scale` explains memory, clusters, lost workers, and access to a scheduler.

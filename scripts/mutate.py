@@ -1,11 +1,11 @@
-"""Break the code on purpose, one place at a time, and see whether the tests notice.
+"""Mutation testing: break the code in one place at a time, and check that tests fail.
 
-Every mutant is a copy of ``src`` and ``reproduction`` in which one line says something wrong, and the few
-tests that should fail then. The script prints a table and exits with 1 if a mutant survives, if the tests
-fail without one, or if a line to be broken is no longer there. A whole run takes a few minutes::
+Every mutant changes one line in a copy of ``src`` and ``reproduction``, and names the tests that should fail
+then. The script prints a table and exits with 1 if a mutant survives, if tests fail without a mutant, or if
+a line to change is no longer there. A full run takes a few minutes::
 
     python scripts/mutate.py            # all
-    python scripts/mutate.py restart    # those whose name has this word
+    python scripts/mutate.py restart    # those whose name contains this word
 """
 
 import multiprocessing
@@ -18,7 +18,7 @@ from pathlib import Path
 from time import perf_counter
 
 ROOT = Path(__file__).resolve().parents[1]
-# loaded once, before any mutant: each process of a mutant begins as a copy of one that has them
+# preloaded by the fork server, so that the process of each mutant starts with them
 LOADED = ["numpy", "scipy.sparse.csgraph", "scipy.optimize", "sklearn.base", "numba", "pytest"]
 METHODS = "tests/methods"
 LABEL_SPACE = f"{METHODS}/test_label_space.py"
@@ -26,9 +26,9 @@ LABEL_SPACE = f"{METHODS}/test_label_space.py"
 
 @dataclass(frozen=True)
 class Mutant:
-    """What is broken, where (the text occurs once), how, and the tests that should notice.
+    """A change of ``old``, which must occur once in the file, to ``new``, and the tests that should fail.
 
-    A file is one of gssl, or of ``reproduction/``.
+    The file is relative to ``src/gssl``, or begins with ``reproduction/``.
     """
 
     name: str
@@ -358,10 +358,10 @@ MUTANTS = [
 
 
 def judge(source: str, tests: tuple[str, ...]) -> None:
-    """Run tests on the code in a folder, and exit with pytest's own code."""
+    """Run tests on the code in a folder, and exit with pytest's exit code."""
     import pytest
 
-    sys.dont_write_bytecode = True  # it is known by seconds and size, which two mutants may share
+    sys.dont_write_bytecode = True  # it is matched by seconds and size, which two mutants may share
     sys.path.insert(0, source)
     os.environ["PYTHONPATH"] = source
     os.chdir(ROOT)
@@ -371,16 +371,16 @@ def judge(source: str, tests: tuple[str, ...]) -> None:
     import gssl
     import reproduction
 
-    # pytest puts the root of the repository before the mutant, so both are found before it starts
+    # both are imported first, because pytest puts the root of the repository before the mutant in sys.path
     options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", f"--rootdir={ROOT}"]
     code = int(pytest.main([*options, *tests]))
-    # the wrong code under test would make every result worthless
+    # fail if pytest has tested other code than the mutant
     found = (sys.modules[package.__name__] for package in (gssl, reproduction))
     os._exit(code if all(Path(str(p.__file__)).is_relative_to(source) for p in found) else 99)
 
 
 def run(source: Path, tests: tuple[str, ...]) -> int:
-    """Judge in a process of its own, which knows no other mutant."""
+    """Run :func:`judge` in a new process, without traces of other mutants, and return its exit code."""
     child = multiprocessing.get_context("forkserver").Process(target=judge, args=(str(source), tests))
     child.start()
     child.join()
@@ -388,7 +388,7 @@ def run(source: Path, tests: tuple[str, ...]) -> int:
 
 
 def break_and_judge(mutant: Mutant, source: Path) -> str:
-    """Tell what became of a mutant: caught, MISSED, or why that cannot be said."""
+    """Apply a mutant, run its tests, and return the verdict: caught, MISSED, STALE or ERROR."""
     path = source / (mutant.file if mutant.file.startswith("reproduction/") else f"gssl/{mutant.file}")
     text, stamp = path.read_text(encoding="utf-8"), path.stat()
     if text.count(mutant.old) != 1:
@@ -398,18 +398,18 @@ def break_and_judge(mutant: Mutant, source: Path) -> str:
         code = run(source, mutant.tests)
     finally:
         path.write_text(text, encoding="utf-8")
-        # compiled loops are kept by the date of their source
+        # numba's cache depends on the modification time of the source
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     return {0: "MISSED", 1: "caught"}.get(code, f"ERROR: pytest ended with {code}")
 
 
 def main(words: list[str]) -> int:
-    """Judge all mutants, or those whose name has one of the words."""
+    """Test all mutants, or those whose name contains one of the words."""
     mutants = [m for m in MUTANTS if not words or any(word in m.name for word in words)]
     multiprocessing.set_forkserver_preload(LOADED)
     with tempfile.TemporaryDirectory(prefix="gssl-mutants-") as folder:
         source = Path(folder) / "src"
-        # with the compiled loops beside it, which the dates of the files let numba know again
+        # with numba's cache, which stays valid because copy2 keeps modification times
         shutil.copytree(ROOT / "src", source, copy_function=shutil.copy2)
         shutil.copytree(ROOT / "reproduction", source / "reproduction", copy_function=shutil.copy2)
         whole = run(source, tuple(dict.fromkeys(test for m in mutants for test in m.tests)))

@@ -1,6 +1,6 @@
-"""Graph-based semi-supervised learning: a graph, features and a few labels in, a label for every node out.
+"""Graph-based semi-supervised learning: predict all nodes from a graph, features and a few labels.
 
-Every public name loads when it is first used, so ``import gssl`` costs no more than its rooms' names.
+Public names are loaded on first use, so ``import gssl`` is fast.
 """
 
 from importlib import import_module
@@ -24,7 +24,7 @@ _ROOMS = (
     "label",
     "cli",
 )
-# a name that does not live in `methods`, and the room it lives in
+# public names outside `methods`, and the subpackage of each
 _NAMES = {
     "AutoClassifier": "selection",
     "CalibratedClassifier": "selection",

@@ -1,6 +1,6 @@
 """Graphs by name: ``load("cora")`` returns a :class:`Dataset` with features, labels and splits.
 
-Every name loads when it is first used.
+Public names are loaded on first use.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""One graph with its features, labels and splits, and random splits."""
+"""The class of datasets, and random splits."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class Dataset:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # mapping proxies cannot be sent to another process, the dicts behind them can
+        # mapping proxies cannot be pickled, but the dicts behind them can
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         values["splits"] = {split: dict(parts) for split, parts in self.splits.items()}
         return type(self), tuple(values.values())
@@ -182,7 +182,7 @@ def draw_split(
     n_val : int
         Validation nodes, of any class.
     n_test : int or None
-        Test nodes; None takes all that are left.
+        Test nodes; all that are left if None.
     random_state : int or numpy Generator
         Same seed, same split.
 
@@ -254,7 +254,7 @@ def default_names(count: int) -> NDArray[np.str_]:
 
 
 def adjacency_from_edges(edges: NDArray[np.integer[Any]], n_nodes: int) -> csr_array:
-    """Build the symmetric 0/1 adjacency of an edge list, without self-loops and repeats."""
+    """Build the symmetric 0/1 adjacency of an edge list, without self-loops and duplicates."""
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
         raise ValueError(f"edges are {edges.dtype} of shape {edges.shape}, not m × 2 whole numbers")
     outside = np.flatnonzero(((edges < 0) | (edges >= n_nodes)).any(axis=1))
@@ -271,7 +271,7 @@ def adjacency_from_edges(edges: NDArray[np.integer[Any]], n_nodes: int) -> csr_a
 
 
 def identity_features(n_nodes: int) -> csr_array:
-    """Return X = I, the features of a graph without any."""
+    """Return X = I, for graphs without features."""
     return eye_array(n_nodes, format="csr")
 
 
@@ -286,7 +286,7 @@ def _frozen(array: Any) -> NDArray[Any]:
 
 
 def _frozen_csr(matrix: csr_array) -> csr_array:
-    # many scikit-learn estimators refuse 64-bit positions
+    # many scikit-learn estimators reject 64-bit indices
     index_dtype = np.int32 if max(*matrix.shape, matrix.nnz) < 2**31 else np.int64
     positions = (part.astype(index_dtype, copy=False) for part in (matrix.indices, matrix.indptr))
     return csr_array((_frozen(matrix.data), *map(_frozen, positions)), shape=matrix.shape)
@@ -320,7 +320,7 @@ def _checked_split(parts: Mapping[str, Any], n_nodes: int, where: str) -> Mappin
     together = np.concatenate([np.empty(0, dtype=np.int64), *nodes.values()])
     if together.size and not 0 <= together.min() <= together.max() < n_nodes:
         raise ValueError(f"{where}: node numbers run from 0 to {n_nodes - 1}; another was given.")
-    # a node in two parts would be trained on and tested on
+    # a node in two parts could be both trained on and tested on
     if np.unique(together).size != together.size:
         raise ValueError(f"{where}: a node appears twice; name each node once, in one part.")
     return MappingProxyType({part: _frozen(numbers) for part, numbers in nodes.items()})

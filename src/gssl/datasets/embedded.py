@@ -49,7 +49,7 @@ _N_MEMBERS = 34
 def load_cora() -> Dataset:
     """Read the LINQS Cora graph: 2,708 papers, 1,433 binary words, 5,278 citations, 7 named classes.
 
-    The nodes are those of Planetoid's Cora in another order and with their paper ids. There is no public
+    The nodes are those of Planetoid's Cora in another order, with their paper ids. There is no public
     split; ``"default"`` draws 20 training nodes of each class, 500 for validation and 1,000 for testing.
     """
     source = resources.files("gssl.datasets").joinpath("data", "cora.npz")
@@ -69,11 +69,11 @@ def load_cora() -> Dataset:
 
 
 def load_digits_graph() -> Dataset:
-    """Read scikit-learn's 1,797 digits of 8 × 8 pixels in [0, 1], each linked to its 10 nearest.
+    """Read scikit-learn's 1,797 digits of 8 × 8 pixels in [0, 1], each linked to its 10 nearest neighbours.
 
     The split ``"default"`` trains on 10 digits of each class and tests on all others.
     """
-    from sklearn.datasets import load_digits  # a second of import that no other dataset needs
+    from sklearn.datasets import load_digits  # takes a second to import, and no other dataset needs it
 
     from gssl.graph import knn_graph
 

@@ -1,4 +1,4 @@
-"""Dataset files: the folders they are looked for in, and downloads checked against a known SHA-256."""
+"""Dataset files: search folders, and downloads checked against a known SHA-256."""
 
 import os
 from functools import cache
@@ -9,7 +9,7 @@ PLANETOID_URL = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/da
 
 
 def cache_dir() -> Path:
-    """Return the folder of downloads: ``GSSL_CACHE_DIR``, or ``gssl`` in the user's cache folder."""
+    """Return the folder for downloads: ``GSSL_CACHE_DIR``, or ``gssl`` in the user's cache folder."""
     chosen = os.environ.get("GSSL_CACHE_DIR")
     if chosen:
         return Path(chosen).expanduser().absolute()
@@ -18,8 +18,8 @@ def cache_dir() -> Path:
 
 
 def search_places(data_dir: str | Path | None = None) -> list[Path]:
-    """Return the folders to search, first to last; a given ``data_dir`` is the only one."""
-    # whoever names a folder means that folder: other data must not stand in for it silently
+    """Return the folders to search, in order; only ``data_dir`` if it is given."""
+    # no fallback: other data must not silently replace those of a given folder
     if data_dir is not None:
         return [Path(data_dir).expanduser()]
     places = [cache_dir()]
@@ -33,7 +33,7 @@ def search_places(data_dir: str | Path | None = None) -> list[Path]:
 
 
 def find_file(relative: str, data_dir: str | Path | None = None) -> Path:
-    """Return the first file of a name, such as ``"graphs/actor.npz"``, in the folders to search."""
+    """Return the first match of a relative path, such as ``"graphs/actor.npz"``, in the search folders."""
     places = search_places(data_dir)
     for place in places:
         if (place / relative).is_file():
@@ -48,7 +48,7 @@ def find_file(relative: str, data_dir: str | Path | None = None) -> Path:
 
 
 def find_or_fetch(relative: str, data_dir: str | Path | None = None, download: bool = False) -> Path:
-    """Return the path of a dataset file, downloaded only if it is nowhere and the caller allows it."""
+    """Return the path of a dataset file; download it if it is not found and the caller allows it."""
     try:
         return find_file(relative, data_dir)
     except FileNotFoundError:
@@ -69,14 +69,14 @@ def fetch(relative: str, base_url: str = PLANETOID_URL) -> Path:
 
 
 def retrieve(url: str, sha256: str, relative: str) -> Path:
-    """Download a file that is not in the cache yet, whole and with the right hash, or not at all."""
+    """Download a file unless it is cached; keep it only if its hash is right."""
     if len(sha256) != 64:
         raise ValueError(f"{relative} has no SHA-256 to be checked against, so it is not downloaded.")
     try:
         import pooch
     except ImportError as error:
         raise ImportError("Downloads need pooch; run `pip install gssl[datasets]`.") from error
-    # pooch announces each file on stderr, which belongs to the caller
+    # pooch would announce each file on stderr
     pooch.get_logger().setLevel("WARNING")
     target = cache_dir() / relative
     try:

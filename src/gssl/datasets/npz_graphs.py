@@ -24,7 +24,7 @@ _MASKS = tuple(f"{part}_masks" for part in PARTS)
 
 
 def load_npz(path: str | Path, name: str | None = None) -> Dataset:
-    """Read a graph from an .npz file; its name is that of the file unless given."""
+    """Read a graph from an .npz file; its name defaults to the stem of the path."""
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}; check the path.")
@@ -34,14 +34,14 @@ def load_npz(path: str | Path, name: str | None = None) -> Dataset:
 
 
 def read_arrays(path: Path, names: set[str]) -> dict[str, NDArray[Any]]:
-    """Read arrays of an .npz file; an error names the file."""
+    """Read arrays of an .npz file; errors name the file."""
     with name_damaged(path):
         return read_npz(path, names)
 
 
 @contextmanager
 def name_damaged(path: Path) -> Iterator[None]:
-    """Say of a file that cannot be read which one it is."""
+    """Name the file in the error if it cannot be read."""
     try:
         yield
     except ValueError as error:
@@ -50,7 +50,7 @@ def name_damaged(path: Path) -> Iterator[None]:
 
 @contextmanager
 def name_file(path: Path, advice: str) -> Iterator[None]:
-    """Put the file's name before the message of a ValueError, and what to do after it."""
+    """Add the path before the message of a ValueError, and advice after it."""
     try:
         yield
     except ValueError as error:
@@ -109,7 +109,7 @@ def _dense_features(features: NDArray[Any], n_nodes: int) -> NDArray[Any]:
 
 def number_classes(labels: NDArray[Any]) -> tuple[str, ...]:
     """Return the names "0", "1", … up to the highest label."""
-    # more classes than nodes means damaged labels, and naming them all could fill the memory
+    # more classes than nodes means damaged labels, and naming them all could exhaust memory
     return tuple(default_names(min(int(labels.max(initial=-1)) + 1, labels.size)).tolist())
 
 
@@ -133,6 +133,6 @@ def _folds(arrays: dict[str, NDArray[Any]], n_nodes: int) -> dict[str, dict[str,
             )
     return {
         f"fold{fold}": {part: np.flatnonzero(mask[fold]) for part, mask in masks.items()}
-        # a graph without nodes may claim as many empty folds as it likes
+        # a graph without nodes may claim any number of empty folds
         for fold in range(max(n_folds, default=0) if n_nodes else 0)
     }

@@ -1,8 +1,8 @@
-"""NumPy files, whose headers are checked before memory is reserved.
+"""NumPy files, whose headers are checked before memory is allocated.
 
-``np.load`` believes a header: one that claims 10¹² numbers reserves their memory before the file turns out
-to be short. Here the sizes in the header, in the archive's directory and of the file must agree first.
-Nothing is unpickled and nothing is unpacked to disk. Errors give the reason, but not the path.
+``np.load`` trusts the header: if it claims 10¹² numbers, memory for them is allocated before the file turns
+out to be short. Here the sizes in the header, in the archive's directory and of the file must agree first.
+Nothing is unpickled, and nothing is unpacked to disk. Errors give the reason, but not the path.
 """
 
 import math
@@ -17,23 +17,23 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-# deflate cannot shrink more than this
+# largest compression ratio of deflate
 _MOST_SHRUNK = 1032
-# a file that unpacks to more than a gigabyte must have a fair part of that size
+# largest compression ratio of a file that unpacks to more than a gigabyte
 _LARGE = 1 << 30
 _BOMB = 200
 _AT_ONCE = 1 << 20
-# rows or columns of an empty table
+# maximum number of rows or columns of an empty array
 _LONGEST_EMPTY = 1 << 31
 
 
 def map_npy(path: Path) -> NDArray[Any]:
-    """Map one array, which stays in its file, read-only."""
+    """Memory-map one array, read-only."""
     with _explained(), path.open("rb") as stream:
         shape, column_order, dtype = _header(stream, path.stat().st_size)
         order: Any = "F" if column_order else "C"
         if not math.prod(shape):
-            # an empty file cannot be mapped, and a graph may have no edges
+            # an empty array cannot be mapped, and a graph may have no edges
             nothing = np.empty(shape, dtype, order)
             nothing.flags.writeable = False
             return nothing
@@ -51,7 +51,7 @@ def npz_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
-    """Read arrays of an .npz file; those of other names are not looked at."""
+    """Read arrays of an .npz file; if ``names`` are given, skip all others."""
     arrays = {}
     with _explained(), zipfile.ZipFile(path) as archive:
         members = _members(archive)
@@ -87,7 +87,7 @@ def csr_from_parts(
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Turn what a damaged file raises, which can be anything, into a reason."""
+    """Convert any error, as damaged files can raise, to a ValueError with its message."""
     try:
         yield
     except Exception as error:
@@ -133,7 +133,7 @@ def _header(stream: IO[bytes], n_bytes: int) -> tuple[tuple[int, ...], bool, np.
     count = math.prod(shape)
     if stream.tell() + count * dtype.itemsize != n_bytes:
         raise ValueError("its header declares another size than the file has")
-    # a header may claim any number of entries of no bytes, or of rows of no columns
+    # a header may claim any number of entries of zero bytes, or of rows without columns
     if (count and not dtype.itemsize) or math.prod(size for size in shape if size) > max(
         count, _LONGEST_EMPTY
     ):
@@ -152,7 +152,7 @@ def _read(stream: IO[bytes], n_bytes: int) -> NDArray[Any]:
             raise EOFError("the file breaks off")
         raw[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
         at += len(piece)
-    # an archive compares its check sum only at the end
+    # zipfile verifies the checksum only at the end of the stream
     if stream.read(1):
         raise ValueError("the file goes on behind its array")
     return array.reshape(shape, order="F" if column_order else "C")

@@ -14,8 +14,8 @@ from gssl.datasets.restricted_pickle import read_pickle
 
 N_VALIDATION = 500
 
-# only Cora's names can be checked: its seven class sizes all differ, and so do the numbers of citations
-# between classes, and both agree with the named LINQS file
+# only Cora's names can be verified: class sizes and numbers of citations between classes, which all differ,
+# agree with the LINQS file, which has names
 _CLASS_NAMES = {
     "cora": (
         "Theory",
@@ -30,7 +30,7 @@ _CLASS_NAMES = {
 
 
 def load_planetoid(name: str, *, data_dir: str | Path | None = None, download: bool = False) -> Dataset:
-    """Read ``planetoid/ind.<name>.*``: the first nodes train, the next 500 validate, ``test.index`` tests."""
+    """Read ``planetoid/ind.<name>.*``; the split is the first nodes, the next 500, and ``test.index``."""
     parts = ("allx", "ally", "tx", "ty", "y", "graph", "test.index")
     paths = {part: find_or_fetch(f"planetoid/ind.{name}.{part}", data_dir, download) for part in parts}
     test = _read_index(paths["test.index"])
@@ -40,8 +40,8 @@ def load_planetoid(name: str, *, data_dir: str | Path | None = None, download: b
     where = paths["graph"].with_suffix("")
     _check_fit(where, n_nodes, test, (allx, tx), (ally, ty, y))
     n_train, n_classes = y.shape
-    # rows of tx and ty belong at the positions in test.index; Citeseer skips 15 of them, whose nodes have
-    # zero features and the label −1
+    # rows of tx and ty belong to the nodes in test.index; Citeseer's index skips 15 nodes, which have zero
+    # features and the label −1
     labels = np.full(n_nodes, -1, dtype=np.int64)
     labels[: len(ally)] = _class_numbers(ally)
     labels[test] = _class_numbers(ty)

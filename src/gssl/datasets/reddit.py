@@ -1,13 +1,13 @@
 """The Reddit post graph (Table 2): 232,965 posts, 602 features, 41 communities, 11.6 M links.
 
-There are two public forms, both read without pickle. ``"reddit"`` is that of FastGCN and SGC:
+There are two public formats, both read without pickle. ``"reddit"`` is that of FastGCN and SGC:
 ``reddit/reddit_adj.npz``, a SciPy sparse matrix, and ``reddit/reddit.npz`` with ``feats``, ``y_train``,
 ``y_val``, ``y_test`` and ``train_index``, ``val_index``, ``test_index``; nodes in no part have the label −1.
 ``"reddit-dgl"`` is that of DGL, with ten times as many links: ``reddit/reddit_graph.npz`` and
 ``reddit/reddit_data.npz`` with ``feature``, ``label`` and ``node_types`` (1 train, 2 validation, 3 test).
 
-Links become undirected, without weights and self-loops. Features are as in the file, in single precision; SGC
-and the paper standardise their columns.
+Links become undirected, without weights and self-loops. Features are those of the file in single precision;
+SGC and the paper standardise their columns.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ from gssl.datasets.location import find_or_fetch
 from gssl.datasets.npz_graphs import name_damaged, name_file, number_classes, read_arrays
 from gssl.datasets.numpy_files import csr_from_parts, npz_shapes
 
-# nodes with features, then the links
+# the file of nodes with features, and the file of links
 FORMS = {"reddit": ("reddit.npz", "reddit_adj.npz"), "reddit-dgl": ("reddit_data.npz", "reddit_graph.npz")}
 _NODE_TYPES = {"train": 1, "val": 2, "test": 3}
 _DGL = ("feature", "label", "node_types")
@@ -38,17 +38,17 @@ def load_reddit(name: str = "reddit", *, data_dir: str | Path | None = None) -> 
 
 
 def sibling_links(path: Path) -> Path | None:
-    """Return the file of links beside a Reddit file of nodes; None if it is no such file."""
+    """Return the file of links in the folder of a Reddit file of nodes, None if there is none."""
     partner = dict(FORMS.values()).get(path.name)
     return path.with_name(partner) if partner and path.with_name(partner).is_file() else None
 
 
 def read_reddit(nodes: Path, links: Path, name: str = "reddit") -> Dataset:
-    """Read a graph from two files in one of Reddit's forms, which the arrays in ``nodes`` tell apart."""
+    """Read a graph from two files in one of Reddit's formats, detected by the arrays in ``nodes``."""
     parts = read_arrays(links, {*_LINKS})
     with name_file(links, _ADVICE):
         n_nodes = _size(parts)
-    # before any matrix is made: one without links could claim any number of nodes
+    # before any matrix is built: a file without links could claim any number of nodes
     _check_rows(nodes, n_nodes)
     with name_file(links, _ADVICE):
         adjacency = _adjacency(parts, n_nodes)
@@ -68,7 +68,7 @@ def read_reddit(nodes: Path, links: Path, name: str = "reddit") -> Dataset:
 
 
 def _check_rows(path: Path, n_nodes: int) -> None:
-    """Compare the rows of features with the nodes that have links, without reading them."""
+    """Check that there is a row of features for each node, without reading the features."""
     with name_damaged(path):
         shapes = npz_shapes(path)
     key = "feature" if "node_types" in shapes else "feats"

@@ -42,10 +42,10 @@ def load(name: str | Path, *, data_dir: str | Path | None = None, download: bool
     name : str or path
         ``"cora"``, ``"digits"`` and ``"karate"`` come with the package. ``"planetoid/cora"``,
         ``"planetoid/citeseer"``, ``"planetoid/pubmed"``, ``"graphs/<name>"``, ``"reddit"`` and
-        ``"reddit-dgl"`` (two file forms, see ``gssl.datasets.reddit``) are files, searched for in
+        ``"reddit-dgl"`` (two file formats, see ``gssl.datasets.reddit``) are files, searched for in
         ``GSSL_DATA_DIR``, ``../shared/data`` and the user's cache. ``"synthetic/reddit"`` is a random graph
         of a tenth of Reddit's size. A path to ``reddit.npz`` or ``reddit_data.npz`` needs the file of links
-        beside it.
+        in the same folder.
     data_dir : path, optional
         Search this folder only.
     download : bool
@@ -75,7 +75,7 @@ def load(name: str | Path, *, data_dir: str | Path | None = None, download: bool
 
 
 def list_datasets(*, data_dir: str | Path | None = None) -> tuple[str, ...]:
-    """Return the names that :func:`load` knows; those under ``graphs/`` are files in the folders searched.
+    """Return the names that :func:`load` accepts; those under ``graphs/`` are files in the search folders.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Planetoid's pickles, read without running anything.
+"""Planetoid's pickles, read without executing code.
 
-A pickle is a program for a small stack machine. Python's own machine calls whatever the program names, and a
-few bytes can make it reserve all memory or hash for ever. The one here knows only the opcodes that Planetoid
-files use, keeps names as names, and never holds more than the file has bytes for. Arrays and matrices are
-then built from what the file says about them, with every size checked.
+A pickle is a program for a small stack machine. Python's unpickler calls whatever the program names, and a
+few bytes can make it allocate all memory or hash forever. The machine here supports only the opcodes that
+Planetoid files use, never looks up names, and allocates no more than the size of the file justifies. Arrays
+and matrices are then built from their descriptions, with every size checked.
 """
 
 import math
@@ -51,7 +51,7 @@ class _Name:
 
 @dataclass
 class _Record:
-    """An object that the file asks for, kept as what it says about it."""
+    """An object in the file, kept as the name of its class or function, arguments and state."""
 
     name: str
     args: tuple[Any, ...]
@@ -62,7 +62,7 @@ class _Machine:
     def __init__(self) -> None:
         self.stack: list[Any] = []
         self.below: list[list[Any]] = []
-        # a dict: a list as long as the largest number named could fill the memory
+        # a dict: a list as long as the largest index in the file could exhaust memory
         self.memo: dict[int, Any] = {}
 
     def mark(self) -> None:
@@ -81,7 +81,7 @@ class _Machine:
 
     def push_name(self, text: str) -> None:
         if text not in _ALLOWED:
-            # the name comes from the file, and may be long or hold control characters
+            # the name comes from the file, and may be long or contain control characters
             shown = text if text.isprintable() else ascii(text)
             raise ForbiddenPickleError(
                 f"asks for {shown[:80]}, which no Planetoid file needs; "
@@ -114,7 +114,7 @@ class _Machine:
     def fill(self, items: list[Any]) -> None:
         target = self.stack[-1]
         keys = items[::2]
-        # hashing tuples in tuples can take for ever
+        # hashing nested tuples can take forever
         if type(target) is not dict or len(items) % 2 or not {type(key) for key in keys} <= {int, str}:
             raise ValueError("it fills what is no dict of numbers and texts")
         target.update(zip(keys, items[1::2], strict=True))
@@ -182,7 +182,7 @@ def _run(content: bytes) -> Any:
 
 def _build(found: Any, n_bytes: int) -> csr_array | NDArray[Any] | dict[Any, Any]:
     if type(found) is dict:
-        # one list may stand under many keys, and a small file then for more edges than fit into the memory
+        # many keys may share one list, so that a small file describes more edges than fit into memory
         if sum(len(value) for value in found.values() if type(value) is list) > n_bytes:
             raise ValueError("its lists together are longer than the file")
         return found

@@ -1,4 +1,4 @@
-"""Random graphs with communities, hubs, and features that tell the classes apart; one has Reddit's shape."""
+"""Random graphs with communities, hubs and informative features; one has the shape of Reddit."""
 
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,14 +12,14 @@ from gssl.datasets.dataset import Dataset, adjacency_from_edges, default_names, 
 _DEGREE_EXPONENT = 2.5  # degrees fall as d^-2.5, as in many citation and social graphs
 _CENTRE_DISTANCE = 2.0  # between two class centres, in units of the noise around them
 _WORDS_PER_NODE = 20
-_TOPIC_SHARE = 0.3  # of a node's words come from its own class
+_TOPIC_SHARE = 0.3  # fraction of a node's words that come from its own class
 
-# of Reddit
+# the size of Reddit
 N_NODES = 232_965
 N_FEATURES = 602
 _N_CLASSES = 41
 _LINKS_PER_NODE = 50
-_SHARES = {"train": 0.66, "val": 0.10}  # the rest tests
+_SHARES = {"train": 0.66, "val": 0.10}  # the rest is the test set
 
 
 def make_block_graph(
@@ -41,7 +41,7 @@ def make_block_graph(
     homophily : float
         Fraction of the edges that join nodes of one class.
     features : {"sparse", "dense"}
-        Binary words of which a class has its own, or Gaussian clouds around a centre per class (float32).
+        Binary words, some specific to a class, or Gaussian clouds around a centre per class (float32).
     random_state : int or numpy Generator
         Same seed, same graph.
 
@@ -63,7 +63,7 @@ def make_block_graph(
     labels = rng.permutation(np.arange(n_nodes) % n_classes)
     blocks = _Blocks(labels, n_classes, rng)
     n_inside = round(homophily * n_edges)
-    # drawing the two kinds apart keeps the homophily exact when repeats are replaced
+    # drawing the two kinds separately keeps the homophily exact when duplicates are replaced
     edges = np.concatenate(
         [blocks.edges(n_inside, inside=True), blocks.edges(n_edges - n_inside, inside=False)]
     )
@@ -90,12 +90,12 @@ def make_synthetic_reddit(
 ) -> Dataset:
     """Draw a graph with Reddit's 41 classes, links per node, dense features and 66/10/24 % split.
 
-    Degree-corrected blocks from :func:`make_block_graph`; its accuracies say nothing about Reddit.
+    A degree-corrected block model from :func:`make_block_graph`; accuracies on it say nothing about Reddit.
 
     Parameters
     ----------
     n_nodes : int
-        A tenth of Reddit's by default; a small graph gets as many links as its classes have room for.
+        A tenth of Reddit's by default; a small graph has fewer links per node, as its classes have few pairs.
     n_features : int
     homophily : float
         Fraction of the links that join nodes of one class.
@@ -127,9 +127,9 @@ def make_synthetic_reddit(
 
 
 class _Blocks:
-    """Nodes side by side on a line, class after class, each as wide as its expected degree.
+    """Nodes as intervals of a line, sorted by class, each as wide as its expected degree.
 
-    A uniform point on the line draws a node by degree; one on a class's stretch draws a node of that class.
+    A uniform point on the line samples a node by degree; a point in a class's interval, a node of that class.
     """
 
     def __init__(self, labels: NDArray[np.int64], n_classes: int, rng: np.random.Generator) -> None:
@@ -139,11 +139,11 @@ class _Blocks:
         self.classes = labels[self.order]
         self.rng = rng
         widths = rng.pareto(_DEGREE_EXPONENT - 1, labels.size) + 1
-        # uncapped, the widest node would want more neighbours than there are nodes
+        # without a limit, the expected degree of a node could exceed the number of nodes
         self.widths = np.minimum(widths, np.sqrt(labels.size))
 
     def edges(self, count: int, *, inside: bool) -> NDArray[np.int64]:
-        """Draw ``count`` different edges inside the classes, or between them."""
+        """Draw ``count`` distinct edges within the classes, or between them."""
         pairs = int((self.sizes * (self.sizes - 1)).sum()) // 2
         if not inside:
             pairs = self.n_nodes * (self.n_nodes - 1) // 2 - pairs
@@ -157,7 +157,7 @@ class _Blocks:
         widths = self.widths
         while keys.size < count:
             missing = count - keys.size
-            # later rounds flatten the degrees: hubs run out of new neighbours first
+            # later rounds use flatter degrees, because hubs run out of new neighbours first
             keys = np.concatenate([keys, self._draw(missing + missing // 8 + 64, widths, inside)])
             keys.sort()  # several times faster than np.unique, which hashes
             keys = keys[np.diff(keys, prepend=-1) > 0]
@@ -177,7 +177,7 @@ class _Blocks:
             points = self.rng.random(count) * (ends[-1] - (end - start))
             points += np.where(points >= start, end - start, 0)
         second = self._nodes_at(points, ends)
-        # rounding can carry a point over the border of a stretch
+        # rounding can move a point across the border of an interval
         kept = (first != second) & ((self.classes[first] == self.classes[second]) == inside)
         u, v = self.order[first[kept]], self.order[second[kept]]
         keys: NDArray[np.int64] = np.minimum(u, v) * self.n_nodes + np.maximum(u, v)

@@ -1,4 +1,4 @@
-"""Predictions and truth in, numbers out: the only room that ever sees test labels."""
+"""Evaluation of predictions; the only subpackage that sees test labels."""
 
 from gssl.evaluation.comparison import Record, Summary, compare, summarize
 from gssl.evaluation.graph_gain import GraphGain, graph_gain

@@ -1,4 +1,4 @@
-"""Methods side by side: the same labels for each, the same held-out nodes, several draws."""
+"""Comparison of methods on the same labels and test nodes, over several draws."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ BUDGETS = {("train",): "train", ("train", "val"): "train+validation"}
 class Record:
     """One method fitted to one draw of labels.
 
-    ``budget`` says which labels the method saw: methods are compared only inside one budget.
+    ``budget`` says which labels the method saw: methods are only comparable within one budget.
     """
 
     method: str

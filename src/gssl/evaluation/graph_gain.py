@@ -1,4 +1,4 @@
-"""Whether the graph is of use, judged by the labels at hand."""
+"""Whether the graph improves predictions, judged by hidden labels."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -89,8 +89,8 @@ def graph_gain(
 
 
 def compare_hits(with_graph: np.ndarray, without_graph: np.ndarray) -> GraphGain:
-    """Compare two masks of right predictions on the same nodes, pair by pair."""
-    # one win and one loss are added to the differences, so that few labels cannot seem certain
+    """Compare two masks of correct predictions on the same nodes, paired by node."""
+    # one win and one loss are added to the differences, so that the error is not too small for few labels
     d = with_graph.astype(np.float64) - without_graph.astype(np.float64)
     n = len(d) + 2
     error = float(np.sqrt(((np.square(d).sum() + 2) / n - (d.sum() / n) ** 2) / n))

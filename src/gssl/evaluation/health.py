@@ -1,4 +1,4 @@
-"""Facts about a graph and its labels before anything is run."""
+"""Statistics of a graph and its labels, before any method is run."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +11,11 @@ from gssl.methods.labels import encode_labels
 
 @dataclass(frozen=True)
 class Health:
-    """Facts about a graph that decide what any method can do with it.
+    """Statistics of a graph and its labels.
 
-    ``degrees`` holds the ``min``, ``median``, ``mean``, ``p90`` and ``max`` number of neighbours; weights and
-    self-loops do not count. ``n_unreached`` nodes are in components without a label. ``homophily`` is the
-    fraction of the ``n_labelled_edges`` edges with two labelled ends whose ends agree, None without any.
+    ``degrees`` holds the ``min``, ``median``, ``mean``, ``p90`` and ``max`` number of neighbours, without
+    weights and self-loops. ``n_unreached`` nodes are in components without a label. ``homophily`` is the
+    fraction of the ``n_labelled_edges`` edges between labelled nodes whose labels agree, None without any.
     """
 
     n_nodes: int
@@ -33,16 +33,16 @@ class Health:
 
 
 def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Health:
-    """Count what matters about a graph and its labels; no labels, or one class, are no error.
+    """Compute statistics of a graph and its labels; no labels, or a single class, are allowed.
 
     Parameters
     ----------
     adjacency : sparse matrix or array-like, shape (n, n)
-        Directions, weights, duplicates and self-loops do not count.
+        Directions, weights, duplicates and self-loops are ignored.
     y : array-like of shape (n,)
         Labels; −1, None or NaN where there is none.
     n_features : int, optional
-        Passed through.
+        Copied to the result.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def _codes(y: Any) -> tuple[list[str], np.ndarray]:
 
 
 def _is_missing(value: Any) -> bool:
-    # pandas' marks for a missing value cannot be compared with anything, themselves included
+    # comparing a missing value of pandas, even with itself, gives no bool
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return not isinstance(value, str) and bool(value != value or value == -1)

@@ -1,6 +1,6 @@
-"""Labels hidden by folds, and what a method says about them: the only place that hides labels.
+"""Predictions for labels that are hidden fold by fold.
 
-Only labels are hidden. Every node and edge stays, as it will when the model is used.
+Only labels are hidden. Every node and edge stays, as when the model is used.
 """
 
 import warnings
@@ -19,20 +19,20 @@ from gssl.graph import GraphWarning, check_adjacency
 from gssl.methods.base import GraphClassifier
 from gssl.methods.labels import UNLABELLED, decode_labels, encode_labels
 
-# without another fit a fold costs next to nothing, and more folds hide fewer labels at a time
+# folds if no refit is needed: they cost next to nothing, and more folds hide fewer labels at a time
 _CHEAP_FOLDS = 20
-# fewer hidden labels give no accuracy worth stating
+# minimum number of hidden labels for a meaningful accuracy
 _TELLING = 8
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What a method says about labels that were hidden from it.
+    """Predictions of a method for labels that were hidden from it.
 
     ``nodes`` are the nodes whose labels were hidden, once each, in order; ``codes`` are their classes as
     indices into ``classes``; ``distributions`` are the predictions made while they were hidden, one column
-    per class. ``n_untested`` classes have one label only, which cannot be hidden. ``n_folds`` is 0 where the
-    model kept what it said about hidden labels.
+    per class. ``n_untested`` classes have only one label, which cannot be hidden. ``n_folds`` is 0 if the
+    predictions come from :func:`held_out_if_known`.
     """
 
     nodes: np.ndarray
@@ -54,12 +54,12 @@ class HeldOut:
 
     @property
     def predicted(self) -> np.ndarray:
-        """The class with the greatest probability for each of ``nodes``."""
+        """The most probable class of each of ``nodes``."""
         return np.asarray(self.classes[self.distributions.argmax(axis=1)])
 
     @property
     def accuracy(self) -> float:
-        """Fraction of hidden labels that were predicted."""
+        """Fraction of hidden labels that were predicted correctly."""
         return float(self._hits.mean())
 
     @property
@@ -68,23 +68,23 @@ class HeldOut:
 
         .. math:: \sqrt{\tilde p (1 - \tilde p) / (n + 2)}, \quad \tilde p = (k + 1) / (n + 2),
 
-        so that a few labels, all of them right, do not claim to be certain.
+        so that it is not zero if a few labels are all predicted correctly.
         """
         return score_error(self.accuracy, self.n_labels)
 
     @property
     def largest_share(self) -> float:
-        """Fraction of hidden labels that are of the largest class: what always answering it would reach."""
+        """Fraction of hidden labels in the largest class: the accuracy of always predicting it."""
         return float(np.bincount(self.codes).max() / self.n_labels)
 
     @property
     def confusion(self) -> Confusion:
-        """Hidden labels against what was predicted for them."""
+        """Confusion matrix of hidden labels and their predictions."""
         return confusion_matrix(self.truth, self.predicted, self.classes, self.source)
 
     @property
     def macro_recall(self) -> float:
-        """Mean, over the classes, of the fraction of a class's hidden labels that were predicted."""
+        """Mean recall over the classes with hidden labels."""
         return float(np.nanmean(self.confusion.recall))
 
     @property
@@ -99,7 +99,7 @@ class HeldOut:
 
     @property
     def summary(self) -> str:
-        """One or two sentences: accuracy, mean recall, and what the largest class alone would reach."""
+        """Accuracy, mean recall, and accuracy of always predicting the largest class, in words."""
         if not self.tells:
             labels = "1 label" if self.n_labels == 1 else f"{self.n_labels} labels"
             return f"Only {labels} could be tested: too few to say how good the predictions are."
@@ -115,7 +115,7 @@ class HeldOut:
 
     @property
     def source(self) -> str:
-        """One sentence that says where the numbers come from."""
+        """One sentence on how the numbers were obtained."""
         if self.n_folds:
             said = f"{self.n_folds}-fold label masking on {self.n_labels:,} labels; the graph was never cut"
         else:
@@ -139,7 +139,7 @@ def held_out_accuracy(
     random_state: int = 0,
     on_fold: Callable[[int, int], None] | None = None,
 ) -> HeldOut:
-    """Hide a part of the labels, fit to the rest, score the hidden ones; each label is hidden once.
+    """Hide some labels, fit to the others and predict the hidden ones, until each was hidden once.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def held_out_accuracy(
     n_folds : int, default=5
         Fewer if there are fewer labels to hide.
     random_state : int, default=0
-        Draws the folds; the same number and labels give the same folds for every model.
+        Draws the folds; the same seed and labels give the same folds for every model.
     on_fold : callable, optional
         Called with the number of folds done and of all folds.
 
@@ -175,7 +175,7 @@ def held_out_accuracy(
     classes, codes = encode_labels(y)
     folds = label_folds(codes, n_folds, random_state)
     if adjacency is not None:
-        # once, so that what is wrong with the graph is reported once
+        # checked here, so that problems of the graph are reported only once
         adjacency = check_adjacency(adjacency, allow_empty=True)
 
     predict = partial(_refit_without, model, X, adjacency, classes, codes, {})
@@ -192,11 +192,10 @@ def held_out_distributions(
     with_priors: bool = True,
     **options: Any,
 ) -> HeldOut:
-    """Return what a fitted classifier says about its own labels while they are hidden, each of them once.
+    """Return the predictions of a fitted classifier for its own labels, each hidden once.
 
-    Where only a linear head depends on labels, only the head is fitted again, and there are at least 20
-    folds; where the classifier keeps its leave-one-out predictions, those are taken; otherwise it is fitted
-    once for each fold.
+    If only a linear head depends on labels, only the head is refitted, with at least 20 folds. If the
+    classifier keeps its leave-one-out predictions, these are used. Otherwise it is refitted for each fold.
 
     Parameters
     ----------
@@ -240,7 +239,7 @@ def held_out_distributions(
 
 
 def held_out_if_known(model: Any) -> HeldOut | None:
-    """Return what a fitted classifier says about hidden labels, if that needs no other fit of the model.
+    """Return the predictions of a fitted classifier for hidden labels if they need no refit.
 
     Parameters
     ----------
@@ -249,7 +248,7 @@ def held_out_if_known(model: Any) -> HeldOut | None:
     Returns
     -------
     HeldOut or None
-        None if the model would have to be fitted again, or if every class has one label only.
+        None if the model would have to be refitted, or if every class has only one label.
 
     Examples
     --------
@@ -261,7 +260,7 @@ def held_out_if_known(model: Any) -> HeldOut | None:
     """
     inner = getattr(model, "classifier_", None)
     if inner is not None and inner.priors is not None:
-        # priors come after the calibration
+        # priors are applied after calibration, so stored predictions lack them
         return held_out_if_known(inner)
     classes, codes = model.classes_, model.fit_codes
     try:
@@ -269,7 +268,7 @@ def held_out_if_known(model: Any) -> HeldOut | None:
     except ValueError:
         return None
     if inner is not None:
-        # a calibrated classifier has hidden every label already
+        # a calibrated classifier stores its predictions for hidden labels
         nodes = np.sort(np.concatenate(folds))
         P = model.calibration_(model.held_out_distributions_)
         return HeldOut(nodes, codes[nodes], P, classes, 0, _count_untested(codes))
@@ -280,7 +279,7 @@ def held_out_if_known(model: Any) -> HeldOut | None:
 
 
 def has_cheap_holdout(model: Any) -> bool:
-    """Return whether a classifier can predict without some of its labels, without another fit.
+    """Return whether a classifier can predict hidden labels without a refit.
 
     Parameters
     ----------
@@ -298,11 +297,10 @@ def has_cheap_holdout(model: Any) -> bool:
 
 
 def masked_labels(y: Any, n_folds: int = 5, random_state: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield labels of which a part is hidden, and the nodes they were hidden from; each is hidden once.
+    """Yield labels with one fold hidden, and the nodes of that fold; each label is hidden once.
 
-    scikit-learn's cross-validation leaves rows out, and so cuts a graph apart: a node that is left out no
-    longer links its neighbours. Here a fold is a copy of y with −1 (None unless labels are whole numbers) in
-    some places.
+    scikit-learn's cross-validation leaves out rows, which removes nodes and their links from the graph. Here
+    a fold is a copy of y with some labels replaced by −1 (None unless labels are integers).
 
     Parameters
     ----------
@@ -317,7 +315,7 @@ def masked_labels(y: Any, n_folds: int = 5, random_state: int = 0) -> Iterator[t
     masked : ndarray of shape (n,)
         The labels to fit to.
     hidden : int ndarray
-        The nodes at which to compare with ``y``.
+        The nodes at which to compare predictions with ``y``.
 
     Examples
     --------
@@ -341,7 +339,7 @@ def _hide(hidden: np.ndarray, classes: np.ndarray, codes: np.ndarray) -> np.ndar
 
 
 def label_folds(codes: np.ndarray, n_folds: int, random_state: int) -> list[np.ndarray]:
-    """Deal the labelled nodes of each class into folds at random; a class with one label is never hidden.
+    """Split the labelled nodes of each class into random folds; a class with one label is never hidden.
 
     No fold is empty, and none holds all labels of a class.
     """
@@ -356,12 +354,12 @@ def label_folds(codes: np.ndarray, n_folds: int, random_state: int) -> list[np.n
         )
     order = np.concatenate(dealt)
     n_folds = min(n_folds, len(order))
-    # like cards: members of a class go to different folds, and folds differ by one label at most
+    # round-robin: members of a class go to different folds, and fold sizes differ by at most one
     return [np.sort(order[fold::n_folds]) for fold in range(n_folds)]
 
 
 def fold_numbers(codes: np.ndarray, n_folds: int) -> np.ndarray:
-    """Return a fold for every label, in order; those of a class go to different folds as far as possible."""
+    """Return a fold for every label; labels of a class go to different folds as far as possible."""
     order = np.argsort(codes, kind="stable")
     fold = np.empty(len(codes), dtype=np.int64)
     fold[order] = np.arange(len(codes)) % n_folds
@@ -369,7 +367,7 @@ def fold_numbers(codes: np.ndarray, n_folds: int) -> np.ndarray:
 
 
 def balanced_fold_count(codes: np.ndarray, most: int) -> int:
-    """Return the number of folds that hides labels of most classes alike, at most ``most``."""
+    """Return the median number of labels per class, between 2 and ``most``, as the number of folds."""
     # with two labels per class, five folds would hide a label of some classes and none of others, and a head
     # that interpolates is biased against a class with half as many rows as the others, whatever their weights
     counts = np.bincount(codes)
@@ -386,10 +384,10 @@ def _refit_without(
     hidden: np.ndarray,
 ) -> np.ndarray:
     """Fit a clone of the model without the labels of some nodes, and return its distributions at them."""
-    # in the caller's labels, which class weights and priors may refer to
+    # decoded labels, because class weights and priors may refer to classes
     y = _hide(hidden, classes, codes)
     with warnings.catch_warnings():
-        # the caller has reported them already
+        # already reported by the caller
         warnings.simplefilter("ignore", GraphWarning)
         fitted = clone(model).fit(X, y, adjacency=adjacency, **options)
     return np.asarray(fitted.label_distributions_[hidden])

@@ -1,4 +1,4 @@
-"""How many predictions are right, and which classes are confused."""
+"""Accuracy and confusion of classes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from sklearn.metrics import confusion_matrix as count_pairs
 
 
 def accuracy(truth: Any, predicted: Any, nodes: Any = None) -> float:
-    r"""Return the fraction of nodes whose class was predicted.
+    r"""Return the fraction of nodes whose class was predicted correctly.
 
     .. math:: \frac{1}{|T|} \sum_{i \in T} [\hat y_i = y_i]
 
@@ -16,7 +16,7 @@ def accuracy(truth: Any, predicted: Any, nodes: Any = None) -> float:
     ----------
     truth, predicted : array-like of shape (n,)
     nodes : indices or bool mask, optional
-        The nodes T that count; all of them if None.
+        The nodes T to evaluate; all if None.
 
     Examples
     --------
@@ -63,12 +63,12 @@ class Confusion:
 
     @property
     def recall(self) -> np.ndarray:
-        """Fraction of each true class that was predicted; NaN for a class without nodes."""
+        """Fraction of each true class that was predicted correctly; NaN for a class without nodes."""
         return _ratio(np.diag(self.counts), self.counts.sum(axis=1))
 
     @property
     def precision(self) -> np.ndarray:
-        """Fraction of each predicted class that is right; NaN for a class that is never predicted."""
+        """Fraction of each predicted class that is correct; NaN for a class that is never predicted."""
         return _ratio(np.diag(self.counts), self.counts.sum(axis=0))
 
     @property

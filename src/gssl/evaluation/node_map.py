@@ -1,4 +1,4 @@
-"""A map of the nodes on a plane."""
+"""Two-dimensional layout of nodes."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
-# t-SNE takes half a second for 400 nodes on one core; others are placed beside the nodes they are like
+# t-SNE takes half a second for 400 nodes on one core; others are placed near similar nodes
 _ANCHORS, _ITERATIONS = 400, 300
 _N_COMPONENTS = 50
 _N_NEIGHBORS = 3
@@ -21,17 +21,17 @@ def node_map(
     """Lay out nodes on a plane so that nodes with similar embeddings lie together.
 
     The embedding is reduced to 50 principal components, and these to two dimensions by t-SNE for 400 nodes;
-    each further node is placed beside the three that it is most like. Distances between far groups mean
+    each further node is placed near the three most similar ones. Distances between distant groups mean
     little.
 
     Parameters
     ----------
     embedding : array-like or sparse matrix of shape (n, d)
     max_nodes : int, default=5000
-        Beyond it, nodes are drawn at random.
+        If there are more, a random sample is drawn.
     random_state : int, default=0
     always : indices or bool mask, optional
-        Nodes that are on the map in any case, such as the labelled ones.
+        Nodes that are always on the map, such as the labelled ones.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def node_map(
         drawn = rng.choice(others, size=min(len(others), max(0, max_nodes - len(kept))), replace=False)
         indices = np.sort(np.concatenate([kept, drawn]))
         rows = rows[indices]
-    # on one thread: where others compute, too, threads that wait for each other take twenty times as long
+    # on one thread: on a busy machine, threads that wait for each other take twenty times as long
     with threadpool_limits(1):
         xy = _place(_components(rows, random_state), rng, random_state)
     xy = xy - (xy.max(axis=0, initial=0.0) + xy.min(axis=0, initial=0.0)) / 2
@@ -65,7 +65,7 @@ def node_map(
 
 
 def place_all(rows: np.ndarray, n_mapped: int = 800) -> np.ndarray:
-    """Map some nodes by :func:`node_map`, and place each of the others beside those that it is most like."""
+    """Map some nodes by :func:`node_map`, and place the others near the most similar of these."""
     indices, xy = node_map(rows, n_mapped)
     places = np.empty((len(rows), 2))
     places[indices] = xy
@@ -88,8 +88,8 @@ def _place(Z: np.ndarray, rng: np.random.Generator, random_state: int) -> np.nda
 
 
 def _beside(Z: np.ndarray, xy: np.ndarray, new: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Place nodes between their nearest anchors, at random weights, so that equal ones do not coincide."""
-    if not Z.shape[1]:  # nothing is known of any node
+    """Place nodes between their nearest anchors, by random weights, so that equal nodes do not coincide."""
+    if not Z.shape[1]:  # the embedding has no columns
         return np.zeros((len(new), 2))
     _, nearest = NearestNeighbors(n_neighbors=_N_NEIGHBORS).fit(Z).kneighbors(new)
     weights = rng.dirichlet(np.ones(_N_NEIGHBORS), size=len(new))

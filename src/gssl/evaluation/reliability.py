@@ -1,4 +1,4 @@
-"""Reliability of confidences: whether 80 % is right four times out of five."""
+"""Reliability of confidences: whether predictions at 80 % confidence are right four times out of five."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Bin:
-    """The nodes whose confidence lies in [low, high), the last bin included at its end.
+    """The nodes whose confidence lies in [low, high); the last bin includes 1.
 
     ``confidence`` and ``accuracy`` are their means; ``accuracy`` is None if the truth is unknown.
     """
@@ -75,7 +75,7 @@ def confidence_histogram(confidences: Any, n_bins: int = 20) -> list[Bin]:
 
 
 def expected_calibration_error(bins: Sequence[Bin]) -> float:
-    r"""Return the mean distance of confidence and accuracy over the nodes.
+    r"""Return the mean difference between confidence and accuracy, weighted by the nodes in each bin.
 
     .. math:: \sum_b \frac{n_b}{n} \, |\mathrm{accuracy}_b - \mathrm{confidence}_b|
 
@@ -98,7 +98,7 @@ def expected_calibration_error(bins: Sequence[Bin]) -> float:
 def _bins(confidence: np.ndarray, right: np.ndarray | None, n_bins: int) -> list[Bin]:
     if n_bins < 1:
         raise ValueError(f"there must be at least 1 bin, not {n_bins}.")
-    # rounding may leave [0, 1]
+    # rounding may leave [0, 1], and 1 belongs to the last bin
     place = np.clip((confidence * n_bins).astype(np.int64), 0, n_bins - 1)
     counts = np.bincount(place, minlength=n_bins)
     mean = np.bincount(place, weights=confidence, minlength=n_bins) / np.maximum(counts, 1)

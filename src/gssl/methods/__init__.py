@@ -1,6 +1,6 @@
-"""One file per method; the names below are its public line, and the rest of gssl finds it from there.
+"""Methods, one file each; public names are loaded on first use.
 
-A new method is one file here and one line in ``__init__.pyi``.
+To add a method, add a file here and a line in ``__init__.pyi``.
 """
 
 import lazy_loader

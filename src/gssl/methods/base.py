@@ -1,4 +1,4 @@
-"""The base class of methods with labels, and the loop that methods iterate in."""
+"""Base class of classifiers, and the iteration loop of all methods."""
 
 from abc import ABCMeta, abstractmethod
 from collections import deque
@@ -55,39 +55,39 @@ def last(states: Iterable[State]) -> State:
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
-    """A method with labels: features, a graph and a few labels in, a distribution for every node out.
+    """Predict a distribution for every node from features, a graph and a few labels.
 
     ``fit`` of a subclass calls ``_start``, computes distributions, and passes them to ``_finish``;
     ``_score_graph`` predicts another graph. A node is *informed* (``informed_``) if a feature or label
     reaches it; all others get a uniform distribution.
     """
 
-    # whether torch can run its passes over the graph
+    # whether torch can run the passes over the graph
     runs_on_torch: ClassVar[bool] = False
     # expected class shares among the predicted nodes; a parameter of the methods that support it
     priors: Any = None
-    # k, where methods see 2ᵏX because squares of X would leave the range of its type
+    # k: methods get 2ᵏX if squares of X would overflow or underflow
     _feature_exponent: int = 0
     _fit_inputs: FitInputs
 
     @property
     def uses_features(self) -> bool:
-        """Whether fit learns from X; if not, X serves only to build a missing graph and may be None."""
+        """Whether fit learns from X; if not, X may be None, and only builds a graph if none is given."""
         return True
 
     @property
     def knows_nodes(self) -> bool:
-        """Whether the model belongs to the nodes of fit, so that it cannot predict a graph without them."""
+        """Whether predictions need the nodes of fit, so that a graph without them cannot be predicted."""
         return not self.uses_features
 
     @property
     def runs_by_columns(self) -> bool:
-        """Whether fit can process some columns at a time: within a memory budget, on a cluster, resumed."""
+        """Whether fit can process slabs of columns, for memory budgets, clusters and resumed runs."""
         return False
 
     @property
     def fit_codes(self) -> np.ndarray:
-        """Class codes of the labels of fit, one per node, −1 where there was none."""
+        """Class code of every node's label in fit, −1 where there was none."""
         return self._fit_codes
 
     def _check_parameters(self) -> None:
@@ -122,16 +122,16 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self._fit_codes = codes
         A = self._graph(adjacency, X)
         self._fit_inputs = FitInputs(X, A)
-        # now, because finding components takes memory that embeddings will need later
+        # before embeddings are computed, because finding components needs memory, too
         self.reached_ = _reached(A, codes)
         return X, A, codes
 
     def _restart(self, y: Any) -> np.ndarray:
-        """Replace the labels of fit; return their class codes."""
+        """Replace the labels of fit and return the new class codes."""
         A = self._kept_inputs().A
         classes, codes = encode_labels(y, n_nodes=A.shape[0])
         if self.priors is not None:
-            # raises while the model is still unchanged
+            # validate before the model is changed
             read_priors(self.priors, classes, codes[codes != UNLABELLED])
         self.classes_, self._fit_codes = classes, codes
         self.reached_ = _reached(A, codes)
@@ -188,7 +188,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _read_priors(self, class_weight: Any) -> np.ndarray | None:
-        """Return the class shares of fit and, as the second row, the expected ones."""
+        """Return the class shares of fit (row 0) and the expected ones (row 1), None without priors."""
         if self.priors is None:
             return None
         codes = self._fit_codes[self._fit_codes != UNLABELLED]
@@ -204,7 +204,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @contextmanager
     def without_priors(self) -> Iterator[None]:
-        """Predict as if no priors had been given, for the length of a block."""
+        """Ignore priors inside a ``with`` block."""
         if self._priors is None:
             yield
             return
@@ -221,28 +221,28 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (m, d)
-            Features of *all* nodes of the graph that is scored.
+            Features of *all* nodes of the graph to predict.
         adjacency : array-like or sparse matrix of shape (m, m), optional
-            The graph over the rows of X. A model whose predictor looks at a row's own features only
-            (``ManifoldRegularization``, ``NoGraph``) needs none. Neither does one that was fitted without
-            a graph: every row then joins its nearest neighbours among the nodes of fit and takes their
-            mean.
+            The graph over the rows of X. Not needed by models that use only a row's own features
+            (``ManifoldRegularization``, ``NoGraph``), nor by models fitted without a graph, which average
+            the distributions of each row's nearest neighbours among the nodes of fit.
         nodes : bool mask of shape (m,) or indices, optional
-            The k rows that are wanted: all if None. They come out as from the whole graph, which is read and
-            checked once but computed on only as far as they can see, if that is less than half of it.
+            The k rows to return; all if None. Results are the same as on the whole graph, which is read and
+            checked, but only the subgraph that these rows depend on is computed if it has less than half of
+            the links.
 
         Notes
         -----
-        A model that learns from features scores any graph that has the same features. ``OGC`` uses the
-        labels of fit where the first nodes are those of fit, and features alone on other graphs. A model
-        that goes back to the labels themselves (``LabelPropagation``, ``LabelSpreading``,
-        ``CorrectAndSmooth``) needs a graph that has grown: its first nodes are those of fit. One on walks
-        (``DeepWalk``, ``Node2Vec``) knows the graph of fit alone.
+        A model that learns from features can predict any graph with the same features. ``OGC`` uses the
+        labels of fit if the first nodes are those of fit, and features alone on other graphs.
+        ``LabelPropagation``, ``LabelSpreading`` and ``CorrectAndSmooth`` propagate the labels of fit, so
+        they need a graph whose first nodes are those of fit. Embedders that learn from random walks
+        (``DeepWalk`` and ``Node2Vec`` in ``reproduction.skipgram``) can only predict the graph of fit.
 
-        A filter of K hops sees no farther than K hops: ``OGC`` (one per iteration), ``SGC``, ``SSGC``,
-        ``PPR`` and ``G2CN`` (two per step). ``GGC`` and ``GGCM`` push all unlinked nodes apart, ``NDLS``
-        compares a node with its whole component, and labels and their errors go everywhere, so these, and
-        ``AutoClassifier``, which may average any of them, always take the whole graph.
+        Predictions of ``SGC``, ``SSGC``, ``PPR``, ``OGC`` (one hop per iteration) and ``G2CN`` (two hops per
+        step) depend on a limited number of hops. ``GGC`` and ``GGCM`` push all unlinked nodes apart, ``NDLS``
+        compares a node with its whole component, and propagated labels and errors reach every node, so these
+        methods, and ``AutoClassifier``, which may average any of them, always compute on the whole graph.
 
         Returns
         -------
@@ -255,7 +255,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     ) -> np.ndarray:
         """Return a class for nodes that were not seen in fit: see :meth:`predict_proba`.
 
-        With ``abstain``, a node whose confidence is less has none: see :meth:`transduction`.
+        With ``abstain``, nodes of lower confidence get no class: see :meth:`transduction`.
         """
         P, informed = self.predict_informed(X, adjacency, nodes)
         chosen = decide(P, informed, self._fit_codes)
@@ -269,10 +269,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         abstain : float in [0, 1], optional
-            The least confidence, which is the probability of the class. Nodes below it, and nodes that no
-            label or feature reaches, have the class −1 where classes are whole numbers, NaN where they are
-            other numbers, and else None: what ``fit`` takes for unlabelled. A confidence can be believed as
-            far as it is calibrated: see :class:`gssl.CalibratedClassifier`.
+            The minimum confidence: the probability of the predicted class. Nodes below it, and nodes that no
+            label or feature reaches, get the value that ``fit`` reads as unlabelled: −1 if classes are
+            integers, NaN if they are other numbers, otherwise None. Confidences are reliable only if they
+            are calibrated: see :class:`gssl.CalibratedClassifier`.
 
         Returns
         -------
@@ -286,13 +286,13 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return decode_labels(self.classes_, np.where(silent, UNLABELLED, chosen))
 
     def distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
-        """Return distributions of nodes as if their labels were hidden in fit, None if that needs a fit."""
+        """Return the distributions of nodes with their labels hidden in fit, None if that needs a refit."""
         return None
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, adjacency: Any = None) -> float:
-        """Return the part of nodes that have a label in y and are predicted to have it.
+        """Return the accuracy on the nodes that have a label in y.
 
-        Splitting the rows of a graph for cross-validation cuts it apart: hide labels instead, as
+        Cross-validation over rows would remove nodes and links from the graph: hide labels instead, as
         :func:`gssl.evaluation.held_out_accuracy` and :func:`gssl.selection.search` do.
         """
         predicted = self.predict(X, adjacency=adjacency)
@@ -332,10 +332,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             P, informed = self._score_graph(X, A)
             return P[nodes], informed[nodes]
         P = self._score_part(X, normalized_adjacency(part.links, X.dtype, part.degrees), part.nodes)
-        # unchecked: the farthest nodes of the subgraph have lost their links back
+        # not symmetric: links from the outermost nodes of the subgraph are missing
         informed = featured_nodes(part.links, X[part.nodes], checked=False)[part.places]
         if not informed.all():
-            # a feature outside the subgraph may still be in the component
+            # the component may have features outside the subgraph
             informed = featured_nodes(A, X)[nodes]
         return P[part.places], informed
 
@@ -346,12 +346,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
 
 def _reached(A: csr_array, codes: np.ndarray) -> np.ndarray:
-    # without links, methods go by features alone, and components mean nothing
+    # without links, methods use features alone, and components do not matter
     return reached_nodes(A, codes != UNLABELLED, checked=True) if A.nnz else np.ones(len(codes), dtype=bool)
 
 
 def _uniform_where_unknown(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
-    """Make the distributions of uninformed nodes uniform, and refuse numbers that are not finite."""
+    """Make the distributions of uninformed nodes uniform; raise if a probability is not finite."""
     P[~informed] = 1.0 / P.shape[1]
     if not np.isfinite(P).all():
         node = np.flatnonzero(~np.isfinite(P).all(axis=1))[0]

@@ -1,4 +1,4 @@
-"""CorrectAndSmooth: a predictor without a graph, and two propagations after it (Huang et al., 2021)."""
+"""CorrectAndSmooth: a predictor without a graph, followed by two propagations (Huang et al., 2021)."""
 
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ from gssl.operators import multiply
 
 
 class CorrectAndSmooth(GraphClassifier):
-    r"""Predict from features alone, spread the errors seen at labels, then spread the predictions.
+    r"""Predict from features alone, propagate the errors at labelled nodes, then propagate the predictions.
 
     With :math:`S = D^{-1/2} A D^{-1/2}`, Z the distributions of a base predictor and E = Y − Z at labelled
     nodes and 0 elsewhere, *correct* spreads the errors and adds them,
@@ -24,10 +24,10 @@ class CorrectAndSmooth(GraphClassifier):
     .. math:: E^{(t+1)} = (1 - \alpha_1) E + \alpha_1 S E^{(t)}, \qquad
               Z_i \leftarrow Z_i + \sigma E^{(K)}_i / \|E^{(K)}_i\|_1
 
-    where σ is the mean of :math:`\|E_i\|_1` over labelled nodes (autoscale); or, where ``scale`` is a number
-    s (FDiff-scale), it keeps the errors at labelled nodes, lets all others take the mean of their
-    neighbours, :math:`E^{(t+1)} = D^{-1} A E^{(t)}`, and adds :math:`s E^{(K)}`. What leaves the simplex is
-    brought back to it. *Smooth* starts from Y at labelled nodes and from the corrected Z elsewhere, G:
+    where σ is the mean of :math:`\|E_i\|_1` over labelled nodes (autoscale). If ``scale`` is a number s
+    (FDiff-scale), errors at labelled nodes stay fixed, all other nodes take the mean of their neighbours,
+    :math:`E^{(t+1)} = D^{-1} A E^{(t)}`, and :math:`s E^{(K)}` is added. Rows are then projected onto the
+    simplex. *Smooth* starts from G, which is Y at labelled nodes and the corrected Z elsewhere:
 
     .. math:: G^{(t+1)} = (1 - \alpha_2) G + \alpha_2 S G^{(t)}
 
@@ -38,9 +38,9 @@ class CorrectAndSmooth(GraphClassifier):
     scale : "auto" or float, default=1.0
         Autoscale, or the s of FDiff-scale; 0 leaves the predictions uncorrected.
     alpha_correct : float, default=0.9
-        α₁, the part of the errors that comes from the neighbours; of no use with FDiff-scale.
+        α₁, the fraction of the errors that comes from the neighbours; not used by FDiff-scale.
     alpha_smooth : float, default=0.9
-        α₂, the part of the predictions that comes from the neighbours.
+        α₂, the fraction of the predictions that comes from the neighbours.
     depth : int, default=50
         K, the number of steps in each propagation.
 
@@ -48,7 +48,7 @@ class CorrectAndSmooth(GraphClassifier):
     ----------
     base_ : the fitted base
     transduction_ : ndarray of shape (n,)
-        A class for every node; given labels may bend.
+        A class for every node; given labels may change.
     label_distributions_ : ndarray of shape (n, c)
     reached_ : bool ndarray of shape (n,)
         Whether a label is in the node's component.
@@ -116,14 +116,14 @@ class CorrectAndSmooth(GraphClassifier):
             raise ValueError(f"base must be a classifier with predict_proba, not {base!r}.")
 
     def _propagate(self, X: Any, A: csr_array, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return distributions, and to which nodes any feature or label has come."""
+        """Return distributions, and a mask of the informed nodes."""
         labelled = np.flatnonzero(codes != UNLABELLED)
         Y = one_hot(codes[labelled], len(self.classes_), np.float64)
-        # in double precision: errors become small far away from labels, and their proportions count
+        # in double precision: errors are small far from labels, and their proportions matter
         G = np.asarray(self.base_.predict_proba(X), dtype=np.float64)
         A = A.astype(np.float64)
         degree = A.sum(axis=1)
-        # degrees as parts of powers of four, because the inverse of a tiny one would be infinite
+        # degrees divided by powers of four, because the inverse of a tiny degree would be infinite
         half = (np.frexp(degree)[1] + 1) // 2
         degree = np.ldexp(degree, -2 * half)
         inverse = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
@@ -148,13 +148,13 @@ class CorrectAndSmooth(GraphClassifier):
         return last(iterate(lambda F, k: kept + alpha * multiply(S, F), G, range(self.depth)))
 
     def _autoscaled(self, S: csr_array, labelled: np.ndarray, errors: np.ndarray, n: int) -> np.ndarray:
-        """Spread errors, and make all of them as large as those at labels are on average."""
+        """Spread errors, and scale all rows to the mean size of the errors at labelled nodes."""
         E = np.zeros((n, errors.shape[1]))
         E[labelled] = errors
         E = self._spread(S, E, self.alpha_correct)
         size = np.abs(E).sum(axis=1, keepdims=True)
         mean_size = np.abs(errors).sum() / len(errors)
-        # no error has arrived where there is none to scale
+        # rows that no error has reached stay zero
         return np.asarray(mean_size * np.divide(E, size, out=np.zeros_like(E), where=size > 0))
 
     def _kept(self, mean: csr_array, labelled: np.ndarray, errors: np.ndarray, n: int) -> np.ndarray:
@@ -174,7 +174,7 @@ class CorrectAndSmooth(GraphClassifier):
         return 2 * n_classes
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        """Propagate over a graph that has grown: its first nodes are those of fit, with their labels."""
+        """Propagate over a graph whose first nodes are those of fit, with their labels."""
         return self._propagate(X, A, self._grown_codes(A.shape[0]))
 
 

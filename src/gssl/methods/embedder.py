@@ -1,4 +1,4 @@
-"""Base classes of methods without labels: any embedder, and linear filters of the features."""
+"""Base classes of unsupervised methods: embedders in general, and linear filters of the features."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
@@ -15,17 +15,17 @@ from gssl.scale.execution import BUFFERS, Execution, FiltersOf, Task, current_ex
 
 
 class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
-    """A method without labels: a graph and features in, an embedding of every node out."""
+    """Embed every node, from a graph and features, without labels."""
 
-    # whether fit learns from X; if not, X serves only to build a missing graph and may be None
+    # whether fit learns from X; if not, X may be None, and only builds a graph if none is given
     uses_features: ClassVar[bool] = True
     # whether an embedding depends on other rows than the node's own
     _uses_graph: ClassVar[bool] = True
-    # whether a column of the embedding depends on that column of X alone, so that slabs can run apart
+    # whether a column of the embedding depends on that column of X alone, so that slabs are independent
     runs_by_columns: ClassVar[bool] = False
-    # whether torch can run its passes over the graph
+    # whether torch can run the passes over the graph
     runs_on_torch: ClassVar[bool] = False
-    # packages of an extra that fit needs
+    # optional dependencies that fit needs
     _packages: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
@@ -42,14 +42,14 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _filters(self, A: csr_array, dtype: Any) -> Any:
-        """Return what ``_apply`` needs of a graph, computed once for all passes."""
+        """Return the data that ``_apply`` needs for a graph, computed once for all passes."""
 
     @abstractmethod
     def _apply(self, X: Any, filters: Any) -> Any:
         """Embed the nodes of the graph that the filters were made for."""
 
     def _embed(self, X: Any, filters: Any, execution: Execution) -> np.ndarray:
-        """Run ``_apply``; a subclass that can run elsewhere asks the execution to do so."""
+        """Run ``_apply``; subclasses may run it through the execution."""
         return np.asarray(self._apply(X, filters))
 
     def _reach(self) -> int | None:
@@ -66,7 +66,7 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-            A method that does not use features takes None where there is a graph.
+            May be None if a graph is given and the method does not use features.
         y : ignored
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
@@ -80,10 +80,10 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         X = check_optional_features(self, X, adjacency, reset=True)
         self._fitted_on_graph = adjacency is not None
         A = self._graph(adjacency, X)
-        self.__dict__.pop("embedding_", None)  # of an earlier fit: it would be sent to every worker
+        self.__dict__.pop("embedding_", None)  # from an earlier fit: it would be sent to every worker
         self._learn(A, X)
         filters = self._filters(A, X.dtype)
-        del A  # the filters suffice, and embeddings need the memory
+        del A  # to free memory: only the filters are needed
         self.embedding_ = self._embed(X, filters, execution)
         return self
 
@@ -92,9 +92,9 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         return self.fit(X, y, adjacency=adjacency).embedding_
 
     def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """Embed the nodes of another graph that has the same features, if the method can.
+        """Embed the nodes of another graph with the same features, if the method supports it.
 
-        The whole graph is embedded: give the nodes of fit again if the new ones are linked to them.
+        The whole graph is embedded: include the nodes of fit if new nodes are linked to them.
         """
         check_is_fitted(self)
         X = check_optional_features(self, X, adjacency, reset=False)
@@ -113,7 +113,7 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
 
 
 class GraphEmbedder(OneToOneFeatureMixin, Embedder):
-    """A linear filter on the graph: features in, smoothed features out.
+    """Smooth features by a linear filter on the graph.
 
     A subclass defines its filter (``_apply``), the transposed filter (``_adjoint``) and the output after each
     depth (``_embeddings``); most are a ``LinearFilter``. A filter treats all columns alike, so it can be
@@ -144,7 +144,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         return execution.map_columns(task, X, filters)
 
     def _embed_adjoint(self, E: csr_array, filters: FiltersOf, execution: Execution) -> np.ndarray:
-        """Apply the transposed filter by an execution."""
+        """Run ``_adjoint`` through the execution."""
         task = Task(lambda E, filters, _: self._adjoint(E, filters), ("adjoint", repr(self)))
         return execution.map_columns(task, E, filters)
 

@@ -22,7 +22,7 @@ from gssl.scale.execution import Execution, FiltersOf, current_execution
 
 @dataclass(frozen=True)
 class _EmbeddingInputs(FitInputs):
-    """The inputs of fit with the filters of its graph, and the embeddings of rows that are known already."""
+    """The inputs of fit, the filters of its graph, and a cache of embedded rows."""
 
     filters: FiltersOf | None
     known: KnownRows
@@ -41,18 +41,18 @@ class EmbeddingClassifier(GraphClassifier):
     Parameters
     ----------
     embedder : estimator, optional
-        ``DeepWalk, G2CN, GGC, GGCM, NDLS, Node2Vec, PPR, SGC, SSGC``; ``GGCM()`` if None. With
-        ``NoGraph()`` the head sees plain features: the baseline that any graph has to beat.
+        An embedder of gssl, such as ``G2CN, GGC, GGCM, NDLS, PPR, SGC, SSGC``; ``GGCM()`` if None.
+        ``NoGraph()`` passes raw features to the head, as a baseline without a graph.
     head : {"logistic", "ridge", "adam"} or a classifier, default="logistic"
-        A convex softmax regression, a closed-form ridge, the paper's Adam protocol, each with its
-        defaults; or any scikit-learn classifier with ``predict_proba``. A ``class_weight`` of the head may
-        be given by the classes of y.
+        Convex softmax regression, closed-form ridge regression or the paper's Adam protocol, each with its
+        defaults; or any scikit-learn classifier with ``predict_proba``. If its ``class_weight`` is a dict,
+        the keys are classes of y.
     random_state : int, Generator, RandomState or None, default=None
-        Handed to a head given by name, where it has any use for it.
+        Passed to a head given by name, if it has this parameter.
     priors : None, "labels", "uniform", dict or array-like of shape (c,), default=None
-        The shares of the classes among the nodes that are predicted, if not those among the labels (weighted
-        as the head's ``class_weight`` says): distributions are corrected by the ratio of the two. So
-        ``"labels"`` takes back from them what a ``class_weight`` gave to rare classes.
+        Expected class shares among the predicted nodes, if they differ from those among the labels (weighted
+        by the head's ``class_weight``). Distributions are corrected by the ratio of the two, so ``"labels"``
+        undoes the effect of a ``class_weight`` on them.
 
     Attributes
     ----------
@@ -93,13 +93,13 @@ class EmbeddingClassifier(GraphClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-            May be None where there is a graph and the embedder does not use features.
+            May be None if a graph is given and the embedder does not use features.
         y : array-like of shape (n,)
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
         validation : bool mask of shape (n,) or indices, optional
-            Labelled nodes that only choose the epoch of the ``adam`` head and train nothing.
+            Labelled nodes that are not trained on, but select the epoch of the ``adam`` head.
 
         Returns
         -------
@@ -118,18 +118,18 @@ class EmbeddingClassifier(GraphClassifier):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(self.embedder_, name, getattr(self, name))
-        self.__dict__.pop("embedding_", None)  # of an earlier fit
+        self.__dict__.pop("embedding_", None)  # from an earlier fit
         # once for all passes: building the filters may cost more than applying them
         filters = self.embedder_._filters(A, X.dtype)
         self._fit_inputs = _EmbeddingInputs(X, A, filters, KnownRows.empty(X))
         return self._learn(codes, validation, execution)
 
     def update_labels(self, y: Any, *, validation: Any = None) -> Self:
-        """Fit the head to other labels of the same nodes: the result is that of a fit to them.
+        """Refit the head to new labels of the same nodes, with the same result as a new fit.
 
-        Embeddings do not depend on labels. So where fit has embedded all nodes, nothing is propagated but the
-        scores of the classes; where it has worked in label space, also one column for each labelled node that
-        had no label before. Labels may be added, taken away or of new classes.
+        Embeddings do not depend on labels, so only the scores of the classes are propagated. If fit worked in
+        label space, this adds one column for each labelled node that had no label before. Labels may be
+        added, removed or of new classes.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class EmbeddingClassifier(GraphClassifier):
         return fit.filters or self.embedder_._filters(fit.A, fit.X.dtype)
 
     def distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
-        """Fit only the head again: embeddings do not depend on labels."""
+        """Refit only the head, because embeddings do not depend on labels."""
         if not hasattr(self, "_fit_inputs"):
             return None
         kept = np.setdiff1d(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
@@ -196,12 +196,12 @@ class EmbeddingClassifier(GraphClassifier):
 
     @property
     def runs_by_columns(self) -> bool:
-        """Whether the embedder does."""
+        """Whether the embedder can process slabs of columns."""
         return self.embedder is None or bool(getattr(self.embedder, "runs_by_columns", False))
 
     @property
     def uses_features(self) -> bool:
-        """Whether the embedder does."""
+        """Whether the embedder uses features."""
         return bool(getattr(self.embedder, "uses_features", True))
 
     def _fix_randomness(self) -> None:
@@ -219,14 +219,14 @@ class EmbeddingClassifier(GraphClassifier):
         return not getattr(self.embedder, "_uses_graph", True)
 
     def _informed(self, X: Any, A: csr_array) -> np.ndarray:
-        """Return a mask of the nodes that anything is known of."""
+        """Return a mask of the informed nodes."""
         if not self.uses_features:
             # without features, an embedding says nothing about a node that no label reaches
             return np.asarray(self.reached_ & (np.diff(A.indptr) > 0))
         return nonzero_rows(X) if self._rows_suffice() else featured_nodes(A, X)
 
     def _label_space_pays(self, X: Any, A: csr_array, n_rows: int) -> bool:
-        """Compare hops over d columns with hops over one column per row that is needed and per class."""
+        """Compare the cost of hops over d columns and over one column per required row and per class."""
         if self._rows_suffice():
             return True  # the rows of X are the embedding
         linear = isinstance(self.embedder_, GraphEmbedder)
@@ -254,7 +254,7 @@ class EmbeddingClassifier(GraphClassifier):
         return fit.known.get(nodes, lambda missing: self._pick_rows(missing, execution))
 
     def _pick_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:
-        """Embed some nodes by the transposed filter f: (fᵀE)ᵀX, where E has a unit column per node."""
+        """Embed some nodes by the transposed filter fᵀ: (fᵀE)ᵀX, where E has a unit column per node."""
         X = self._fit_inputs.X
         if self._rows_suffice():
             return np.asarray(dense(X[nodes]))
@@ -266,7 +266,7 @@ class EmbeddingClassifier(GraphClassifier):
         return np.asarray(V.T @ X)
 
     def _rows(self, codes: np.ndarray, validation: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nodes that train the head, and the validation nodes that only choose its epoch."""
+        """Return the nodes that train the head, and the validation nodes that select its epoch."""
         held_out = select_labelled([] if validation is None else validation, codes, "validation")
         if len(held_out) and not isinstance(self.head_, AdamHead):
             raise ValueError('validation nodes are of use to the "adam" head only: leave them out here.')
@@ -297,7 +297,7 @@ class EmbeddingClassifier(GraphClassifier):
         return head
 
     def _encode_weights(self, head: Any) -> Any:
-        """Replace classes by their codes, which the head is fitted to, in its class weights."""
+        """Replace classes by codes in the class weights of a head, because it is fitted to codes."""
         for name, weights in _class_weight_parameters(head).items():
             if isinstance(weights, dict):
                 places = class_places(weights, self.classes_, "class_weight")
@@ -305,7 +305,7 @@ class EmbeddingClassifier(GraphClassifier):
         return head
 
     def _class_weights(self, codes: np.ndarray, training: np.ndarray) -> np.ndarray | None:
-        """Return the weight of each class in the fit of the head; validation labels have none."""
+        """Return the mean weight of each class's labels in the fit of the head; validation labels have 0."""
         if self.priors is None:
             return None
         given = _class_weight_parameters(self.head_)
@@ -316,7 +316,7 @@ class EmbeddingClassifier(GraphClassifier):
                 "give them alike, or leave priors out."
             )
         if isinstance(class_weight, str) and class_weight == "balanced_subsample":
-            class_weight = "balanced"  # of each tree's sample, so on average of all labels
+            class_weight = "balanced"  # balanced for each tree, so on average for all labels
         every = np.arange(len(self.classes_))
         weights = class_weights(class_weight, every, codes[training])
         counts = np.bincount(codes[training], minlength=len(every))
@@ -326,7 +326,7 @@ class EmbeddingClassifier(GraphClassifier):
     def _distributions(
         self, X: Any, filters: FiltersOf, execution: Execution, embedding: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the head's distributions over all classes; those it has not seen have probability 0."""
+        """Return the head's distributions over all classes; classes not seen in training have 0."""
         if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
             # the filter acts on rows and the head on columns, so filter the narrower scores
             scores = multiply(X, self.head_.coef_.astype(X.dtype))
@@ -351,11 +351,11 @@ class EmbeddingClassifier(GraphClassifier):
         return self._distributions(X[nodes], lambda k: filters, self._no_fit())
 
     def _no_fit(self) -> Execution:
-        """Return the execution for embeddings after fit, which keeps nothing to resume from."""
+        """Return the execution for embeddings after fit, which writes nothing to resume from."""
         return current_execution(self.embedder_, resumes=False)
 
 
 def _class_weight_parameters(head: Any) -> dict[str, Any]:
-    """Return every ``class_weight`` of a head and of the estimators inside it, as those of a pipeline."""
+    """Return every ``class_weight`` of a head and of nested estimators, such as those of a pipeline."""
     parameters = head.get_params(deep=True).items()
     return {name: value for name, value in parameters if name.rpartition("__")[2] == "class_weight"}

@@ -30,15 +30,16 @@ class _Gaussian:
 
 
 class G2CN(GraphEmbedder):
-    r"""Keep what is near two frequencies of the graph, a low one and a high one.
+    r"""Keep the features near two graph frequencies, a low one and a high one.
 
     .. math:: U = (1 - m) \, (I - h_l (\hat L - b_l I)^2)^K X + m \, (I - h_h (\hat L - b_h I)^2)^K X,
               \qquad \hat L = I - \hat A
 
-    Each branch tends to a Gaussian of the spectrum, :math:`e^{-T (\lambda - b)^2}` with :math:`T = hK`, whose
-    K factors are expanded to first order as in the authors' experiments. There the weights of the branches
-    are trained together with the linear classifier; here their ratio is the parameter ``mix``, for a factor
-    common to both is the classifier's. With self-loops in :math:`\hat A` no frequency is quite 2.
+    Each branch approximates a Gaussian of the spectrum, :math:`e^{-T (\lambda - b)^2}` with :math:`T = hK`:
+    its K factors are expanded to first order, as in the authors' experiments. There the weights of the
+    branches are trained together with the linear classifier; here only their ratio is a parameter, ``mix``,
+    because the classifier absorbs a common factor. With self-loops in :math:`\hat A` all frequencies are
+    below 2.
 
     Parameters
     ----------
@@ -46,15 +47,15 @@ class G2CN(GraphEmbedder):
         K, the number of steps; each takes two hops in each branch.
     step_low : float, default=0.25
     step_high : float, default=0.5
-        h, the step of each branch, which sets how narrow it is: T is h times the depth. Above half of the
-        largest step, which is 0.5 for the default centres, a factor turns negative far from its centre, and
-        near the largest an even depth lets the farthest frequencies pass again. The authors' settings for
-        citation graphs have such a high branch, and it serves them well.
+        h, the step of each branch, which determines its width: T is h times the depth. The largest step is
+        0.5 for the default centres. Above half of it, a factor is negative far from its centre, and near the
+        largest step an even depth lets the farthest frequencies pass again. The authors' settings for
+        citation graphs have such a high branch, which works well there.
     b_low : float, default=0.0
     b_high : float, default=2.0
         The centres, between 0 and 2.
     mix : float, default=0.5
-        m, the part of the branch around ``b_high``.
+        m, the weight of the branch around ``b_high``.
 
     Attributes
     ----------
@@ -91,7 +92,7 @@ class G2CN(GraphEmbedder):
         check_number(self, "mix", low=0.0, high=1.0)
         for side in ("low", "high"):
             check_number(self, f"b_{side}", low=0.0, high=2.0)
-            # beyond it the farthest frequency grows with every step
+            # with a larger step, the farthest frequency would grow in every iteration
             reach = max(getattr(self, f"b_{side}"), 2.0 - getattr(self, f"b_{side}"))
             check_number(self, f"step_{side}", low=0.0, high=2.0 / reach**2)
 
@@ -104,7 +105,7 @@ class G2CN(GraphEmbedder):
         return [branch for branch in (low, high) if branch.weight]
 
     def _run(self, branch: _Gaussian, X: Any, filters: FiltersOf) -> Iterator[tuple[Any, Any]]:
-        """Yield one branch after each step, with a buffer that is free."""
+        """Yield one branch after each step, with a free buffer."""
         first, second = branch.factors
 
         def step(state: tuple[Any, Any], k: int) -> tuple[Any, Any]:

@@ -20,7 +20,7 @@ from gssl.operators import (
 
 
 class GGC(LinearFilter):
-    r"""Draw linked nodes together and push unlinked ones apart, again and again (Sect. 4.2, Alg. 2).
+    r"""Pull linked nodes together and push unlinked ones apart in each iteration (Sect. 4.2, Alg. 2).
 
     .. math:: U^{(k)} = \tfrac12 \left(\mathrm{smo}_k(U^{(k-1)}) + \mathrm{sharp}_k(U^{(k-1)})\right)
 
@@ -33,18 +33,18 @@ class GGC(LinearFilter):
     depth : int, default=16
         K, the number of iterations.
     beta, decay : float, default=1.0
-        Moving probability of the convolution, and what it is multiplied by after each iteration.
+        Moving probability of the convolution, and its factor after each iteration.
     igc_beta : float, default=1.0
     igc_decay : float, default=0.5
         The same for the inverse convolution.
     negatives : "complement", float or sparse matrix of shape (n, n), default="complement"
-        The pairs to push apart: all unlinked ones, exactly (on a sparse graph this is nearly the
-        subtraction of the degree-weighted column mean); or a fresh random sample in each iteration, as in
-        the paper, of this multiple of the number of edges; or the links of a graph over the same nodes, in
-        every iteration: the graph itself where linked nodes differ (heterophily). Unlike the authors'
-        scripts a sample never holds a real edge.
+        The pairs to push apart. ``"complement"``: all unlinked pairs, exactly, which on a sparse graph nearly
+        subtracts the degree-weighted column mean. A number: a new random sample in each iteration, as in the
+        paper, of this multiple of the number of edges; unlike in the authors' scripts, it never contains a
+        real edge. A matrix: the links of a graph over the same nodes, for instance the graph itself where
+        linked nodes differ (heterophily).
     random_state : int, Generator, RandomState or None, default=None
-        Used only where negatives are sampled.
+        Used only if negatives are sampled.
 
     Attributes
     ----------
@@ -85,15 +85,15 @@ class GGC(LinearFilter):
         return U, U
 
     def smooth(self, k: int, U: Any, graph: Filters) -> Any:
-        """Draw linked nodes together, less in every iteration."""
+        """Pull linked nodes together by the lazy convolution of iteration k."""
         return lazy_convolution(graph.A_hat, U, self.beta * self.decay ** (k - 1))
 
     def sharpen(self, k: int, U: Any, graph: Filters) -> Any:
-        """Push unlinked nodes apart, less in every iteration."""
+        """Push unlinked nodes apart by the lazy inverse convolution of iteration k."""
         return inverse_convolution(graph.N_hat, U, self.igc_beta * self.igc_decay ** (k - 1))
 
     def buffers(self) -> int:
-        # sampled negatives have a pass of their own, whose product is added
+        # negatives other than the complement need a pass of their own, and a buffer for its product
         return super().buffers() + (0 if _is_complement(self.negatives) else 1)
 
     def _check_parameters(self) -> None:
@@ -120,7 +120,7 @@ class GGC(LinearFilter):
         if not self._draws:
             same = Filters(A_hat, self._fixed_negatives(A, dtype))
             return lambda k: same
-        # a fresh sample for each iteration, the same whenever that iteration is asked for
+        # one seed per iteration, so that drawing its sample again gives the same one
         seeds = generator(self.random_state).integers(2**63, size=self.depth)
 
         def sampled(k: int) -> Filters:
@@ -130,7 +130,7 @@ class GGC(LinearFilter):
         return sampled
 
     def _fixed_negatives(self, A: csr_array, dtype: Any) -> Any:
-        """Return the normalised negatives of every iteration: the complement, or the graph given."""
+        """Return the normalised negatives of every iteration: the complement, or the given graph."""
         if not issparse(self.negatives):
             return complement_negatives(A, dtype)
         if self.negatives.shape != A.shape:
@@ -153,23 +153,23 @@ class GGCM(GGC):
               U_M^{(k)} = \alpha X + (1 - \alpha) \frac1k \sum_{t=1}^{k}
               \tfrac12 \left(\mathrm{smo}_t(U^{(t-1)}) + \mathrm{sharp}_t(U^{(t-1)})\right)
 
-    Only the smooth branch is carried on; the mean over scales is the output.
+    Only the smooth branch enters the next iteration; the mean over scales is the output.
 
     Parameters
     ----------
     depth : int, default=16
         K, the number of iterations.
     beta, decay : float, default=1.0
-        Moving probability of the convolution, and what it is multiplied by after each iteration.
+        Moving probability of the convolution, and its factor after each iteration.
     igc_beta : float, default=1.0
     igc_decay : float, default=0.5
         The same for the inverse convolution.
     negatives : "complement", float or sparse matrix of shape (n, n), default="complement"
         See :class:`gssl.GGC`.
     alpha : float, default=0.15
-        The part of the raw features.
+        The weight of the raw features.
     random_state : int, Generator, RandomState or None, default=None
-        Used only where negatives are sampled.
+        Used only if negatives are sampled.
 
     Attributes
     ----------
@@ -203,6 +203,6 @@ class GGCM(GGC):
         self.alpha = alpha
 
     def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
-        """Take iteration k of Algorithm 3: the smooth branch is carried on, the mean of both is gathered."""
+        """Take iteration k of Algorithm 3: carry on the smooth branch, gather the mean of both branches."""
         smo, sharp = self.smooth(k, U, graph), self.sharpen(k, U, graph)
         return smo, (smo + sharp) / 2

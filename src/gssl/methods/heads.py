@@ -25,10 +25,10 @@ from gssl.operators import dense, multiply, small_algebra, soft_labels
 
 
 class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
-    """Rows of embeddings and their labels in, a distribution for any row out.
+    """Predict distributions by a linear function of embeddings.
 
-    A fitted head is its ``coef_`` of shape (d, c) and its ``intercept_`` of shape (c,), so scores may also
-    come from elsewhere, as in label space.
+    A fitted head consists of ``coef_`` of shape (d, c) and ``intercept_`` of shape (c,), so scores can also
+    be computed elsewhere, as in label space.
     """
 
     class_weight: Any
@@ -50,9 +50,9 @@ class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self.distributions(multiply(U, self.coef_) + self.intercept_)
 
     def _start(self, U: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the labelled rows, the codes of their classes, and their weights, which sum to one.
+        """Return the labelled rows, their class codes, and their weights, which sum to one.
 
-        Rows are multiplied by 2ᵏ if their squares would leave the range of their type: see ``_finish``.
+        Rows are multiplied by 2ᵏ if their squares would overflow or underflow: see ``_finish``.
         """
         U = dense(check_features(self, U, reset=True))
         self.classes_, codes = encode_labels(y)
@@ -64,7 +64,7 @@ class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return U, codes, w / w.sum()
 
     def _finish(self, W: np.ndarray, b: np.ndarray) -> Self:
-        """Store a predictor of scaled rows as one of the rows that were given."""
+        """Convert a predictor of scaled rows to one of the given rows, and store it."""
         with np.errstate(over="ignore"):
             self.coef_, self.intercept_ = np.ldexp(W, self.__dict__.pop("_exponent")), b
         if not np.isfinite(self.coef_).all():
@@ -90,8 +90,7 @@ class LogisticHead(LinearHead):
     .. math:: \min_{W, b} \sum_i -w_i \log \mathrm{softmax}(U_i W + b)_{y_i}
               + \frac{\lambda s}{2} \|W\|^2, \qquad s = \sum_i w_i \|U_i\|^2, \qquad \sum_i w_i = 1
 
-    The penalty counts in units of the mean squared row norm s, so the scale of the features is nothing
-    the user has to think of.
+    The penalty is in units of the mean squared row norm s, so the scale of the features does not matter.
 
     Parameters
     ----------
@@ -100,8 +99,8 @@ class LogisticHead(LinearHead):
     tol : float, default=1e-6
     max_iter : int, default=1000
     class_weight : None, "balanced" or dict, default=None
-        What a row of each class counts, w up to a common factor: a class that counts twice is as good as one
-        whose rows are there twice. ``"balanced"`` lets all classes count the same.
+        Weight of the rows of each class, w up to a common factor: doubling it is the same as duplicating the
+        rows. ``"balanced"`` gives all classes the same total weight.
 
     Examples
     --------
@@ -123,7 +122,7 @@ class LogisticHead(LinearHead):
         """Fit W and b to labelled rows."""
         self._check_parameters()
         U, codes, w = self._start(U, y)
-        # rows of unit mean square: then λ needs no scale
+        # scale rows to unit mean square, so that λ needs no scaling
         scale = 1.0 / max(np.sqrt(_mean_square(U, w)), np.finfo(U.dtype).tiny)
         with small_algebra():
             F, expand = _row_space(U.astype(np.float64) * scale)
@@ -137,10 +136,10 @@ class LogisticHead(LinearHead):
         check_number(self, "max_iter", low=1, whole=True)
 
     def _solve(self, F: np.ndarray, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-        """Minimise by L-BFGS, in coordinates in which the curvature is about one everywhere."""
+        """Minimise by L-BFGS, in coordinates scaled to a curvature of about one."""
         r = F.shape[1]
         wY = w * Y
-        # the columns of F are orthogonal, so this is the diagonal of the Hessian, up to the softmax's ≤ ¼
+        # root of the Hessian's diagonal, with ¼ as a bound for the softmax; the columns of F are orthogonal
         curvature = np.sqrt((w * np.square(F)).sum(axis=0) / 4.0 + self.penalty)[:, None]
         F = F / curvature.T
         ridge = self.penalty / np.square(curvature)
@@ -148,7 +147,7 @@ class LogisticHead(LinearHead):
         def loss_and_gradient(theta: np.ndarray) -> tuple[float, np.ndarray]:
             V = theta.reshape(r + 1, -1)
             scores = F @ V[:r] + V[r]
-            # the loss and its residual of gssl.operators, of one exponential instead of two
+            # loss and residual as in gssl.operators, but with one exponential instead of two
             scores -= scores.max(axis=1, keepdims=True)
             Z = np.exp(scores)
             sums = Z.sum(axis=1, keepdims=True)
@@ -178,8 +177,8 @@ class RidgeHead(LinearHead):
 
     .. math:: W = U^\top (U U^\top + \lambda s m I)^{-1} Y, \qquad s = \frac1m \sum_i \|U_i\|^2
 
-    Where classes have weights, row i of U and of Y is multiplied by :math:`\sqrt{w_i}` first, the mean of w
-    being one. Without intercept or centring it is clearly better where labels are few.
+    With class weights, row i of U and of Y is first multiplied by :math:`\sqrt{w_i}`, where w has mean one.
+    Without intercept and centring, it is clearly better if there are few labels.
 
     Parameters
     ----------
@@ -220,7 +219,7 @@ class RidgeHead(LinearHead):
 
 
 def ridge(U: np.ndarray, Y: np.ndarray, penalty: float) -> np.ndarray:
-    """Return the W that minimises ``‖UW − Y‖² + penalty ‖U‖² ‖W‖²``, in the smaller of the two spaces."""
+    """Return the W that minimises ``‖UW − Y‖² + penalty ‖U‖² ‖W‖²``, by the smaller of two systems."""
     m, d = U.shape
     weight = max(penalty * float(np.square(U).sum()), np.finfo(U.dtype).tiny)
     if m <= d:
@@ -229,12 +228,12 @@ def ridge(U: np.ndarray, Y: np.ndarray, penalty: float) -> np.ndarray:
 
 
 class AdamHead(LinearHead):
-    r"""Softmax regression as the paper trains it: Adam, a fixed number of epochs, the best one on validation.
+    r"""Softmax regression trained as in the paper: Adam, fixed epochs, of which validation selects the best.
 
     .. math:: \min_{W, b} \sum_i -w_i \log \mathrm{softmax}(U_i W + b)_{y_i}, \qquad \sum_i w_i = 1
 
-    W and b start uniform in ±1/√d, weight decay is added to their gradients, and all rows are used in
-    every step. Without validation rows the last epoch stays.
+    W and b are initialised uniformly in ±1/√d, weight decay is added to their gradients, and every step uses
+    all rows. Without validation rows the last epoch is kept.
 
     Parameters
     ----------
@@ -268,7 +267,7 @@ class AdamHead(LinearHead):
         self.class_weight = class_weight
 
     def fit(self, U: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Self:
-        """Train on labelled rows; ``validation`` is a pair (rows, labels) that only chooses the epoch."""
+        """Train on labelled rows; ``validation`` is a pair (rows, labels) that only selects the epoch."""
         self._check_parameters()
         U, codes, w = self._start(U, y)
         U = _with_ones(U)
@@ -282,7 +281,7 @@ class AdamHead(LinearHead):
         judge = _Judge(validation, self.classes_)
         best, self.best_epoch_ = W, 0
         with small_algebra():
-            # the last row is the bias: one matrix, so that Adam is written once
+            # the last row is the bias, so that Adam updates a single matrix
             for epoch, trained in enumerate(self._epochs(U, Y, W, w.astype(U.dtype)), start=1):
                 if judge.prefers(trained):
                     best, self.best_epoch_ = trained, epoch
@@ -311,7 +310,7 @@ class AdamHead(LinearHead):
 
 
 class _Judge:
-    """Remembers the best validation accuracy; a tie goes to the earlier epoch."""
+    """Track the best validation accuracy; ties go to the earlier epoch."""
 
     def __init__(self, validation: tuple[Any, Any] | None, classes: np.ndarray) -> None:
         self.best = -1.0
@@ -331,9 +330,9 @@ class _Judge:
 
 
 def _row_space(U: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """Write U as F Bᵀ with orthonormal columns in B, orthogonal ones in F; return F and the map W → BW.
+    """Factor U into F Bᵀ with orthonormal columns in B and orthogonal ones in F; return F and W → BW.
 
-    A penalised predictor lies in the space of the rows it saw, so it is sought in that basis.
+    A penalised predictor lies in the row space of U, so it can be computed in this basis.
     """
     m, d = U.shape
     squares, Q = np.linalg.eigh(U @ U.T if m < d else U.T @ U)

@@ -13,9 +13,9 @@ from gssl.graph.validate import refuse_mask, warn_user
 from gssl.methods.labels import UNLABELLED
 
 N_NEIGHBORS = 10
-# of a filter: more change nothing, and a model from elsewhere may ask for any number
+# largest depth of a filter: more hops change nothing, and a loaded model could ask for any number
 MOST_HOPS = 10_000
-# links 2^100 times lighter or heavier than a self-loop are nothing or everything beside it, in any precision
+# a link 2^100 times lighter or heavier than a self-loop is negligible or dominant in any precision
 _WEIGHT_EXPONENT = 100
 
 
@@ -34,7 +34,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     """
     refuse_mask(X, "X")
     if issparse(X):
-        # before scikit-learn converts it, which would follow indices out of bounds
+        # before scikit-learn converts it, which would read out-of-bounds indices
         check_finite(X)
     X = validate_data(
         estimator,
@@ -48,7 +48,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     if not issparse(X):
         # a memory-mapped X stays in its file
         return X if mapped_file(X) is not None else np.ascontiguousarray(X)
-    # a new object, because cached flags may be wrong; then without duplicates
+    # a new object, because cached flags of X may be wrong
     X = csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     if not X.has_canonical_format:
         X = X.copy()
@@ -72,7 +72,7 @@ def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bo
             )
         return check_features(estimator, eye_array(n, format="csr"), reset=reset)
     for name in ("n_features_in_", "feature_names_in_") if reset else ():
-        estimator.__dict__.pop(name, None)  # of an earlier fit
+        estimator.__dict__.pop(name, None)  # from an earlier fit
     return csr_array((n, 0), dtype=np.float64)
 
 
@@ -82,7 +82,7 @@ def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_arr
         return knn_graph(X, N_NEIGHBORS)
     shape: tuple[int, ...] = getattr(adjacency, "shape", ())
     if len(shape) == 2 and shape[0] == X.shape[0] < shape[1]:
-        # what scikit-learn's cross-validation makes of a graph
+        # the shape that scikit-learn's cross-validation produces
         raise ValueError(
             f"the adjacency has {shape[0]} rows but {shape[1]} columns, as if rows had been left out for "
             "cross-validation, which cuts a graph apart: hide labels instead, by "
@@ -92,12 +92,11 @@ def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_arr
 
 
 def scale_weights(A: csr_array) -> csr_array:
-    """Return a graph whose largest weight is within 2^±100, by a power of two; most are returned as given.
+    """Scale weights by a power of two if the largest is outside 2^±100, so that they fit into float32.
 
-    Beside self-loops of weight one, links beyond are nothing or everything, so that no prediction changes,
-    but float32 holds them.
+    Beside self-loops of weight one, such links are negligible or dominant, so predictions do not change.
     """
-    data = A.data[:1] if A.data.strides == (0,) else A.data  # a graph in files broadcasts a single weight
+    data = A.data[:1] if A.data.strides == (0,) else A.data  # a graph in files may broadcast a single weight
     exponent = int(np.frexp(data.max(initial=0.0))[1]) if data.size else 0
     release_pages(data)
     missing = min(max(exponent, -_WEIGHT_EXPONENT), _WEIGHT_EXPONENT) - exponent
@@ -124,7 +123,7 @@ def check_number(
     value = getattr(estimator, name)
     kind = int | np.integer if whole else int | float | np.integer | np.floating
     inside = isinstance(value, kind) and not isinstance(value, bool)
-    # NumPy takes no whole number beyond 64 bits
+    # NumPy does not support integers beyond 64 bits
     inside = inside and (abs(value) < 2**63 if isinstance(value, int) else bool(np.isfinite(value)))
     inside = inside and bool(low < value < high if open_ends else low <= value <= high)
     if not inside:
@@ -191,7 +190,7 @@ class FeatureSizeError(ValueError):
 
 
 def safe_exponent(X: Any) -> int:
-    """Return k such that squares of 2ᵏX stay in the range of its type; 0 unless those of X do not."""
+    """Return k such that squares of 2ᵏX neither overflow nor underflow; 0 if those of X do not."""
     largest = 0.0
     for rows, columns in () if not min(X.shape) else iterate_blocks(X):
         part = X.data if issparse(X) else X[rows, columns]
@@ -202,7 +201,7 @@ def safe_exponent(X: Any) -> int:
 
 
 def scale_features(X: Any, exponent: int) -> Any:
-    """Return 2ᵏX; features in a file are refused unless k is 0."""
+    """Return 2ᵏX; raise if X is memory-mapped and k is not 0."""
     if not exponent:
         return X
     if mapped_file(X) is not None:
@@ -216,7 +215,7 @@ def scale_features(X: Any, exponent: int) -> Any:
 
 
 def feature_scale(X: Any) -> float:
-    """Return the mean absolute row sum of the rows that have any feature."""
+    """Return the mean absolute row sum over nonzero rows, 1 if there are none."""
     # by blocks, because the absolute values of a dense X would take as much memory as X
     d = X.shape[1]
     sums = np.zeros(X.shape[0], X.dtype)

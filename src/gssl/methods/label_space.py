@@ -1,7 +1,7 @@
-"""Label space: products with U, and a few of its rows, without computing U.
+"""Label space: products with U, and single rows of U, without computing all of U.
 
 A filter F acts on rows and a predictor W on columns, so (FX)W = F(XW): the scores of c classes need passes
-over the graph with c columns instead of d. By the transposed filter, m rows of U need passes with m columns.
+over the graph with c columns instead of d. With the transposed filter, m rows of U need m columns.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,20 +15,20 @@ from gssl.graph.mapped import mapped_file
 from gssl.operators import Complement, Filters, Mixture, Pull, add_scaled, dense, mix, multiply
 from gssl.operators.embedding import TransposedRows
 
-# rows of U that are computed at a time, one column each
+# rows of U computed at a time; each is one column of a pass
 _ROWS_AT_ONCE = 64
-# sparse terms of the recurrence: how many at most, and the products that one may take, in links of the graph
+# sparse terms of the recurrence: their maximum number, and the maximum cost of one as a fraction of the links
 _MOST_TERMS, _SPARSE = 8, 0.5
-# links of a graph that is copied into a sparse matrix: some 50 MB
+# maximum number of links of a graph that is copied into a sparse matrix, about 50 MB
 _MOST_LINKS = 1 << 22
-# passes over so many columns, or a multiple, fill vectors and cache lines; narrower ones have their own loops
+# passes over a multiple of this many columns fill vectors and cache lines; narrower ones have their own loops
 _LANES = 16
-# the share of all nodes, reached from one, up to which a sparse product is cheaper than a pass
+# a sparse product is cheaper than a pass while one node reaches at most this fraction of all nodes
 _REACHED = 0.05
 
 
 class LabelSpaceEmbedding:
-    r"""U in factors: after k steps, :math:`U = P^k X + \sum_t P^{k-1-t} E\, R_t W_t^\top`."""
+    r"""U in factored form: after k steps, :math:`U = P^k X + \sum_t P^{k-1-t} E\, R_t W_t^\top`."""
 
     def __init__(self, X: Any, filters: Filters, beta: float, pulls: Sequence[Pull] = ()) -> None:
         self._X = X
@@ -36,9 +36,9 @@ class LabelSpaceEmbedding:
         self._filters = filters
         self._beta = beta
         self._pulls = list(pulls)
-        # the transposed W of all steps on top of each other, with room for more
+        # the transposed W of all steps, stacked, with spare capacity; and the number of steps in it
         self._stack, self._stacked = np.empty((0, X.shape[1]), X.dtype), 0
-        # the last W, its product UW, and the number of steps that U had taken
+        # the last W, its product UW, and the number of steps at that time
         self._last: tuple[np.ndarray, np.ndarray, int] | None = None
         # nodes, and the first terms of the recurrence for them
         self._first: tuple[np.ndarray, list[csr_array]] | None = None
@@ -50,7 +50,7 @@ class LabelSpaceEmbedding:
         return int(self._weights.shape[1]) - 1
 
     def rows(self, nodes: np.ndarray) -> "LabelSpaceRows":
-        """Return some rows of U for products; they are computed only by ``numpy.asarray``."""
+        """Return some rows of U for products; only ``numpy.asarray`` computes them."""
         return LabelSpaceRows(self, nodes)
 
     def convolved(self, beta: float, pull: Pull | None) -> "LabelSpaceEmbedding":
@@ -62,7 +62,7 @@ class LabelSpaceEmbedding:
         return self
 
     def __matmul__(self, W: np.ndarray) -> np.ndarray:
-        """Return UW; if the last product had the same W, one step before, by a single hop."""
+        """Return UW, by a single hop if the last product had the same W and U has taken one step since."""
         k = len(self._pulls)
         if self._last is None or self._last[0] is not W or self._last[2] not in (k, k - 1):
             Z = self._product(W)
@@ -76,9 +76,9 @@ class LabelSpaceEmbedding:
         return np.asarray(Z[:, : W.shape[1]])
 
     def transposed_times(self, nodes: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """Return UᵀR, where R has a row for each of some nodes and is zero elsewhere.
+        """Return UᵀR, where R has a row for each of ``nodes`` and is zero elsewhere.
 
-        By Chebyshev's recurrence T₀ = I, T₁ = Â, T_{j+1} = 2 Â T_j − T_{j−1}.
+        Uses Chebyshev's recurrence T₀ = I, T₁ = Â, T_{j+1} = 2 Â T_j − T_{j−1}.
         """
         weights, anchors, c = self._weights, self._anchors, R.shape[1]
         R = _padded(R)
@@ -106,7 +106,7 @@ class LabelSpaceEmbedding:
         return np.asarray(G)
 
     def _product(self, G: np.ndarray) -> np.ndarray:
-        """Return UG, with columns of zeros behind it, by Clenshaw's rule for Chebyshev's polynomials."""
+        """Return UG, padded with zero columns, by Clenshaw's recurrence for Chebyshev polynomials."""
         weights, anchors = self._weights, self._anchors
         G = _padded(G)
         XG = multiply(self._X, G)
@@ -125,7 +125,7 @@ class LabelSpaceEmbedding:
         return np.asarray(B)
 
     def _first_terms(self, nodes: np.ndarray, dtype: Any) -> list[csr_array]:
-        """Return T_j(Â)E, with a column of E for each node, as long as they are sparser than the graph."""
+        """Return the first T_j(Â)E, while they are cheap and sparse; E has a unit column for each node."""
         if self._first is None or self._first[0] is not nodes:
             n, m = self._filters.A_hat.shape[0], len(nodes)
             terms = [csr_array((np.ones(m, dtype), (nodes, np.arange(m))), shape=(n, m))]
@@ -146,7 +146,7 @@ class LabelSpaceEmbedding:
         return np.stack([pull.R for pull in self._pulls])
 
     def _predictors(self) -> np.ndarray:
-        """Return the transposed W of all steps on top of each other, copying only those that are new."""
+        """Return the transposed W of all steps, stacked; only new ones are copied."""
         c = self._pulls[0].W.shape[1]
         done, wanted = self._stacked, len(self._pulls)
         if wanted * c > len(self._stack):
@@ -166,13 +166,13 @@ class LabelSpaceEmbedding:
 
 
 def _padded(G: np.ndarray) -> np.ndarray:
-    """Return a matrix with columns of zeros behind it, up to a multiple that passes are fast with."""
+    """Pad a matrix with zero columns to a width that passes handle fast."""
     missing = -G.shape[1] % _LANES if G.shape[1] > _LANES else 0
     return np.pad(G, ((0, 0), (0, missing))) if missing else G
 
 
 class LabelSpaceRows:
-    """Some rows of U, multiplied by way of U."""
+    """Some rows of U, for products that do not compute them."""
 
     def __init__(self, U: LabelSpaceEmbedding, nodes: np.ndarray) -> None:
         self._U, self._nodes = U, nodes
@@ -202,13 +202,13 @@ def lazy_powers(powers: np.ndarray, beta: float, dtype: Any = np.float64) -> np.
 
     .. math:: [\beta \hat A + (1 - \beta) I]^k = \sum_j w_{kj} T_j(\hat A)
 
-    In Chebyshev's polynomials fewer terms count than in powers of Â, because no eigenvalue of Â is beyond ±1.
-    Terms are cut off where their coefficients together are below rounding.
+    Chebyshev polynomials need fewer terms than powers of Â, because all eigenvalues of Â are in [−1, 1].
+    The tail is cut off where its coefficients sum to less than rounding errors.
     """
     k = np.asarray(powers)[:, None]
     n_nodes = int(k.max()) + 1
     nodes = np.cos(np.pi * (np.arange(n_nodes) + 0.5) / n_nodes)
-    # a polynomial of degree below n_nodes is given by its values at that many nodes
+    # a polynomial of degree below n_nodes is determined by its values at n_nodes points
     coefficients = dct((beta * nodes + (1.0 - beta)) ** k, axis=1) / n_nodes
     coefficients[:, 0] /= 2.0
     tail = np.cumsum(np.abs(coefficients[:, ::-1]), axis=1)[:, ::-1].max(axis=0)
@@ -216,7 +216,7 @@ def lazy_powers(powers: np.ndarray, beta: float, dtype: Any = np.float64) -> np.
 
 
 class KnownRows:
-    """A cache of the embeddings of some nodes, which ``update_labels`` needs again."""
+    """A cache of the embeddings of some nodes, for ``update_labels``."""
 
     def __init__(self, nodes: np.ndarray, rows: np.ndarray) -> None:
         self._nodes = np.empty(0, dtype=np.int64)
@@ -247,26 +247,26 @@ class KnownRows:
 
 
 class Products:
-    """What the steps of a transposed filter share: ÂE and N̂E, with a column of E for each node.
+    """The products ÂE and N̂E, shared by all steps of a transposed filter; E has a unit column per node.
 
-    They are sparse but for a part of rank one: for the complement, N̂ = T(3I + A)T − ttᵀ.
+    They are sparse except for a rank-one part: for the complement, N̂ = T(3I + A)T − ttᵀ.
     """
 
     def __init__(self, E: Any, filters: Filters, *, whole: bool = False) -> None:
         self._E = E
-        # torch, and graphs that are too large to be copied, take dense products
+        # torch, and graphs that are too large to copy, use dense products
         self._sparse = not whole and issparse(E) and is_small(filters)
         self._A_hat = filters.A_hat
         self._matrix = filters.A_hat.tocsr() if self._sparse else None
         self._filters: Filters | None = None
         self._parts: list[tuple[str, Any]] = []
-        # V lacks the product of this column with the row tᵀE
+        # the rank-one part, which is added to V at the end: this column times the row tᵀE
         self._column: Any = None
         self._row: Any = None
         self._before: Any = None
 
     def sparse_steps(self) -> int:
-        """Return how many steps leave V sparse, which depends on the graph alone, not on how many columns."""
+        """Return for how many steps V stays sparse, whatever its number of columns."""
         if not self._sparse:
             return 0
         n, degrees = self._A_hat.shape[0], np.diff(self._A_hat.indptr).astype(np.float64)
@@ -277,7 +277,7 @@ class Products:
         return steps
 
     def step(self, filters: Filters, V: Any, carried: Mixture, *, sparse: bool) -> Any:
-        """Return the mixture of V, sparse or in the buffer of the step before, which nobody reads again."""
+        """Return the mixture of V, sparse or in the buffer of the previous step, which is free."""
         if self._column is not None:
             self._column = mix(filters, self._column, carried)
         if sparse:
@@ -290,7 +290,7 @@ class Products:
         if filters is not self._filters:
             self._parts, self._filters = self._multiply(filters), filters
         if self._row is not None:
-            # N̂E is that of the sparse part, less t times this row
+            # N̂E is the sparse product minus t times this row
             self._column = _zeros_like(filters.N_hat.scale) if self._column is None else self._column
             self._column -= self._column.dtype.type(mixture.sharp) * filters.N_hat.scale[:, None]
         parts = [(getattr(mixture, name), product) for name, product in self._parts]
@@ -302,7 +302,7 @@ class Products:
         return V
 
     def finish(self, V: Any) -> Any:
-        """Return V dense and whole."""
+        """Return V as a dense array that includes the rank-one part."""
         V = dense(V)
         if self._column is not None:
             for start in range(0, len(V), 4096):
@@ -310,7 +310,7 @@ class Products:
         return V
 
     def _multiply(self, filters: Filters) -> list[tuple[str, Any]]:
-        """Return ÂE and N̂E; the part of rank one is kept apart."""
+        """Return ÂE and N̂E without the rank-one part, which is stored separately."""
         E, N_hat = self._E, filters.N_hat
         if not self._sparse:
             sharp = [] if N_hat is None else [("sharp", mix(filters, E, Mixture(sharp=1.0)))]
@@ -333,7 +333,7 @@ def _sparse_part(N_hat: Complement) -> csr_array:
 
 
 def is_small(filters: Filters) -> bool:
-    """Return whether a graph may be copied into a sparse matrix: it is in memory, and not large."""
+    """Return whether a graph is in memory and small enough to be copied into a sparse matrix."""
     indices = filters.A_hat.indices
     here = type(filters) is Filters and mapped_file(indices) is None
     return here and len(indices) <= _MOST_LINKS

@@ -1,4 +1,4 @@
-"""Labels as class codes, and class distributions as labels."""
+"""Conversions between labels, class codes and class distributions."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from sklearn.utils.validation import column_or_1d
 from gssl.graph.validate import refuse_mask, warn_user
 
 UNLABELLED = -1
-# rows that are projected at a time
+# rows projected at a time
 _BLOCK = 8192
 
 
@@ -48,7 +48,7 @@ def encode_labels(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.nd
 
 
 def decode_labels(classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Turn class codes into labels again, the inverse of :func:`encode_labels`."""
+    """Turn class codes back into labels: the inverse of :func:`encode_labels`."""
     known = codes != UNLABELLED
     kind = classes.dtype.kind
     nothing: Any = UNLABELLED if kind in "iu" else np.nan if kind == "f" else None
@@ -59,7 +59,7 @@ def decode_labels(classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _read_labels(y: Any) -> np.ndarray:
-    """Return labels as an array in which missing values are still missing."""
+    """Convert labels to an array that preserves missing values."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None: give a label or −1 per node.")
     refuse_mask(y, "y")
@@ -67,7 +67,7 @@ def _read_labels(y: Any) -> np.ndarray:
         # a pandas extension type: NumPy would turn its missing values into numbers or text
         y = y.to_numpy(dtype=object)
     elif isinstance(y, list | tuple):
-        # NumPy would write numbers among text as text
+        # NumPy would convert numbers among text to text
         y = np.fromiter(y, dtype=object, count=len(y))
     return np.asarray(column_or_1d(y, warn=True))
 
@@ -95,7 +95,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _refuse_missing_as_text(known: np.ndarray, positions: np.ndarray) -> None:
-    """Refuse "-1", "nan" and "None": NumPy writes missing values like this when it mixes them with text."""
+    """Reject "-1", "nan" and "None", into which NumPy converts missing values among text."""
     if known.dtype.kind not in "US":
         return
     for text in ("-1", "nan", "None"):
@@ -108,7 +108,7 @@ def _refuse_missing_as_text(known: np.ndarray, positions: np.ndarray) -> None:
 
 
 def _refuse_merged(given: np.ndarray, known: np.ndarray) -> None:
-    """Refuse labels that differ but are one to NumPy: a text and the same with NULs behind it, True and 1."""
+    """Reject different labels that NumPy merges: text with and without trailing NULs, or True and 1."""
     first: dict[Any, Any] = {}
     for value, read in zip(given, known.tolist(), strict=True):
         truth, other = (
@@ -186,7 +186,7 @@ def _is_number(value: Any) -> bool:
 
 
 def one_hot(codes: np.ndarray, n_classes: int, dtype: Any) -> np.ndarray:
-    """Write class codes as rows with a single one."""
+    """Return the one-hot rows of class codes."""
     rows = np.zeros((len(codes), n_classes), dtype)
     rows[np.arange(len(codes)), codes] = 1
     return rows
@@ -223,7 +223,7 @@ def rows_to_distributions(F: np.ndarray) -> np.ndarray:
 
 
 def reweigh(P: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    r"""Correct distributions for other class shares than in fit (Bayes' rule; Saerens et al., 2002).
+    r"""Adapt distributions to class shares other than those of fit (Bayes' rule; Saerens et al., 2002).
 
     .. math:: p'(c) \propto p(c) \, \frac{\pi_{new}(c)}{\pi_{old}(c)}
     """
@@ -235,7 +235,7 @@ def reweigh(P: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
 
 
 def decide(P: np.ndarray, informed: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the code of the most probable class, for uninformed nodes of the most frequent label."""
+    """Return the code of the most probable class; for uninformed nodes, of the most frequent label."""
     chosen = P.argmax(axis=1)
     unknown = np.count_nonzero(~informed)
     if unknown:

@@ -1,4 +1,4 @@
-"""Filters whose iterations are one pass over the graph each, and the simplest of them."""
+"""Linear filters with one pass over the graph per iteration: the base class, SGC, SSGC, PPR and NoGraph."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from gssl.scale.execution import FiltersOf
 
 @dataclass(frozen=True)
 class _Scales:
-    """What is carried on, a buffer that is free, and the running total over scales."""
+    """The embedding that is carried on, a free buffer, and the running total over scales."""
 
     U: Any
     spare: Any
@@ -35,18 +35,18 @@ class _Scales:
 
 
 class LinearFilter(GraphEmbedder):
-    """A filter of K iterations, of which a subclass writes down one: see :meth:`step`."""
+    """A filter of K iterations; a subclass defines a single one in :meth:`step`."""
 
     alpha: float
-    # True: output αX + (1−α)·mean of what was gathered; False: output what was carried on
+    # True: output αX + (1−α)·mean of the gathered embeddings; False: output the last carried embedding
     multiscale: ClassVar[bool] = False
 
     @abstractmethod
     def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
         """Return what iteration k = 1, 2, … carries on, and what it adds to the mean over scales.
 
-        It is written with the functions of :mod:`gssl.operators` and may be run on arrays. A fit runs it on
-        symbols for U and X instead, and then does what it says in one pass over the graph.
+        Use the functions of :mod:`gssl.operators`, which also work on arrays. Fit calls this with symbols for
+        U and X, and computes the resulting expressions in one pass over the graph.
         """
 
     def mixtures(self, k: int) -> tuple[Mixture, Mixture]:
@@ -56,7 +56,7 @@ class LinearFilter(GraphEmbedder):
 
     def _reach(self) -> int | None:
         steps = [mixture for k in range(1, self.depth + 1) for mixture in self.mixtures(k)]
-        # unlinked nodes are no number of hops apart
+        # sharpening depends on unlinked nodes at any distance
         return None if any(mixture.sharp for mixture in steps) else self.depth
 
     def _check_parameters(self) -> None:
@@ -65,11 +65,11 @@ class LinearFilter(GraphEmbedder):
             check_number(self, "alpha", low=0.0, high=1.0)
 
     def buffers(self) -> int:
-        # X, two that take turns, and the total over scales
+        # X, two alternating buffers, and the total over scales
         return 4 if self.multiscale else 3
 
     def scales(self, X: Any, filters: FiltersOf) -> Iterator[_Scales]:
-        """Run the iterations on the columns of X; two buffers take turns."""
+        """Run the iterations on the columns of X, alternating between two buffers."""
         total = zeros(X) if self.multiscale else None
 
         def step(state: _Scales, k: int) -> _Scales:
@@ -81,7 +81,7 @@ class LinearFilter(GraphEmbedder):
         yield from iterate(step, _Scales(X, None, total), range(1, self.depth + 1))
 
     def _apply(self, X: Any, filters: FiltersOf) -> Any:
-        """Return the output of the whole filter, in the buffers of its iterations."""
+        """Run all iterations and return the output, in one of their buffers."""
         if not self.depth:
             return dense(X, copy=True)
         end = last(self.scales(X, filters))
@@ -102,7 +102,7 @@ class LinearFilter(GraphEmbedder):
         restarted = zeros(E) if restarts else None
         sharpens = any(carried.sharp for carried, _ in mixtures.values())
         first = filters(self.depth)
-        # a restart reads V, which must be whole then
+        # a restart reads V, which must include the rank-one part then
         products = Products(E, first, whole=restarts and self.multiscale)
         n_sparse = 0 if sharpens else products.sparse_steps()
 
@@ -131,7 +131,7 @@ class LinearFilter(GraphEmbedder):
         return V
 
     def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[Any]:
-        """Yield what each depth would give."""
+        """Yield the output for each depth."""
         for k, state in enumerate(self.scales(X, filters), start=1):
             if state.total is None:
                 yield dense(state.U, copy=True)
@@ -175,7 +175,7 @@ class SGC(LinearFilter):
 
 
 class SSGC(SGC):
-    r"""Average the features smoothed 1, 2, … K times, and keep a part of the raw ones.
+    r"""Average the features smoothed 1, 2, … K times, and add a fraction of the raw ones.
 
     .. math:: U = \alpha X + (1 - \alpha) \frac1K \sum_{k=1}^{K} \hat A^k X
 
@@ -184,7 +184,7 @@ class SSGC(SGC):
     depth : int, default=16
         K, the number of convolutions.
     alpha : float, default=0.05
-        The part of the raw features.
+        The weight of the raw features.
 
     Attributes
     ----------
@@ -208,20 +208,20 @@ class SSGC(SGC):
 
 
 class PPR(LinearFilter):
-    r"""Smooth features over the graph, and come back to the raw ones in every step.
+    r"""Smooth features over the graph, and restart from the raw ones with some probability in every step.
 
     .. math:: U^{(0)} = X, \qquad U^{(k)} = (1 - \alpha) \hat A U^{(k-1)} + \alpha X
 
-    It tends to :math:`\alpha (I - (1 - \alpha) \hat A)^{-1} X`, so it may go on for ever without smoothing
-    everything away. APPNP puts the same steps behind a neural network that it trains through them; here they
-    stand alone, as a linear filter.
+    It converges to :math:`\alpha (I - (1 - \alpha) \hat A)^{-1} X`, so it does not over-smooth at any depth.
+    APPNP applies the same steps to the output of a neural network, which is trained through them; here they
+    are a linear filter of the features.
 
     Parameters
     ----------
     depth : int, default=10
         K, the number of steps.
     alpha : float, default=0.1
-        The probability of coming back; 0 is plain convolution, :class:`gssl.SGC`.
+        The restart probability; 0 is plain convolution, :class:`gssl.SGC`.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ class PPR(LinearFilter):
         self.alpha = alpha
 
     def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
-        """Smooth once, and come back to X."""
+        """Smooth once, and mix in X."""
         U = (1.0 - self.alpha) * lazy_convolution(graph.A_hat, U) + self.alpha * X
         return U, U
 
@@ -252,13 +252,13 @@ class PPR(LinearFilter):
 
 
 class NoGraph(LinearFilter):
-    r"""Leave features as they are, so that a head on them is a baseline without any graph.
+    r"""Return the features unchanged, for baselines without a graph.
 
     .. math:: U = X
 
     ``EmbeddingClassifier(NoGraph(), head="ridge")`` is plain ridge regression and ``head="logistic"`` plain
-    softmax regression on the labelled rows. A graph may be given and is not looked at beyond its size and
-    its sanity; where there is none, none is built, and prediction needs none either.
+    softmax regression on the labelled rows. A given graph is validated but not used. If none is given, none
+    is built, and prediction needs none either.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""ManifoldRegularization: least squares that a graph keeps smooth (Belkin, Niyogi and Sindhwani, 2006)."""
+"""ManifoldRegularization: least squares with a smoothness penalty (Belkin, Niyogi and Sindhwani, 2006)."""
 
 from collections.abc import Callable
 from typing import Any, Self
@@ -25,22 +25,22 @@ class ManifoldRegularization(GraphClassifier):
               + \frac{2\gamma_I}{\sum_{ij} A_{ij}} \mathrm{tr}(W^\top X^\top L X W), \qquad
               s = \frac1m \sum_{i \text{ labelled}} \|x_i\|^2
 
-    The last term is γ_I times the mean of :math:`\|x_i W - x_j W\|^2` over the edges, so neither the number
-    of nodes nor the unit of the weights matters; γ_A counts in units of s, as that of
-    :class:`gssl.RidgeHead`, which this is where γ_I = 0. The d × d system is solved by conjugate gradients
-    from products with X and A alone. Unlabelled nodes count through the edges only, and what was learned
-    is a function of features: new nodes need no graph.
+    The last term is γ_I times the mean of :math:`\|x_i W - x_j W\|^2` over the edges, so the number of nodes
+    and the unit of the weights do not matter. γ_A is in units of s, as in :class:`gssl.RidgeHead`, which is
+    the case γ_I = 0. The d × d system is solved by conjugate gradients, which only need products with X and
+    A. Unlabelled nodes contribute only through their edges. The model is a function of the features, so new
+    nodes need no graph.
 
     Parameters
     ----------
     gamma_ambient : float, default=0.03
-        γ_A, what large weights cost.
+        γ_A, the penalty on large coefficients.
     gamma_intrinsic : float, default=2.0
-        γ_I, what a step along an edge costs. A graph of true links bears more of it, such as 5 with a
-        γ_A of 0.001, than one of nearest neighbours, which says nothing that is not in X.
+        γ_I, the penalty on differences along edges. Real links allow a larger value, such as 5 with a γ_A of
+        0.001, than a nearest-neighbour graph, which contains no information beyond X.
     max_iter : int, default=10000
     tol : float, default=1e-6
-        The iteration stops when the residual has fallen to this part of its start.
+        The iteration stops when the residual of each class is at most this fraction of the initial one.
 
     Attributes
     ----------
@@ -105,17 +105,17 @@ class ManifoldRegularization(GraphClassifier):
         check_number(self, "tol", low=0.0)
 
     def _solve(self, X: Any, A: csr_array, codes: np.ndarray) -> np.ndarray:
-        """Return W in double precision; each feature is measured in a unit that makes its curvature one."""
+        """Return W in double precision; features are scaled to a curvature of about one."""
         labelled = np.flatnonzero(codes != UNLABELLED)
         X_m, Y = X[labelled], one_hot(codes[labelled], len(self.classes_), X.dtype)
         m = len(labelled)
-        # weights as parts of their sum; the largest first, lest the sum be out of range
+        # divide weights by their sum, but first by the largest, so that the sum does not overflow
         parts = A.data / A.data.max(initial=np.finfo(np.float64).tiny)
         A = csr_array((parts / max(parts.sum(), 1.0), A.indices, A.indptr), shape=A.shape)
         degree = A.sum(axis=1)[:, None]
         ridge = max(self.gamma_ambient * _squares(X_m).sum() / m, np.finfo(np.float64).tiny)
         edges = 2.0 * self.gamma_intrinsic
-        # an upper bound of the diagonal, up to a factor of two: without the products x_i x_j over edges
+        # the diagonal without the products x_i x_j over edges, which can at most double it
         diagonal = _squares(X_m) / m + ridge + edges * _squares(X, degree)
         unit = 1.0 / np.sqrt(diagonal)[:, None]
         back, back_m = _transposed(X), _transposed(X_m)
@@ -148,7 +148,7 @@ class ManifoldRegularization(GraphClassifier):
 
 
 def _transposed(X: Any) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the product with Xᵀ; a sparse one is turned once, for by rows it is done on all threads."""
+    """Return the map V → XᵀV; a sparse X is transposed once, because products by rows use all threads."""
     if not issparse(X):
         return lambda V: np.asarray(X.T @ V)
     turned = csr_array(X.T)
@@ -156,7 +156,7 @@ def _transposed(X: Any) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _squares(X: Any, weights: np.ndarray | None = None) -> np.ndarray:
-    """Sum the squares of each column, each row times its weight, without a second X where it is dense."""
+    """Return the weighted sum of squares of each column, without copying a dense X."""
     n = X.shape[0]
     w = np.ones(n) if weights is None else weights[:, 0]
     if issparse(X):

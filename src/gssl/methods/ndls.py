@@ -1,4 +1,4 @@
-"""How many times each node may be smoothed before it is one with its component."""
+"""NDLS: node-dependent local smoothing (Zhang et al., 2021)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,16 +15,16 @@ from gssl.methods.inputs import check_number
 from gssl.operators import Filters, Mixture, NormalizedAdjacency, add_scaled, dense, mix, normalized_adjacency
 from gssl.scale.execution import FiltersOf
 
-# columns that are smoothed at a time: two buffers of 512 bytes per node
+# columns smoothed at a time: two buffers of 512 bytes per node
 _COLUMNS = 64
-# results that are kept, 8 bytes per node each
+# number of results in the cache, 8 bytes per node each
 _MOST_KEPT = 4
 _kept: dict[tuple[bytes, float, int], np.ndarray] = {}
 
 
 @dataclass(frozen=True)
 class _Pool:
-    """Columns of powers of Â, the node and the power of each, and how many nodes have had a column."""
+    """Columns of powers of Â, the node and power of each, and the number of nodes started so far."""
 
     U: np.ndarray
     spare: np.ndarray
@@ -38,9 +38,9 @@ class _Pool:
 
 
 def kept_local_depths(A_hat: NormalizedAdjacency, epsilon: float, limit: int) -> np.ndarray:
-    """Return :func:`local_depths`, or what it gave for this graph before: other parameters leave it as it is.
+    """Return :func:`local_depths` from a cache of the last few results.
 
-    A graph is known by a hash of its arrays, so that none is kept; only the last few results are.
+    The key contains a hash of the graph's arrays, so that no graph is kept in memory.
     """
     digest = blake2b(digest_size=16)
     for part in (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale):
@@ -83,7 +83,7 @@ def local_depths(A_hat: NormalizedAdjacency, epsilon: float, limit: int) -> np.n
 
 
 def _refill(pool: _Pool, columns: np.ndarray, waiting: np.ndarray) -> _Pool:
-    """Return free columns to the nodes that wait; those that stay free hold zeros."""
+    """Assign free columns to waiting nodes; columns that stay free are zero."""
     fresh = waiting[pool.taken : pool.taken + len(columns)]
     nodes, powers = pool.nodes.copy(), pool.powers.copy()
     nodes[columns], powers[columns] = -1, 0
@@ -106,7 +106,7 @@ class _LocalFilters(Filters):
 
 @dataclass(frozen=True)
 class _Sums:
-    """Smoothed features, a buffer that is free, and their sum up to each node's depth."""
+    """Smoothed features, a free buffer, and the sum of smoothed features up to each node's depth."""
 
     U: Any
     spare: np.ndarray | None
@@ -114,26 +114,26 @@ class _Sums:
 
 
 class NDLS(GraphEmbedder):
-    r"""Average each node's features smoothed 0, 1, … times, up to a number of its own.
+    r"""Average each node's features smoothed 0, 1, … times, up to a depth of its own.
 
     .. math:: U_i = \alpha X_i + (1 - \alpha) \frac1{k_i + 1} \sum_{t=0}^{k_i} (\hat A^t X)_i, \qquad
               k_i = \min \{k : \|(\hat A^\infty)_i - (\hat A^k)_i\|_2 < \epsilon\}
 
-    A node in a dense region is soon one with all others and stops early; one at the rim goes on. The paper
-    has no α; its authors' experiments have one. The same filter smooths predictions afterwards, as the paper
-    does last: ``NDLS().fit_transform(model.label_distributions_, adjacency=A)``.
+    A node in a dense region converges after a few steps, a node at the periphery after many. α is not in the
+    paper, but in its authors' experiments. As its last step, the paper smooths predictions with the same
+    filter: ``NDLS().fit_transform(model.label_distributions_, adjacency=A)``.
 
-    The numbers :math:`k_i` are exact and take as many products of the graph with a vector as they add up to:
-    seconds on thousands of nodes, minutes on tens of thousands, too long on millions.
+    The depths :math:`k_i` are exact. Computing them takes :math:`\sum_i k_i` products of the graph with a
+    vector: seconds on thousands of nodes, minutes on tens of thousands, too long on millions.
 
     Parameters
     ----------
     depth : int, default=32
         The largest :math:`k_i`.
     epsilon : float, default=0.03
-        How near a node may come to the state in which all nodes of its component are alike.
+        The distance to the stationary state of its component at which a node stops.
     alpha : float, default=0.15
-        The part of the raw features.
+        The weight of the raw features.
 
     Attributes
     ----------
@@ -162,13 +162,13 @@ class NDLS(GraphEmbedder):
         check_number(self, "alpha", low=0.0, high=1.0)
 
     def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:
-        # in double precision, so that features of any precision are smoothed equally often
+        # in double precision, so that depths do not depend on the precision of the features
         depths = kept_local_depths(normalized_adjacency(A, np.float64), self.epsilon, self.depth)
         filters = _LocalFilters(normalized_adjacency(A, dtype), depths=depths)
         return lambda k: filters
 
     def _sums(self, X: Any, local: Any) -> Iterator[_Sums]:
-        """Smooth as often as any node needs, and gather from those that are not done."""
+        """Smooth up to the largest depth, and add to the total at nodes that have not reached theirs."""
         total = dense(X, copy=True)
 
         def step(state: _Sums, k: int) -> _Sums:
@@ -211,7 +211,7 @@ class NDLS(GraphEmbedder):
         r"""Apply the transposed filter to the columns of E.
 
         With :math:`w_t` the weights of the nodes that are smoothed t times or more, it is
-        :math:`\sum_t \hat A^t \mathrm{diag}(w_t) E`, from the last power to the first.
+        :math:`\alpha E + \sum_t \hat A^t \mathrm{diag}(w_t) E`, evaluated from the last power to the first.
         """
         local: Any = filters(1)
         weights = self._weights(local.depths, E.dtype)

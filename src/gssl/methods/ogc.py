@@ -42,23 +42,23 @@ from gssl.scale.execution import Execution, FiltersOf, Step, Task, current_execu
 
 # after this many halvings, eta_w is treated as zero
 _MAX_HALVINGS = 60
-# longer iterations do not use label space, whose cost grows with the square of their number
+# with more iterations label space is not used, because its cost grows with the square of their number
 _MAX_LABEL_SPACE_ITER = 64
 # embeddings of labelled nodes are kept for update_labels up to this fraction of all nodes
 _KEPT_FRACTION = 0.1
-# where every node has a label, the stop rule watches this fraction of each class, which is held out
+# if every node has a label, this fraction of each class is held out for the stopping rule
 _HELD_FRACTION = 0.1
-# the predictor of graphs without the nodes of fit: mean number of hops, nodes it is fitted on, and penalty
+# predictor for graphs without the nodes of fit: mean number of hops, maximum number of rows, ridge penalty
 _UNSEEN_HOPS, _UNSEEN_ROWS, _UNSEEN_PENALTY = 3, 4096, 1e-3
-# a fit that reproduces less of its own labels, fewer than features, gets a warning
+# warn if a smaller fraction of the labels is reproduced, though there are no more labels than features
 _LEARNT_FRACTION = 0.8
-# computed from a fit on first use
+# attributes computed on first use after a fit
 _CACHED = ("_replayed", "_smoothing", "_anchored", "_anchor_scores", "_unseen_coef")
 
 
 @dataclass(frozen=True)
 class _Labels:
-    """The labels of a fit: which nodes have one, and which of them move embeddings."""
+    """The labels of a fit, and its anchors: the labelled nodes whose embeddings are moved."""
 
     labelled: np.ndarray
     # one-hot, a row for each labelled node
@@ -130,29 +130,29 @@ class OGC(GraphClassifier):
     beta : float, default=0.1
         Moving probability of the lazy convolution.
     eta_sup : float, default=1e-3
-        Step of the supervised embedding. Both steps, and the first W, are in units of the feature scale
-        (the mean absolute row sum, which is one for rows that sum to one), so scaling all features by a
-        number changes no prediction. A step so long that it would diverge is replaced by the inverse of the
-        loss's Lipschitz constant.
+        Step size of the supervised embedding. Both step sizes and the initial W are in units of the feature
+        scale (the mean absolute row sum, which is one for rows that sum to one), so multiplying all features
+        by a constant does not change predictions. A step size that would diverge is replaced by the inverse
+        of the loss's Lipschitz constant.
     eta_w : float, default=0.5
-        Step of the linear predictor. A step that raises the classification loss is halved until it does
-        not, and stays halved.
+        Step size of the linear predictor. If a step would raise the classification loss, the step size is
+        halved until it does not, and stays halved.
     decay : float, default=0.9
-        What ``eta_sup`` is multiplied by after each iteration.
+        Factor of ``eta_sup`` after each iteration.
     loss : {"squared", "cross_entropy"}, default="squared"
-        The published settings belong to the squared loss, summed without the factor ½, so that both of
-        its gradients are twice those of :mod:`gssl.operators`.
+        The published settings are for the squared loss, which is summed without the factor ½, so that both
+        of its gradients are twice those of :mod:`gssl.operators`.
     max_iter : int, default=64
     agreement : float, default=0.995
-        Two iterations agree if more than this part of the unlabelled nodes keep their class. Where every
-        node has a label, a tenth of each class, drawn by ``random_state``, is held out and watched instead.
+        Two consecutive iterations agree if more than this fraction of the unlabelled nodes keep their class.
+        If every node has a label, a tenth of each class, drawn by ``random_state``, is held out for this.
     patience : int, default=2
         The iteration stops after more than this many agreements.
     random_state : int, Generator, RandomState or None, default=None
-        Draws the first W, uniform in ±1/√d, and the anchors where they are a fraction.
+        Draws the initial W, uniform in ±1/√d, and the anchors if they are given as a fraction.
     priors : None, "labels", "uniform", dict or array-like of shape (c,), default=None
-        The shares of the classes among the nodes that are predicted, if not those among the labels: the
-        distributions, not the iteration, are corrected by the ratio of the two.
+        Expected class shares among the predicted nodes, if they differ from those among the labels.
+        Distributions are corrected by the ratio of the two; the iteration is not affected.
 
     Attributes
     ----------
@@ -213,14 +213,14 @@ class OGC(GraphClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-            Used as given; the published settings belong to rows that sum to one (``data.normalized()``).
+            Used as given; the published settings are for rows that sum to one (``data.normalized()``).
         y : array-like of shape (n,)
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
             Built from the nearest neighbours in X if None.
         anchors : None, float, bool mask or indices, optional
-            The labelled nodes whose embeddings the labels may move ("less is more", Sect. 5.1): all of
-            them, a random fraction of each class, or the ones named. W is fitted on all labels anyway.
+            The labelled nodes whose embeddings the labels move ("less is more", Sect. 5.1): all of them if
+            None, a random fraction of each class, or the given nodes. W is always fitted on all labels.
 
         Returns
         -------
@@ -257,7 +257,7 @@ class OGC(GraphClassifier):
     ) -> np.ndarray:
         """Run Algorithm 1 and return the scores of all nodes; the embeddings are freed on return."""
         labelled, Y, anchors, anchored = labels.labelled, labels.Y, labels.anchors, labels.anchored
-        # not scale**2, whose last bit may depend on the unit: pow is not always rounded correctly
+        # not scale**2: pow is not always correctly rounded, so its last bit could depend on the unit
         eta_w = self._gradient_factor * self.eta_w / (scale * scale)
         eta_sup = self._gradient_factor * self.eta_sup * (scale * scale)
         checkpoint = execution.checkpoint(X, A_hat, labelled, Y, anchors)
@@ -320,16 +320,16 @@ class OGC(GraphClassifier):
         return execution.embedding(X, filters, labelled), False
 
     def update_labels(self, y: Any) -> Self:
-        r"""Fit the predictor to other labels of the same nodes, on the embeddings as they are.
+        r"""Refit the predictor to new labels of the same nodes, without changing the embeddings.
 
-        The embeddings stay what the labels of fit have made of them (so do ``embedding_``, ``history_`` and
-        ``n_iter_``), and W is learned anew: as many steps as in fit, from zero, on the rows of all nodes that
-        have a label in y. So the result is the same whatever labels came in between, and close to that of a
-        fit to y whose anchors are those of the first. Labels may be added, taken away or of new classes.
+        The embeddings, ``history_`` and ``n_iter_`` stay those of fit. W is learned from zero, with as many
+        steps as in fit, on the embeddings of all nodes that have a label in y. So the result does not depend
+        on earlier updates, and is close to that of a fit to y with the anchors of the first fit. Labels may
+        be added, removed or of new classes.
 
-        Nothing is propagated but one column for each labelled node whose row is not known yet and one for
-        each class; rows are known from the fit, unless it worked in label space or more than a tenth of all
-        nodes had labels, and from earlier updates. For hundreds of new labels a new fit may be cheaper.
+        One column is propagated for each class, and one for each labelled node whose embedding is not cached.
+        Embeddings are cached by earlier updates, and by fit unless it worked in label space or more than a
+        tenth of all nodes had labels. For hundreds of new labels a new fit may be cheaper.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class OGC(GraphClassifier):
             return self._finish(self._distributions(scores(W)), self.informed_)
 
     def _products(self, n_rows: int) -> tuple[Any, Any]:
-        """Return two functions, nodes → rows of U and W → UW, by label space or by U if that is cheaper."""
+        """Return functions nodes → rows of U and W → UW, by label space or by U, whichever is cheaper."""
         X, steps = self._fit_inputs.X, self._steps
         # with the beta of fit, which set_params may have changed since
         filters = current_execution(self, resumes=False).place(Filters(steps.A_hat))
@@ -466,7 +466,7 @@ class OGC(GraphClassifier):
         return max(self.n_iter_, self._unseen_steps) if self.beta else 0
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency, nodes: np.ndarray) -> np.ndarray:
-        """Repeat the steps of fit if its nodes are there, otherwise smooth for the second predictor."""
+        """Repeat the steps of fit if the graph begins with its nodes, otherwise use the second predictor."""
         filters = current_execution(self, resumes=False).place(Filters(A_hat))
         lazy = Mixture.lazy(self.beta)
         grown = self._begins_with_fit(X)
@@ -492,7 +492,7 @@ class OGC(GraphClassifier):
         return min(math.ceil(_UNSEEN_HOPS / self.beta), self.max_iter) if self.beta else 1
 
     def _begins_with_fit(self, X: Any) -> bool:
-        """Return whether the anchors of fit are where they were, by their scores XW."""
+        """Return whether the anchors of fit are at the same positions, judged by their scores XW."""
         if X.shape[0] < len(self._anchored):
             return False
         known = self._anchor_scores[0]
@@ -508,14 +508,14 @@ class OGC(GraphClassifier):
 
     @cached_property
     def _anchor_scores(self) -> np.ndarray:
-        """The scores XW of the anchors, then what the pull of each step adds to their scores."""
+        """The scores XW of the anchors, followed by what the pull of each step adds to them."""
         X, pulls, W = self._kept_inputs().X, self._steps.pulls, self.coef_
         first = _row_scores(X, pulls[0].nodes, W)
         return np.stack([first, *(pull.R @ (pull.W.T @ W) for pull in pulls)])
 
     @cached_property
     def _unseen_coef(self) -> np.ndarray:
-        """The predictor of graphs without the nodes of fit, fitted to the scores of at most 4,096 nodes."""
+        """The predictor for graphs without the nodes of fit, fitted to the scores of at most 4,096 nodes."""
         X, lazy = self._kept_inputs().X, Mixture.lazy(self._steps.beta)
         n, steps = X.shape[0], range(self._unseen_steps)
         nodes = np.unique(np.linspace(0, n - 1, num=min(n, _UNSEEN_ROWS), dtype=np.int64))
@@ -533,11 +533,11 @@ class OGC(GraphClassifier):
 
 
 def _safe_step(eta_sup: float, W: np.ndarray) -> float:
-    """Return the step of U, or 1/‖W‖² where it is 2/‖W‖² or more and would raise the loss it should lower.
+    """Return ``eta_sup``, or 1/‖W‖² if it is 2/‖W‖² or more and could raise the loss.
 
     ‖W‖² is the Lipschitz constant of the gradient (UW − Y)Wᵀ, and twice that of the cross-entropy's.
     """
-    # in units of a power of two, so that the unit of the features changes no bit
+    # scaled by a power of two, so that the unit of the features does not change the rounding
     unit = 2.0 ** int(np.frexp(np.abs(W).max(initial=0.0))[1])
     V = W / unit
     curvature = unit**2 * float(np.linalg.norm(V.T @ V, 2))
@@ -550,7 +550,7 @@ def _row_scores(X: Any, nodes: np.ndarray, W: np.ndarray) -> np.ndarray:
 
 
 def _hold_out(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Hide the labels of a part of each class; nothing where all classes are too small."""
+    """Hide the labels of a tenth of each class, rounded down."""
     held = codes.copy()
     for code in range(codes.max() + 1):
         members = np.flatnonzero(codes == code)
@@ -559,7 +559,7 @@ def _hold_out(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _warn_unless_learnt(Z: np.ndarray, codes: np.ndarray, d: int) -> None:
-    """Warn if scores miss many of the labels they were fitted to, of which W can fit any d."""
+    """Warn if scores miss many of the labels that they were fitted to; W can fit any d labels."""
     m, right = len(codes), int((Z.argmax(axis=1) == codes).sum())
     counts = np.bincount(codes)
     if len(counts) > 1 and (right <= counts.max() or (m <= d and right < _LEARNT_FRACTION * m)):

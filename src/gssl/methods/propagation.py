@@ -1,4 +1,4 @@
-"""Label propagation and label spreading: labels go over the links, and features are not read."""
+"""Label propagation and label spreading: labels spread along links; features are not used."""
 
 from typing import Any, Self
 
@@ -22,37 +22,37 @@ from gssl.methods.recurrences import (
 from gssl.operators.convolution import row_sums
 from gssl.scale.execution import Checkpoint, Execution, current_execution
 
-# random combinations of the classes that conjugate gradients take their steps from, beside their sum
+# number of random combinations of the classes that, with their sum, determine the conjugate gradient steps
 _SKETCHES = 2
-# the least tolerance that single precision serves, and the most that one score may be larger than another
+# single precision is used if the tolerance is at least this, and the ratio between scores at most this
 _SINGLE, _SPAN = 1e-6, 1e6
 
 
 class LabelPropagation(GraphClassifier):
-    r"""Assign to every node the mean label distribution of its neighbours; given labels stay.
+    r"""Assign to every node the mean label distribution of its neighbours; given labels stay fixed.
 
     .. math:: F_U = (D_{UU} - A_{UU})^{-1} A_{UL} Y_L
 
-    is the only function with :math:`F = D^{-1} A F` on unlabelled nodes. Conjugate gradients on a few random
-    combinations of the classes find the steps that all classes then take, each in one pass over the graph, in
-    single precision where ``tol`` is not below 1e-6. They need far fewer steps than passing labels along one
-    edge at a time. Features are used only to build a graph where none is given.
+    is the only function with :math:`F = D^{-1} A F` on unlabelled nodes. Conjugate gradients need far fewer
+    steps to compute it than passing labels along one edge at a time. Step sizes are determined on a few
+    random combinations of the classes; all classes then take the same steps, each in one pass over the graph,
+    in single precision if ``tol`` is at least 1e-6. Features are only used to build a graph if none is given.
 
     Parameters
     ----------
     max_iter : int, default=10000
     tol : float, default=1e-6
-        The iteration stops when the residual has fallen to this part of its start, and the distributions sum
-        to one but for its square root.
+        The iteration stops when the residual is at most this fraction of the initial one, and distributions
+        sum to one within the square root of ``tol``.
     class_mass : bool, default=True
-        Whether to scale classes so that each has as much of all nodes as it has of the labels (class mass
-        normalisation, Sect. 4 of the same paper, which sums over the unlabelled nodes alone):
+        Whether to scale classes so that each has the same share among all nodes as among the labels (class
+        mass normalisation; Zhu, Ghahramani and Lafferty, 2003, Sect. 4, sum over unlabelled nodes alone):
 
         .. math:: F_{ic} \leftarrow \frac{q_c}{\sum_j F_{jc}} F_{ic}, \quad i \in U
 
-        With few labels in a large graph the harmonic function is nearly the same number everywhere, and one
-        class may take all nodes: on Pubmed with 60 labels this makes the difference between 22 % and 72 %.
-        False gives the harmonic function itself.
+        With few labels in a large graph the harmonic function is nearly constant, and one class may win at
+        all nodes: on Pubmed with 60 labels, accuracy is 72 % with this scaling and 22 % without. False gives
+        the harmonic function itself.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class LabelPropagation(GraphClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d), or None
-            Only used where there is no graph, and may be None where there is one.
+            Only used to build a graph if none is given; may be None otherwise.
         y : array-like of shape (n,)
             Labels; −1, None or NaN where there is none.
         adjacency : array-like or sparse matrix of shape (n, n), optional
@@ -102,7 +102,7 @@ class LabelPropagation(GraphClassifier):
         self._check_parameters()
         execution = current_execution(self)
         X, A, codes = self._start(X, y, adjacency)
-        # found already, unless there are no links
+        # reached_ is all true if there are no links, but then labels reach labelled nodes only
         reached = self.reached_ if A.nnz else codes != UNLABELLED
         P, self.n_iter_ = self._propagate(X, A, codes, reached, execution)
         return self._finish(P, reached.copy())
@@ -122,7 +122,7 @@ class LabelPropagation(GraphClassifier):
         F, n_iter = self._fixed_point(A, codes, reached, execution)
         P = rows_to_distributions(F.astype(X.dtype, copy=False))
         far = np.flatnonzero(reached & (F.max(axis=1) < FLOOR))
-        # where max_iter was too small, that was said, and labels may not have come anywhere yet
+        # not if max_iter was too small: there was a warning, and labels may not have spread yet
         if len(far) and n_iter < self.max_iter:
             P[far] = P[nearest_nodes(A, far)]
         return P, n_iter
@@ -134,7 +134,7 @@ class LabelPropagation(GraphClassifier):
         labelled = codes != UNLABELLED
         given = one_hot(codes[labelled], len(self.classes_), np.float64)
         free = np.flatnonzero(reached & ~labelled)
-        G, n_iter = np.empty((0, given.shape[1])), 1  # a look is enough where all have labels
+        G, n_iter = np.empty((0, given.shape[1])), 1  # nothing to solve if all nodes have labels
         if len(free):
             G, n_iter = self._solve(A, codes, free, execution)
         if self.class_mass:
@@ -146,15 +146,15 @@ class LabelPropagation(GraphClassifier):
     def _solve(
         self, A: csr_array, codes: np.ndarray, free: np.ndarray, execution: Execution
     ) -> tuple[np.ndarray, int]:
-        """Return the harmonic function on free nodes: D^½ times it solves (I − S)G = D^-½ A_UL Y_L.
+        """Return the harmonic function F on free nodes: G = D^½ F solves (I − S)G = D^-½ A_UL Y_L.
 
-        Behind weak links a residual is small from the start. But the rows of a harmonic function sum to one,
-        which tells for every node how much is still to come.
+        Behind weak links the residual is small from the start, so convergence is also judged by row sums:
+        those of a harmonic function are one.
         """
         labelled = np.flatnonzero(codes != UNLABELLED)
         rows = A[free].astype(np.float64)
         degrees = row_sums(rows)
-        # from G to the harmonic function; the largest degree is the unit, so that G is at most one
+        # factor from G to F; degrees are relative to the largest, so that G is at most one
         scale = np.sqrt(degrees.max() / degrees)
         Y = csr_array((np.ones(len(labelled)), (labelled, codes[labelled])), (len(codes), len(self.classes_)))
         B = csr_array(diags_array(scale / degrees.max()) @ (rows @ Y))
@@ -175,7 +175,7 @@ class LabelPropagation(GraphClassifier):
             if close or dtype == np.float64:
                 G = run_steps(filters, B.astype(dtype), steps, execution, checkpoint)
                 G = np.multiply(G, scale[:, None].astype(dtype), out=_own(G))
-                # rounding may leave the simplex by a hair
+                # rounding errors may be slightly negative
                 np.maximum(G, 0.0, out=G)
                 if close and np.abs(G.sum(axis=1) - 1.0).max() <= 2.0 * near:
                     return G, len(steps)
@@ -189,7 +189,7 @@ class LabelPropagation(GraphClassifier):
         warn_user(f"{type(self).__name__} has not settled {why}", ConvergenceWarning)
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        """Propagate the labels of fit over a graph that has grown: its first nodes are those of fit."""
+        """Propagate the labels of fit over a graph whose first nodes are those of fit."""
         execution = current_execution(self, resumes=False)
         codes = self._grown_codes(A.shape[0])
         reached = reached_nodes(A, codes != UNLABELLED, checked=True)
@@ -198,29 +198,29 @@ class LabelPropagation(GraphClassifier):
 
 
 class LabelSpreading(LabelPropagation):
-    r"""Mix every node's own label with what its neighbours say; given labels may bend.
+    r"""Mix every node's own label with the labels of its neighbours; given labels may change.
 
     .. math:: F \leftarrow \alpha D^{-1/2} A D^{-1/2} F + (1 - \alpha) Y
 
     The fixed point is :math:`F^* = (1 - \alpha)(I - \alpha S)^{-1} Y` with :math:`S = D^{-1/2} A D^{-1/2}`.
-    It is found by Chebyshev's iteration, one pass over the graph a step, in single precision where ``tol`` is
-    not below 1e-6. After k steps the error of every class is bounded by
+    It is computed by Chebyshev iteration, one pass over the graph per step, in single precision if ``tol`` is
+    at least 1e-6. After k steps the error of every class is bounded by
 
     .. math:: \|F_c - F_c^*\| \le 2 \rho^k \|F_c^*\|, \qquad \rho = (1 - \sqrt{1 - \alpha^2}) / \alpha
 
-    so a node whose two best scores differ by more than twice that has the class of the fixed point. Far from
-    any label F is tiny, and only ratios within a row matter: the iteration goes on until the sum of every row
-    has settled too, unless that is below 1e-30. A node whose scores are smaller takes the distribution of the
-    nearest node that has larger ones. Features are used only to build a graph where none is given.
+    so a node whose two best scores differ by more than twice this bound has the class of the fixed point. Far
+    from any label F is tiny and only ratios within a row matter, so the sum of every row must have converged,
+    too, unless it is below 1e-30. A node with smaller scores takes the distribution of the nearest node with
+    larger ones. Features are only used to build a graph if none is given.
 
     Parameters
     ----------
     spread : float, default=0.9
-        The part α that comes from the neighbours, in (0, 1).
+        α, the fraction that comes from the neighbours, in (0, 1).
     max_iter : int, default=10000
     tol : float, default=1e-5
-        The iteration stops when the error bound is below this part of each class, and the sum of every row is
-        known but for this part of it.
+        The iteration stops when the relative error bound of each class, and the relative error of every row
+        sum, are at most this.
 
     Attributes
     ----------
@@ -269,27 +269,27 @@ class LabelSpreading(LabelPropagation):
 
 
 def normalize_class_mass(F: np.ndarray, given: np.ndarray) -> np.ndarray:
-    r"""Scale the columns of F, in place where that can be, to the shares of classes among the labels.
+    r"""Scale the columns of F to the class shares among the labels, in place where possible.
 
     .. math:: F_{ic} \leftarrow \frac{q_c}{\sum_j F_{jc}} F_{ic}
 
-    Labelled nodes count in the sums, so that classes of a few unlabelled nodes keep their proportions.
+    Sums include labelled nodes, so that little changes if only a few nodes are unlabelled.
     """
     mass = F.sum(axis=0, dtype=np.float64) + given.sum(axis=0)
     factor = np.divide(given.mean(axis=0), mass, out=np.zeros_like(mass), where=mass > 0)
-    if (factor > 1.0 / FLOOR).any():  # a class that is hardly there
+    if (factor > 1.0 / FLOOR).any():  # a class with hardly any mass
         F = F.astype(np.float64)
     F *= factor.astype(F.dtype)
     return F
 
 
 def _own(F: np.ndarray) -> np.ndarray | None:
-    """Return an array to write results over, None if it is a file or somebody else's."""
+    """Return F if it may be overwritten, None if it is read-only or memory-mapped."""
     return F if F.flags.writeable and mapped_file(F) is None else None
 
 
 def nearest_nodes(A: csr_array, far: np.ndarray) -> np.ndarray:
-    """Return for each of some nodes the nearest node that is not one of them, counted in hops."""
+    """Return, for each of the ``far`` nodes, the nearest node that is not one of them, in hops."""
     m, outside = len(far), np.ones(A.shape[0], dtype=bool)
     outside[far] = False
     rows = A[far]
@@ -298,7 +298,7 @@ def nearest_nodes(A: csr_array, far: np.ndarray) -> np.ndarray:
     border, first = np.unique(row[leaves], return_index=True)
     entry = np.zeros(m, dtype=np.int64)
     entry[border] = rows.indices[leaves][first]
-    # a node more, linked to the border, from which a single search reaches all
+    # an additional node, linked to the border, from which a single search reaches all
     inner = rows[:, far]
     indptr = np.append(inner.indptr, inner.indptr[-1] + len(border))
     indices = np.append(inner.indices, border)
@@ -311,7 +311,7 @@ def nearest_nodes(A: csr_array, far: np.ndarray) -> np.ndarray:
 
 
 def _precisions(tol: float, checkpoint: Checkpoint, span: float = 1.0) -> tuple[Any, ...]:
-    """Return the float types to try one after the other; that of an earlier run is not gone back from."""
+    """Return the float types to try in this order; a run that resumes in double precision stays in it."""
     single = tol >= _SINGLE and span <= _SPAN
     if checkpoint.past and checkpoint.scores().dtype == np.float64:
         single = False

@@ -1,10 +1,10 @@
-"""Linear systems on a graph, solved by recurrences of three terms, each step of which is one pass.
+"""Linear systems on a graph, solved by three-term recurrences with one pass over the graph per step.
 
     F_{k+1} = a S F_k + b F_k + c F_{k−1} + d B
 
-The numbers a, b, c, d are found before the passes, from a few columns (:func:`conjugate_steps`) or from
-bounds of the spectrum (:func:`chebyshev_steps`). All columns then take the same steps and never meet, so they
-come out the same in memory, in slabs and on workers.
+The coefficients a, b, c, d are computed first, from a few columns (:func:`conjugate_steps`) or from bounds of
+the spectrum (:func:`chebyshev_steps`). All columns then take the same steps independently of each other, so
+results are the same in memory, in slabs and on workers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,20 +22,20 @@ from gssl.scale.execution import Checkpoint, Execution, FiltersOf, Step, Task
 
 # F after a step, and before it
 Pair = tuple[np.ndarray, np.ndarray]
-# steps between two states that a run keeps to resume from
+# steps between checkpoints
 CHECKPOINT = 64
-# scores below this are too small to be told from rounding, whatever the precision
+# scores below this cannot be distinguished from rounding errors, whatever the precision
 FLOOR = 1e-30
 
 
 def symmetric_filters(A: csr_array, dtype: Any, degrees: np.ndarray | None = None) -> Filters:
-    r"""Return :math:`S = D^{-1/2} A D^{-1/2}` for passes over the graph; D are row sums of A if None."""
+    r"""Return :math:`S = D^{-1/2} A D^{-1/2}` for passes over the graph; D defaults to the row sums of A."""
     degrees = row_sums(A) if degrees is None else degrees
     scale = np.divide(1.0, np.sqrt(degrees), out=np.zeros(len(degrees)), where=degrees > 0)
     indptr, indices = A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False)
-    # the kernels add scale² on the diagonal, where S has nothing; only weights are new: links may be in files
+    # the kernels add scale² on the diagonal, which is zero in S; links may be in files and are not copied
     nothing = np.zeros(A.shape[0], dtype)
-    # no weights at all would mean that each is one
+    # an empty array would mean that all weights are one
     weights = scaled_weights(A, scale, dtype) if len(indices) else nothing[:1]
     return Filters(NormalizedAdjacency(indptr, indices, weights, nothing))
 
@@ -44,7 +44,7 @@ def chebyshev_steps(alpha: float, n_steps: int) -> list[Mixture]:
     r"""Return steps towards :math:`(I - \alpha S)^{-1} B` for any S with eigenvalues from −1 to 1.
 
     After k steps the error of a column is at most :math:`2 \rho^k` times the solution in the 2-norm, with
-    :math:`\rho = (1 - \sqrt{1 - \alpha^2}) / \alpha`; no number of steps gives a better bound.
+    :math:`\rho = (1 - \sqrt{1 - \alpha^2}) / \alpha`; no method with one pass per step has a better rate.
     """
     steps, omega = [Mixture(restart=1.0)], 2.0
     for _ in range(1, n_steps):
@@ -56,10 +56,10 @@ def chebyshev_steps(alpha: float, n_steps: int) -> list[Mixture]:
 def spreading_steps(
     filters: Filters, labelled: np.ndarray, alpha: float, tol: float, limit: int
 ) -> tuple[list[Mixture], bool]:
-    """Return the Chebyshev steps that label spreading needs at every node, and whether the limit allows them.
+    """Return the Chebyshev steps that label spreading needs, and whether they converge within the limit.
 
-    The sum over all classes is a single column. Steps are enough when they are for every column by the bound,
-    and when that sum has settled at all nodes where it is above the floor.
+    They suffice when the error bound of every column is below ``tol``, and the sum over all classes, which is
+    a single column, has converged at all nodes where it is above the floor.
     """
     dtype = filters.A_hat.scale.dtype
     tol = max(tol, 2.0 * np.finfo(dtype).eps)
@@ -83,20 +83,20 @@ def spreading_steps(
 def conjugate_steps(
     filters: Filters, B: np.ndarray, tol: float, limit: int, accept: Callable[[np.ndarray], bool]
 ) -> tuple[list[Mixture], bool]:
-    """Return the steps of conjugate gradients towards (I − S)⁻¹B, and whether they come close enough.
+    """Return the steps of conjugate gradients towards (I − S)⁻¹B, and whether they converge.
 
-    Sums run over all columns of B, so that all take the same steps, and so may any other columns that these
-    stand for, such as a few random combinations of many.
+    Inner products run over all columns of B, so that all columns take the same steps. If B consists of
+    random combinations of many columns, these can take the same steps, too.
     """
     steps: list[Mixture] = []
     lengths, ratios = [1.0], [0.0]
-    # what is left in single precision is rounding; behind faint links, double precision may still see more
+    # a smaller residual is only rounding in single precision; double precision may still resolve weak links
     least = np.finfo(B.dtype).eps if B.dtype == np.float32 else 0.0
     tol = max(tol, float(np.finfo(B.dtype).eps))
     for state in _descent(lambda V: mix(filters, V, Mixture(smooth=-1.0, keep=1.0)), B, limit, axis=None):
         length = float(state.length)
         if not 0.0 < length < np.inf or not np.isfinite(state.ratio):
-            break  # links differ by more than double precision can tell
+            break  # link weights differ by more than double precision can resolve
         past = length * ratios[-1] / lengths[-1]
         steps.append(Mixture(smooth=length, keep=1.0 - length + past, restart=length, past=-past))
         lengths.append(length)
@@ -111,10 +111,10 @@ def conjugate_steps(
 def conjugate_gradients(
     image: Callable[[np.ndarray], np.ndarray], B: np.ndarray, tol: float, max_iter: int
 ) -> tuple[np.ndarray, int, bool]:
-    """Solve M G = B for a symmetric positive M that is only known by its products, all columns side by side.
+    """Solve M G = B for all columns, where ``image`` computes products with a symmetric positive definite M.
 
-    A column is solved when its residual has fallen to ``tol`` times its start. Return the solution, the
-    number of iterations and whether every column is solved.
+    A column has converged when its residual is at most ``tol`` times the initial one. Return the solution,
+    the number of iterations and whether every column has converged.
     """
     n_iter, end = last(enumerate(_descent(image, B, max_iter, axis=0, tol=tol), start=1))
     return end.solution, n_iter, end.settled
@@ -122,7 +122,7 @@ def conjugate_gradients(
 
 @dataclass(frozen=True)
 class _Descent:
-    """Where conjugate gradients stand; sizes are squared residuals, of each column or of all together."""
+    """State of conjugate gradients; ``size`` is the squared residual, of each column or of all together."""
 
     solution: np.ndarray
     residual: np.ndarray
@@ -130,7 +130,7 @@ class _Descent:
     size: np.ndarray
     length: np.ndarray
     ratio: np.ndarray
-    # the largest residual as a part of its start
+    # the largest residual relative to its initial value
     part: float
     settled: bool = False
 
@@ -142,7 +142,7 @@ def _descent(
     axis: int | None,
     tol: float = -1.0,
 ) -> Iterator[_Descent]:
-    """Yield each state of conjugate gradients on M G = B, until the residual is ``tol`` of its start."""
+    """Yield the states of conjugate gradients on M G = B, until the relative residual is at most ``tol``."""
 
     def product(U: np.ndarray, V: np.ndarray) -> np.ndarray:
         return np.asarray((U * V).sum(axis=axis, dtype=np.float64))
@@ -165,19 +165,19 @@ def _descent(
 
 
 def _divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Divide, and give zero where the divisor is: a column that is solved needs no further step."""
+    """Divide, returning 0 where the divisor is 0: a converged column takes no further step."""
     return np.asarray(np.divide(a, b, out=np.zeros_like(a), where=b > 0))
 
 
 def run_steps(
     filters: Filters, B: csr_array, steps: Sequence[Mixture], execution: Execution, checkpoint: Checkpoint
 ) -> np.ndarray:
-    """Return where some steps lead all columns of B; a run that was stopped goes on from its last state."""
+    """Apply the steps to all columns of B, resuming from the last checkpoint if there is one."""
     state, done = B, 0
     if checkpoint.past and checkpoint.scores().dtype == B.dtype:
         state, done = checkpoint.scores(), int(checkpoint.past[-1].facts["n_iter"])
     while done < len(steps):
-        # with nothing to resume from there is nothing to stop for
+        # stop for checkpoints only if the run can be resumed
         stop = len(steps) if execution.resume is None else min(len(steps), done + CHECKPOINT)
         run = _Run(B, steps, done, stop)
         state = execution.map_columns(Task(run, run.identity), state, lambda k: filters)
@@ -190,7 +190,7 @@ def run_steps(
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """Take some of the steps with some columns: F at the end; before, F and what it was a step earlier."""
+    """Apply some of the steps to some columns; return F and, unless it is final, F one step earlier."""
 
     B: csr_array
     steps: Sequence[Mixture]
@@ -199,7 +199,7 @@ class _Run:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What tells it from another task."""
+        """The step numbers and coefficients, which identify the task."""
         return ("run_steps", self.start, self.stop, np.array([step.weights for step in self.steps]))
 
     def __call__(self, state: Any, filters: FiltersOf, columns: slice) -> np.ndarray:
@@ -221,12 +221,12 @@ class _Run:
 
 
 def _pass(step: Mixture) -> Mixture:
-    """Return the part of a step that passes over the graph."""
+    """Return the part of a step that needs a pass over the graph."""
     return replace(step, restart=0.0)
 
 
 def _adding(B: csr_array) -> Callable[[np.ndarray, Mixture], np.ndarray]:
-    """Return what adds dB in place; the places of its few entries are found once, for all steps."""
+    """Return a function that adds dB to F in place; the positions of its entries are computed once."""
     B = B.tocoo()
 
     def add(F: np.ndarray, step: Mixture) -> np.ndarray:
@@ -237,7 +237,7 @@ def _adding(B: csr_array) -> Callable[[np.ndarray, Mixture], np.ndarray]:
 
 
 def _begin(B: csr_array, first: Mixture) -> Pair:
-    """Return F after its first step from zero, and the zeros before."""
+    """Return F after the first step, and the zeros from which it starts."""
     F = dense(B)
     F *= first.restart
     return F, np.zeros_like(F)
