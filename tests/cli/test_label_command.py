@@ -65,7 +65,7 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
     serve(during)
     said = capsys.readouterr().out
     assert "Label at http://127.0.0.1:" in said
-    assert "Labels go to labels.csv, and every action to labels.csv.journal, from which" in said
+    assert "Labels are written to labels.csv, and every action to labels.csv.journal, so that" in said
     assert "12 labels in 3 classes: labels.csv" in said
     run("classify", "--edges", "e.csv", "--features", "f.csv", "--labels", "labels.csv", "--out", "p.csv")
     assert graph.labels(graph.read("p.csv")) == graph.truth
@@ -111,3 +111,12 @@ def test_texts_are_read_as_they_are_written(tmp_path, monkeypatch):
     problem = read_problem(inputs, Terminal(quiet=True))
     assert read_texts(inputs, problem).tolist() == ["Two, <b>words</b>", None, "one two", "two one"]
     assert read_texts(Inputs(features="d.csv"), problem) is None
+
+
+def test_texts_without_a_header_begin_on_the_first_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("d.csv").write_text("b,one two\na,two one\nc,one\n")
+    inputs = Inputs(features="d.csv", text="column2", knn=1, no_header=True)
+    problem = read_problem(inputs, Terminal(quiet=True))
+    assert problem.node_ids.tolist() == ["b", "a", "c"]
+    assert read_texts(inputs, problem).tolist() == ["one two", "two one", "one"]

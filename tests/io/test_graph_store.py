@@ -1,5 +1,7 @@
 """A graph in files is opened without being read, and refused where its files do not fit."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,6 +31,18 @@ def test_damaged_weights_are_refused(write, tmp_path, weights):
     np.save(tmp_path / "store" / "weights.npy", np.array(weights))
     with pytest.raises(ValueError, match="are not 4 positive numbers: build the store again"):
         _ = store.adjacency
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [("version", 99, "was made by a newer gssl"), ("format", "other", "is no manifest of a graph store")],
+)
+def test_foreign_manifests_are_refused(write, tmp_path, key, value, message):
+    build_graph_store(write("e.csv", "source,target\na,b\nb,c\n"), tmp_path / "store")
+    manifest = tmp_path / "store" / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {key: value}))
+    with pytest.raises(ValueError, match=message):
+        open_graph_store(tmp_path / "store")
 
 
 def test_ids_are_looked_up(write, tmp_path):

@@ -59,8 +59,8 @@ def _serve(server: LabelServer, out: Path, browser: bool, terminal: Terminal, jo
     # print, because the terminal shows nothing with --quiet
     print(f"Label at {server.url}", flush=True)
     terminal.say(
-        f"Labels go to {out}, and every action to {journal_file}, from which the next start goes on. "
-        "End with Ctrl-C."
+        f"Labels are written to {out}, and every action to {journal_file}, so that the next run continues "
+        "from there. Stop with Ctrl-C."
     )
     if browser:
         Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
@@ -89,7 +89,7 @@ def read_texts(inputs: Inputs, problem: Problem) -> np.ndarray | None:
     """Read the text column of the features, to show it on the page."""
     if inputs.text is None or inputs.features is None:
         return None
-    table = open_table(inputs.features)
+    table = open_table(inputs.features, header=inputs.header)
     ids, text = text_sql(table, pick_column(table, inputs.id_column, IDS, 0)), text_sql(table, inputs.text)
     found = table.fetch_columns(f"SELECT {ids} AS id, {text} AS text FROM {table.relation}")
     by_id = dict(zip(found["id"], found["text"], strict=True))

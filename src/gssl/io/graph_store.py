@@ -145,7 +145,8 @@ def open_graph_store(directory: str | Path) -> GraphStore:
         raise FileNotFoundError(f"{directory} is no graph store: make one with gssl graph build.")
     try:
         told = json.loads(manifest.read_text(encoding="utf-8"))
-        known = told["format"] == _FORMAT
+        if told["format"] != _FORMAT:
+            raise ValueError
         version = int(told["version"])
         store = GraphStore(
             place,
@@ -157,7 +158,7 @@ def open_graph_store(directory: str | Path) -> GraphStore:
         )
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{manifest} is no manifest of a graph store: build the store again.") from error
-    if not known or version > _VERSION:
+    if version > _VERSION:
         raise ValueError(f"{directory} was made by a newer gssl: update gssl or build the store again.")
     return store
 
