@@ -68,7 +68,7 @@ def test_filtering_rows_of_the_filter_is_the_same_as_multiplying_it_with_itself(
 
 
 def test_equal_distances_share_the_places_that_are_left():
-    """Node 0 has one neighbour among three tied nodes; then node 1 has a nearer one and one of two tied nodes."""
+    """Node 0 has one neighbour among three tied nodes; node 1 has a nearer one and one of two tied nodes."""
     A = np.zeros((4, 4))
     A[0, 1] = A[1, 0] = 1
     assert reconstruction_accuracy(np.eye(4), A) == pytest.approx(1 / 3)

@@ -1,4 +1,4 @@
-"""Random walks: the compiled loop agrees with its NumPy version and with the probabilities of the equation."""
+"""Random walks: the compiled loop agrees with its NumPy version and with the equation's probabilities."""
 
 import numpy as np
 import pytest
