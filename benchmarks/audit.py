@@ -1,7 +1,7 @@
-"""``python -m benchmarks.audit``: how well planted label errors are found, beside cleanlab.
+"""``python -m benchmarks.audit``: detection of planted label errors, compared with cleanlab.
 
-Labels are drawn at random, a part of them is given another class, and ``AutoClassifier`` is fitted.
-``gssl.audit`` and cleanlab rank the labels; cleanlab is given the model's held-out distributions.
+Labels are drawn at random, some of them are changed to another class, and ``AutoClassifier`` is fitted.
+``gssl.audit`` and cleanlab rank the labels; cleanlab uses the model's held-out distributions.
 """
 
 import json
