@@ -1,4 +1,4 @@
-# Everything runs in .venv, made here from constraints.txt: no package of the system is touched.
+# Everything runs in .venv, which is created from constraints.txt; system packages are not touched.
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
@@ -14,7 +14,7 @@ test: .venv/dev ## style, types, layers, tests and doctests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	# one OpenMP thread for each of two processes; the reordering would leave files of few long tests to the end
+	# one OpenMP thread per process; reordering by scope size would start files with few long tests last
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-slow: .venv/dev ## the checks that take minutes
@@ -22,7 +22,7 @@ test-slow: .venv/dev ## the checks that take minutes
 
 coverage: .venv/dev ## which lines the tests run, without the optional networks; fails below 95 % (15 minutes)
 	$(BIN)/coverage erase
-	# on a disk that is full the measure itself cannot be written
+	# without the full_disk tests, in which coverage cannot write its data
 	$(BIN)/coverage run -m pytest -q -n 2 --dist loadfile -m "not slow" -k "not full_disk"
 	$(BIN)/coverage combine -q
 	$(BIN)/coverage report

@@ -1,4 +1,4 @@
-"""Leave out the doctests of files that need a missing extra, and end tests that hang."""
+"""Skip doctests that need a missing extra, and set a timeout for every test."""
 
 from importlib.util import find_spec
 
@@ -14,12 +14,12 @@ collect_ignore_glob = [pattern for package in _WITHOUT for pattern in _NEEDS[pac
 
 
 def pytest_report_header() -> list[str]:
-    """Say which doctests do not run."""
+    """Report which doctests are skipped."""
     return [f"{package} is not installed: {', '.join(_NEEDS[package])} not tested" for package in _WITHOUT]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let a test that hangs fail and show what each of its threads was doing."""
+    """Set a timeout for each test, which fails a hanging test and prints the stacks of its threads."""
     if config.pluginmanager.hasplugin("timeout"):
         for item in items:
             item.add_marker(pytest.mark.timeout(300 if item.get_closest_marker("slow") is None else 3600))

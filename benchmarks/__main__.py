@@ -55,7 +55,7 @@ def main() -> None:
             )
             if row.skipped or row.failed:
                 print(f"{'':24} {row.note}", flush=True)
-        # a run that is cut short keeps what it has measured
+        # written after each benchmark, so that an interrupted run keeps its results
         elapsed = time.perf_counter() - start
         spent[entry.name] = time.perf_counter() - begun
         _write(rows, options.out, quick=options.quick, elapsed=elapsed, spent=spent)
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def _set_up() -> None:
-    """Give everybody the same threads, and keep warnings about the graphs out of the table."""
+    """Set the number of threads, and keep warnings about the graphs out of the table."""
     from gssl import GraphWarning, operators
 
     warnings.simplefilter("ignore", GraphWarning)

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.audit``: how well planted label errors are found, beside cleanlab.
+"""``python -m benchmarks.audit``: detection of planted label errors, compared with cleanlab.
 
-Labels are drawn at random, a part of them is given another class, and ``AutoClassifier`` is fitted.
-``gssl.audit`` and cleanlab rank the labels; cleanlab is given the model's held-out distributions.
+Labels are drawn at random, some of them are changed to another class, and ``AutoClassifier`` is fitted.
+``gssl.audit`` and cleanlab rank the labels; cleanlab uses the model's held-out distributions.
 """
 
 import json
@@ -22,7 +22,7 @@ _SCORES = ("self_confidence", "normalized_margin", "confidence_weighted_entropy"
 
 
 def planted(labels: np.ndarray, per_class: int, rate: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw labels, at most half of a class, and give a part of them another class; return y and that part."""
+    """Draw labels, at most half of a class, and make some of them wrong; return y and the wrong nodes."""
     rng = np.random.default_rng([seed, per_class, round(100 * rate)])
     y, c = np.full(len(labels), -1), int(labels.max()) + 1
     for code in range(c):
@@ -35,13 +35,13 @@ def planted(labels: np.ndarray, per_class: int, rate: float, seed: int) -> tuple
 
 
 def quality(doubt: np.ndarray, wrong: np.ndarray) -> tuple[float, float]:
-    """Return average precision, and recall among as many labels as there are wrong ones."""
+    """Return average precision, and recall at k, where k is the number of wrong labels."""
     first = np.argsort(-doubt, kind="stable")[: wrong.sum()]
     return float(average_precision_score(wrong, doubt)), float(wrong[first].mean())
 
 
 def measure(name: str, per_class: int, rate: float, seed: int) -> dict[str, Any]:
-    """Plant, fit, and rank the labels in both ways."""
+    """Plant label errors, fit, and rank the labels by gssl and by cleanlab."""
     from cleanlab.filter import find_label_issues
     from cleanlab.rank import get_label_quality_scores
 
@@ -66,7 +66,7 @@ def measure(name: str, per_class: int, rate: float, seed: int) -> dict[str, Any]
 
 
 def table(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the lines of a Markdown table, means over seeds."""
+    """Yield the lines of a Markdown table of means over seeds."""
     heads = ("graph", "labels per class", "wrong", "AP gssl", "AP cleanlab", "recall gssl", "recall cleanlab")
     heads += ("planted", "gssl expects", "cleanlab counts")
     yield f"| {' | '.join(heads)} |"

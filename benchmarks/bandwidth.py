@@ -1,4 +1,4 @@
-"""How fast this machine can gather random rows: the physical bound of a hop."""
+"""Measure how fast this machine gathers random rows, which bounds the speed of a hop."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +11,7 @@ from benchmarks import THREADS
 
 @numba.njit(nogil=True, fastmath=True, cache=True)
 def _read_rows(U: np.ndarray, rows: np.ndarray) -> float:
-    """Read rows and do the least with them that a compiler cannot leave out."""
+    """Sum the entries of some rows, so that the compiler cannot optimize the reads away."""
     total = np.float32(0)
     for row in rows:
         for column in range(U.shape[1]):
@@ -32,7 +32,7 @@ def gather_bandwidth(U: np.ndarray, n_rows: int = 2_000_000) -> float:
     rows = np.random.default_rng(0).integers(len(U), size=(THREADS, n_rows // THREADS))
     _read_rows(U[:1], rows[:, :0][0])  # compiles
     with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(lambda part: _read_rows(U, part[:1000]), rows))  # the threads exist now
+        list(pool.map(lambda part: _read_rows(U, part[:1000]), rows))  # starts the threads
         start = time.perf_counter()
         list(pool.map(lambda part: _read_rows(U, part), rows))
         elapsed = time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""The ratios as a picture: a dot for the median, a line for the spread, a tick for the goal."""
+"""A chart of the ratios: a dot for the median, a line for the range, a tick for the goal."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ _COLOURS = {"reached": "#2a7f62", "MISS": "#c0392b", "info": "#7f8c8d"}
 
 
 def draw(rows: list[Row], folder: Path) -> list[Path]:
-    """Write ``ratios.svg`` and ``ratios.png``; nothing where no ratio was measured."""
+    """Write ``ratios.svg`` and ``ratios.png``; nothing if no ratio was measured."""
     import altair as alt
 
     records = [_record(row) for row in rows if row.unit == "×" and row.values]

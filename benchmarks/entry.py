@@ -1,20 +1,20 @@
-"""What a benchmark is, and what it leaves behind: a row of the table."""
+"""Definitions of benchmarks and of the rows of the result table."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 
-class Skipped(Exception):  # noqa: N818 - it is no error
-    """Something that a benchmark needs is absent; the message says what."""
+class Skipped(Exception):  # noqa: N818 - not an error
+    """A requirement of a benchmark is missing; the message names it."""
 
 
 @dataclass(frozen=True)
 class Rival:
-    """Somebody else's way to the same result.
+    """Another implementation of the same computation.
 
-    ``check`` takes our output and the rival's and gives a note for the table; it raises ValueError if the two
-    did not do the same work, and then nothing is timed.
+    ``check`` takes our output and the rival's and returns a note for the table. It raises ValueError if the
+    outputs differ; then the rival is not timed.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Contest:
-    """Our call and the rivals', ready to run."""
+    """Our call and those of the rivals, ready to run."""
 
     ours: Callable[[], Any]
     rivals: tuple[Rival, ...]
@@ -34,19 +34,19 @@ class Contest:
 
 @dataclass(frozen=True)
 class Race:
-    """Time of a rival's call over the time of ours: one row for each rival."""
+    """The time of a rival's call divided by ours: one row for each rival."""
 
     name: str
     what: str
     prepare: Callable[[], Contest]
     repeats: int = 5
-    # what keeps it from more, for the rows that miss their goal
+    # what limits the speed, shown if a goal is missed
     limit: str = ""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Repeated values of one figure, and what the table says beside them."""
+    """Repeated measurements of one figure, and the texts beside them in the table."""
 
     values: list[float]
     ours: str = ""
@@ -56,7 +56,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Figure:
-    """A number that is no race: a share of a bound, a slope, seconds, memory."""
+    """A number other than a ratio to a rival: a share of a bound, a slope, seconds, memory."""
 
     name: str
     what: str
@@ -86,7 +86,7 @@ class Row:
 
     @property
     def median(self) -> float | None:
-        """The value that is held against the goal."""
+        """The median value, which is compared with the goal."""
         ordered = sorted(self.values)
         middle = len(ordered) // 2
         if not ordered:
@@ -95,14 +95,14 @@ class Row:
 
     @property
     def goal(self) -> str:
-        """The goal in words."""
+        """The goal as text."""
         if self.at_least is not None:
             return f"≥ {self.at_least:g} {self.unit}"
         return "–" if self.at_most is None else f"≤ {self.at_most:g} {self.unit}"
 
     @property
     def status(self) -> str:
-        """Reached, MISS, skipped, failed, or info where there is no goal."""
+        """One of reached, MISS, skipped, FAILED, or info if there is no goal."""
         if self.skipped or self.failed:
             return "skipped" if self.skipped else "FAILED"
         if self.at_least is None and self.at_most is None:

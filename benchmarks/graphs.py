@@ -1,4 +1,4 @@
-"""The graphs that are measured: the ones people know, and drawn ones of any size."""
+"""The graphs of the benchmarks: well-known datasets, and synthetic ones of any size."""
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -12,14 +12,14 @@ from benchmarks.entry import Skipped
 from gssl.datasets import Dataset, draw_split, make_block_graph
 
 REDDIT_FEATURES = 602
-# nodes and edges of Reddit, and a graph of the same kind for a quick look
+# (nodes, edges) of Reddit, and of a smaller graph of the same density for quick runs
 REDDIT_SHAPE = (233_000, 11_600_000)
 SMALL_SHAPE = (23_000, 1_160_000)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A graph with the label budget of the published numbers: train+validation labels, train anchors."""
+    """A graph with the labels of the published numbers: train and validation labels, train anchors."""
 
     data: Dataset
     y: np.ndarray
@@ -27,13 +27,13 @@ class Task:
     test: np.ndarray
 
     def accuracy(self, predicted: Any) -> float:
-        """Percentage of the test nodes that are right."""
+        """Return the percentage of test nodes that are predicted correctly."""
         return float(100 * (np.asarray(predicted)[self.test] == self.data.labels[self.test]).mean())
 
 
 @cache
 def load(name: str) -> Dataset:
-    """Load a dataset, rows of features summing to one, or say why its rows are skipped."""
+    """Load a dataset with feature rows that sum to one; raise Skipped if it is missing."""
     try:
         return gssl.datasets.load(name).normalized()
     except Exception as error:
@@ -42,7 +42,7 @@ def load(name: str) -> Dataset:
 
 @cache
 def citation(name: str) -> Task:
-    """Give one of the three citation graphs on its public split."""
+    """Return one of the three citation graphs with its public split."""
     data = load(f"planetoid/{name}")
     split = data.splits["public"]
     return Task(data, data.mask_labels("public", ("train", "val")), split["train"], split["test"])
@@ -50,7 +50,7 @@ def citation(name: str) -> Task:
 
 @cache
 def coauthors() -> Task:
-    """Give coauthor_cs, whose labels come without a split: 20 per class train, 500 validate."""
+    """Return coauthor_cs with a random split, since it has none: 20 train nodes per class, 500 validation."""
     data = load("graphs/coauthor_cs")
     split = draw_split(data.labels, per_class=20, n_val=500, random_state=0)
     y = np.full(data.n_nodes, -1)
@@ -61,7 +61,7 @@ def coauthors() -> Task:
 
 @lru_cache(maxsize=1)
 def reddit(quick: bool) -> tuple[csr_array, np.ndarray, np.ndarray]:
-    """Draw adjacency, dense features and train labels (−1 elsewhere) in Reddit's shape."""
+    """Return a random adjacency, dense features and train labels (−1 elsewhere) of Reddit's size."""
     n_nodes, n_edges = SMALL_SHAPE if quick else REDDIT_SHAPE
     data = make_block_graph(n_nodes, n_edges, 8, 41, features="dense", random_state=0)
     rng = np.random.default_rng(0)
@@ -71,7 +71,7 @@ def reddit(quick: bool) -> tuple[csr_array, np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=1)
 def sparse(quick: bool) -> Task:
-    """Draw a graph of 45 classes and three links a node, 40 labels for each class."""
+    """Return a random graph with 45 classes, about three links per node, and 40 labels per class."""
     n_nodes, n_edges = (11_800, 18_850) if quick else (118_000, 188_500)
     data = make_block_graph(n_nodes, n_edges, 1, 45, random_state=0)
     split = draw_split(data.labels, per_class=40, n_val=0, random_state=0)
@@ -82,5 +82,5 @@ def sparse(quick: bool) -> Task:
 
 @lru_cache(maxsize=1)
 def grown(n_edges: int) -> Dataset:
-    """Draw a graph of ten edges for each node and 64 dense features."""
+    """Return a random graph with ten edges per node and 64 dense features."""
     return make_block_graph(n_edges // 10, n_edges, 64, 5, features="dense", random_state=0)

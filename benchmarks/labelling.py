@@ -1,7 +1,7 @@
-"""What the labelling page is worth, and how quick it is: ``python -m benchmarks.labelling accuracy|latency``.
+"""Accuracy and latency of the labelling page: ``python -m benchmarks.labelling accuracy|latency``.
 
-``accuracy`` lets an oracle label through the session that the page uses, in suggested and in random order.
-``latency`` presses keys in headless Chromium and reads the time from the key to the painted answer.
+``accuracy`` simulates a user who labels correctly, in suggested and in random order, by the page's session.
+``latency`` presses keys in headless Chromium and measures the time from the key to the painted response.
 """
 
 import json
@@ -27,12 +27,12 @@ from gssl.label.server import LabelServer, frame
 from gssl.label.session import Session
 
 GRAPHS = ("cora_ml", "amazon_photo", "dblp", "coauthor_cs", "actor")
-# labels at which accuracy is measured
+# numbers of labels at which accuracy is measured
 BUDGETS = (10, 15, 20, 30, 40, 60, 80, 120, 160)
 SEEDS = 3
-# estimates of accuracy are compared with the truth from so many labels on
+# least number of labels at which estimates of accuracy are compared with the truth
 JUDGED = 30
-# the share of the final accuracy that is to be reached
+# the goal, as a share of the final accuracy
 SHARE = 0.9
 
 
@@ -45,14 +45,14 @@ def load_problem(name: str) -> tuple[Problem, list[str]]:
 
 
 def accuracy(session: Session, truth: list[str]) -> float:
-    """Return the share of unlabelled nodes that are classified as they should be."""
+    """Return the share of unlabelled nodes that are classified correctly."""
     nodes = [node for node in range(session.n_nodes) if node not in session.labelling.codes]
     return float(np.mean([session.predicted_class(node) == truth[node] for node in nodes]))
 
 
 @dataclass(frozen=True)
 class Point:
-    """What is true and what the page says after some labels: its estimate, and the plain share of hits."""
+    """True accuracy after some labels, the page's estimate, and the share of held-out labels it predicts."""
 
     budget: int
     accuracy: float
@@ -61,7 +61,7 @@ class Point:
 
 
 def simulate(session: Session, truth: list[str], order: str, seed: int) -> Iterator[Point]:
-    """Label by an oracle, and yield a point at each budget."""
+    """Label nodes with their true classes, and yield a point at each budget."""
     rng = np.random.default_rng(seed)
     nodes = rng.permutation(session.n_nodes).tolist()
     if session.labelling.codes:
@@ -70,7 +70,7 @@ def simulate(session: Session, truth: list[str], order: str, seed: int) -> Itera
     for budget in BUDGETS:
         while len(session.labelling.codes) < budget:
             done = len(session.labelling.codes)
-            # the first label is a random one, so that seeds differ
+            # the first node is random, so that seeds differ
             found = session.suggest() if order == "suggested" and done else None
             node = nodes[done] if found is None else found[0]
             session.act({"do": "label", "nodes": [node], "label": truth[node]}, session.version)
@@ -80,7 +80,7 @@ def simulate(session: Session, truth: list[str], order: str, seed: int) -> Itera
 
 
 def labels_needed(curve: list[float], goal: float) -> float:
-    """Return the number of labels at which a curve reaches a goal, between budgets by a straight line."""
+    """Return the number of labels at which a curve reaches a goal, interpolated between budgets."""
     for k, score in enumerate(curve):
         if score >= goal:
             if k == 0:
@@ -91,7 +91,7 @@ def labels_needed(curve: list[float], goal: float) -> float:
 
 
 def run_accuracy(graphs: Sequence[str] = GRAPHS) -> dict[str, Any]:
-    """Compare both orders on all graphs, and estimates with the truth."""
+    """Compare both orders on all graphs, and estimates with the true accuracy."""
     found: dict[str, Any] = {}
     for name in graphs:
         problem, truth = load_problem(name)
@@ -124,7 +124,7 @@ def _mean(values: list[float]) -> float:
 
 
 def synthetic(n: int, d: int, n_classes: int) -> tuple[Problem, list[str]]:
-    """Return a graph with dense features, 500 labels, and the class of each node."""
+    """Return a random problem with dense features and 500 labels, and the class of each node."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, n_classes, n)
     X = rng.standard_normal((n, d), dtype=np.float32)
@@ -148,7 +148,7 @@ def synthetic(n: int, d: int, n_classes: int) -> tuple[Problem, list[str]]:
 
 
 def server_times(session: Session, truth: list[str], n_actions: int) -> dict[str, float]:
-    """Return the time of an action with the answer that is sent: wall clock and processor."""
+    """Return wall-clock and CPU milliseconds of an action, including its response."""
     walls, cpus = [], []
     for _ in range(n_actions):
         found = session.suggest()
@@ -169,7 +169,7 @@ def server_times(session: Session, truth: list[str], n_actions: int) -> dict[str
 
 
 def serve(pipe: Connection, n: int, d: int, n_actions: int) -> None:
-    """Measure the server alone, then serve the page, with AutoClassifier at work beside it."""
+    """Measure the server alone, then serve the page while AutoClassifier runs in the background."""
     problem, truth = synthetic(n, d, 10)
     with tempfile.TemporaryDirectory() as folder:
         journal = Journal(Path(folder) / "labels.csv.journal")
@@ -190,7 +190,7 @@ def serve(pipe: Connection, n: int, d: int, n_actions: int) -> None:
 
 
 def browser_times(url: str, n_actions: int) -> dict[str, float]:
-    """Return milliseconds from a key to the painted answer in headless Chromium, and those of its parts."""
+    """Return milliseconds from a key to the painted response in headless Chromium, in total and by part."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
@@ -204,7 +204,7 @@ def browser_times(url: str, n_actions: int) -> dict[str, float]:
             version += 1
             tab.keyboard.press("1")
             tab.wait_for_selector(f"body:not(.busy)[data-version='{version}']")
-            # a person takes a while to read
+            # a person pauses to read
             tab.wait_for_timeout(300)
         found = tab.evaluate(
             "performance.getEntriesByName('answer').map(each => [each.duration, each.detail.server])"
@@ -219,12 +219,12 @@ def browser_times(url: str, n_actions: int) -> dict[str, float]:
 
 
 def run_latency(n_actions: int) -> dict[str, Any]:
-    """Measure two sizes, the server in a process of its own."""
+    """Measure two problem sizes, with the server in a separate process."""
     found: dict[str, Any] = {}
     spawn = multiprocessing.get_context("spawn")
     for n, d in ((20_000, 500), (118_000, 500)):
         ours, theirs = spawn.Pipe()
-        # no daemon: it starts a process for AutoClassifier
+        # not a daemon, because it starts a process for AutoClassifier
         process = spawn.Process(target=serve, args=(theirs, n, d, n_actions))
         process.start()
         times, url = ours.recv()

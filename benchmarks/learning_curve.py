@@ -1,7 +1,7 @@
-"""``python -m benchmarks.learning_curve``: whether intervals of the learning curve hold the truth.
+"""``python -m benchmarks.learning_curve``: whether intervals of the learning curve contain the truth.
 
-From a random draw of labels, ``gssl.selection.learning_curve`` says how accurate ``AutoClassifier`` will be
-with two and four times as many; then it is fitted to so many, and judged on all other nodes.
+From a random draw of labels, ``gssl.selection.learning_curve`` predicts the accuracy of ``AutoClassifier``
+with two and four times as many; then it is fitted to that many labels and scored on all other nodes.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ GRAPHS = "cora,planetoid/citeseer,graphs/cora_ml,graphs/amazon_photo,digits"
 
 
 def measure(name: str, per_class: int, seed: int) -> list[dict[str, Any]]:
-    """Return a row for every number of labels."""
+    """Return a row for each number of labels."""
     data = gssl.datasets.load(name)
     labels = np.asarray(data.labels)
     known = np.flatnonzero(labels >= 0)

@@ -1,4 +1,4 @@
-"""Times that may be compared: warm, interleaved, repeated."""
+"""Comparable timings: after a warm-up, interleaved and repeated."""
 
 import gc
 import time
@@ -10,7 +10,7 @@ from benchmarks.entry import Contest, Figure, Race, Rival, Row, Skipped
 
 
 def run(entry: Race | Figure, *, quick: bool = False) -> Iterator[Row]:
-    """Run one benchmark and give its rows; what it lacks or gets wrong becomes a row too."""
+    """Run one benchmark and yield its rows; missing requirements and errors become rows too."""
     try:
         if isinstance(entry, Figure):
             reading = entry.measure()
@@ -25,7 +25,7 @@ def run(entry: Race | Figure, *, quick: bool = False) -> Iterator[Row]:
     except ImportError as missing:
         note = f"{missing.name} is not installed: pip install 'gssl[bench]'"
         yield Row(entry.name, entry.what, note=note, skipped=True)
-    except Exception as error:  # one broken row must not cost the whole run
+    except Exception as error:  # one failing benchmark must not end the whole run
         yield Row(entry.name, entry.what, note=f"{type(error).__name__}: {error}", failed=True)
     gc.collect()
 
@@ -38,21 +38,21 @@ def clock(call: Callable[[], Any]) -> float:
 
 
 def interleaved(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, list[float]]:
-    """Time the calls in turns, so that noise of the machine hits all of them.
+    """Time the calls in turn, so that load on the machine affects all of them.
 
-    The first round is discarded by the caller, who has checked the outputs in it.
+    There is no warm-up round; callers run one themselves.
     """
     times: dict[str, list[float]] = {name: [] for name in calls}
     names = list(calls)
     for repeat in range(repeats):
-        # everyone gets to be first, for whoever follows finds warm or cold caches
+        # rotate the order, because each call changes the caches for the next
         for name in names[repeat % len(names) :] + names[: repeat % len(names)]:
             times[name].append(clock(calls[name]))
     return times
 
 
 def seconds(values: list[float]) -> str:
-    """Write the median of some times."""
+    """Format the median of some times."""
     value = median(values)
     return f"{value:.2f} s" if value >= 1 else f"{1000 * value:.3g} ms"
 

@@ -1,4 +1,4 @@
-"""Load inputs, fit one method (or nothing) on them, print this process's peak memory in bytes.
+"""Load inputs, fit one method (or none), and print this process's peak memory in bytes.
 
 ``python -m benchmarks.memory_child FOLDER METHOD``
 """
@@ -18,11 +18,11 @@ _METHODS = {"OGC": lambda: gssl.OGC(max_iter=3, random_state=0), "GGCM": lambda:
 
 
 def main(folder: str, method: str) -> None:
-    """Do it."""
+    """Fit and print the peak."""
     warnings.simplefilter("ignore")
-    for make in _METHODS.values():  # the library's own size is no part of the problem's
+    for make in _METHODS.values():  # load kernels first, so that both peaks include them
         _fit(make(), *_tiny())
-    np.ones((65536, 602), np.float32) @ np.ones((602, 41), np.float32)  # nor are the buffers of BLAS
+    np.ones((65536, 602), np.float32) @ np.ones((602, 41), np.float32)  # and the buffers of BLAS
     indptr, indices, data, U, y = (
         np.load(Path(folder) / f"{name}.npy") for name in ("indptr", "indices", "data", "U", "y")
     )
@@ -42,9 +42,9 @@ def _tiny() -> tuple[csr_array, np.ndarray, np.ndarray]:
 
 
 def _peak_bytes() -> int:
-    """Give the high-water mark of this program.
+    """Return the peak resident memory of this process.
 
-    Linux's own: ``ru_maxrss`` of a child starts at what its parent had when it was started.
+    On Linux it is read from /proc, because ``ru_maxrss`` of a child starts at the memory of its parent.
     """
     status = Path("/proc/self/status")
     if status.exists():

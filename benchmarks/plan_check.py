@@ -31,21 +31,21 @@ _HEAD = (
 
 @dataclass(frozen=True)
 class Size:
-    """A problem, and the budget of its runs; seven edges for each node."""
+    """A problem with seven edges per node, and the memory budget of its runs."""
 
     nodes: int
     features: int
     budget: int
 
     def job(self, method: str) -> Job:
-        """Give the run of a method on paper."""
+        """Return the job of a method for the estimate."""
         return Job(self.nodes, 7 * self.nodes, self.features, _DEPTH, _CLASSES, method)
 
 
 METHODS = ("sgc", "ssgc", "ppr", "ggc", "ggcm", "ogc")
 _SIZES = (Size(200_000, 128, 60 * 10**6), Size(10**6, 128, 250 * 10**6), Size(3 * 10**6, 96, 500 * 10**6))
 RUNS = [(size, method) for size in _SIZES for method in METHODS]
-# slabs that weigh as much as the process, so that a wrong formula shows
+# slabs as large as the process itself, so that an error in the formula shows
 QUICK = [(Size(150_000, 256, 150 * 10**6), "ggcm"), (Size(300_000, 128, 250 * 10**6), "ogc")]
 
 
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def check(folder: Path, size: Size, method: str, *, cpu: bool = False) -> bool:
-    """Compare a run with its plan, print a line, and tell whether memory is within 30 %."""
+    """Compare a run with its plan, print a line, and return whether memory is within 30 %."""
     run = _child(str(folder), method, str(_DEPTH), str(_CLASSES), str(size.budget), "cpu" if cpu else "wall")
     plan = planned(size.job(method), size.budget, run["bandwidth"])
     if (plan.width, plan.passes) != (run["width"], run["passes"]):
@@ -91,8 +91,8 @@ def check(folder: Path, size: Size, method: str, *, cpu: bool = False) -> bool:
 
 
 def planned(job: Job, budget: int, bandwidth: float) -> Estimate:
-    """Give the plan of a run with a budget: that of a machine with as much beside the process."""
-    # links that are read from files so fast that no memory is kept for them
+    """Return the plan of a run with a budget: that of a machine with this much beside the process."""
+    # a disk so fast that no memory is reserved to cache links
     return estimate(job, 1, PROCESS + budget, bandwidth, disk_speed=1e15)
 
 
@@ -122,7 +122,7 @@ def _child(*arguments: str) -> Any:
 
 
 def prepare(folder: Path, size: Size) -> None:
-    """Write a graph store and features, unless they are there."""
+    """Write a graph store and features, unless they exist."""
     if (folder / "X.npy").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Fit one method on a graph store within a budget; print what that took, as JSON.
+"""Fit one method on a graph store within a memory budget; print peak memory and times as JSON.
 
-``python -m benchmarks.plan_child FOLDER METHOD DEPTH CLASSES BUDGET CLOCK``, where FOLDER is what
-:func:`benchmarks.plan_check.prepare` has written, and CLOCK is ``wall`` or ``cpu``.
+``python -m benchmarks.plan_child FOLDER METHOD DEPTH CLASSES BUDGET CLOCK``, where FOLDER was written by
+:func:`benchmarks.plan_check.prepare`, and CLOCK is ``wall`` or ``cpu``.
 """
 
 import json
@@ -20,12 +20,12 @@ from gssl.operators import Filters
 from gssl.scale import estimate, slabs
 from gssl.scale.estimate import METHODS, Job, measure_bandwidth
 
-# a node in so many has a label, as a plan takes for granted
+# one in this many nodes has a label, as plans assume
 _LABELLED = 100
 
 
 class Clock:
-    """What the passes of a run took: how many columns each had, and all their seconds."""
+    """The number of columns of each pass of a run, and their total seconds."""
 
     def __init__(self, read: Any) -> None:
         self.read = read
@@ -33,7 +33,7 @@ class Clock:
         self.widths: list[int] = []
 
     def watch(self, owner: Any, name: str, *, passes: bool) -> None:
-        """Time every call of a function from now on."""
+        """Replace a function of an owner by one that times its calls; ``passes`` also records widths."""
         plain = getattr(owner, name)
 
         def timed(*arguments: Any, **settings: Any) -> Any:
@@ -48,11 +48,11 @@ class Clock:
 
 
 def main(folder: str, method: str, depth: str, classes: str, budget: str, clock_name: str) -> None:
-    """Do it."""
+    """Fit and print the measurements."""
     warnings.simplefilter("ignore")
-    gssl.OGC._label_space_pays = lambda *_: False  # the form that a plan is about
+    gssl.OGC._label_space_pays = lambda *_: False  # plans are for fits on all features
     A, X, y = _tiny()
-    _model(method, 2).fit(X.astype(np.float32), y, adjacency=A)  # kernels are loaded before anything is timed
+    _model(method, 2).fit(X.astype(np.float32), y, adjacency=A)  # loads kernels before anything is timed
     store = open_graph_store(folder)
     X = np.load(Path(folder) / "X.npy", mmap_mode="r")
     y = np.full(len(X), -1)
@@ -74,7 +74,7 @@ def main(folder: str, method: str, depth: str, classes: str, budget: str, clock_
         "seconds": seconds,
         "passes": len(widths),
         "width": max(widths),
-        # after the run, for it takes memory itself
+        # measured after the run, because it needs memory itself
         "bandwidth": measure_bandwidth(job, max(widths)),
     }
     print(json.dumps(told))  # noqa: T201

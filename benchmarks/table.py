@@ -1,4 +1,4 @@
-"""Rows as Markdown and as JSON."""
+"""Format rows as Markdown and as JSON."""
 
 import json
 import platform
@@ -16,7 +16,7 @@ _PACKAGES = (
 
 
 def markdown(rows: list[Row], *, quick: bool, elapsed: float) -> str:
-    """Write the table, with what it takes to read it."""
+    """Return the table as Markdown, with an introduction and the versions of packages."""
     kinds = [row.status for row in rows]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds), key=kinds.index))
     lines = [
@@ -38,7 +38,7 @@ def markdown(rows: list[Row], *, quick: bool, elapsed: float) -> str:
 
 
 def as_json(rows: list[Row], *, quick: bool, elapsed: float, spent: dict[str, float]) -> str:
-    """Write everything that was measured."""
+    """Return all measurements as JSON."""
     record: dict[str, Any] = {
         "quick": quick,
         "threads": THREADS,
@@ -53,7 +53,7 @@ def as_json(rows: list[Row], *, quick: bool, elapsed: float, spent: dict[str, fl
 
 
 def figure(row: Row) -> str:
-    """Write median and spread of a row."""
+    """Format the median and range of a row."""
     if row.median is None:
         return "–"
     low, high = min(row.values), max(row.values)

@@ -18,14 +18,14 @@ import duckdb
 import numpy as np
 
 _CLASSES = 10
-# of a hundred links, those within a class; and of a hundred nodes, those with a label
+# percentage of links within a class, and of nodes with a label
 _WITHIN, _LABELLED = 70, 1
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What a command took."""
+    """Time, peak memory and output of a command."""
 
     name: str
     seconds: float
@@ -34,12 +34,12 @@ class Taken:
     said: str
 
     def line(self) -> str:
-        """Write it as a row of a table."""
+        """Format it as a row of a Markdown table."""
         return f"| {self.name} | {self.seconds:,.0f} s | {self.cpu:,.0f} s | {self.peak / 1e9:.2f} GB |"
 
 
 def main() -> None:
-    """Read the options, draw, run, print."""
+    """Read the options, draw a graph, run the commands and print measurements."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.whole_run", description=__doc__)
     parser.add_argument("--nodes", type=float, default=1e7)
     parser.add_argument("--edges", type=float, default=1e8)
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def gssl(folder: Path, *arguments: str) -> Taken:
-    """Run a command, and measure it."""
+    """Run a gssl command and measure it."""
     command = [str(Path(sys.executable).with_name("gssl")), *arguments]
     start = time.perf_counter()
     child = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -81,7 +81,7 @@ def gssl(folder: Path, *arguments: str) -> Taken:
 
 
 def draw_edges(file: Path, n: int, m: int) -> None:
-    """Write links between nodes, whose class is the last digit of their id."""
+    """Write random links; the class of a node is the last digit of its id."""
     within = f"u % {_CLASSES} + {_CLASSES} * (random() * {n // _CLASSES - 1})::BIGINT"
     anywhere = f"(random() * {n - 1})::BIGINT"
     drawn = f"SELECT (random() * {n - 1})::BIGINT AS u FROM range({m})"
@@ -90,7 +90,7 @@ def draw_edges(file: Path, n: int, m: int) -> None:
 
 
 def draw_nodes(folder: Path, d: int) -> np.ndarray:
-    """Write features in the order of the store and some labels, and return all labels."""
+    """Write features in the order of the store, and some of the labels; return all labels."""
     ids = duckdb.execute(f"SELECT id::BIGINT AS id FROM '{folder / 'graph' / 'ids.parquet'}'").fetchnumpy()[
         "id"
     ]
@@ -109,7 +109,7 @@ def draw_nodes(folder: Path, d: int) -> np.ndarray:
 
 
 def accuracy(folder: Path, labels: np.ndarray) -> float:
-    """Return the share of predictions that are right, in percent."""
+    """Return the percentage of correct predictions."""
     query = f"SELECT avg((id::BIGINT % {_CLASSES} = label::BIGINT)::INT) FROM '{folder / 'p.parquet'}'"
     found = duckdb.execute(query).fetchall()[0][0]
     if duckdb.execute(f"SELECT count(*) FROM '{folder / 'p.parquet'}'").fetchall()[0][0] != len(labels):

@@ -96,7 +96,7 @@ def _run(
         if page:
             write_all(records, out, terminal)
     finally:
-        # after everything else, where it is seen
+        # failures come last so that they are not overlooked
         for text in failure_texts(failures):
             click.echo(f"gssl: {text}", err=True)
         if failures:

@@ -1,4 +1,4 @@
-"""Figures 5 and 4: the parts of OGC, GGC and GGCM apart and together, and how many negatives IGC needs."""
+"""Figures 5 and 4: ablation of OGC, GGC and GGCM, and the number of negatives that IGC needs."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -33,7 +33,7 @@ class SharpGGC(GGC):
 
 @part
 class SmoothGGCM(GGCM):
-    """GGCM that gathers smooth embeddings only."""
+    """GGCM that averages smoothed embeddings only."""
 
     def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
         U = self.smooth(k, U, graph)
@@ -42,7 +42,7 @@ class SmoothGGCM(GGCM):
 
 @part
 class SharpGGCM(GGCM):
-    """GGCM that gathers sharpened embeddings only, and carries on what it sharpened."""
+    """GGCM that averages sharpened embeddings only; each step sharpens the previous result."""
 
     def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
         U = self.sharpen(k, U, graph)
@@ -54,7 +54,7 @@ _WHOLE = "together"
 
 
 def _cells() -> dict[str, dict[str, Cell]]:
-    """Return by method and part what is run; the settings are those of the whole method."""
+    """Return the cell of each part of each method, with the settings of the whole method."""
 
     def parts(whole: str) -> dict[str, Cell]:
         cell = embedder(whole, _CORA, DEPTHS)

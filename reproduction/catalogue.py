@@ -1,4 +1,4 @@
-"""All artefacts by name, and what the commands do with them."""
+"""All artefacts by name, and the functions behind the commands."""
 
 import warnings
 from collections.abc import Iterable
@@ -64,7 +64,7 @@ def find_artefacts(names: Iterable[str]) -> list[Artefact]:
 
 
 def list_artefacts(terminal: Terminal) -> None:
-    """Say what there is to run."""
+    """Print the name, source and title of each artefact."""
     width = max(map(len, ARTEFACTS))
     for name, artefact in ARTEFACTS.items():
         terminal.say(f"{name:<{width}}  {artefact.source}: {artefact.title}")
@@ -72,7 +72,7 @@ def list_artefacts(terminal: Terminal) -> None:
 
 @dataclass(frozen=True)
 class Selection:
-    """What is run: how many seeds, which rows and columns, how long at most, and what is kept."""
+    """The runs to do: seeds, rows and columns, time limit, and whether to repeat runs by earlier code."""
 
     seeds: int | None = None
     quick: bool = False
@@ -85,7 +85,7 @@ class Selection:
 def run_artefacts(
     names: Iterable[str], records: Path, out: Path, chosen: Selection, terminal: Terminal
 ) -> list[Failure]:
-    """Compute what is missing of some artefacts, show them, write them as files, and return what failed."""
+    """Run the missing cells of some artefacts, print and write the results, and return the failures."""
     artefacts = find_artefacts(names)
     _check_places(artefacts, chosen)
     store = _opened(records, terminal)
@@ -113,7 +113,7 @@ def run_artefacts(
 
 
 def _check_places(artefacts: list[Artefact], chosen: Selection) -> None:
-    """Refuse rows and columns that no artefact has."""
+    """Raise ValueError for rows and columns that no artefact has."""
     entries = [entry for artefact in artefacts for entry in artefact.entries]
     known = {
         "row": dict.fromkeys(entry.row for entry in entries),
@@ -126,7 +126,7 @@ def _check_places(artefacts: list[Artefact], chosen: Selection) -> None:
 
 
 def _obstacles(artefacts: list[Artefact], rows: tuple[str, ...]) -> list[str]:
-    """Say why rows that were asked for cannot be run here."""
+    """Explain why requested rows cannot be run here."""
     found: dict[str, None] = {}
     for artefact in artefacts:
         for entry in artefact.entries:
@@ -137,11 +137,11 @@ def _obstacles(artefacts: list[Artefact], rows: tuple[str, ...]) -> list[str]:
 
 
 def write_all(records: Path, out: Path, terminal: Terminal) -> None:
-    """Write the page about all artefacts from what has been run."""
+    """Write the page about all artefacts from the stored runs."""
     store = _opened(records, terminal)
     results = [summarize(artefact, store) for artefact in ARTEFACTS.values()]
     if not any(line.n_seeds for result in results for line in result.lines):
-        # a page of "not run" would take the place of one that says something
+        # do not overwrite a useful page with one that only says "not run"
         raise ValueError(f"{store.path} holds no results: run python -m reproduction all first.")
     place = out / "reproduction.md"
     write_reproduction(place, results)
@@ -149,7 +149,7 @@ def write_all(records: Path, out: Path, terminal: Terminal) -> None:
 
 
 def _opened(folder: Path, terminal: Terminal) -> Store:
-    """Open the records of a folder; damaged lines are told as notes."""
+    """Open the records of a folder; print a note for each damaged line."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         store = Store(folder / RECORDS)
@@ -160,7 +160,7 @@ def _opened(folder: Path, terminal: Terminal) -> Store:
 
 def _show(result: Result, terminal: Terminal) -> None:
     if not terminal.out.is_terminal:
-        # a file has no edge, and half a number is none
+        # output to a file is not limited in width, and numbers must not be truncated
         terminal.out.width = max(terminal.out.width, _WIDE)
     for table in paper_tables(result):
         terminal.out.print(table)

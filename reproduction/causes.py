@@ -1,4 +1,4 @@
-"""Numbers that differ and why: runs that change one thing, and what each of them explains."""
+"""Why numbers differ from the paper: runs that change one thing, and the differences they explain."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ _LISTED = "links as listed in the files, both directions, halved"
 
 @measure("listed links")
 def count_listed(cell: Cell, seed: int) -> dict[str, float]:
-    """Count the entries of a graph's neighbour lists, halved: with self-loops and with repeated links."""
+    """Return half the entries of a graph's neighbour lists, which include self-loops and repeated links."""
     name = cell.dataset.partition("/")[2]
     lists: Any = read_pickle(find_file(f"planetoid/ind.{name}.graph"))
     return {"links": sum(len(found) for found in lists.values()) / 2}
@@ -56,10 +56,10 @@ CAUSES = Artefact(
 
 @dataclass(frozen=True, eq=False)
 class Cause:
-    """What explains a number that differs, in whole or in part, and the run that shows it.
+    """A full or partial explanation of numbers that differ, and the run that shows it.
 
-    A number belongs to it by artefact, row, and, where they are given, groups and columns. ``shown`` is an
-    artefact and a place in it, in which ``{group}`` and ``{column}`` stand for its own.
+    It applies to an artefact's row and, if given, only to some groups and columns. ``shown`` is the artefact
+    and place of that run; ``{group}`` and ``{column}`` in it are replaced by those of the number.
     """
 
     artefact: str
@@ -70,7 +70,7 @@ class Cause:
     columns: tuple[str, ...] = ()
 
     def explains(self, artefact: str, entry: Entry) -> bool:
-        """Return whether it is about an entry."""
+        """Return whether this cause applies to an entry."""
         return (
             (self.artefact, self.row) == (artefact, entry.row)
             and (not self.groups or entry.group in self.groups)
@@ -78,7 +78,7 @@ class Cause:
         )
 
     def place(self, entry: Entry) -> tuple[str, Place]:
-        """Return where the number is that shows it."""
+        """Return the artefact and place of the number that shows the cause."""
         name, place = self.shown
         group, row, column = (part.format(group=entry.group, column=entry.column) for part in place)
         return name, (group, row, column)
@@ -149,7 +149,7 @@ KNOWN = (
 def cause_of(
     artefact: str, entry: Entry, ours: float, found: Mapping[tuple[str, Place], float]
 ) -> tuple[str, float] | None:
-    """Return what explains a difference and the number that shows it; None if no run comes nearer."""
+    """Return the cause of a difference and the number that shows it; None if no run is closer."""
     published = entry.published or 0.0
     for cause in KNOWN:
         value = found.get(cause.place(entry)) if cause.explains(artefact, entry) else None

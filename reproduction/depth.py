@@ -65,7 +65,7 @@ PUBLISHED: dict[str, dict[str, Numbers]] = {
 
 
 _TOO_DEEP = "an Incep of more than 8 layers has K²/2 convolutions, more than 10 minutes on a CPU"
-# (network, with DropEdge, the deepest that is run: branches of Incep grow with the square of the depth)
+# (network, with DropEdge, greatest depth run: the convolutions of Incep grow with the square of the depth)
 _DEEP: dict[str, tuple[str, bool, int]] = {
     "GNN-LF/HF": ("GNNLF", False, 64),
     "GCN": ("DeepGCN", False, 64),
@@ -79,15 +79,15 @@ _DEEP: dict[str, tuple[str, bool, int]] = {
     "ACMP": ("ACMP", False, 64),
     "APPNP": ("APPNP", False, 64),
 }
-# DropEdge's publication tuned each depth, batch norm among other things; its scripts are those of two layers
+# DropEdge's authors tuned each depth, including batch norm; their published scripts are for two layers
 _CHOICES: tuple[dict[str, Any], ...] = ({}, {"batch_norm": True, "dropout": 0.3, "weight_decay": 5e-4})
-# rows that nothing is published for
+# the row without published numbers
 _UNPUBLISHED = "APPNP"
 _SAMPLED = ("GGC, 20|E| sampled negatives", "GGCM, 20|E| sampled negatives")
 
 
 def _deep_cell(row: str, dataset: str, depth: int, published: float | None) -> Cell | None:
-    """Return a network of some depth, where the paper has a number of it, or has no such row."""
+    """Return a network of some depth, or None if it is too deep or the paper leaves that number out."""
     name, drop_edge, deepest = _DEEP[row]
     if depth > deepest or (published is None and row != _UNPUBLISHED):
         return None
@@ -96,7 +96,7 @@ def _deep_cell(row: str, dataset: str, depth: int, published: float | None) -> C
 
 
 def _cells(dataset: str) -> dict[str, Cell]:
-    """Return the cell of each method that is run; one cell serves all depths."""
+    """Return the cell of each method; one cell computes all depths."""
     return {
         "OGC": ogc_depths(dataset),
         "SGC": embedder("SGC", dataset, DEPTHS, penalties=[SGC_WEIGHT_DECAY]),
@@ -120,7 +120,7 @@ def _entries() -> Iterator[Entry]:
                 if row in _DEEP:
                     cell, name = _deep_cell(row, dataset, depth, value), "accuracy"
                 if row == "SGC" and depth == 2:
-                    # at its own depth the published number is the tuned one of Table 1
+                    # at depth 2 the published number is that of Table 1, with a tuned weight decay
                     cell, name = embedder("SGC", dataset), "accuracy"
                 yield Entry(
                     row,

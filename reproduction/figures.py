@@ -18,10 +18,9 @@ _TEMPLATE = Path(__file__).with_name("paper.html")
 
 
 def paper_chart(result: Result) -> Spec:
-    """Draw an artefact's numbers over its columns, one panel for each group.
+    """Plot an artefact's numbers over its columns, one panel for each group.
 
-    Published numbers of methods that gssl does not have are left to the table, and so is what is no number of
-    the chart's unit.
+    Methods without a cell that can be run, and entries with ``drawn=False``, appear only in the table.
     """
     rows = _rows(result)
     names = list(dict.fromkeys(row["method"] for row in rows))
@@ -43,7 +42,7 @@ def paper_chart(result: Result) -> Spec:
                 scale=alt.Scale(domain=names, range=list(PALETTE)),
                 legend=alt.Legend(labelLimit=0),
             ),
-            # colours repeat where methods are many: then shapes differ
+            # colours repeat if there are many methods, so shapes differ
             shape=alt.Shape(
                 "method:N",
                 sort=names,
@@ -68,18 +67,18 @@ def paper_chart(result: Result) -> Spec:
     title = f"{result.artefact.source}: {result.artefact.title}{dashed}"
     spec: Spec = base.properties(title=title).to_dict()
     spec.setdefault("datasets", {})["rows"] = rows
-    # fonts differ, and long names would be cut off
+    # fonts differ between systems: leave room so that long names are not cut off
     spec["padding"] = {"left": 5, "top": 5, "right": 30, "bottom": 5}
     return spec
 
 
 def _shape(place: int) -> str:
-    """Return the shape of a method's points: another one whenever the colours begin anew."""
+    """Return the point shape of the method at this position: a new one each time the colours repeat."""
     return ("circle", "square", "triangle-up", "diamond")[place // len(PALETTE) % 4]
 
 
 def write_chart(folder: str | Path, result: Result) -> list[Path]:
-    """Write a figure as SVG, as PNG and as an HTML page that needs no network."""
+    """Write a figure as SVG, PNG and a self-contained HTML page."""
     spec = paper_chart(result)
     drawn: dict[str, Any] = {
         ".svg": draw_svg(result),
@@ -115,12 +114,12 @@ def _rows(result: Result) -> list[Spec]:
 
 
 def render_result(result: Result) -> bytes:
-    """Return an artefact as the bytes of an HTML file that needs no network and runs no script."""
+    """Return an artefact as a self-contained HTML file without scripts, in bytes."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["field"] = lambda line: line_text(line, long=True)
-    # the drawing is made here from our own numbers and names, which Vega escapes
+    # safe as markup: Vega escapes the names that it draws
     figure = Markup(vl_convert.vegalite_to_svg(paper_chart(result))) if result.artefact.x_title else ""
     html = environment.from_string(_TEMPLATE.read_text(encoding="utf-8")).render(
         result=result,

@@ -1,4 +1,4 @@
-"""Figure 1: the filter functions of graph convolution and of its inverse (Theorem 2), stated and measured."""
+"""Figure 1: filter functions of graph convolution and its inverse (Theorem 2), by formula and measured."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from gssl.methods.embedder import GraphEmbedder
 from gssl.operators import inverse_convolution, normalized_negatives
 from reproduction.spec import Artefact, Cell, Claim, Entry, measure
 
-# an eigendecomposition takes about a minute and 0.4 GB here
+# at this size an eigendecomposition takes about a minute and 0.4 GB
 _MAX_NODES = 5000
 
 
@@ -23,14 +23,14 @@ def filter_response(
     *,
     self_loops: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Measure how much of each eigenvector of a graph's Laplacian a filter lets pass.
+    r"""Measure a filter's response to each eigenvector of a graph's Laplacian.
 
     .. math:: \phi(\lambda_i) = \langle q_i, f(q_i) \rangle, \qquad
               \tilde D^{-1/2} \tilde L \tilde D^{-1/2} q_i = \lambda_i q_i
 
-    Where f is a function of that Laplacian, as SGC is, this is all that f does. IGC, GGC and GGCM use the
-    unlinked pairs, too, and mix eigenvectors on all but regular graphs; this is then their diagonal part.
-    Without ``self_loops`` the Laplacian is that of A, in which Theorem 2 writes the filter of IGC.
+    If f is a function of that Laplacian, as in SGC, the response describes f completely. IGC, GGC and GGCM
+    also use unlinked pairs and mix eigenvectors unless the graph is regular; the response is then their
+    diagonal part. Without ``self_loops`` the Laplacian is that of A, as Theorem 2 has it for IGC.
     """
     A = check_adjacency(adjacency)
     n = A.shape[0]
@@ -70,14 +70,14 @@ def inverse_convolution_curve(eigenvalues: Any, mean_degree: float, beta: float 
 
 FREQUENCIES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
 _MULTIPLE = 3
-# edges of the karate club, and its nodes
+# the karate club has 78 edges and 34 nodes
 _MEAN_DEGREE = 2 * _MULTIPLE * 78 / 34
 _LOW, _HIGH = "graph convolution", "inverse graph convolution"
 
 
 @measure("filters")
 def measure_filters(cell: Cell, seed: int) -> dict[str, float]:
-    """Return the responses of both filters at some frequencies, between those that the graph has."""
+    """Return the responses of both filters at some frequencies, interpolated between eigenvalues."""
     graph = load(cell.dataset).adjacency
     negatives = sample_negatives(graph, cell.settings["multiple"], random_state=seed, kind="regular")
     N_hat = normalized_negatives(negatives)

@@ -1,4 +1,4 @@
-"""What most cells compute: a graph, settings and a seed in, named numbers out; accuracies are in percent.
+"""The common measures: functions of a cell and a seed that return named numbers; accuracies are in percent.
 
 Settings of unsupervised methods are chosen on validation nodes; one propagation serves all depths and heads.
 """
@@ -22,9 +22,10 @@ HEADS = {"adam": "weight_decay", "logistic": "penalty", "ridge": "penalty"}
 
 @measure("classifier")
 def classify(cell: Cell, seed: int) -> dict[str, float]:
-    """Fit a classifier and score it on the test nodes; ``anchors``: the parts whose labels move OGC's U.
+    """Fit a classifier and score it on the test nodes.
 
-    OGC also tells its training error, the mean of (UW − Y)² over labelled nodes and classes.
+    ``anchors`` are the parts of the split whose labels move OGC's U. OGC also returns its training error, the
+    mean of (UW − Y)² over labelled nodes and classes.
     """
     data = dataset_of(cell.dataset)
     split = data.splits[cell.split]
@@ -35,7 +36,7 @@ def classify(cell: Cell, seed: int) -> dict[str, float]:
     def keep(record: Record, model: Any) -> None:
         values.update(accuracy=100 * record.accuracy, iterations=record.n_iter)
         if isinstance(model, OGC):
-            # the loss carries a factor ½
+            # the loss has a factor ½
             size = record.n_labels * len(model.classes_)
             values["training_mse"] = 2.0 * model._steps.loss[-1] / size
 
@@ -46,7 +47,7 @@ def classify(cell: Cell, seed: int) -> dict[str, float]:
 
 @measure("stopped")
 def stop_early(cell: Cell, seed: int) -> dict[str, float]:
-    """Fit a classifier anew for each number k of iterations in ``depths``: ``accuracy@k``."""
+    """Refit a classifier with k iterations for each k in ``depths`` and return ``accuracy@k``."""
     values = {}
     for depth in cell.settings["depths"]:
         params = {**cell.settings["params"], "max_iter": depth}
@@ -59,7 +60,7 @@ def stop_early(cell: Cell, seed: int) -> dict[str, float]:
 def tune_embedding(cell: Cell, seed: int) -> dict[str, float]:
     """Choose settings of an embedder and its head on validation nodes, at each depth and over all depths.
 
-    Gives ``accuracy``, ``validation`` and ``depth`` of the best, and ``accuracy@k``, ``validation@k``.
+    Returns ``accuracy``, ``validation`` and ``depth`` of the best, and ``accuracy@k``, ``validation@k``.
     """
     data = dataset_of(cell.dataset)
     test = data.splits[cell.split]["test"]
@@ -78,7 +79,7 @@ def tune_embedding(cell: Cell, seed: int) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A method with its settings, the validation accuracy (%) it is chosen by, and what it predicts."""
+    """Settings of a method, their validation accuracy (%), and the predictions for the test nodes."""
 
     depth: int
     params: Mapping[str, Any]
@@ -90,11 +91,11 @@ class Candidate:
 def candidates(
     dataset: str, split: str, settings: Mapping[str, Any], seed: int, parts: tuple[str, ...] = ("train",)
 ) -> Iterator[Candidate]:
-    """Fit heads to every depth of every setting of a method; no test label is seen.
+    """Fit a head at every depth of every setting of a method, without using test labels.
 
-    ``settings`` hold the ``method`` and its ``params``; ``grid``, from a parameter to the values to try;
-    ``depths``; the ``head`` with the ``penalties`` to try; and ``best_epoch``, whether validation nodes
-    choose the epoch of the adam head. ``parts`` of the split train the head.
+    ``settings`` has the ``method`` and its ``params``; ``grid``, a mapping from parameter to the values to
+    try; ``depths``; the ``head`` with the ``penalties`` to try; and ``best_epoch``, whether validation nodes
+    choose the epoch of the adam head. The head is trained on ``parts`` of the split.
     """
     data = dataset_of(dataset)
     nodes = {part: data.splits[split].get(part, np.empty(0, int)) for part in ("train", "val", "test")}
@@ -122,7 +123,7 @@ def choose(found: Iterable[Candidate]) -> Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Embeddings of the nodes of a split, by node."""
+    """Embeddings of the nodes of a split; ``nodes`` is sorted."""
 
     nodes: np.ndarray
     U: np.ndarray
@@ -137,8 +138,8 @@ def embedded_rows(
 ) -> dict[int, Rows]:
     """Embed a graph once and keep the rows of a split's nodes at some depths.
 
-    Only these rows train and are judged, and they are few: all depths fit into memory. What was asked for
-    last is kept, since seeds differ in the head only.
+    Only these rows are used, and they are few, so all depths fit into memory. Recent results are cached,
+    because seeds often change only the head.
     """
     return _embedded(dataset, split, method, params, depths, seed if samples(method, dict(params)) else None)
 

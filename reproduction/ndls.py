@@ -1,4 +1,4 @@
-"""NDLS as it was published: smooth features, train a perceptron, smooth its predictions."""
+"""NDLS as published: smooth features, train a perceptron, smooth its predictions."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -13,13 +13,13 @@ from reproduction.spec import Cell, part
 
 @part
 class NDLSClassifier(BaseEstimator):
-    r"""Smooth features, fit a classifier to them, and smooth what it predicts (Zhang et al., 2021).
+    r"""Smooth features, fit a classifier to them, and smooth its predictions (Zhang et al., 2021).
 
     .. math:: U = \mathrm{NDLS}_\epsilon(X), \qquad Z = \mathrm{softmax}(f(U)), \qquad
         \hat Z = \mathrm{NDLS}_{\epsilon'}(Z)
 
-    Validation nodes choose the largest number of steps in the last equation from ``label_depths``, where 0
-    is Z itself; without validation nodes the first is taken. The authors' script differs: it smooths by
+    The maximum number of steps in the last equation is chosen from ``label_depths`` on validation nodes;
+    0 is Z itself. Without validation nodes the first is used. The authors' script differs: it smooths by
     D̃⁻¹(A + I) up to 200 times, stops by distances between features, smooths logarithms of Z in 19 ways, and
     keeps the best accuracy on *test* nodes.
     """
@@ -41,7 +41,7 @@ class NDLSClassifier(BaseEstimator):
         self.label_depths = label_depths
 
     def fit(self, X: Any, y: Any, *, adjacency: Any, validation: Any = None) -> Self:
-        """Fit the classifier, then choose how often its predictions are smoothed."""
+        """Fit the classifier, then choose the number of smoothing steps for its predictions."""
         U = NDLS(self.depth, self.epsilon, self.alpha).fit_transform(X, adjacency=adjacency)
         self.model_ = model = clone(self.model).fit(U, y, adjacency=adjacency, validation=validation)
         self.n_iter_, self.best_epoch_ = model.n_iter_, model.best_epoch_
@@ -59,7 +59,7 @@ class NDLSClassifier(BaseEstimator):
 
 
 def ndls(dataset: str) -> Cell:
-    """Make NDLS with the width, dropout, learning rate and epochs of its authors' script, on every graph."""
+    """Return NDLS with the width, dropout, learning rate and epochs of its authors' script."""
     params = {"learning_rate": 0.1, "epochs": 200, "patience": None}
     settings = {"method": "NDLSClassifier", "params": {"model": {"method": "MLP", "params": params}}}
     return Cell("network", dataset, settings, slow=True)

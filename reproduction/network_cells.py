@@ -1,12 +1,13 @@
-"""Deep baselines: their published settings, dataset by dataset, and the cells they make.
+"""Deep baselines: their published settings for each dataset, and their cells.
 
-They are those of the publications and of their authors' scripts, but for those of Eigen-GCN, GraphSAGE and
-FastGCN, which are this package's defaults, for ACMP, whose depths are published, for N-GCN, L²-GCN and
-Ordered GNN, which have no published numbers in this paper, and for GNN-LF and GNN-HF, whose authors' script
-has one setting that serves all graphs here. Validation nodes train nothing and choose the epoch. Epochs are
-fewer where a publication lets a network run until nothing happens any more. Other settings of ACMP, and those
-of Ordered GNN, were chosen by the accuracy on validation nodes of Cora and Citeseer, one or two seeds each,
-while test accuracies were in view.
+Settings are those of the publications and of their authors' scripts, with these exceptions. Eigen-GCN,
+GraphSAGE and FastGCN have this package's defaults. N-GCN, L²-GCN and Ordered GNN have no numbers in the
+paper. GNN-LF and GNN-HF have one setting of their authors' script on all graphs. Of ACMP only the depths are
+published; its other settings, and those of Ordered GNN, were chosen by accuracy on validation nodes of Cora
+and Citeseer, one or two seeds each, with test accuracies in view.
+
+Validation nodes are not trained on; they choose the epoch. If a publication trains until convergence, fewer
+epochs are used here.
 """
 
 from dataclasses import replace
@@ -18,7 +19,7 @@ from reproduction.spec import BUDGETS, Cell, build, dataset_of, measure
 
 _SPREADING = {"epochs": 1000}
 
-# for all graphs; "cora", "citeseer" and "pubmed" change some of it
+# "" is for all graphs; "cora", "citeseer" and "pubmed" override parts of it
 PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
     "ACMP": {"": {}, "citeseer": {"depth": 4, "hidden": 128}, "pubmed": {"depth": 32}},
     "GaAN": {},
@@ -57,7 +58,7 @@ PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
     },
     "Incep": {
         "": {"depth": 4},
-        # of its 64 layers, which are 1,953 convolutions, four are left here
+        # the authors use 64 layers on Cora, 1,953 convolutions; here it has four
         "cora": {"dropout": 0.3, "learning_rate": 4e-3, "weight_decay": 5e-5, "walk": True},
         "citeseer": {"dropout": 0.8, "learning_rate": 5e-3, "weight_decay": 1e-3},
         "pubmed": {"dropout": 0.3, "learning_rate": 3e-3, "weight_decay": 5e-3},
@@ -92,18 +93,18 @@ PUBLISHED: dict[str, dict[str, dict[str, Any]]] = {
     "GraphSAGE": {},
     "FastGCN": {},
 }
-# the part of the links that DropEdge's scripts leave out
+# the share of links that DropEdge's scripts drop
 DROP_EDGE: dict[str, dict[str, float]] = {
     "DeepGCN": {"cora": 0.6, "citeseer": 0.8, "pubmed": 0.3},
     "JKNet": {"cora": 0.6, "citeseer": 0.5, "pubmed": 0.3},
     "Incep": {"cora": 0.6, "citeseer": 0.95, "pubmed": 0.2},
 }
-# seconds, not minutes, on a laptop
+# networks that train in seconds, not minutes, on a laptop
 QUICK = ("GCN", "GraphSAGE")
 
 
 def published_params(name: str, dataset: str, drop_edge: bool = False) -> dict[str, Any]:
-    """Return the published settings of a network on a citation graph; some networks have DropEdge."""
+    """Return the published settings of a network on a citation graph, optionally with DropEdge."""
     graph = dataset.partition("/")[2]
     params = PUBLISHED[name].get("", {}) | PUBLISHED[name].get(graph, {})
     return params | {"drop_edge": DROP_EDGE[name][graph]} if drop_edge else params
@@ -112,9 +113,9 @@ def published_params(name: str, dataset: str, drop_edge: bool = False) -> dict[s
 def network(
     name: str, dataset: str, *, drop_edge: bool = False, choices: tuple[Any, ...] = (), **params: Any
 ) -> Cell:
-    """Make a network at its published settings, ``params`` in place of some of them.
+    """Return the cell of a network with its published settings, updated by ``params``.
 
-    ``choices`` are those of :func:`train_network`.
+    For ``choices``, see :func:`train_network`.
     """
     settings = {"method": name, "params": published_params(name, dataset, drop_edge) | params}
     if choices:
@@ -125,10 +126,10 @@ def network(
 
 @measure("network")
 def train_network(cell: Cell, seed: int) -> dict[str, float]:
-    """Train a network, the epoch chosen on validation nodes, and score it on the test nodes.
+    """Train a network, choose the epoch on validation nodes, and score it on the test nodes.
 
-    Where validation labels belong to the budget they train, too, and all epochs are taken. ``choices`` are
-    changes of the parameters, of which validation nodes choose one: the first of the best ones.
+    If the budget includes validation labels, they are trained on and all epochs are run. ``choices`` are
+    alternative parameters, of which the first with the best validation accuracy is used.
     """
     params, found = cell.settings.get("params", {}), []
     for choice, change in enumerate(cell.settings.get("choices", [{}])):
@@ -148,7 +149,7 @@ def fitted(cell: Cell, seed: int, data: Dataset) -> Any:
 
 
 def scores(cell: Cell, model: Any) -> dict[str, float]:
-    """Say how a network fares, and how long it was trained."""
+    """Return test and validation accuracy (%), the number of epochs and the best epoch."""
     data = dataset_of(cell.dataset)
     split = data.splits[cell.split]
 

@@ -1,4 +1,4 @@
-"""Eq. 4: both losses that graph convolution should lower, Q_sup and Q_smo, after each iteration."""
+"""Eq. 4: the losses that graph convolution should lower, Q_sup and Q_smo, after each iteration."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -28,13 +28,13 @@ DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 BETA, ETA_W, ETA_SUP, DECAY = 0.1, 1.0, 2e-3, 0.9
 METHODS = ("SGC", "lazy SGC", "GGC", "OGC")
 _GCN = "GCN"
-# relative rise of the sum that is no rounding
+# relative increase of the sum that is more than rounding error
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Losses:
-    """Q_sup and Q_smo after an iteration, and whether moving U, with W held, raised their sum."""
+    """Q_sup and Q_smo after an iteration, and whether moving U with W fixed raised their sum."""
 
     supervised: float
     smoothing: float
@@ -46,8 +46,8 @@ def losses_by_iteration(
 ) -> Iterator[Losses]:
     """Alternate a step of W and a step of U, and yield the losses of Eq. 4 after each pair.
 
-    All methods have the same first W and the same steps of W as OGC, whose loss is the squared one; they
-    differ in how they move U: by convolution (SGC), lazy convolution, GGC, or lazy convolution and SEB (OGC).
+    All methods have OGC's initial W and its steps of W on the squared loss. They differ in how they move U:
+    by convolution (SGC), lazy convolution, GGC, or lazy convolution and SEB (OGC).
     """
     U = dense(X).astype(np.float64)
     A_hat = normalized_adjacency(A, U.dtype)
@@ -68,7 +68,7 @@ def losses_by_iteration(
 def _mover(
     method: str, A: Any, A_hat: Any, labelled: np.ndarray, Y: np.ndarray
 ) -> Callable[[int, np.ndarray, np.ndarray], np.ndarray]:
-    """Return how a method moves U in iteration k."""
+    """Return the function by which a method moves U in iteration k."""
     if method == "GGC":
         model, graph = gssl.GGC(), Filters(A_hat, complement_negatives(A, np.float64))
         return lambda k, U, W: np.asarray(model.step(k, U, None, graph)[0])
@@ -85,7 +85,7 @@ def _mover(
 
 
 def _descend(U: np.ndarray, W: np.ndarray, Y: np.ndarray, eta_w: float) -> tuple[np.ndarray, float]:
-    """Take OGC's step of W: halved until the loss does not rise."""
+    """Take OGC's step of W, halving the step size until the loss does not rise."""
     R, limit = residual(U @ W, Y), classification_loss(U @ W, Y) * (1.0 + 1e-6)
     for _ in range(60):
         stepped = linear_step(U, W, R, eta_w)
@@ -96,10 +96,10 @@ def _descend(U: np.ndarray, W: np.ndarray, Y: np.ndarray, eta_w: float) -> tuple
 
 
 def losses_by_layer(layers: list[np.ndarray], A: Any, y: np.ndarray, seed: int) -> Iterator[Losses]:
-    """Yield the losses of Eq. 4 after each layer of a network, whose layers have the same width.
+    """Yield the losses of Eq. 4 after each layer of a network whose layers have the same width.
 
-    W is carried from layer to layer and takes one step in each, as in :func:`losses_by_iteration`; what the
-    first layer does to other columns is not compared.
+    W is carried from layer to layer and takes one step in each, as in :func:`losses_by_iteration`. The first
+    layer has no predecessor of the same width, so it never counts as raising the sum.
     """
     A_hat = normalized_adjacency(A, np.float64)
     labelled = np.flatnonzero(y >= 0)
@@ -116,7 +116,7 @@ def losses_by_layer(layers: list[np.ndarray], A: Any, y: np.ndarray, seed: int) 
 
 
 def hidden_layers(network: Any, X: Any, A: Any) -> list[np.ndarray]:
-    """Return what each hidden layer of a GCN gives, after its non-linearity."""
+    """Return the output of each hidden layer of a GCN, after its non-linearity."""
     import torch
 
     from gssl.torch.training import Inputs
@@ -135,7 +135,7 @@ def hidden_layers(network: Any, X: Any, A: Any) -> list[np.ndarray]:
 
 @measure("network objective")
 def measure_network_objective(cell: Cell, seed: int) -> dict[str, float]:
-    """Train a GCN and return both losses and their sum by hidden layer, and how many layers raised it."""
+    """Train a GCN; return both losses and their sum by hidden layer, and how many layers raised the sum."""
     data = dataset_of(cell.dataset)
     y = data.mask_labels(cell.split, parts=BUDGETS[cell.budget])
     layers = hidden_layers(fitted(cell, seed, data).network_, data.features, data.adjacency)
@@ -173,7 +173,7 @@ def _entries() -> Iterator[Entry]:
         for method in (*METHODS, _GCN):
             cell = Cell("objective", dataset, {"rule": method}, slow=dataset != "planetoid/cora")
             if method == _GCN:
-                # so many hidden layers, and the last one
+                # one more than the hidden layers, for the output layer
                 cell = replace(network("GCN", dataset, depth=max(DEPTHS) + 1), measure="network objective")
             for kind, title in _ROWS.items():
                 for depth in DEPTHS:

@@ -1,4 +1,4 @@
-"""Figure 3 and Table 5: how close embeddings are to the limit of endless smoothing (Theorem 1)."""
+"""Figure 3 and Table 5: how close embeddings are to the limit of smoothing (Theorem 1)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from reproduction.spec import Artefact, Cell, Entry, build, measure, part
 
 
 def smoothing_limit(X: Any, adjacency: Any) -> np.ndarray:
-    r"""Return what graph convolution turns features into if it is repeated without end (Theorem 1).
+    r"""Return the limit of repeated graph convolution of features (Theorem 1).
 
     In each connected component C, with :math:`v_i = \sqrt{D_{ii} + 1}`,
 
@@ -24,38 +24,37 @@ def smoothing_limit(X: Any, adjacency: Any) -> np.ndarray:
 
 
 def oversmoothing_gap(U: Any, adjacency: Any) -> float:
-    r"""Return the greatest relative distance of a row from what its component has in common.
+    r"""Return the greatest relative distance of a scaled row from the common value τ of its component.
 
     .. math:: \max_i \frac{\left\| U_i / v_i - \tau \right\|}{\|\tau\|}
 
-    with τ and v as in :func:`smoothing_limit`, from U itself: 0 exactly where Theorem 1 holds, at any scale
-    of U, so for GCN as well as for SGC.
+    with τ and v as in :func:`smoothing_limit`, computed from U itself. It is 0 exactly if Theorem 1 holds,
+    whatever the scale of U, so it applies to GCN as well as to SGC.
     """
     v, component = _roots(U, adjacency)
     rows = np.asarray(U, dtype=np.float64)
     tau = _common(rows, v, component)[component]
     gaps, sizes = np.linalg.norm(rows / v[:, None] - tau, axis=1), np.linalg.norm(tau, axis=1)
-    # rows of zeros are as smooth as can be
+    # rows of zeros count as fully smoothed
     relative = np.divide(gaps, sizes, out=np.where(gaps > 0, np.inf, 0.0), where=sizes > 0)
     return float(relative.max(initial=0.0))
 
 
 def limit_distance(U: Any, adjacency: Any) -> float:
-    r"""Return how much of embeddings is not the limit of smoothing, from 0 to 1.
+    r"""Return the relative distance of embeddings from their limit of smoothing, from 0 to 1.
 
     .. math:: \frac{\|U - U^{(\infty)}\|_F}{\|U\|_F}
 
-    with the limit of U itself, :func:`smoothing_limit`: what is left of the rows without what their component
-    has in common. 0 exactly where Theorem 1 holds.
+    with the limit of U itself, see :func:`smoothing_limit`. It is 0 exactly if Theorem 1 holds.
     """
     rows = np.asarray(U, dtype=np.float64)
     size = float(np.linalg.norm(rows))
-    # rows of zeros are as smooth as can be
+    # rows of zeros count as fully smoothed
     return float(np.linalg.norm(rows - smoothing_limit(rows, adjacency))) / size if size else 0.0
 
 
 def dirichlet_energy(U: Any, adjacency: Any) -> float:
-    r"""Return how much linked embeddings differ, whatever their size: Q_smo of rows of unit length in all.
+    r"""Return how much the embeddings of linked nodes differ: Q_smo of U scaled to unit Frobenius norm.
 
     .. math:: \frac{\mathrm{tr}\left(U^\top (I - \hat A) U\right)}{\|U\|_F^2}
     """
@@ -66,7 +65,7 @@ def dirichlet_energy(U: Any, adjacency: Any) -> float:
 
 
 def limit_ratios(U: Any, adjacency: Any, reference: int) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return each node's embedding over that of a reference node, and what Theorem 1 says it becomes.
+    r"""Return each node's embedding divided by that of a reference node, and the limit by Theorem 1.
 
     .. math:: \frac{U_{il}}{U_{rl}} \to \sqrt{\frac{D_{ii} + 1}{D_{rr} + 1}}
     """
@@ -80,19 +79,19 @@ def limit_ratios(U: Any, adjacency: Any, reference: int) -> tuple[np.ndarray, np
 
 
 def principal_plane(U: Any) -> np.ndarray:
-    """Return the first two principal components; each axis points to where its farthest node lies."""
+    """Return the first two principal components; signs are such that the farthest node is positive."""
     centred = np.asarray(U, dtype=np.float64)
     centred = centred - centred.mean(axis=0)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
     plane = np.zeros((len(centred), 2))
     plane[:, : min(2, len(sizes))] = (left * sizes)[:, :2]
-    # the first of those that are equally far, whatever rounding says
+    # of nodes that are equally far, up to rounding, take the first
     farthest = (np.abs(plane) >= (1.0 - 1e-9) * np.abs(plane).max(axis=0, initial=0.0)).argmax(axis=0)
     return np.asarray(plane * np.where(plane[farthest, [0, 1]] < 0, -1.0, 1.0))
 
 
 def _roots(U: Any, adjacency: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the roots of the degrees plus one, and each node's component."""
+    """Return the square roots of the degrees plus one, and each node's component."""
     A = check_adjacency(adjacency, n_nodes=len(U), allow_empty=True)
     return np.sqrt(np.asarray(A.sum(axis=1), dtype=np.float64) + 1.0), connected_components(A)
 
@@ -126,7 +125,7 @@ _REFERENCE = 11
 
 @measure("oversmoothing")
 def oversmooth(cell: Cell, seed: int) -> dict[str, float]:
-    r"""Embed two random features and give ratios to a node of degree 1, :math:`U_i / U_{11}`."""
+    r"""Embed two random features and return the ratios to a node of degree 1, :math:`U_i / U_{11}`."""
     graph = load(cell.dataset).adjacency
     X = np.random.default_rng(seed).random((graph.shape[0], 2))
     U = build(cell.settings, seed).fit_transform(X, adjacency=graph)
@@ -137,11 +136,11 @@ def oversmooth(cell: Cell, seed: int) -> dict[str, float]:
 
 @part
 class UniformGCN(BaseEstimator):
-    r"""An untrained GCN whose layers all keep the width, with weights drawn from [0, 1).
+    r"""An untrained GCN whose layers all have the same width, with weights drawn from [0, 1).
 
     .. math:: U^{(k)} = \hat A \, \mathrm{ReLU}(U^{(k-1)}) W_k, \qquad U^{(0)} = X
 
-    In double precision, for a thousand layers leave little of numbers below one. Needs gssl[baselines].
+    It computes in double precision, because a thousand layers make numbers tiny. Needs gssl[baselines].
     """
 
     _packages = ("torch", "torch_geometric")
@@ -151,7 +150,7 @@ class UniformGCN(BaseEstimator):
         self.random_state = random_state
 
     def fit_transform(self, X: np.ndarray, *, adjacency: Any) -> np.ndarray:
-        """Return what the last layer makes of X."""
+        """Return the output of the last layer for X."""
         import torch
 
         from gssl.torch.training import Inputs
@@ -168,7 +167,7 @@ class UniformGCN(BaseEstimator):
 
 
 def _columns() -> Iterator[tuple[str, int, dict[int, float], float]]:
-    """Return the method of each column, its depth, the published numbers, and what their digits allow."""
+    """Yield the method of each column, its depth, the published numbers and their rounding tolerance."""
     for depth in DEPTHS:
         yield "SGC", depth, PUBLISHED, 0.002
     for depth in DEPTHS:

@@ -1,4 +1,4 @@
-"""Files about the paper's artefacts: Markdown, HTML, figures, and one page about all of them."""
+"""Output files: Markdown, HTML and figures of each artefact, and one page about all of them."""
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -36,7 +36,7 @@ _COUNTED = (
 
 
 def write_result(folder: str | Path, result: Result) -> list[Path]:
-    """Write an artefact as Markdown, and as HTML and figures where gssl[reproduction] is installed."""
+    """Write an artefact as Markdown, and as HTML and figures if gssl[reproduction] is installed."""
     written = [Path(folder) / f"{result.artefact.name}.md"]
     with whole_file(written[0]) as part:
         part.write_text(section(result), encoding="utf-8")
@@ -58,7 +58,7 @@ def _can_draw() -> bool:
 
 
 def section(result: Result, figure: str = "") -> str:
-    """Write all there is to say about an artefact as a section of Markdown, with its figure if any."""
+    """Return an artefact as a Markdown section: table, note, claims, and figure if any."""
     artefact = result.artefact
     lines = [f"## {artefact.source}: {artefact.title}", ""]
     lines += [f"`{command(result)}` · {seeds_text(result)} · {artefact.unit} · {tolerance_text(result)}", ""]
@@ -72,7 +72,7 @@ def section(result: Result, figure: str = "") -> str:
 
 
 def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | None = None) -> str:
-    """Write one page of Markdown about all artefacts, with every number that differs at the top."""
+    """Return a Markdown page about all artefacts, with every number that differs at the top."""
     head = ["# The paper, reproduced", ""]
     head += [
         "Written by `python -m reproduction page` from records of `python -m reproduction all`; do not edit.",
@@ -96,7 +96,7 @@ def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | No
     return "\n".join(parts)
 
 
-# what the tables show: a sentence, an artefact, and two rows whose difference bears it out
+# (sentence, artefact, two rows whose difference it describes)
 _SHORT = (
     ("On the same labels, OGC less GGCM with a ridge head", "splits", "OGC", "GGCM + ridge"),
     ("OGC less itself without SEB", "splits", "OGC", "OGC without SEB"),
@@ -117,7 +117,7 @@ _SHORT = (
 
 
 def in_short(results: Sequence[Result]) -> list[str]:
-    """Say in differences what the tables show, and how the claims fare."""
+    """Summarize the verdicts on the claims and the main differences between rows."""
     judged = [claim for result in results for claim in result.claims]
     words = {True: "hold", False: "do not hold"}
     counts = [f"{sum(claim.holds is kind for claim in judged)} {word}" for kind, word in words.items()]
@@ -137,7 +137,7 @@ def in_short(results: Sequence[Result]) -> list[str]:
 
 
 def _differences(result: Result, more: str, less: str) -> list[str]:
-    """Give the differences of two rows in points, by graph or by depth, with the chance of an error."""
+    """Return the differences of two rows in points, by graph or by depth, with their p-values."""
     values = {line.entry.place: line.values for line in result.lines if line.values}
     found = []
     for (group, row, column), first in values.items():
@@ -154,14 +154,14 @@ def _differences(result: Result, more: str, less: str) -> list[str]:
 
 
 def _differing(results: Sequence[Result]) -> list[str]:
-    """List what differs by more than the tolerance, row by row: with a run that explains it, or without."""
+    """List numbers that differ by more than the tolerance, with the run that explains them, if any."""
     found = {
         (result.artefact.name, line.entry.place): line.ours
         for result in results
         for line in result.lines
         if line.ours is not None
     }
-    # by side, then by artefact, row and cause
+    # (side, explained) -> (artefact, row, cause) -> numbers
     rows: dict[tuple[str, bool], dict[tuple[str, str, str], list[str]]] = {}
     for result in results:
         for line in result.having("miss") + result.having("above"):
@@ -201,7 +201,7 @@ def count_published(result: Result) -> tuple[int, ...]:
 
 
 def _code_text(results: Sequence[Result]) -> list[str]:
-    """Say how many runs are by code that has changed since."""
+    """Report how many runs are by code that has changed since."""
     lines = [line for result in results for line in result.lines]
     runs = {line.entry.cell.key(0): line for line in lines if line.n_seeds and line.entry.cell is not None}
     old, count = (sum(getattr(line, name) for line in runs.values()) for name in ("n_old", "n_seeds"))
@@ -215,7 +215,7 @@ def _code_text(results: Sequence[Result]) -> list[str]:
 
 
 def _reasons(results: Sequence[Result]) -> list[str]:
-    """List why published numbers were not run, and how many for each reason."""
+    """List the reasons why published numbers were not run, with counts."""
     found: dict[str, dict[str, int]] = {}
     for result in results:
         for line in result.lines:
@@ -231,7 +231,7 @@ def _reasons(results: Sequence[Result]) -> list[str]:
 
 
 def budget_text(results: Sequence[Result]) -> str:
-    """Say what part of OGC's lead its labels have, with the numbers measured in Table 1 where they are."""
+    """Describe how much of OGC's lead is due to its labels, with measured numbers of Table 1 if available."""
     measured: dict[Place, tuple[float, int]] = {}
     repeat = ""
     for result in results:
@@ -251,7 +251,7 @@ def budget_text(results: Sequence[Result]) -> str:
 
 
 def write_reproduction(path: str | Path, results: Sequence[Result]) -> None:
-    """Write the page about all artefacts, its figures beside it where gssl[reproduction] is installed."""
+    """Write the page about all artefacts, and figures beside it if gssl[reproduction] is installed."""
     drawn = [result for result in results if result.artefact.x_title and _measured(result)]
     figures: dict[str, str] = {}
     for result in drawn if _can_draw() else []:

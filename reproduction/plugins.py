@@ -1,4 +1,4 @@
-"""SEB and IGC as plug-ins: networks of many layers with neither, with one and with both (Sect. 4)."""
+"""SEB and IGC as plug-ins: deep networks with neither, one or both of them (Sect. 4)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from reproduction.settings import DEPTHS
 from reproduction.spec import Artefact, Cell, Claim, Entry, dataset_of, measure
 
 GRAPH, DATASET = "Cora", "planetoid/cora"
-# rows: (SEB, IGC, whether layers that keep the width start as the identity)
+# row -> (SEB, IGC, whether square weights are initialized as the identity)
 KINDS: dict[str, tuple[bool, bool, bool]] = {
     "plain": (False, False, False),
     "plain, from the identity": (False, False, True),
@@ -23,7 +23,7 @@ _SHORT = {"dropout": 0.0, "epochs": 60, "patience": None}
 _SETTINGS: dict[str, dict[str, Any]] = {
     "GCN": _SHORT,
     "JKNet": {**_SHORT, "hidden": 16},
-    # published ones; GCNII and APPNP were made to be deep, and need no other start
+    # published settings: GCNII and APPNP are designed to be deep and keep their own initialization
     "GCNII": {"epochs": 100, "patience": None},
     "APPNP": {"epochs": 200, "patience": None},
 }
@@ -34,15 +34,15 @@ _DEEP = 8
 def plugged(method: str, depth: int, kind: str) -> Cell:
     """Return a network of some depth with some plug-ins.
 
-    Two layers of GCN or JKNet have one hidden layer, which changes the width: no identity fits it, and IGC
-    has nothing to average. So their cells are those without.
+    With two layers, GCN and JKNet have one hidden layer, which changes the width: it cannot start as the
+    identity, and IGC has nothing to average with. So neither is used then.
     """
     seb, igc, identity = KINDS[kind]
     params = {**_SETTINGS[method], "depth": depth}
     if method in _OWN_START:
         identity = False
     else:
-        # steps of many layers add up
+        # the steps of many layers add up, so deep networks need a smaller rate
         params["learning_rate"] = 0.01 if depth < _DEEP else 0.002
         igc, identity = igc and depth > 2, identity and depth > 2
     settings: dict[str, Any] = {
@@ -58,11 +58,11 @@ def plugged(method: str, depth: int, kind: str) -> Cell:
 
 @measure("plugged")
 def train_plugged(cell: Cell, seed: int) -> dict[str, float]:
-    """Train a network with plug-ins, score it, and say how smooth its last hidden layer is.
+    """Train a network with plug-ins, score it, and measure how smooth its last hidden layer is.
 
-    Labels are those of training nodes, also for SEB; validation nodes choose the epoch. Features are as they
-    are, for a GCN of 64 layers fares better so on validation nodes; rows sum to one where ``unit_rows`` says
-    so, as published.
+    Training and SEB use the labels of training nodes; validation nodes choose the epoch. Features are not
+    normalized, because a GCN of 64 layers is better that way on validation nodes; with ``unit_rows``, rows
+    sum to one, as published.
     """
     data = dataset_of(cell.dataset) if cell.settings.get("unit_rows") else load(cell.dataset)
     model = fitted(cell, seed, data)

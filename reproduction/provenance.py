@@ -1,7 +1,7 @@
-"""The code behind a result, as a hash: of the definitions that computed it and of all that they use.
+"""A hash of the code behind a result: the definitions that computed it and everything they use.
 
-Only what is reached counts, definition by definition: tables, published numbers, comments, docstrings and
-annotations do not make a result, and a change to a method leaves the results of the others alone.
+Only definitions that are reached count. Tables, published numbers, comments, docstrings and annotations do
+not, and a change to one method does not affect the hashes of others.
 """
 
 import ast
@@ -12,7 +12,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-# rooms that compute; others say where a fit runs, read files or show results
+# packages that compute results; others schedule fits, read files or show results
 _ROOMS = (
     *(
         f"gssl.{room}"
@@ -22,13 +22,13 @@ _ROOMS = (
     "reproduction",
 )
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-# a module and one of its names; the empty name: all of the module
+# (module, name); an empty name stands for the whole module
 Place = tuple[str, str]
 
 
 @cache
 def code_hash(roots: frozenset[Place]) -> str:
-    """Hash the definitions at some places and all that they use."""
+    """Hash the definitions at some places and everything they use."""
     digest = hashlib.sha256()
     for module, name in sorted(_closure(roots)):
         for statement in _statements(module, name):
@@ -38,7 +38,7 @@ def code_hash(roots: frozenset[Place]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Source:
-    """A module: its top-level statements by the names that they bind, and where imported names are from."""
+    """A module: its top-level statements by the names they bind, and the origins of imported names."""
 
     statements: dict[str, list[ast.stmt]]
     imports: dict[str, Place]
@@ -63,7 +63,7 @@ def _used(place: Place) -> frozenset[Place]:
 
 
 def _resolved(place: Place | None) -> Place | None:
-    """Follow imports to where a name is defined; None for what does not compute, or is not ours."""
+    """Follow imports to the definition of a name; None if it is outside the packages that compute."""
     seen: set[Place] = set()
     while place is not None and place not in seen:
         seen.add(place)
@@ -74,7 +74,7 @@ def _resolved(place: Place | None) -> Place | None:
         if not name or name in source.statements:
             return place
         if _file(f"{module}.{name}") is not None:
-            # a module is reached by the names that are used of it
+            # a submodule: only the names used from it count
             return None
         lazy = _lazy_names(module).get(name)
         place = (lazy, name) if lazy else source.imports.get(name)
@@ -93,8 +93,8 @@ def _statements(module: str, name: str) -> list[ast.stmt]:
 
 
 def _names(module: str, statement: ast.stmt) -> Iterator[Place]:
-    """List the names that a statement reads, and those that it imports for itself."""
-    # imports inside of a function hide those of its module
+    """Yield the names that a statement reads, and those that it imports itself."""
+    # imports inside a function shadow those of its module
     inner = dict(_imported(statement))
     known = _source(module).imports | inner
     yield from inner.values()
@@ -111,7 +111,7 @@ def _names(module: str, statement: ast.stmt) -> Iterator[Place]:
 
 
 def _dotted(node: ast.expr) -> list[str]:
-    """Return the parts of a.b.c, or nothing if it does not begin with a name."""
+    """Return the parts of a.b.c, or an empty list if it does not begin with a name."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -149,12 +149,12 @@ def _source(module: str) -> _Source:
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
-    """List what a top-level statement binds; what it changes in place counts as bound, too."""
+    """Yield the names that a top-level statement binds or changes in place."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name
         return
     for field, value in ast.iter_fields(statement):
-        # what a comprehension on the right binds is its own
+        # only targets: names bound by a comprehension in the value are local to it
         if field in ("target", "targets"):
             for target in value if isinstance(value, list) else [value]:
                 yield from (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
@@ -178,7 +178,7 @@ def _strip(node: ast.AST) -> None:
 
 @cache
 def _file(name: str) -> Path | None:
-    """Find the source of a module without loading it; None if there is no such module."""
+    """Find the source file of a module without importing it; None if there is no such module."""
     root, *rest = name.split(".")
     spec = find_spec(root)
     for folder in (spec.submodule_search_locations or ()) if spec else ():
@@ -191,7 +191,7 @@ def _file(name: str) -> Path | None:
 
 @cache
 def _lazy_names(package: str) -> dict[str, str]:
-    """Read from a package's stub which module each of its names is in, where names load when used."""
+    """Read from a package's stub, if any, which module each of its lazily loaded names is in."""
     file = _file(package)
     stub = None if file is None else file.with_suffix(".pyi")
     if stub is None or not stub.is_file():

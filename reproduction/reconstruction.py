@@ -1,4 +1,4 @@
-"""Table 3: how much of a graph can be read off distances between embeddings, X = I (Sect. 5.4)."""
+"""Table 3: reconstruction of a graph from distances between embeddings, X = I (Sect. 5.4)."""
 
 import warnings
 from collections.abc import Iterator
@@ -17,27 +17,26 @@ from gssl.scale.execution import FiltersOf
 from reproduction.settings import DEPTHS, GGC_PARAMS, fixed_params
 from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, build, dataset_of, measure
 
-# distances whose difference is less than this many roundings are equal
+# distances that differ by less than this many rounding errors count as equal
 _ROUNDINGS = 64
 
 
 def reconstruction_accuracy(
     U: Any, adjacency: Any, *, block_rows: int = 512, as_published: bool = False
 ) -> float:
-    r"""Predict each node's neighbours to be the nodes nearest to it, and give the part that is right.
+    r"""Predict that each node's neighbours are the nodes nearest to it; return the share that is right.
 
     .. math:: \frac1{|V'|} \sum_{i \in V'} \frac{|\mathrm{near}_i \cap N(i)|}{|N(i)|}
 
     where :math:`\mathrm{near}_i` are the :math:`|N(i)|` nodes, other than i, whose rows have the least
     Euclidean distance to row i, and V' the nodes that have a neighbour.
 
-    Equal distances share the places that are left to them evenly, so that neither the order of the nodes nor
-    rounding decides: the result is the mean over all ways to break the ties. Distances count as equal if
-    they differ by less than 64 roundings in the precision of U.
+    The result is the mean over all ways to break ties, so it does not depend on the order of the nodes or on
+    rounding. Distances count as equal if they differ by less than 64 rounding errors in the precision of U.
 
-    ``as_published`` follows the experiment behind Table 3 where the paper's text is silent: the node itself
-    is ranked, too, and the first of the ranking is dropped, equal distances in the order of the nodes, so
-    that of nodes with equal rows only the first drops itself; and self-loops count as neighbours.
+    ``as_published`` follows the experiment behind Table 3, which the paper does not describe in full: the
+    node itself is ranked too, ties in the order of the nodes, and the first of the ranking is dropped; so of
+    nodes with equal rows only the first drops itself. Self-loops count as neighbours.
     """
     check_finite(U, "U")
     rows = np.ascontiguousarray(U.toarray() if issparse(U) else U)
@@ -66,9 +65,9 @@ def filter_reconstruction_accuracy(
 
     .. math:: \|u_i - u_j\|^2 = G_{ii} + G_{jj} - 2 G_{ij}, \qquad G = F F^\top.
 
-    A block of columns of G is the filter applied to a few rows of F, so no product of n×n matrices is
-    ever made. One n×n array is held, F, and a few blocks. With ``as_published`` self-loops also stay in the
-    graph that is convolved, while its complement has none.
+    A block of columns of G is the filter applied to a few rows of F, so n×n matrices are never multiplied.
+    Only F, one n×n array, and a few blocks are in memory. With ``as_published``, the convolved graph also
+    keeps its self-loops, while its complement has none.
     """
     embedder._check_parameters()
     links = _links(adjacency, loops=as_published)
@@ -84,7 +83,7 @@ def filter_reconstruction_accuracy(
 
 
 def _filters(embedder: GraphEmbedder, links: csr_array, dtype: Any) -> FiltersOf:
-    """Make the filters of a graph that may have self-loops, which its complement knows nothing of."""
+    """Return the filters of a graph that may have self-loops, which its complement ignores."""
     filters = embedder._filters(links, dtype)
     loop_free = csr_array(links - diags_array(links.diagonal()))
     loop_free.eliminate_zeros()
@@ -121,7 +120,7 @@ def _links(adjacency: Any, *, loops: bool) -> csr_array:
     if not loops:
         return check_adjacency(adjacency)
     with warnings.catch_warnings():
-        # "removed self-loops" would not be true here
+        # the warning "removed self-loops" would be wrong: they are added again below
         warnings.simplefilter("ignore", GraphWarning)
         links = check_adjacency(adjacency)
     diagonal = adjacency.diagonal() if issparse(adjacency) else np.diag(np.asarray(adjacency))
@@ -134,7 +133,7 @@ def _links(adjacency: Any, *, loops: bool) -> csr_array:
 def _accuracy(
     products: Iterator[tuple[int, np.ndarray]], norms: np.ndarray, links: csr_array, as_published: bool
 ) -> float:
-    """Average over nodes what :func:`_found` says, given blocks of rows of UUᵀ and its diagonal."""
+    """Average :func:`_found` over nodes, given blocks of rows of UUᵀ and its diagonal."""
     precision = _ROUNDINGS * np.finfo(norms.dtype).eps
     total, n_counted = 0.0, 0
     for start, block in products:
@@ -154,10 +153,10 @@ def _accuracy(
 
 
 def _found(distances: np.ndarray, neighbors: np.ndarray, precision: float, norm: float) -> float:
-    """Return the part of a node's neighbours among the nearest, ties shared evenly."""
+    """Return the share of a node's neighbours among the nearest nodes, averaged over ties."""
     size = len(neighbors)
     last = np.partition(distances, size - 1)[size - 1]
-    if not np.isfinite(last):  # linked with every node, itself among them
+    if not np.isfinite(last):  # linked with every node, including itself
         return float(np.isfinite(distances[neighbors]).sum()) / size
     slack = precision * (norm + last)
     n_nearer = np.count_nonzero(distances < last - slack)
@@ -193,7 +192,7 @@ _HALVED = "{}, steps halved, all unlinked pairs"
 
 
 def _estimators(dataset: str) -> dict[str, dict[str, Any]]:
-    """Return the methods with settings that come near the published numbers, and others."""
+    """Return each row's method, with settings that come near the published numbers and with others."""
     ggcm = {name: value for name, value in fixed_params("GGCM", dataset).items() if name != "depth"}
     halved = {"decay": 0.5, "igc_decay": 0.5}
     return {
@@ -208,7 +207,7 @@ def _estimators(dataset: str) -> dict[str, dict[str, Any]]:
     }
 
 
-# seconds each; the others take minutes
+# depths that take seconds; others take minutes
 _QUICK_DEPTHS = (2, 4, 8)
 
 
@@ -224,7 +223,7 @@ def reconstruct(cell: Cell, seed: int) -> dict[str, float]:
 
 
 def graph_with_loops(dataset: str) -> csr_array:
-    """Return a graph as it is distributed: the published table counts self-loops, which datasets drop."""
+    """Return a graph with its self-loops, which datasets drop but the published table counts."""
     folder, _, name = dataset.partition("/")
     if folder != "planetoid":
         return dataset_of(dataset).adjacency

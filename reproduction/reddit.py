@@ -1,4 +1,4 @@
-"""Table 2: nodes that are not seen in fit, on Reddit, and on a drawn graph of its shape (Sect. 5.3)."""
+"""Table 2: inductive accuracy on Reddit and on a random graph of its shape (Sect. 5.3)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ def inductive_accuracy(
     .. math:: f = \mathrm{fit}(X_S, A_{SS}, y_S), \qquad
               \frac1{|T|} \sum_{i \in T} [f(X, A)_i = y_i].
 
-    All that is not seen is cut off for fit: nodes, their features, their links and their labels. With one
-    class per node this is also the micro-averaged F1 of Table 2.
+    The fit does not see other nodes, nor their features, links and labels. With one class per node the
+    result is also the micro-averaged F1 of Table 2.
     """
     A = check_adjacency(adjacency, allow_empty=True)
     n = A.shape[0]
@@ -43,7 +43,7 @@ def inductive_accuracy(
         raise ValueError("a test node is among those that fit would see: name parts without test nodes.")
     unseen = np.ones(n, dtype=bool)
     unseen[first] = False
-    # seen nodes first: models of labels alone take the first nodes of a grown graph for those of fit
+    # seen nodes first: models without features assume that a grown graph begins with the nodes of fit
     order = np.concatenate([first, np.flatnonzero(unseen)])
     X = X.tocsr()[order] if issparse(X) else np.asarray(X)[order]
     A = csr_array(A[order][:, order])
@@ -83,7 +83,7 @@ PUBLISHED: dict[str, float | None] = {
 }
 _EMBEDDERS = {"NDLS": "NDLS", "SGC": "SGC", "S²GC": "SSGC", "GGC": "GGC", "GGCM": "GGCM"}
 _EMBEDDERS |= {f"{name}, 20|E| sampled negatives": name for name in ("GGC", "GGCM")}
-# on the stand-in alone: they take the whole graph at once, which is too much of Reddit for most machines
+# run on the stand-in only: they process the whole graph at once, for which Reddit is too large
 _NETWORKS: dict[str, dict[str, Any]] = {
     "SAGE-mean": {"method": "GraphSAGE", "params": {"epochs": 60}},
     "SAGE-GCN": {"method": "GraphSAGE", "params": {"aggregator": "gcn", "epochs": 60}},
@@ -93,7 +93,7 @@ _NETWORKS: dict[str, dict[str, Any]] = {
     "SAGE-LSTM": {"method": "GraphSAGE", "params": {"aggregator": "lstm", "epochs": 60}},
 }
 _TOO_LARGE = "its network would read all of Reddit at once, which needs a larger machine"
-# trained without labels, then a ridge head
+# trained without labels and followed by a ridge head
 _UNSUPERVISED: dict[str, dict[str, Any]] = {
     "DGI": {"method": "DGI", "params": {"dimensions": 128, "epochs": 60}},
     **{
@@ -121,7 +121,7 @@ def _estimator(row: str) -> dict[str, Any]:
 def fit_unseen(cell: Cell, seed: int) -> dict[str, float]:
     """Fit on the subgraph of the labelled nodes and score the test nodes on the whole graph, in percent.
 
-    Columns of features are standardised by what the seen nodes have, as the published settings assume.
+    Feature columns are standardised by the seen nodes, as the published settings assume.
     """
     seen = BUDGETS[cell.budget]
     graph = _standardised(cell.dataset, cell.split, seen)
@@ -132,7 +132,7 @@ def fit_unseen(cell: Cell, seed: int) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class _Graph:
-    """What of a dataset is asked for; its own features are let go of, for Reddit's take much memory."""
+    """The parts of a dataset that are used; without its original features, to save memory on Reddit."""
 
     X: np.ndarray
     y: np.ndarray
@@ -142,7 +142,7 @@ class _Graph:
 
 @lru_cache(maxsize=1)
 def _standardised(dataset: str, split: str, seen: tuple[str, ...]) -> _Graph:
-    """Load a graph with columns standardised by the seen nodes, and keep it for the next method."""
+    """Load a graph with feature columns standardised by the seen nodes, cached for the next method."""
     data = load(dataset)
     parts = data.splits[split]
     rows = np.concatenate([parts[part] for part in seen])

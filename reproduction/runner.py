@@ -1,4 +1,4 @@
-"""The one loop: every cell that is not in the store yet is computed and kept."""
+"""Run cells that are not in the store yet, and store their results."""
 
 import math
 import signal
@@ -29,14 +29,14 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Failure:
-    """A job that could not be done, and why."""
+    """A job that failed, and why."""
 
     job: Job
     reason: str
 
 
 class _TooLongError(Exception):
-    """A run has used up its time."""
+    """A run has exceeded its time limit."""
 
 
 def missing_jobs(
@@ -50,10 +50,10 @@ def missing_jobs(
     limit: float | None = None,
     renew: bool = False,
 ) -> list[Job]:
-    """List what is still to be computed, each once, all seeds of a cell together; quick: nothing slow.
+    """List the runs still to be done, all seeds of a cell together; ``quick`` skips slow cells.
 
-    Runs by earlier code are kept unless they are to be renewed. A cell that was given up is tried again only
-    if it now has more time, or no limit.
+    Runs by earlier code are kept unless ``renew`` is true. A cell that exceeded its time limit is tried again
+    only with a larger limit, or none.
     """
     jobs: dict[str, Job] = {}
     for artefact in artefacts:
@@ -68,7 +68,7 @@ def missing_jobs(
 
 
 def kept_runs(artefacts: Iterable[Artefact], store: Store, *, seeds: int = SEEDS) -> int:
-    """Count the runs of some artefacts that the store has."""
+    """Count the stored runs of some artefacts."""
     cells = {cell.key(0): cell for artefact in artefacts for cell in artefact.cells()}
     return sum(store.values(cell, seed) is not None for cell in cells.values() for seed in cell.seeds(seeds))
 
@@ -79,11 +79,11 @@ def run(
     on_job: Callable[[Job, float], None] | None = None,
     limit: float | None = None,
 ) -> list[Failure]:
-    """Compute each job and keep its values before the next one starts; ``on_job`` is called after each.
+    """Run the jobs, storing the values of each before the next starts; ``on_job`` is called after each.
 
-    A job that fails, or yields a number that is none, is put aside and the others go on. One that another
-    process has done meanwhile is left out. One that takes more than ``limit`` seconds of CPU time is given
-    up, which is kept, too.
+    A job that raises or returns a non-finite number becomes a failure, and the others go on. Jobs that
+    another process has finished meanwhile are skipped. A job that takes more than ``limit`` seconds of CPU
+    time is stopped and recorded as such.
     """
     failures = []
     for job in jobs:
@@ -95,7 +95,7 @@ def run(
                     values = _values(job)
             except _TooLongError as error:
                 store.add(job.cell, job.seed, {}, max(limit or 0.0, process_time() - start), str(error))
-            # whatever a method or its libraries raise, the jobs behind it can still be done
+            # whatever a method or its libraries raise, the remaining jobs can still run
             except Exception as error:
                 failures.append(Failure(job, " ".join(str(error).split()) or type(error).__name__))
             else:
@@ -107,7 +107,7 @@ def run(
 
 @contextmanager
 def _limited(seconds: float | None) -> Iterator[None]:
-    """Stop what is inside after so many seconds of CPU time, where the system can."""
+    """Raise _TooLongError in the block after so many seconds of CPU time, if the system supports it."""
     if not seconds or not hasattr(signal, "setitimer"):
         yield
         return
@@ -127,7 +127,7 @@ def _limited(seconds: float | None) -> Iterator[None]:
 def run_watched(
     jobs: list[Job], store: Store, terminal: Terminal, limit: float | None = None
 ) -> list[Failure]:
-    """Do jobs behind a bar that counts them."""
+    """Run jobs with a progress bar."""
     done = 0
     with terminal.step("running", notes=False) as move:
 
@@ -136,13 +136,13 @@ def run_watched(
             done += 1
             move(done, len(jobs))
 
-        # the bar counts runs; iterations inside of one would pull it back and forth
+        # the bar counts runs: iterations within a run must not move it
         with watching(lambda *_: None):
             return run(jobs, store, on_job, limit)
 
 
 def failure_texts(failures: Iterable[Failure]) -> list[str]:
-    """Say in a sentence for each cell what failed, and with which seeds."""
+    """Return a sentence for each cell and reason of failure, with the seeds that failed."""
     seeds: dict[tuple[str, str], list[str]] = {}
     for failure in failures:
         seeds.setdefault((failure.job.cell.title, failure.reason), []).append(str(failure.job.seed))

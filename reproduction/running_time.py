@@ -1,4 +1,4 @@
-"""Table 7: running time by depth on Pubmed, as ratios to SGC, and of networks as ratios to OGC."""
+"""Table 7: running time by depth on Pubmed relative to SGC, and of networks relative to OGC."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -39,19 +39,19 @@ PUBLISHED = {
 DEPTH = 16
 _PUBMED = CITATIONS["Pubmed"]
 GROUP = f"CPU time to the published accuracy at {DEPTH} layers"
-# how many times more CPU time the paper says they take at least
+# the least ratio of CPU time to OGC's that the paper claims
 CLAIMED = {"GCNII": 130, "GRAND": 500}
 
 
 class _ReachedError(Exception):
-    """A network is as good as it should be."""
+    """A network has reached its target accuracy."""
 
 
 class Clock:
-    """Stops the training of a network at its first epoch that is as good on test nodes as asked for.
+    """Stop the training of a network at its first epoch with the target accuracy on test nodes.
 
-    It reads the predictions that the network makes for its validation nodes anyway, so that looking costs
-    next to nothing. Nothing is chosen by it but when the clock stops.
+    It reads predictions that the network makes for validation anyway, so it costs next to nothing. Test
+    labels affect only when training stops.
     """
 
     def __init__(self, labels: np.ndarray, test: np.ndarray, target: float) -> None:
@@ -63,7 +63,7 @@ class Clock:
         self.reached = False
 
     def look(self, predicted: np.ndarray) -> None:
-        """Count an epoch, and stop if it is good enough."""
+        """Count an epoch, and raise _ReachedError if it has the target accuracy."""
         self.epochs += 1
         self.accuracy = max(self.accuracy, 100 * accuracy(self.labels[self.test], predicted[self.test]))
         if round(self.accuracy, 1) >= self.target:
@@ -71,7 +71,7 @@ class Clock:
             raise _ReachedError
 
     def train(self, model: Any, *inputs: Any, **settings: Any) -> float:
-        """Fit a network until it is good enough or has done; return the seconds that CPUs worked on it."""
+        """Fit a network until it has the target accuracy or stops by itself; return the CPU seconds."""
         build_network = model.module
 
         def listening(n_features: int, n_classes: int) -> Any:
@@ -92,10 +92,10 @@ class Clock:
 
 @measure("race")
 def race(cell: Cell, seed: int) -> dict[str, float]:
-    """Time OGC and networks in one process, each until its accuracy on test nodes is the published one.
+    """Time OGC and networks in one process, each up to its published accuracy on test nodes.
 
-    OGC takes all of its iterations, whatever its accuracy is, and the median of five fits after one that is
-    not counted; a network is fitted once, and stops by itself if it never gets there.
+    OGC runs all of its iterations, whatever its accuracy; its time is the median of five fits after a
+    warm-up. A network is fitted once, and stops by itself if it never reaches the accuracy.
     """
     data = dataset_of(cell.dataset)
     split, both = data.splits[cell.split], data.mask_labels(cell.split, ("train", "val"))
@@ -124,7 +124,7 @@ def race(cell: Cell, seed: int) -> dict[str, float]:
 
 
 def race_entries() -> Iterator[Entry]:
-    """Make the entries that time networks."""
+    """Yield the entries that time networks."""
     at = DEPTHS.index(DEPTH)
     solver = {**ogc(_PUBMED, agreement=1.0, max_iter=DEPTH).settings}
     solver.pop("anchors")
@@ -134,7 +134,7 @@ def race_entries() -> Iterator[Entry]:
         deep = (
             {} if row == "OGC" else {row: {**network(row, _PUBMED, depth=DEPTH).settings, "target": target}}
         )
-        # one network a cell, so that a long one can be left out
+        # one network per cell, so that a slow one can be skipped
         cell = Cell("race", _PUBMED, {"OGC": solver, "networks": deep}, slow=bool(deep), random=False)
         ratio = round(PUBLISHED[row][at] / PUBLISHED["OGC"][at], 1)
         for column, value in columns.items():
@@ -145,7 +145,7 @@ def race_entries() -> Iterator[Entry]:
 
 
 def race_claims() -> Iterator[Claim]:
-    """Make the claims of the paper about times, at one depth."""
+    """Yield the paper's claims about running time, at one depth."""
     for row, least in CLAIMED.items():
 
         def holds(means: Mapping[Place, float], row: str = row, least: int = least) -> bool:
@@ -173,10 +173,10 @@ def _estimators(dataset: str) -> dict[str, Any]:
 
 @measure("time")
 def time_depths(cell: Cell, seed: int) -> dict[str, float]:
-    """Time every method at every depth, in turn, and give medians as ratios to SGC at the same depth.
+    """Time every method at every depth, in turn, and return medians as ratios to SGC at the same depth.
 
-    Embedders embed and train the Adam head for 100 epochs; OGC runs as many iterations as the depth. A
-    first round that is not counted warms everything up.
+    Embedders embed and train the Adam head for 100 epochs; OGC runs as many iterations as the depth. The
+    first round is a warm-up and not counted.
     """
     settings = cell.settings
     jobs = {
@@ -186,7 +186,7 @@ def time_depths(cell: Cell, seed: int) -> dict[str, float]:
     }
     times: dict[tuple[str, int], list[float]] = {place: [] for place in jobs}
     for turn in range(settings["repeats"] + 1):
-        # turn by turn, so that a slow moment of the machine meets all of them
+        # interleaved, so that load on the machine affects all of them alike
         for place, job in jobs.items():
             start = process_time()
             job()

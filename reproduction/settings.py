@@ -1,10 +1,10 @@
-"""The settings behind the published numbers, method by method, and the cells they make.
+"""The settings behind the published numbers of each method, and their cells.
 
 The paper leaves most of them out. Those of OGC and GGCM are in the authors' scripts. Those of GGC
-(:data:`GGC_PARAMS`) were never published: they were settled here with the published numbers in view, and only
-its depth and weight decay are chosen on validation nodes. So is the weight decay of the other embedders, but
-for SGC's beyond depth 2 (:data:`SGC_WEIGHT_DECAY`), which was found by holding several against the published
-numbers.
+(:data:`GGC_PARAMS`) were never published: they were set here with the published numbers in view, and only
+its depth and weight decay are chosen on validation nodes. The weight decay of other embedders is chosen
+likewise, except SGC's beyond depth 2 (:data:`SGC_WEIGHT_DECAY`), which was found by comparison with the
+published numbers.
 """
 
 from dataclasses import replace
@@ -20,40 +20,40 @@ _GGCM = {
     "planetoid/citeseer": (1.0, 0.15, 1e-3),
     "planetoid/pubmed": (0.5, 0.1, 2e-5),
 }
-# BGRL on Cora and Citeseer has the rates that GraphMAE's authors gave for their run of it, which was wider
-# (4096, then 1024 and 8192) and longer; none are known for Pubmed, which is large: so its encoder is narrow
+# BGRL on Cora and Citeseer has the rates of the run by GraphMAE's authors, which was wider (4096, then 1024
+# and 8192) and longer; none are known for Pubmed, whose encoder is narrow because the graph is large
 _BGRL: dict[str, dict[str, Any]] = {
     "planetoid/cora": {"drop_edges": (0.5, 0.3), "drop_features": (0.2, 0.5), "learning_rate": 0.001},
     "planetoid/pubmed": {"hidden": 512, "dimensions": 256},
 }
-# as N2N's authors have it, the number of classes
+# the number of classes, as in the code of N2N's authors
 _N2N_OUTPUTS = {"planetoid/cora": 7, "planetoid/citeseer": 6, "planetoid/pubmed": 3}
 _WEIGHT_DECAYS = (1e-5, 2e-5, 5e-5, 1e-4)
-# a default of SGC's own scripts; that the published depths beyond 2 belong to it was seen from their numbers
+# the default of SGC's own scripts; the published numbers beyond depth 2 match it
 SGC_WEIGHT_DECAY = 5e-6
-# no outcome on validation nodes chose these: they came near the published numbers
+# not chosen on validation nodes, but because they come near the published numbers
 GGC_PARAMS = {"decay": 0.9, "igc_beta": 0.1, "igc_decay": 0.9}
 
 
 def ogc(dataset: str, budget: str = "train+validation", **params: Any) -> Cell:
-    """Make OGC's published cell: W is fitted on all labels of the budget, ``anchors`` move embeddings."""
+    """Return OGC's published cell: W is fitted to all labels of the budget, ``anchors`` move embeddings."""
     anchors = params.pop("anchors", ["train"])
     return Cell("classifier", dataset, {"method": "OGC", "params": params, "anchors": anchors}, budget)
 
 
 def ogc_depths(dataset: str, **params: Any) -> Cell:
-    """Make OGC stopped after fixed numbers of iterations: no agreement is above one, so it never settles."""
+    """Return OGC with fixed numbers of iterations: ``agreement=1`` is never exceeded, so it does not stop."""
     base = ogc(dataset, **params, agreement=1.0)
     return Cell("stopped", dataset, {**base.settings, "depths": list(DEPTHS)}, base.budget)
 
 
 def classifier(name: str, dataset: str, budget: str, random: bool = False, **params: Any) -> Cell:
-    """Make the cell of any other classifier."""
+    """Return the cell of any other classifier."""
     return Cell("classifier", dataset, {"method": name, "params": params}, budget, random=random)
 
 
 def with_head(name: str, head: str, dataset: str, budget: str) -> Cell:
-    """Make an embedder at its published settings with a convex head, which has no randomness."""
+    """Return an embedder with its published settings and a convex head, which is deterministic."""
     embedder = {"method": name, "params": fixed_params(name, dataset)}
     return classifier("EmbeddingClassifier", dataset, budget, embedder=embedder, head=head)
 
@@ -74,17 +74,17 @@ def fixed_params(name: str, dataset: str) -> dict[str, Any]:
 
 
 def embedder(name: str, dataset: str, depths: tuple[int, ...] | None = None, **more: Any) -> Cell:
-    """Make an embedder with the paper's Adam head, tuned on validation nodes where settings are open.
+    """Return an embedder with the paper's Adam head; unpublished settings are tuned on validation nodes.
 
-    ``depths`` are those to choose from, the published one if None. ``more`` are further settings of
-    :func:`reproduction.measures.candidates`; ``slow`` names the graphs that a quick run leaves out.
+    ``depths`` are those to choose from, the published one if None. ``more`` has further settings of
+    :func:`reproduction.measures.candidates`, and ``slow``, the graphs that a quick run skips.
     """
     settings: dict[str, Any] = {"method": name, "head": "adam", "best_epoch": False}
     params = fixed_params(name, dataset)
     depth = params.pop("depth", 0)
     settings["penalties"] = list(_WEIGHT_DECAYS)
     if name == "GGCM":
-        # the authors train 100 epochs and keep the one that validation nodes like best
+        # the authors train for 100 epochs and keep the one with the best validation accuracy
         settings |= {"best_epoch": True, "penalties": [_GGCM[dataset][2]]}
     if name == "GGC":
         params, depth = GGC_PARAMS, 16
@@ -96,7 +96,7 @@ def embedder(name: str, dataset: str, depths: tuple[int, ...] | None = None, **m
 
 
 def with_negatives(cell: Cell, negatives: float | str) -> Cell:
-    """Make the same cell with so many sampled negatives per link, or the complement."""
+    """Return the same cell with this many sampled negatives per link, or with the complement."""
     params = {**cell.settings["params"], "negatives": negatives}
     slow = cell.slow or (negatives != "complement" and not cell.dataset.endswith("cora"))
     return replace(cell, settings={**cell.settings, "params": params}, slow=slow)

@@ -22,7 +22,7 @@ _FIRST_RATE, _LAST_RATE = 0.025, 1e-4
 
 @dataclass(frozen=True)
 class SkipGram:
-    r"""Vectors by which a node's neighbours on walks can be told from other nodes (Mikolov et al., 2013).
+    r"""Vectors that distinguish a node's neighbours on walks from other nodes (Mikolov et al., 2013).
 
     .. math:: \max_{U, V} \sum_{(i, j)} \log \sigma(U_i^\top V_j)
               + \sum_{m=1}^{\text{negative}} \mathbb E_{k} \log \sigma(-U_i^\top V_k)
@@ -38,7 +38,7 @@ class SkipGram:
     seed: int
 
     def train(self, walks: Callable[[int], np.ndarray], n_nodes: int, n_passes: int, epochs: int) -> Any:
-        """Learn a vector for every node that is on a walk; the others have zeros."""
+        """Learn a vector for every node on a walk; other nodes have zeros."""
         counts = np.zeros(n_nodes, dtype=np.int64)
         for k in range(n_passes):
             counts += np.bincount(walks(k).ravel(), minlength=n_nodes)
@@ -73,7 +73,7 @@ class SkipGram:
             sg=1,
             negative=self.negative,
             hs=int(self.negative == 0),
-            # every node counts, and hubs are as frequent as walks make them
+            # keep rare nodes, and do not subsample frequent ones
             min_count=1,
             sample=0,
             workers=self.workers,
@@ -84,7 +84,7 @@ class SkipGram:
 
 @dataclass(frozen=True)
 class _Sentences:
-    """Walks as the lists of words that gensim reads, made a few at a time."""
+    """Walks as lists of words for gensim, converted a block at a time."""
 
     walks: np.ndarray
     names: np.ndarray
@@ -95,7 +95,7 @@ class _Sentences:
 
 
 def _stable_hash(text: str) -> int:
-    """Hash alike in every process, which Python's own hash of text does not."""
+    """Hash text identically in every process, unlike Python's hash()."""
     return crc32(text.encode())
 
 
@@ -109,8 +109,8 @@ def _word2vec() -> Any:
 class TransductiveEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
     """A vector for every node of the graph of fit, learnt from its links alone.
 
-    A subclass sets ``embedding_`` when it learns, and calls ``_remember``. Features serve only to build a
-    graph where none is given.
+    A subclass sets ``embedding_`` and calls ``_remember`` in ``_learn``. Features are used only to build a
+    graph if none is given.
     """
 
     uses_features = False
@@ -121,11 +121,11 @@ class TransductiveEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
         return self.dimensions
 
     def _remember(self, A: csr_array) -> None:
-        """Keep what tells the graph of fit from all others."""
+        """Store a fingerprint of the graph of fit."""
         self._fingerprint = fingerprint(A)
 
     def _filters(self, A: csr_array, dtype: Any) -> None:
-        """Refuse every graph but that of fit, whose nodes are embedded already."""
+        """Raise ValueError for any graph other than that of fit."""
         if fingerprint(A) != self._fingerprint:
             name = type(self).__name__
             raise ValueError(
@@ -137,7 +137,7 @@ class TransductiveEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
         return self.embedding_
 
     def transform(self, X: Any, *, adjacency: Any = None) -> np.ndarray:
-        """Return the embeddings of the graph of fit again; any other graph is refused."""
+        """Return the embeddings of the graph of fit; raise ValueError for any other graph."""
         return super().transform(X, adjacency=adjacency).copy()
 
     @property
@@ -146,13 +146,13 @@ class TransductiveEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # vectors are float32, whatever the features are
+        # vectors are float32, whatever the dtype of the features
         tags.transformer_tags.preserves_dtype = []
         return tags
 
 
 def fingerprint(A: csr_array) -> int:
-    """Return a number that tells one graph from another."""
+    """Return a hash of a graph as an integer."""
     digest = blake2b(digest_size=7)
     for part in (A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data.astype(np.float64)):
         digest.update(part.tobytes())
@@ -160,12 +160,12 @@ def fingerprint(A: csr_array) -> int:
 
 
 class DeepWalk(TransductiveEmbedder):
-    r"""Walk over the graph at random, and embed nodes that meet on walks near each other.
+    r"""Embed nodes that co-occur on random walks near each other.
 
     .. math:: P(x \mid v) = A_{vx} / \sum_y A_{vy}
 
-    is the chance of each step; skip-gram reads the walks as sentences. Without ``negative`` samples it takes
-    hierarchical softmax, as published. More than one of its ``workers`` race each other: no seed fixes that.
+    is the probability of each step; skip-gram reads the walks as sentences. With ``negative=0`` it uses
+    hierarchical softmax, as published. With several ``workers``, results are not reproducible by a seed.
     """
 
     _packages = ("gensim",)
@@ -209,7 +209,7 @@ class DeepWalk(TransductiveEmbedder):
         self._remember(A)
 
     def _passes(self, A: csr_array, seeds: np.ndarray) -> Callable[[int], np.ndarray]:
-        """Return a function for the walks of pass k, one from each node that has links, in any order."""
+        """Return a function that draws the walks of pass k: one from each linked node, in random order."""
         graph, linked = transitions(A), np.flatnonzero(np.diff(A.indptr))
 
         def walks(k: int) -> np.ndarray:
@@ -220,13 +220,14 @@ class DeepWalk(TransductiveEmbedder):
 
 
 class Node2Vec(DeepWalk):
-    r"""Embed nodes that meet on walks which like, or avoid, going back and going far.
+    r"""Embed nodes by random walks that are biased to return to, or move away from, the previous node.
 
     .. math:: P(x \mid v, u) \propto A_{vx} b(u, x), \qquad
               b(u, x) = \begin{cases} 1/p & x = u \\ 1 & A_{ux} > 0 \\ 1/q & \text{otherwise} \end{cases}
 
-    is the chance of a step from v to x in a walk that came from u; :math:`p = q = 1` is DeepWalk. Features
-    are used only to build a graph where none is given. Needs gensim (``pip install gssl[reproduction]``).
+    is the probability of a step from v to x in a walk that came from u; :math:`p = q = 1` is DeepWalk.
+    Features are used only to build a graph if none is given. Needs gensim
+    (``pip install gssl[reproduction]``).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a table of the paper is made of: entries that put a computation beside a published number."""
+"""The parts of a table of the paper: entries that pair a computation with a published number."""
 
 import ast
 import hashlib
@@ -25,7 +25,7 @@ MEASURES: dict[str, Measure] = {}
 _PARTS: dict[str, type] = {}
 _WALKS = frozenset({"DeepWalk", "Node2Vec"})
 _DEEP_PACKAGES = ("torch", "torch_geometric")
-# what trains a network, beside the network itself
+# code that trains a network, in addition to the network itself
 _TRAINING = {
     ("gssl.torch.network_classifier", "NetworkClassifier"),
     ("reproduction.networks.embedding", "NetworkEmbedder"),
@@ -35,7 +35,7 @@ _TRAINING = {
 
 @cache
 def network_modules() -> dict[str, str]:
-    """Find the module of each class of reproduction.networks without loading it, for it loads torch."""
+    """Find the module of each class of reproduction.networks without importing it (and torch)."""
     return {
         node.name: f"reproduction.networks.{file.stem}"
         for file in sorted(Path(__file__).with_name("networks").glob("*.py"))
@@ -46,12 +46,12 @@ def network_modules() -> dict[str, str]:
 
 @lru_cache(maxsize=4)
 def dataset_of(name: str) -> Dataset:
-    """Load a graph with feature rows that sum to one, as the published settings assume, and keep it."""
+    """Load a graph, cached, with feature rows that sum to one, as the published settings assume."""
     return load(name).normalized()
 
 
 def measure(name: str) -> Callable[[Measure], Measure]:
-    """Register a function as what cells of this name compute."""
+    """Register a function as the measure of this name."""
 
     def register(function: Measure) -> Measure:
         if name in MEASURES:
@@ -63,23 +63,23 @@ def measure(name: str) -> Callable[[Measure], Measure]:
 
 
 def find_measure(name: str) -> Measure:
-    """Return what cells of this name compute."""
-    import_module("reproduction.measures")  # the common ones; others come with their table
+    """Return the measure of this name."""
+    import_module("reproduction.measures")  # the common ones; others are registered by their table
     if name not in MEASURES:
         raise ValueError(f"there is no measure {name!r}: import the module that registers it.")
     return MEASURES[name]
 
 
 def part(kind: type) -> type:
-    """Register a class under its own name; for parts of methods that are no methods of their own."""
+    """Register a class under its own name, for parts of methods that gssl does not export."""
     _PARTS[kind.__name__] = kind
     return kind
 
 
 def has_estimator(name: str) -> bool:
-    """Check that there is such an estimator, and that the packages which it needs are installed."""
+    """Return whether there is such an estimator and its packages are installed."""
     if name in network_modules():
-        # before it is loaded, for loading it loads them
+        # check packages first: importing a network imports them
         return all(find_spec(package) for package in _DEEP_PACKAGES)
     if name not in _PARTS and name not in _WALKS and name not in vars(methods)["__all__"]:
         return False
@@ -87,7 +87,7 @@ def has_estimator(name: str) -> bool:
 
 
 def estimator(name: str) -> Any:
-    """Return what makes an estimator of this name: of gssl, a walk, a network, or a registered part."""
+    """Return the class or factory of an estimator: of gssl, a walk, a network, or a registered part."""
     if name in _PARTS:
         return _PARTS[name]
     if name in _WALKS:
@@ -99,7 +99,7 @@ def estimator(name: str) -> Any:
 
 
 def build(settings: Any, seed: int) -> Any:
-    """Make the estimators that settings name, at any depth, each with the seed where it takes one."""
+    """Build the estimators in settings, nested ones included; the seed is the random_state of each."""
     if not isinstance(settings, Mapping) or "method" not in settings:
         return settings
     kind = estimator(settings["method"])
@@ -111,7 +111,7 @@ def build(settings: Any, seed: int) -> Any:
 
 
 def method_names(settings: Any) -> Iterator[str]:
-    """List the estimators that settings name, at any depth."""
+    """Yield the names of the estimators in settings, nested ones included."""
     if isinstance(settings, Mapping):
         if "method" in settings:
             yield settings["method"]
@@ -120,7 +120,7 @@ def method_names(settings: Any) -> Iterator[str]:
 
 
 def run_key(identity: Mapping[str, Any]) -> str:
-    """Hash what identifies a run."""
+    """Hash the identity of a run."""
     text = json.dumps(identity, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:24]
 
@@ -130,8 +130,8 @@ class Cell:
     """One computation for each seed; its values may fill many entries.
 
     ``settings`` are plain JSON, in which ``{"method": name, "params": {…}}`` stands for an estimator.
-    ``random``: False if the seed changes nothing, so that one is enough. ``slow``: left out of quick runs.
-    ``needs``: a file without which it cannot be run.
+    ``random`` is False if the result does not depend on the seed. ``slow`` cells are skipped in quick runs.
+    ``needs`` is a file that the computation requires.
     """
 
     measure: str
@@ -144,11 +144,11 @@ class Cell:
     needs: str = ""
 
     def identity(self, seed: int) -> dict[str, Any]:
-        """List all that a result depends on."""
+        """Return everything a result depends on, including the code."""
         return {**self.question(seed), "code": code_hash(self._roots())}
 
     def question(self, seed: int) -> dict[str, Any]:
-        """List what is computed, whatever code does it."""
+        """Return what is computed, independent of the code."""
         return {
             "measure": self.measure,
             "dataset": self.dataset,
@@ -159,7 +159,7 @@ class Cell:
         }
 
     def _roots(self) -> frozenset[tuple[str, str]]:
-        """Name the definitions that compute it; what they use belongs to them."""
+        """Return the definitions that compute the cell; those they use are found from them."""
         function = find_measure(self.measure)
         found = {("reproduction.spec", "build"), (function.__module__, function.__name__)}
         for name in method_names(self.settings):
@@ -170,27 +170,27 @@ class Cell:
         return frozenset(found)
 
     def key(self, seed: int) -> str:
-        """Name one run by a hash of all that its result depends on."""
+        """Return a hash of everything the result of a run depends on."""
         return run_key(self.identity(seed))
 
     def seeds(self, count: int) -> range:
-        """Return the seeds worth running."""
+        """Return the seeds to run: only one if nothing is random."""
         return range(count if self.random else 1)
 
     @property
     def title(self) -> str:
-        """What it computes, for a reader."""
+        """A description of the computation."""
         names = ", ".join(dict.fromkeys(method_names(self.settings)))
         return f"{self.measure} of {names or 'no method'} on {self.dataset}, labels: {self.budget}"
 
     @property
     def available(self) -> bool:
-        """Whether every method that the settings name can be run, and the data are here."""
+        """Whether the data and all methods in the settings are available."""
         return not self.obstacle
 
     @property
     def obstacle(self) -> str:
-        """Why it cannot be run here; empty if it can."""
+        """The reason why the cell cannot be run here; empty if it can."""
         if not _is_here(self.needs):
             return f"{self.needs} is not here"
         missing = [name for name in method_names(self.settings) if not has_estimator(name)]
@@ -206,13 +206,13 @@ def _is_here(file: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One number of a table: its place, what was published, and how it is computed.
+    """One number of a table: its place, the published number, and the cell that computes it.
 
-    ``group`` names a table of its own inside the artefact. ``value`` is one of the cell's values, from which
-    that of ``minus`` is taken off, seed by seed. A difference up to ``tolerance`` is a hit; without one
-    nothing is judged. ``budget``: the labels used, the cell's if None. ``digits`` after the point; −1: two
-    digits and a power of ten. ``both_ways``: more than published is a miss, too. ``drawn``: in the chart.
-    ``absent``: why there is no cell.
+    Each ``group`` of an artefact is a separate table. ``value`` names one of the cell's values, from which
+    the same value of ``minus`` is subtracted, seed by seed. A difference up to ``tolerance`` is a hit; if it
+    is None nothing is judged. ``budget`` names the labels used, the cell's if None. ``digits`` are decimals;
+    −1 is scientific notation. With ``both_ways``, a higher number is a miss too. ``drawn`` entries are in the
+    chart. ``absent`` says why there is no cell.
     """
 
     row: str
@@ -236,13 +236,13 @@ class Entry:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """What has to be computed for it; nothing if any of it cannot be."""
+        """The cells to compute; empty if any of them is not available."""
         wanted = tuple(cell for cell in (self.cell, self.minus) if cell is not None)
         return wanted if all(cell.available for cell in wanted) else ()
 
     @property
     def labels(self) -> str:
-        """The labels that the number was learnt from."""
+        """The label budget of the number."""
         if self.budget is not None:
             return self.budget
         return "" if self.cell is None else self.cell.budget
@@ -250,10 +250,10 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """A sentence of the paper, and what it says of means by place.
+    """A claim of the paper, as pairs of places or as a rule on the means by place.
 
-    ``pairs``: the first of each is greater than the second, which is judged by paired tests over seeds.
-    ``rule``: anything else; KeyError: not all means are there yet.
+    The first of each of the ``pairs`` is claimed to be greater than the second, judged by paired tests over
+    seeds. ``rule`` is any other condition; it raises KeyError if a mean is missing.
     """
 
     text: str
@@ -261,7 +261,7 @@ class Claim:
     pairs: tuple[tuple[Place, Place], ...] = ()
 
     def holds(self, means: Mapping[Place, float]) -> bool:
-        """Return whether some numbers bear it out, taken as they are."""
+        """Return whether the claim is true for given numbers, without a test."""
         if self.rule is not None:
             return bool(self.rule(means))
         return all(means[more] > means[less] for more, less in self.pairs)
@@ -269,10 +269,10 @@ class Claim:
 
 @dataclass(frozen=True, eq=False)
 class Artefact:
-    """A table or figure: its name on the command line, what the paper calls it, and its entries.
+    """A table or figure: its name on the command line, its number in the paper, and its entries.
 
-    ``unit`` says what the numbers are, ``note`` what a reader has to know. With an ``x_title`` columns are
-    drawn as a chart, over a logarithmic axis with ``log``.
+    ``unit`` describes the numbers; ``note`` is text for the reader. With an ``x_title``, columns are also
+    drawn as a chart, with a logarithmic y-axis if ``log``.
     """
 
     name: str
@@ -288,9 +288,9 @@ class Artefact:
     def cells(
         self, quick: bool = False, rows: Collection[str] = (), columns: Collection[str] = ()
     ) -> list[Cell]:
-        """List the computations, each once, in the order of the entries; of some rows or columns only.
+        """Return the distinct cells in the order of the entries, optionally of some rows or columns only.
 
-        A column may also be the name of a group, such as a graph.
+        ``columns`` may also name groups, such as graphs.
         """
         found: dict[str, Cell] = {}
         for entry in self.entries:

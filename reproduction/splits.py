@@ -1,4 +1,4 @@
-"""Ten random splits of each citation graph: what the public split alone cannot tell apart."""
+"""Ten random splits of each citation graph, for differences that one public split cannot show."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,9 +29,9 @@ _BOTH = "train+validation"
 
 @measure("random split")
 def classify_random_split(cell: Cell, seed: int) -> dict[str, float]:
-    """Draw a split of the public one's size by the seed, fit a classifier and score it on the test nodes.
+    """Draw a random split of the public split's size, fit a classifier and score it on the test nodes.
 
-    The seed is also that of the classifier, and the same split serves all methods, so that they are paired.
+    The seed determines the split and the classifier, so all methods have the same splits and are paired.
     """
     data = dataset_of(cell.dataset)
     split = draw_split(data.labels, _PER_CLASS, _N_VAL, _N_TEST, random_state=seed)

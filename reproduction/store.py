@@ -1,4 +1,4 @@
-"""Results on disk: one line of JSON for each finished run, so that a kill loses at most the running one."""
+"""Results on disk: one line of JSON per finished run, so a kill loses at most the current run."""
 
 import json
 import os
@@ -18,18 +18,18 @@ _QUESTION = ("measure", "dataset", "split", "budget", "settings", "seed")
 class Store:
     """Finished runs by key.
 
-    Lines are appended, flushed and synced one by one, under a lock where the system has one, so that several
-    processes may fill one file. A last line that a kill has torn is dropped, and one that is damaged in the
-    middle is left where it is and skipped with a warning: its run is done anew.
+    Lines are appended, flushed and synced one by one, under a lock if the system has one, so several
+    processes can write to one file. An incomplete last line is dropped. Other damaged lines stay in the file
+    and are skipped with a warning; their runs are repeated.
 
-    A run by earlier code counts until the same run by this code is there, and is told apart from it. A run
-    that took too long is kept with the reason in place of values.
+    A run by earlier code is used, and marked as such, until it is repeated with the current code. A run that
+    took too long is stored with the reason instead of values.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._records: dict[str, dict[str, Any]] = {}
-        # the last of each, whatever code it is by
+        # the latest record of each run, by any version of the code
         self._latest: dict[str, dict[str, Any]] = {}
         # how far the file has been read
         self._n_bytes, self._n_lines = 0, 0
@@ -47,14 +47,14 @@ class Store:
         return key in self._records
 
     def refresh(self) -> None:
-        """Read what has been added to the file since it was last read, by whatever process."""
+        """Read the lines added to the file since the last read, by any process."""
         if not self.path.exists():
             return
         with self.path.open("rb") as stream:
-            if stream.seek(0, os.SEEK_END) < self._n_bytes:  # somebody has begun it anew
+            if stream.seek(0, os.SEEK_END) < self._n_bytes:  # the file was replaced
                 self._records, self._latest, self._n_bytes, self._n_lines = {}, {}, 0, 0
             stream.seek(self._n_bytes)
-            # what follows the last line end is being written, or was torn by a kill
+            # text after the last newline is being written, or was cut off by a kill
             *lines, rest = stream.read().split(b"\n")
             self._n_bytes = stream.tell() - len(rest)
         for line in lines:
@@ -71,21 +71,21 @@ class Store:
                 )
 
     def values(self, cell: Cell, seed: int) -> dict[str, float] | None:
-        """Return what a run yielded, by this code or else by earlier code; None if it has not been run."""
+        """Return the values of a run, by the current code or else by earlier code; None if not run."""
         record = self._find(cell, seed)
         return None if record is None or "reason" in record else dict(record["values"])
 
     def seconds(self, cell: Cell, seed: int) -> float:
-        """Return how long a run took."""
+        """Return how long a run took; 0 if not run."""
         record = self._find(cell, seed)
         return 0.0 if record is None else float(record["seconds"])
 
     def is_current(self, cell: Cell, seed: int) -> bool:
-        """Return whether a run is by this code, and was not given up."""
+        """Return whether a run is by the current code and has values."""
         return "reason" not in self._records.get(cell.key(seed), {"reason": ""})
 
     def reason(self, cell: Cell) -> str:
-        """Return why a cell was given up; empty if it was not."""
+        """Return why a cell was stopped; empty if it was not."""
         record = self._find(cell, 0)
         return "" if record is None else str(record.get("reason", ""))
 
@@ -95,7 +95,7 @@ class Store:
     def add(
         self, cell: Cell, seed: int, values: Mapping[str, float], seconds: float, reason: str = ""
     ) -> None:
-        """Keep a finished run, or why it was given up; it is on disk when this returns."""
+        """Store a finished run, or the reason why it was stopped; it is on disk when this returns."""
         record = {
             "key": cell.key(seed),
             **cell.identity(seed),
@@ -105,7 +105,7 @@ class Store:
         line = json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab+") as stream, _locked(stream):
-            # an end without a line end is torn only if nobody is writing it: the lock says so
+            # with the lock held, no other process is writing, so an unfinished line is damaged
             _drop_torn_end(stream)
             stream.write(line.encode("ascii"))
             stream.flush()
@@ -115,7 +115,7 @@ class Store:
 
 @contextmanager
 def _locked(stream: BinaryIO) -> Iterator[None]:
-    """Keep other processes from writing to a file, where the system can."""
+    """Lock a file against other processes, if the system supports it."""
     try:
         fcntl: Any = import_module("fcntl")
     except ImportError:  # Windows: one process at a time
@@ -129,7 +129,7 @@ def _locked(stream: BinaryIO) -> Iterator[None]:
 
 
 def _drop_torn_end(stream: BinaryIO) -> None:
-    """Cut off what follows the last line end, so that the next line does not join it."""
+    """Truncate a file after its last newline, so that the next line does not continue a damaged one."""
     size = stream.seek(0, os.SEEK_END)
     if not size:
         return
@@ -141,7 +141,7 @@ def _drop_torn_end(stream: BinaryIO) -> None:
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
-    """Read a line; None if it is no record."""
+    """Parse a line; return None if it is not a record."""
     try:
         record = json.loads(line)
         if isinstance(record["key"], str) and isinstance(record["values"], dict):

@@ -1,4 +1,4 @@
-"""From records to lines: ours beside the published number, their difference, and whether it is a miss."""
+"""Summarize records: our mean and the published number of each entry, their difference, and a verdict."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from reproduction.store import Store
 Verdict = Literal["hit", "miss", "above", "unjudged", "not run", "published only"]
 
 
-# a claim is taken for shown, or for refuted, below this chance of an error
+# p-value below which a claim counts as shown, or as refuted
 SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """An entry with what was measured; ``difference`` is ours less the published number, as shown.
+    """An entry with its measured values; ``difference`` is ours minus the published number, as displayed.
 
-    ``n_old`` of its seeds are by earlier code. ``reason``: why it was not run.
+    ``n_old`` of its seeds are by earlier code. ``reason`` says why it was not run.
     """
 
     entry: Entry
@@ -38,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """A claim, whether it holds (None: not measured, or not decided), and by what evidence."""
+    """A claim, whether it holds (None if not measured or not decided), and the evidence."""
 
     text: str
     holds: bool | None
@@ -47,7 +47,7 @@ class Judgement:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """An artefact with its lines and what its numbers say of each of its claims."""
+    """An artefact with its lines and the judgement of each claim."""
 
     artefact: Artefact
     lines: tuple[Line, ...]
@@ -55,7 +55,7 @@ class Result:
     seconds: float
 
     def having(self, verdict: Verdict) -> list[Line]:
-        """Return the lines of one verdict."""
+        """Return the lines with a given verdict."""
         return [line for line in self.lines if line.verdict == verdict]
 
 
@@ -69,7 +69,7 @@ class Grid:
 
 
 def summarize(artefact: Artefact, store: Store) -> Result:
-    """Average the seeds of each entry and hold the mean against the published number."""
+    """Average each entry over seeds and compare the mean with the published number."""
     lines = tuple(_line(entry, store) for entry in artefact.entries)
     values = {line.entry.place: line.values for line in lines if line.values}
     claims = tuple(judge(claim, values) for claim in artefact.claims)
@@ -78,7 +78,7 @@ def summarize(artefact: Artefact, store: Store) -> Result:
 
 
 def judge(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Judgement:
-    """Judge a claim by paired tests over seeds, or say for how many seeds its rule holds."""
+    """Judge a claim by paired tests over seeds, or by the means and the number of seeds that satisfy it."""
     try:
         if claim.pairs:
             return _judge_pairs(claim, values)
@@ -93,7 +93,7 @@ def judge(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Judgement:
 
 
 def _judge_pairs(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Judgement:
-    """Test every pair, one-sided: the claim needs all of them, and one reversed pair refutes it."""
+    """Test every pair, one-sided: the claim holds if all pairs do, and one reversed pair refutes it."""
     chances, reversed_, counts = [], [], []
     for more, less in claim.pairs:
         first, second = values[more], values[less]
@@ -101,7 +101,7 @@ def _judge_pairs(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Jud
         gaps = np.array([_of_seed(first, k) - _of_seed(second, k) for k in range(n)])
         counts.append(n)
         if n < 2 or np.ptp(gaps) == 0.0:
-            # nothing is random: what is greater is greater, and equal numbers show nothing
+            # without variation the sign decides, and equal numbers show nothing
             chances.append(0.5 - 0.5 * float(np.sign(gaps.mean())))
         else:
             chances.append(float(ttest_1samp(gaps, 0.0, alternative="greater").pvalue))
@@ -119,12 +119,12 @@ def _judge_pairs(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Jud
 
 
 def _of_seed(values: tuple[float, ...], seed: int) -> float:
-    """Return the value of a seed; what is not random has one for all."""
+    """Return the value for a seed; deterministic cells have one value for all seeds."""
     return values[seed] if len(values) > 1 else values[0]
 
 
 def seeds_run(cell: Cell, store: Store) -> Iterator[int]:
-    """List the seeds of a cell that are in the store, from 0 on."""
+    """Yield the seeds of a cell that are in the store, from 0 up to the first gap."""
     for seed in count():
         if store.values(cell, seed) is None:
             return
@@ -132,7 +132,7 @@ def seeds_run(cell: Cell, store: Store) -> Iterator[int]:
 
 
 def grids(result: Result) -> list[Grid]:
-    """Arrange lines into tables, one for each group, in the order in which they come."""
+    """Arrange lines into tables, one for each group, in order of appearance."""
     found: dict[str, dict[tuple[str, str], dict[str, Line]]] = {}
     columns: dict[str, dict[str, None]] = {}
     for line in result.lines:
@@ -154,7 +154,7 @@ def _line(entry: Entry, store: Store) -> Line:
     ours = float(np.mean(values))
     difference = None
     if entry.published is not None and entry.digits >= 0:
-        # what is judged is what is shown
+        # judge the rounded number, which is the one displayed
         difference = round(round(ours, entry.digits) - entry.published, entry.digits)
     n_old = sum(not store.is_current(entry.cell, seed) for seed in range(len(values)) if entry.cell)
     verdict = _verdict(entry, difference)
@@ -162,7 +162,7 @@ def _line(entry: Entry, store: Store) -> Line:
 
 
 def _reason(entry: Entry, store: Store) -> str:
-    """Say why a number is not there."""
+    """Return why a number is missing."""
     wanted = [cell for cell in (entry.cell, entry.minus) if cell is not None]
     if not wanted:
         return entry.absent or "not implemented"
@@ -179,8 +179,8 @@ def _verdict(entry: Entry, difference: float | None) -> Verdict:
 
 
 def _values(entry: Entry, store: Store) -> Iterator[float]:
-    """Return the values of all seeds that every cell of the entry has been run with."""
-    # what has been run counts even where it could not be run again, for want of a package or a file
+    """Yield the values of all seeds for which every cell of the entry has been run."""
+    # stored runs count even if a missing package or file keeps them from being repeated here
     if entry.cell is None:
         return
     for seed in seeds_run(entry.cell, store):
@@ -188,6 +188,6 @@ def _values(entry: Entry, store: Store) -> Iterator[float]:
         if value is not None and entry.minus is not None:
             other = store.values(entry.minus, seed if entry.minus.random else 0) or {}
             value = value - other[entry.value] if entry.value in other else None
-        if value is None:  # not run, or by a measure that did not tell it
+        if value is None:  # not run, or by an earlier measure without this value
             return
         yield value

@@ -14,7 +14,7 @@ Numbers = tuple[float | None, float | None, float | None]
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A method: its published numbers on Cora, Citeseer and Pubmed, its labels, and the cell of a graph."""
+    """A method: published numbers on Cora, Citeseer and Pubmed, label budget, and cell of a graph."""
 
     name: str
     published: Numbers
@@ -43,7 +43,7 @@ def _sampled(name: str) -> Callable[[str], Cell]:
 NO_EQUATIONS = "its publication, which has the equations, was not at hand"
 NONE: Numbers = (None, None, None)
 BOTH = "train+validation"
-# what validation nodes choose from where a baseline's settings are its user's to find
+# grids for baselines whose settings are left to the user; validation nodes choose
 _ALPHAS = {"alpha": [0.05, 0.1, 0.2]}
 _MIXES = {"mix": [0.1, 0.3, 0.5], "step_low": [0.1, 0.25, 0.5]}
 _LOCAL = {"epsilon": [0.03, 0.1, 0.3], "alpha": [0.05, 0.15]}
@@ -53,10 +53,10 @@ TRAINED: dict[str, Any] = {
     "penalties": [1e-4, 1e-3, 1e-2],
     "slow": tuple(CITATIONS.values()),
 }
-# wide embeddings can need a stronger penalty: BGRL's own evaluation tries some that are stronger still
+# wide embeddings can need a stronger penalty; BGRL's own evaluation tries even stronger ones
 _WIDE = {**TRAINED, "penalties": [1e-4, 1e-3, 1e-2, 3e-2, 1e-1]}
 
-# the published rows of LP, C&S and OGC learnt from validation labels, too
+# the published rows of LP, C&S and OGC also use validation labels
 ROWS = (
     Row("LP", (71.5, 48.9, 65.8), BOTH, _plain("LabelPropagation", BOTH, class_mass=False)),
     Row("LP, train only", NONE, "train", _plain("LabelPropagation", class_mass=False)),

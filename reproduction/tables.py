@@ -1,4 +1,4 @@
-"""An artefact as text, for a terminal and in Markdown: misses are marked, and how it was measured is said."""
+"""Artefacts as text, for a terminal and in Markdown, with misses marked and the command to repeat them."""
 
 from rich.table import Table
 from rich.text import Text
@@ -10,19 +10,19 @@ LEGEND = (
     "ours (published); ✗ differs from the published number by more than the tolerance, "
     "↑ is better by more than that; [number] was published and is not computed here."
 )
-# a terminal is narrow
+# abbreviations for narrow terminals
 _SHORT = {"train+validation": "train+val"}
 _STYLES = {"miss": "bold red", "above": "green", "published only": "dim"}
 
 
 def number(value: float, digits: int) -> str:
-    """Write a number; small ones in powers of ten."""
+    """Format a number; with negative ``digits`` in scientific notation."""
     text = f"{value:.1e}" if digits < 0 else f"{value:.{digits}f}"
     return f"−{text[1:]}" if text.startswith("-") else text
 
 
 def line_text(line: Line | None, *, long: bool = False) -> str:
-    """Write a line of an artefact into one field of a table."""
+    """Format a line as one field of a table."""
     if line is None:
         return ""
     entry = line.entry
@@ -44,7 +44,7 @@ def line_text(line: Line | None, *, long: bool = False) -> str:
 
 
 def paper_tables(result: Result) -> list[Table]:
-    """Draw an artefact for a terminal, one table for each group."""
+    """Return an artefact as tables for a terminal, one for each group."""
     artefact = result.artefact
     tables = []
     for grid in grids(result):
@@ -70,13 +70,13 @@ def _styled(line: Line | None) -> Text:
 
 
 def claim_texts(result: Result) -> list[str]:
-    """Say of each claim of the paper whether it holds here, and by what evidence."""
+    """Return a sentence for each claim: whether it holds here, and the evidence."""
     words = {True: "holds: ", False: "does not hold ✗: ", None: ""}
     return [f"{claim.text} — {words[claim.holds]}{claim.evidence}." for claim in result.claims]
 
 
 def paper_markdown(result: Result) -> str:
-    """Write an artefact as Markdown tables."""
+    """Return an artefact as Markdown tables."""
     parts = []
     for grid in grids(result):
         budgets = any(budget for _, budget, _ in grid.rows)
@@ -104,7 +104,7 @@ def _escaped(text: str) -> str:
 
 
 def command(result: Result) -> str:
-    """Return the command that repeats an artefact with the seeds it was run with."""
+    """Return the command that repeats an artefact with the same seeds."""
     counts = _seed_counts(result, random=True)
     return f"python -m reproduction run {result.artefact.name}" + (
         f" --seeds {max(counts)}" if counts else ""
@@ -112,7 +112,7 @@ def command(result: Result) -> str:
 
 
 def seeds_text(result: Result) -> str:
-    """Say how many seeds the means are over; methods without randomness need one."""
+    """Describe the number of seeds; deterministic methods need one run."""
     counts, fixed = _seed_counts(result, random=True), _seed_counts(result, random=False)
     if not counts:
         return "one run, for nothing is random" if fixed else "not run yet"
@@ -123,10 +123,10 @@ def seeds_text(result: Result) -> str:
 
 
 def tolerance_text(result: Result) -> str:
-    """Say how far from the published number is still a hit."""
+    """Describe the tolerance within which a difference is a hit."""
     judged = [entry for entry in result.artefact.entries if entry.published is not None]
     given = {(entry.tolerance, entry.digits) for entry in judged if entry.tolerance is not None}
-    # with the digits in which differences are judged
+    # formatted with the digits in which differences are judged
     texts = [f"±{number(tolerance, digits)}" for tolerance, digits in sorted(given)]
     if not texts:
         return "nothing is judged"
@@ -134,6 +134,6 @@ def tolerance_text(result: Result) -> str:
 
 
 def _seed_counts(result: Result, *, random: bool) -> set[int]:
-    """Return the numbers of seeds of the lines that were run and whose cell is random, or is not."""
+    """Return the numbers of seeds of the lines that were run, for random or for deterministic cells."""
     cells = ((line.n_seeds, line.entry.cell) for line in result.lines if line.n_seeds)
     return {n_seeds for n_seeds, cell in cells if cell is not None and cell.random is random}

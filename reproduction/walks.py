@@ -1,12 +1,12 @@
-"""Random walks over a graph, first-order and second-order: a numba loop, and its twin for reading.
+"""First-order and second-order random walks on a graph: a numba loop, and a readable NumPy version for tests.
 
-From v, having come from u, a walk goes on to a neighbour x with a chance in proportion to w_vx·b(u, x), where
-b is 1/p back to u, 1 to a neighbour of u and 1/q further away. A neighbour is drawn by weight alone and taken
-with the chance b(u, x) / max b, so nothing is stored per pair of edges. Where p and q make nearly all draws
-fail, a few failures are followed by one draw from all neighbours at their true chances, which is the same
-distribution: what was refused before says nothing about what comes next.
+A walk that came from u to v continues to a neighbour x with probability proportional to w_vx·b(u, x), where
+b is 1/p back to u, 1 to a neighbour of u and 1/q otherwise. Steps are drawn by rejection sampling: a
+neighbour is drawn by weight alone and accepted with probability b(u, x) / max b, so nothing is stored per
+pair of edges. After a number of rejections, one draw from all neighbours with their exact probabilities
+follows; rejected draws are independent of it, so the distribution is the same.
 
-Each walk has its own random numbers (splitmix64), so the number of threads changes no walk.
+Each walk has its own random number stream (splitmix64), so results do not depend on the number of threads.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from gssl.operators._kernels.rows import given
 from gssl.operators._kernels.threads import run_parts, split_rows
 from gssl.operators.compiling import compiled
 
-# refused draws after which all neighbours are looked at
+# rejected draws before a draw with exact probabilities
 TRIES = 32
 _WORD = 2**64 - 1
 Graph = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -33,7 +33,7 @@ _inlined = numba.njit(error_model="numpy")
 
 @dataclass(frozen=True)
 class Transitions:
-    """A graph made ready for walks: the neighbours of each node, in order, and running sums of their weights.
+    """A graph prepared for walks: the sorted neighbours of each node, and cumulative sums of their weights.
 
     ``cumulative`` is in units of each row's largest weight.
     """
@@ -44,7 +44,7 @@ class Transitions:
 
 
 def transitions(A: csr_array) -> Transitions:
-    r"""Prepare the chances of each step: :math:`P(x \mid v) = A_{vx} / \sum_y A_{vy}`."""
+    r"""Prepare the transition probabilities :math:`P(x \mid v) = A_{vx} / \sum_y A_{vy}`."""
     A = csr_array(A)
     if not A.has_sorted_indices:
         A = A.sorted_indices()
@@ -52,7 +52,7 @@ def transitions(A: csr_array) -> Transitions:
     linked = np.flatnonzero(np.diff(indptr))
     weights = A.data.astype(np.float64)
     if linked.size:
-        # the largest weight of a row counts one: sums of huge weights would be infinite
+        # scale the largest weight of each row to 1, so that sums do not overflow
         largest = np.maximum.reduceat(weights, indptr[linked])
         weights /= np.repeat(largest, np.diff(indptr)[linked])
     for v in linked[np.diff(indptr)[linked] > 1]:
@@ -70,13 +70,13 @@ def random_walks(
     p: float = 1.0,
     q: float = 1.0,
 ) -> npt.NDArray[np.int32]:
-    r"""Walk over a graph, one walk from each start.
+    r"""Draw random walks on a graph, one from each start.
 
     .. math:: P(x \mid v, u) \propto A_{vx} b(u, x), \qquad
               b(u, x) = \begin{cases} 1/p & x = u \\ 1 & A_{ux} > 0 \\ 1/q & \text{otherwise} \end{cases}
 
-    is the chance of a step from v to x in a walk that came from u (Grover and Leskovec, 2016); with
-    :math:`p = q = 1` it forgets u. A node without links stays where it is.
+    is the probability of a step from v to x in a walk that came from u (Grover and Leskovec, 2016); with
+    :math:`p = q = 1` it does not depend on u. A walk stays at a node without links.
     """
     walks, states = empty_walks(starts, length, random_state)
     arrays: Any = (graph.indptr, graph.indices, graph.cumulative, states, 1.0 / p, 1.0 / q, walks)
@@ -89,7 +89,7 @@ def random_walks(
 def empty_walks(
     starts: npt.ArrayLike, length: int, random_state: int | np.random.Generator | None
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint64]]:
-    """Return walks that have only begun, and the state of each one's own random numbers."""
+    """Return walks with only the first column filled, and the random state of each walk."""
     first = np.asarray(starts, dtype=np.int32)
     walks = np.zeros((len(first), length), dtype=np.int32)
     walks[:, 0] = first
@@ -104,7 +104,7 @@ def _next_state(state):  # type: ignore[no-untyped-def]
 
 @_inlined
 def _uniform(state):  # type: ignore[no-untyped-def]
-    """Return the number in [0, 1) that belongs to a state."""
+    """Return the uniform number in [0, 1) of a state."""
     z = state
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -114,7 +114,7 @@ def _uniform(state):  # type: ignore[no-untyped-def]
 
 @_inlined
 def _pick(cumulative, first, stop, share):  # type: ignore[no-untyped-def]
-    """Return the first place whose running sum of weights is beyond a share of the row's sum."""
+    """Return the first position whose cumulative weight exceeds a share of the row's sum."""
     goal, low, high = share * cumulative[stop - 1], first, stop - 1
     while low < high:
         middle = (low + high) // 2
@@ -127,7 +127,7 @@ def _pick(cumulative, first, stop, share):  # type: ignore[no-untyped-def]
 
 @_inlined
 def _bias(indptr, indices, u, x, back, away):  # type: ignore[no-untyped-def]
-    """Return b(u, x): how much a step to x is liked by a walk that came from u."""
+    """Return b(u, x), the bias of a step to x in a walk that came from u."""
     if x == u:
         return back
     low, high = indptr[u], indptr[u + 1]
@@ -142,7 +142,7 @@ def _bias(indptr, indices, u, x, back, away):  # type: ignore[no-untyped-def]
 
 @_inlined
 def _pick_exactly(indptr, indices, cumulative, u, v, back, away, share):  # type: ignore[no-untyped-def]
-    """Return the place of a neighbour of v, drawn from all of them at their true chances."""
+    """Return the position of a neighbour of v, drawn with the exact probabilities."""
     first, stop = indptr[v], indptr[v + 1]
     chances = np.empty(stop - first)
     total, before = 0.0, 0.0
@@ -155,7 +155,7 @@ def _pick_exactly(indptr, indices, cumulative, u, v, back, away, share):  # type
 
 @cache
 def compiled_walks() -> Any:
-    """Compile the loop that fills the rows of ``walks``, whose first column says where each begins."""
+    """Compile the loop that fills the rows of ``walks``, whose first column has the starts."""
 
     def write_walk_rows(start, stop, indptr, indices, cumulative, states, back, away, walks):  # type: ignore[no-untyped-def]
         top = max(1.0, back, away)
@@ -166,10 +166,10 @@ def compiled_walks() -> Any:
             for step in range(1, walks.shape[1]):
                 first, last = indptr[v], indptr[v + 1]
                 if first == last:
-                    # a node without links stays where it is
+                    # a walk stays at a node without links
                     walks[i, step] = v
                     continue
-                # no choice, or nowhere to have come from
+                # no rejection: unbiased, first step, or a single neighbour
                 free = not biased or u < 0 or last - first == 1
                 e, accepted = first, False
                 for _ in range(TRIES):
@@ -194,7 +194,7 @@ def compiled_walks() -> Any:
 
 
 def uniforms(state: int) -> Iterator[float]:
-    """Yield the numbers in [0, 1) that follow a state of splitmix64 (Steele et al., 2014)."""
+    """Yield the uniform numbers in [0, 1) that follow a state of splitmix64 (Steele et al., 2014)."""
     while True:
         state = (state + 0x9E3779B97F4A7C15) & _WORD
         z = state
@@ -215,7 +215,7 @@ def chances(graph: Graph, u: int, v: int, back: float, away: float) -> tuple[np.
 
 
 def write_walks(graph: Graph, states: np.ndarray, back: float, away: float, walks: np.ndarray) -> None:
-    """Fill the rows of ``walks``, whose first column says where each begins: see :func:`compiled_walks`."""
+    """Fill the rows of ``walks`` as :func:`compiled_walks` does."""
     indptr, indices, _ = graph
     for i, state in enumerate(states):
         numbers = uniforms(int(state))

@@ -1,4 +1,4 @@
-"""One headless browser for tests of pages; what a page complains about or asks elsewhere is an error."""
+"""A headless browser for tests of pages; console messages, errors and foreign requests fail a test."""
 
 import shutil
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ FLAGS = (
 
 
 def start_browser():
-    """Yield headless Chromium, or skip where it is not installed."""
+    """Yield headless Chromium, or skip the test if it is not installed."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     chromium = shutil.which("chromium")
     if chromium is None:
@@ -30,7 +30,7 @@ def start_browser():
 
 @contextmanager
 def open_tabs(browser, allowed):
-    """Give a function that opens addresses beginning with ``allowed`` and nothing else."""
+    """Yield a function that opens tabs, in which only addresses beginning with ``allowed`` can be loaded."""
     contexts, trouble = [], []
 
     def open_tab(url, width, scheme, context=None, quiet=False):

@@ -1,1 +1,1 @@
-"""What the automatic choice, confidences, label sets and suggestions are worth, on many graphs."""
+"""Quality of the automatic choice, confidences, label sets and suggestions, on many graphs."""

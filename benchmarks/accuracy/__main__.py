@@ -1,4 +1,4 @@
-"""``python -m benchmarks.accuracy``: what the automatic choice and its confidences are worth."""
+"""``python -m benchmarks.accuracy``: quality of the automatic choice and its confidences."""
 
 from typing import Any
 

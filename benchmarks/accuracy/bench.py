@@ -1,4 +1,4 @@
-"""The benches: graphs, draws, a file of finished runs, tables at the end."""
+"""Run the benches over graphs and draws, store finished runs, and print tables."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -50,7 +50,7 @@ _BATCHES = (2, 4, 6, 8, 10, 12, 13, 14, 16, 18, 20)
 
 
 def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
-    """Run one bench, on its own graphs where none is named."""
+    """Run one bench, on its default graphs if none are named."""
     runs = {
         "selection": (run_selection, (*PUBLIC, *GRAPHS)),
         "calibration": (run_calibration, CONFIDENCE_GRAPHS),
@@ -71,7 +71,7 @@ def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
 
 @dataclass(frozen=True)
 class Bench:
-    """On which graphs, how often, from which seed; where the page and the finished runs go."""
+    """Options of a bench: graphs, number of draws, first seed, and files for the page and finished runs."""
 
     graphs: tuple[str, ...]
     draws: int
@@ -79,11 +79,11 @@ class Bench:
     out: Path | None = None
     records: Path | None = None
     methods: tuple[str, ...] = ()
-    # None: by the splits that a graph has
+    # None: use the splits of each graph
     per_class: int | None = None
 
     def data(self, terminal: Terminal) -> Iterator[tuple[str, Dataset]]:
-        """Load one graph after the other, with rows that sum to one; say which are not here."""
+        """Load the graphs one by one, with feature rows that sum to one; report missing ones."""
         for graph in self.graphs:
             try:
                 yield graph, dataset_of(graph)
@@ -95,13 +95,13 @@ class Bench:
         return range(self.seed, self.seed + self.draws)
 
     def said_seeds(self) -> str:
-        """Say which seeds, for a title."""
+        """Return the seeds as text for a title."""
         last = self.seed + self.draws - 1
         return f"seed {self.seed}" if self.draws == 1 else f"seeds {self.seed}–{last}"
 
     @contextmanager
     def store(self) -> Iterator[Store]:
-        """Open the finished runs; without a file to keep them in they are gone at the end."""
+        """Open the store of finished runs; it is temporary if no file was given."""
         if self.records is not None:
             yield Store(self.records)
             return
@@ -109,10 +109,10 @@ class Bench:
             yield Store(Path(folder) / "records.jsonl")
 
     def finish(self, name: str, grids: Iterable[Grid], notes: Iterable[str], terminal: Terminal) -> None:
-        """Show tables, and write them where a place was given."""
+        """Print tables and notes, and write them if an output folder was given."""
         grids, notes = list(grids), list(notes)
         if not terminal.out.is_terminal:
-            # a file has no edge, and half a number is none
+            # output to a file is not limited in width, and numbers must not be truncated
             terminal.out.width = max(terminal.out.width, _WIDE)
         for grid in grids:
             terminal.out.print(grid.terminal())
@@ -128,14 +128,14 @@ class Bench:
 
 
 def run_missing(jobs: Iterable[Job], store: Store, terminal: Terminal) -> None:
-    """Do the jobs that are not in the store yet, with a bar that counts them, and say which failed."""
+    """Run the jobs that are not in the store yet, with a progress bar, and report failures."""
     missing = [job for job in jobs if job.cell.key(job.seed) not in store]
     for text in failure_texts(run_watched(missing, store, terminal)):
         terminal.note(text)
 
 
 def run_selection(bench: Bench, terminal: Terminal) -> None:
-    """Score methods on the public splits of the citation graphs and on draws of all others."""
+    """Score methods on the public splits of citation graphs and on draws of labels of other graphs."""
     names = list(find_methods(bench.methods))
     public: dict[tuple[str, str], list[tuple[str, Cell, list[int]]]] = {}
     drawn: list[tuple[str, str, Cell, list[int]]] = []
@@ -146,7 +146,7 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
             if graph in PUBLIC and bench.per_class is None:
                 for budget in BUDGETS:
                     cells = [(name, public_cell(graph, name, budget)) for name in names]
-                    # one run is enough of what is not random
+                    # deterministic methods need one run
                     public[graph, budget] = [
                         (m, c, list(bench.seeds()) if c.random else [0]) for m, c in cells
                     ]
@@ -177,7 +177,7 @@ def run_selection(bench: Bench, terminal: Terminal) -> None:
 
 
 def _scores(rows: Iterable[tuple[str, str, Cell, list[int]]], store: Store) -> list[Score]:
-    """Read what has been run of each cell; a cell whose runs all failed has no score."""
+    """Read the stored runs of each cell; a cell whose runs all failed has no score."""
     scores = []
     for graph, method, cell, seeds in rows:
         found = {s: values["accuracy"] for s in seeds if (values := store.values(cell, s)) is not None}
@@ -203,7 +203,7 @@ def run_calibration(bench: Bench, terminal: Terminal) -> None:
 
 
 def run_conformal(bench: Bench, terminal: Terminal) -> None:
-    """Count how often sets at 90 % hold the true label: labels drawn at random, and class by class."""
+    """Measure the coverage of label sets at 90 %, with labels drawn at random and per class."""
     names = list(find_methods(bench.methods or COVERED))
     grids = []
     with bench.store() as store:
@@ -221,7 +221,7 @@ def run_conformal(bench: Bench, terminal: Terminal) -> None:
 def _measured(
     cells: list[tuple[str, str, Cell]], bench: Bench, store: Store, terminal: Terminal
 ) -> Iterator[tuple[str, str, int, dict[str, float]]]:
-    """Run what is missing of some cells; give graph, method, draw and values of all."""
+    """Run the missing seeds of some cells; yield graph, method, draw and values of all."""
     run_missing([Job(cell, seed) for *_, cell in cells for seed in bench.seeds()], store, terminal)
     for graph, name, cell in cells:
         for seed in bench.seeds():
@@ -231,12 +231,12 @@ def _measured(
 
 
 def run_suggest(bench: Bench, terminal: Terminal) -> None:
-    """Draw accuracy against labels for suggested and for random picks."""
+    """Compare accuracy by number of labels for suggested and for random nodes."""
     model = EmbeddingClassifier(GGCM())
     grids, notes = [], []
     for graph, data in bench.data(terminal):
         n_known = np.count_nonzero(data.labels >= 0)
-        # some nodes must be left to judge by
+        # some nodes must remain for the evaluation
         budgets = [n for n in (k * data.n_classes for k in _BATCHES) if n < n_known]
         points: list[tuple[str, CurvePoint]] = []
         for choose in (None, suggest):
@@ -264,7 +264,7 @@ def _verdict(graph: str, points: list[CurvePoint]) -> str:
 
 
 def _curve(points: list[CurvePoint]) -> dict[int, float]:
-    """Average accuracy for every number of labels that was reached: suggestions may run out before."""
+    """Average accuracy for each number of labels reached, because suggestions may run out early."""
     by_number: dict[int, list[float]] = {}
     for point in points:
         by_number.setdefault(point.n_labels, []).append(point.accuracy)

@@ -1,4 +1,4 @@
-"""AutoClassifier and the fixed methods it has to beat, on the same draws of labels, as resumable cells."""
+"""AutoClassifier and fixed methods on the same draws of labels, as resumable cells."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -17,10 +17,10 @@ from reproduction.spec import BUDGETS, CITATIONS, Cell, build, dataset_of, measu
 PER_CLASS = 20
 AUTO = "auto"
 GRAPH_FREE = "graph-free ridge"
-# below it, fewer than half of the links join nodes of one class
+# edge homophily below which a graph counts as heterophilous
 HETEROPHILOUS = 0.5
 PUBLIC = tuple(CITATIONS.values())
-# the quickest first
+# fastest first
 GRAPHS = tuple(
     f"graphs/{name}"
     for name in (
@@ -59,14 +59,14 @@ METHODS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "CorrectAndSmooth": {"method": "CorrectAndSmooth"},
     }
 )
-# what of them depends on a seed beside the labels that are drawn
+# methods that depend on a seed in addition to the draw of labels
 _RANDOM = frozenset({"OGC"})
 for _kind in (AutoClassifier, CalibratedClassifier):
     part(_kind)
 
 
 def find_methods(names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the settings of some methods; of all where none is named, and case does not count."""
+    """Return the settings of some methods, ignoring case; of all methods if none are named."""
     spelt = {name.casefold(): name for name in METHODS}
     wanted = [name.strip() for name in names if name.strip()]
     unknown = [name for name in wanted if name.casefold() not in spelt]
@@ -77,23 +77,23 @@ def find_methods(names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
 
 
 def public_cell(graph: str, method: str, budget: str) -> Cell:
-    """Make the cell of a method on the public split of a graph."""
+    """Return the cell of a method on the public split of a graph."""
     return Cell("classifier", graph, METHODS[method], budget=budget, random=method in _RANDOM)
 
 
 def drawn_cell(graph: str, method: str, per_class: int | None = None) -> Cell:
-    """Make the cell of a method on draws of a graph's labels; the seed is the draw."""
+    """Return the cell of a method on draws of a graph's labels; the seed is the draw."""
     how = protocol(dataset_of(graph)) if per_class is None else f"{per_class} per class"
     return Cell("drawn", graph, METHODS[method], split=how)
 
 
 def protocol(data: Dataset) -> str:
-    """Say how the labels of a graph are drawn: by its own fixed splits where it has them."""
+    """Return how the labels of a graph are drawn: by its fixed splits if it has any."""
     return "folds" if "fold0" in data.splits else f"{PER_CLASS} per class"
 
 
 def split_of(data: Dataset, how: str, draw: int) -> Mapping[str, np.ndarray]:
-    """Draw labels: the fixed split of this number, so many of each class, or as many in all at random."""
+    """Return a fixed split, a number of labels of each class, or the same total drawn at random."""
     if how == "folds":
         return data.splits[f"fold{draw}"]
     if how == "at random":
@@ -102,7 +102,7 @@ def split_of(data: Dataset, how: str, draw: int) -> Mapping[str, np.ndarray]:
 
 
 def draws_of(data: Dataset, seeds: Iterable[int]) -> list[int]:
-    """Leave out the draws that a graph with fixed splits does not have."""
+    """Return the draws that a graph has; fixed splits are limited in number."""
     if protocol(data) != "folds":
         return list(seeds)
     return [seed for seed in seeds if f"fold{seed}" in data.splits]
@@ -118,7 +118,7 @@ def score_draw(cell: Cell, seed: int) -> dict[str, float]:
 
 
 def homophily_of(graph: str) -> float:
-    """Return the part of a graph's links that join nodes of one class."""
+    """Return the share of a graph's links that join nodes of the same class."""
     data = dataset_of(graph)
     return edge_homophily(data.adjacency, data.labels)
 
@@ -126,23 +126,23 @@ def homophily_of(graph: str) -> float:
 CONFIDENCE_GRAPHS = (*PUBLIC, "graphs/amazon_photo", "graphs/coauthor_cs")
 CALIBRATED = ("GGCM", "OGC", "LabelSpreading", "auto")
 COVERED = ("GGCM", "auto")
-# a value is a number, so the map that was chosen is the name of one
+# values are numbers, so the chosen calibration is stored as the name of a value
 _CHOSEN = "chose "
 
 
 def calibration_cell(graph: str, method: str) -> Cell:
-    """Make the cell that compares confidence with accuracy, 20 labels of each class; the seed is the draw."""
+    """Return the cell that measures calibration with 20 labels per class; the seed is the draw."""
     return Cell("calibration", graph, _calibrated(METHODS[method]), split=f"{PER_CLASS} per class")
 
 
 def coverage_cell(graph: str, method: str, how: str) -> Cell:
-    """Make the cell that counts how often label sets at 90 % hold the true label; the seed is the draw."""
+    """Return the cell that measures the coverage of label sets at 90 %; the seed is the draw."""
     return Cell("coverage", graph, _calibrated(METHODS[method]), split=how)
 
 
 @measure("calibration")
 def score_calibration(cell: Cell, seed: int) -> dict[str, float]:
-    """Calibrate a classifier on one draw of labels, and measure its errors before and after."""
+    """Calibrate a classifier on one draw of labels, and measure its calibration error before and after."""
     data = dataset_of(cell.dataset)
     models = {cell.settings["method"]: build(cell.settings, seed)}
     found = asdict(next(iter(judge_calibration(models, data, [split_of(data, cell.split, seed)]))))
@@ -151,7 +151,7 @@ def score_calibration(cell: Cell, seed: int) -> dict[str, float]:
 
 
 def calibration_record(values: Mapping[str, float], method: str, draw: int) -> CalibrationRecord:
-    """Make a record of the values of a cell."""
+    """Convert the values of a cell to a record."""
     kind = next(name for name in values if name.startswith(_CHOSEN))
     numbers: dict[str, Any] = {name: value for name, value in values.items() if name != kind}
     numbers["n_labels"] = round(numbers["n_labels"])
@@ -160,7 +160,7 @@ def calibration_record(values: Mapping[str, float], method: str, draw: int) -> C
 
 @measure("coverage")
 def score_coverage(cell: Cell, seed: int) -> dict[str, float]:
-    """Fit a calibrated classifier to one draw of labels, and count what both kinds of its sets hold."""
+    """Fit a calibrated classifier to one draw of labels, and measure the coverage of both kinds of sets."""
     data = dataset_of(cell.dataset)
     model = build(cell.settings, seed)
     values = {}
@@ -170,7 +170,7 @@ def score_coverage(cell: Cell, seed: int) -> dict[str, float]:
 
 
 def coverage_records(values: Mapping[str, float], draw: int) -> list[CoverageRecord]:
-    """Make the records of the values of a cell, one for each kind of sets."""
+    """Convert the values of a cell to records, one for each kind of set."""
     kinds: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
         kind, _, field = name.partition(": ")

@@ -1,4 +1,4 @@
-"""Where AutoClassifier stands among fixed methods: means over draws and graphs, verdicts and tables."""
+"""Compare AutoClassifier with fixed methods: means over draws and graphs, verdicts and tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.accuracy.cells import AUTO, GRAPH_FREE, HETEROPHILOUS
 from benchmarks.accuracy.tables import Grid
 
-# how far below features alone the choice may be, in points
+# points by which the automatic choice may be below the classifier without a graph
 MARGIN = 1.0
 
 
@@ -16,8 +16,8 @@ MARGIN = 1.0
 class Score:
     """One method on one graph over some draws: accuracies in percent, in the order of the draws.
 
-    ``draws`` are their numbers, those from zero on if none are given. ``wanted`` is how many were asked for,
-    where that may be more: a run may have failed.
+    ``draws`` are the numbers of the draws, counted from zero if empty. ``wanted`` is the number of requested
+    draws, which is larger if runs failed.
     """
 
     graph: str
@@ -44,7 +44,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A sentence, and whether the numbers bear it out; None: they are not all there."""
+    """A statement, and whether it is true; None if numbers are missing."""
 
     text: str
     holds: bool | None
@@ -52,7 +52,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Standing:
-    """Scores of methods on graphs, the mean of each method over the graphs that all have, and verdicts."""
+    """Scores of methods on graphs, the mean of each method over their common graphs, and verdicts."""
 
     scores: tuple[Score, ...]
     means: tuple[tuple[str, float], ...]
@@ -61,15 +61,15 @@ class Standing:
 
 
 def rank_methods(scores: Iterable[Score], homophily: Iterable[tuple[str, float]]) -> Standing:
-    r"""Average methods over graphs and judge the automatic choice.
+    r"""Average methods over graphs and evaluate the automatic choice.
 
     .. math:: \bar a_m = \frac1{|G|} \sum_{g \in G} \frac1{D_g} \sum_d a_{mgd}
 
-    G are the graphs on which every method has a score, and :math:`D_g` counts the draws of a graph on which
-    all methods that were run there have one: methods are compared by nothing that one of them lacks. Three
-    things are asked: that the mean of the choice is at least that of the best fixed method; that on no graph
-    it is more than a point below ridge regression without a graph; and that where fewer than half of the
-    links join nodes of one class it is above every fixed method that takes means over links.
+    G are the graphs on which every method has a score, and :math:`D_g` is the number of draws of a graph for
+    which all methods run there have one, so that methods are compared on the same draws. Three conditions
+    are tested: the mean of the automatic choice is at least that of the best fixed method; on no graph is it
+    more than a point below ridge regression without a graph; and on heterophilous graphs it is above every
+    fixed method that uses the graph.
     """
     found = tuple(scores)
     table = _means_on_common_draws(found)
@@ -91,7 +91,7 @@ def rank_methods(scores: Iterable[Score], homophily: Iterable[tuple[str, float]]
 
 
 def _means_on_common_draws(scores: Sequence[Score]) -> dict[tuple[str, str], float]:
-    """Average each method over the draws of a graph that all its methods have; none, and it has no mean."""
+    """Average each method over the draws that all methods on a graph have; skip graphs without any."""
     table: dict[tuple[str, str], float] = {}
     for graph in dict.fromkeys(score.graph for score in scores):
         here = {score.method: score.by_draw for score in scores if score.graph == graph}
@@ -142,7 +142,7 @@ _NONE = "–"
 
 
 def public_grid(scores: Iterable[tuple[str, Score]], seeds: str) -> Grid:
-    """Put scores on public splits side by side, a row for each budget of labels and method."""
+    """Tabulate scores on public splits, a row for each label budget and method."""
     table = {(budget, score.method, score.graph): _text(score) for budget, score in scores}
     graphs = dict.fromkeys(graph for *_, graph in table)
     budgets = dict.fromkeys(budget for budget, *_ in table)
@@ -157,7 +157,7 @@ def public_grid(scores: Iterable[tuple[str, Score]], seeds: str) -> Grid:
 
 
 def standing_grid(standing: Standing, splits: Mapping[str, str], seeds: str) -> Grid:
-    """Put the scores on draws of labels side by side, a row for each graph, the mean at the end."""
+    """Tabulate scores on draws of labels, a row for each graph, with the mean at the end."""
     table = {(score.graph, score.method): _text(score) for score in standing.scores}
     methods = list(dict.fromkeys(method for _, method in table))
     graphs = dict.fromkeys(graph for graph, _ in table)
@@ -178,7 +178,7 @@ def standing_grid(standing: Standing, splits: Mapping[str, str], seeds: str) -> 
 
 
 def verdict_texts(standing: Standing) -> list[str]:
-    """Say what was asked of the automatic choice and whether it is so."""
+    """Return each condition on the automatic choice as text, with its outcome."""
     said = {True: "holds", False: "missed", None: "not run"}
     return [f"{said[verdict.holds]}: auto: {verdict.text}" for verdict in standing.verdicts]
 

@@ -1,4 +1,4 @@
-"""Records of calibration, coverage and label curves as tables, for a terminal or a page of docs."""
+"""Tables of calibration, coverage and label curves, for a terminal or in Markdown."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from benchmarks.accuracy.worth import CalibrationRecord, CoverageRecord, CurvePo
 
 @dataclass(frozen=True)
 class Grid:
-    """A title, headings, and rows of text as long as the headings."""
+    """A title, headings, and rows of text, one field for each heading."""
 
     title: str
     headings: tuple[str, ...]
@@ -75,7 +75,7 @@ def coverage_grid(records: Iterable[tuple[str, CoverageRecord]], title: str) -> 
 
 
 def curve_grid(points: Iterable[tuple[str, CurvePoint]], title: str) -> Grid:
-    """Average accuracy over runs for every number of labels, one column for each way of choosing."""
+    """Average accuracy over runs for each number of labels, with a column for each way of choosing."""
     groups = _grouped((g, p.how, p) for g, p in points)
     ways = list(dict.fromkeys(how for _, how in groups))
     rows = []

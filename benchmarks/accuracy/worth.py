@@ -1,4 +1,4 @@
-"""What a confidence, a label set and a suggestion are worth, over several draws of labels."""
+"""Evaluate confidences, label sets and suggestions over several draws of labels."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class CalibrationRecord:
 class CoverageRecord:
     """The label sets of one classifier on one draw of labels.
 
-    ``worst_class`` is the class that sets hold least often; a class without labels counts with zero.
+    ``worst_class`` is the least coverage of any class; a class without labels has zero coverage.
     """
 
     method: str
@@ -43,7 +43,7 @@ class CoverageRecord:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Accuracy on all nodes that are unlabelled so far."""
+    """Accuracy on all nodes that are not labelled yet."""
 
     how: str
     run: int
@@ -54,7 +54,7 @@ class CurvePoint:
 def judge_calibration(
     models: Mapping[str, Any], data: Any, splits: Iterable[Mapping[str, np.ndarray]]
 ) -> Iterable[CalibrationRecord]:
-    """Fit calibrated classifiers and compare their confidence, before and after, with the truth."""
+    """Fit calibrated classifiers and measure calibration errors before and after calibration."""
     for draw, split in enumerate(splits):
         test = split["test"]
         truth = data.labels[test]
@@ -82,9 +82,9 @@ def judge_coverage(
     splits: Iterable[Mapping[str, np.ndarray]],
     alpha: float = 0.1,
 ) -> Iterable[CoverageRecord]:
-    """Fit a calibrated classifier and count how often its label sets hold the true label.
+    """Fit a calibrated classifier and measure how often its label sets contain the true label.
 
-    Both kinds of sets are judged: ``one threshold`` for all classes and a ``threshold per class``.
+    Both kinds of sets are evaluated: ``one threshold`` for all classes and a ``threshold per class``.
     """
     for draw, split in enumerate(splits):
         fitted = _fit(model, data, split["train"])
@@ -113,10 +113,10 @@ def label_curve(
     choose: Callable[[Any, int], np.ndarray] | None,
     random_state: int = 0,
 ) -> Iterable[CurvePoint]:
-    """Label more and more nodes and give the accuracy on all that are left, after each batch.
+    """Label nodes in batches and yield the accuracy on all unlabelled nodes after each batch.
 
-    The first budget is drawn: one node of each class, for a classifier needs to know them, the others at
-    random; it is the same for every way of choosing.
+    The first batch is random, with at least one node of each class, since a classifier must know them all;
+    it is the same for every way of choosing.
     """
     rng = np.random.default_rng(random_state)
     known = np.flatnonzero(data.labels >= 0)
@@ -142,7 +142,7 @@ def label_curve(
 
 
 def labels_needed(curve: Mapping[int, float], accuracy: float) -> float:
-    """Return the number of labels at which a curve first reaches an accuracy, linear between points."""
+    """Return the number of labels at which a curve first reaches an accuracy, interpolated linearly."""
     before: tuple[int, float] | None = None
     for n, reached in sorted(curve.items()):
         if reached >= accuracy:
@@ -154,7 +154,7 @@ def labels_needed(curve: Mapping[int, float], accuracy: float) -> float:
 
 
 def _batch(budget: int, n_labelled: int, n_known: int) -> int:
-    """Count the labels that a budget adds."""
+    """Return the number of labels that a budget adds."""
     if budget < n_labelled:
         raise ValueError(
             f"a budget of {budget} labels is less than the {n_labelled} that are there already: give budgets "
@@ -175,7 +175,7 @@ def _fit(model: Any, data: Any, labelled: np.ndarray) -> Any:
 
 
 def _loss(P: np.ndarray, truth: np.ndarray, classes: np.ndarray) -> float:
-    """Return the mean negative log probability of the truth, at least one in a million."""
+    """Return the mean negative log probability of the true class, clipped below at one in a million."""
     likely = np.zeros(len(truth))
     for column, label in enumerate(classes):
         likely[truth == label] = P[truth == label, column]

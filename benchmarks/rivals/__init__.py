@@ -1,1 +1,1 @@
-"""Other people's software and straightforward code, at the same settings as ours."""
+"""Other libraries and straightforward implementations, with the same settings as gssl."""

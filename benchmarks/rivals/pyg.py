@@ -1,7 +1,7 @@
-"""PyG's layers, reduced to their propagation over an adjacency that is normalised beforehand.
+"""Propagation of PyG's layers, with an adjacency that is normalised beforehand.
 
-``SGConv`` and ``SSGConv`` would normalise on every call (or keep their first output), and end in a linear map
-that has nothing to do with the graph: both are left out of what is timed.
+``SGConv`` and ``SSGConv`` normalise the adjacency on every call (or cache their first output) and end in a
+linear map; neither is timed.
 """
 
 import torch
@@ -13,7 +13,7 @@ from benchmarks.rivals.torch_matrices import csr_tensor, normalized_csr
 
 
 def cached_adjacency(A: csr_array) -> Tensor:
-    """Give Â as the CSR tensor that PyG multiplies with (it is its own transpose)."""
+    """Return Â, which is symmetric, as the CSR tensor that PyG multiplies with."""
     return csr_tensor(normalized_csr(A))
 
 
@@ -40,5 +40,5 @@ def ssgc(X: Tensor, adjacency: Tensor, depth: int, alpha: float) -> Tensor:
 def spread_labels(
     edge_index: Tensor, labels: Tensor, labelled: Tensor, alpha: float, n_layers: int
 ) -> Tensor:
-    """Run ``LabelPropagation``, whose rule is that of label spreading, and give classes."""
+    """Run PyG's ``LabelPropagation``, which is label spreading, and return classes."""
     return LabelPropagation(n_layers, alpha)(labels, edge_index, mask=labelled).argmax(dim=1)

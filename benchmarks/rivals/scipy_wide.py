@@ -1,7 +1,7 @@
-"""GGCM and OGC in label space by SciPy's sparse products, for features that are too many to be made dense.
+"""GGCM and OGC in label space with SciPy's sparse products, for features too wide to be dense.
 
-The settings are gssl's defaults. Passes are over as many columns as there are labelled nodes or classes, in
-single precision; the head of GGCM is gssl's own.
+Settings are gssl's defaults. Products have as many columns as there are labelled nodes or classes, in single
+precision. GGCM uses gssl's head.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ ALPHA, DEPTH, IGC_DECAY = 0.15, 16, 0.5
 
 
 def classify_by_ggcm(X: csr_array, A: csr_array, y: np.ndarray) -> np.ndarray:
-    """Embed the labelled nodes by the transposed filter, fit the head, and filter the scores of all nodes."""
+    """Embed labelled nodes with the transposed filter, fit the head, and filter the scores of all nodes."""
     graph = _Complement(A)
     labelled = np.flatnonzero(y >= 0)
     V = np.zeros((len(y), len(labelled)), np.float32)
@@ -41,7 +41,7 @@ def classify_by_ggcm(X: csr_array, A: csr_array, y: np.ndarray) -> np.ndarray:
 
 
 def classify_by_ogc(X: csr_array, A: csr_array, y: np.ndarray, n_iter: int) -> np.ndarray:
-    """Run Algorithm 1 on rows of features that sum to one, from the first W of ``random_state=0``."""
+    """Run Algorithm 1 on feature rows that sum to one, with the initial W of ``random_state=0``."""
     labelled, d, c = np.flatnonzero(y >= 0), X.shape[1], int(y.max()) + 1
     Y = np.eye(c, dtype=np.float32)[y[labelled]]
     U = _Factors(X, A, labelled)
@@ -64,7 +64,7 @@ def classify_by_ogc(X: csr_array, A: csr_array, y: np.ndarray, n_iter: int) -> n
 
 
 class _Complement:
-    """Â, and N̂U by way of Â's own links."""
+    """Â, and products N̂U computed from the links of A."""
 
     def __init__(self, A: csr_array) -> None:
         n = A.shape[0]
@@ -79,7 +79,7 @@ class _Complement:
 
 @dataclass
 class _Factors:
-    """U as X and the pulls of all steps, which every product replays."""
+    """U in implicit form: X and the pulls of all steps, which every product replays."""
 
     X: csr_array
     A: csr_array

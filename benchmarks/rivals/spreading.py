@@ -1,4 +1,4 @@
-"""Label spreading and its kin in scikit-learn, scikit-network, igraph and SciPy."""
+"""Label spreading and related methods in scikit-learn, scikit-network, igraph and SciPy."""
 
 import random
 
@@ -10,14 +10,14 @@ from sknetwork.classification import DiffusionClassifier, PageRankClassifier
 
 
 def scikit_learn(A: csr_array, y: np.ndarray, alpha: float) -> np.ndarray:
-    """Spread labels over a given graph: scikit-learn takes it only as a dense affinity from a callable."""
+    """Spread labels over a graph, which scikit-learn takes only as a dense affinity from a callable."""
     rows = np.arange(len(y), dtype=float)[:, None]
     model = LabelSpreading(kernel=lambda X, Y=None: A.toarray(), alpha=alpha, max_iter=1000)
     return model.fit(rows, y).transduction_
 
 
 def scipy_spreading(A: csr_array, y: np.ndarray, alpha: float, n_steps: int) -> np.ndarray:
-    """Spread labels by SciPy's sparse product, in single precision and into arrays that are there."""
+    """Spread labels with SciPy's sparse product, in single precision."""
     degree = np.asarray(A.sum(axis=1)).ravel()
     root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
     S = csr_array(diags_array(alpha * root) @ A @ diags_array(root)).astype(np.float32)
@@ -30,7 +30,7 @@ def scipy_spreading(A: csr_array, y: np.ndarray, alpha: float, n_steps: int) -> 
 
 
 def scipy_propagation(A: csr_array, y: np.ndarray, n_steps: int) -> np.ndarray:
-    """Average over neighbours, and put the given labels back after each step."""
+    """Average over neighbours and reset the given labels after each step; then balance class masses."""
     degree = np.asarray(A.sum(axis=1)).ravel()
     inverse = np.divide(1.0, degree, out=np.zeros(len(degree)), where=degree > 0)
     P = csr_array(diags_array(inverse) @ A).astype(np.float32)
@@ -45,17 +45,17 @@ def scipy_propagation(A: csr_array, y: np.ndarray, n_steps: int) -> np.ndarray:
 
 
 def igraph_graph(A: csr_array) -> igraph.Graph:
-    """Give a graph as igraph stores it; outside of what is timed."""
+    """Convert to an igraph graph; not timed."""
     upper = triu(A, 1).tocoo()
     return igraph.Graph(n=A.shape[0], edges=np.stack([upper.row, upper.col], axis=1))
 
 
 def igraph_propagation(graph: igraph.Graph, y: np.ndarray) -> np.ndarray:
-    """Let each node take the label that most neighbours have, in a random order, until none changes."""
+    """Assign each node the majority label of its neighbours, in random order, until nothing changes."""
     random.seed(0)
     found = graph.community_label_propagation(initial=y.tolist(), fixed=(y >= 0).tolist())
     number = np.array(found.membership)
-    # igraph numbers labels anew, and gives new ones where none comes
+    # igraph renumbers labels, and adds new ones for nodes that no label reaches
     labels = np.full(number.max() + 1, -1)
     labels[number[y >= 0]] = y[y >= 0]
     return labels[number]
@@ -69,10 +69,10 @@ def _one_hot(y: np.ndarray, value: float) -> np.ndarray:
 
 
 def diffusion(A: csr_array, y: np.ndarray) -> np.ndarray:
-    """Let heat flow from the labels, ten steps by default."""
+    """Classify by heat diffusion from the labels, ten steps by default."""
     return DiffusionClassifier().fit_predict(csr_matrix(A), y)
 
 
 def pagerank(A: csr_array, y: np.ndarray) -> np.ndarray:
-    """Rank the nodes once for each class, ten iterations by default."""
+    """Classify by personalized PageRank for each class, ten iterations by default."""
     return PageRankClassifier().fit_predict(csr_matrix(A), y)

@@ -1,4 +1,4 @@
-"""GGCM over the exact complement, straightforward in torch: two CSR products for each iteration."""
+"""A straightforward GGCM in torch with the exact complement: two CSR products per iteration."""
 
 import numpy as np
 import torch
@@ -11,19 +11,19 @@ from gssl.methods.heads import LogisticHead
 
 
 def make_inputs(task: Task) -> Tensor:
-    """Give dense features; outside of what is timed."""
+    """Return dense features; not timed."""
     return dense_features(task.data.features)
 
 
 def classify(task: Task, X: Tensor, settings: gssl.GGCM) -> np.ndarray:
-    """Embed every node, then the head that gssl uses too, so that only the embedding differs."""
+    """Embed every node and fit gssl's head, so that only the embedding differs."""
     U = embed(task, X, settings).numpy()
     labelled = np.flatnonzero(task.y >= 0)
     return LogisticHead().fit(U[labelled], task.y[labelled]).predict(U)
 
 
 def embed(task: Task, X: Tensor, settings: gssl.GGCM) -> Tensor:
-    """Give αX + (1 − α)/K · Σ (smo + sharp)/2 with β = 1 in both branches' first iteration."""
+    """Return αX + (1 − α)/K · Σ (smo + sharp)/2, where β of the sharp branch decays from ``igc_beta``."""
     A = task.data.adjacency
     n = A.shape[0]
     A_hat, links = csr_tensor(normalized_csr(A)), csr_tensor(A)

@@ -1,8 +1,9 @@
-"""OGC as one writes it down in torch, with the n×n matrices S and I of the paper.
+"""A direct implementation of OGC in torch, with the n×n matrices S and I of the paper.
 
-Same settings and same first W as ``gssl.OGC(random_state=0)``, so both must end at the same accuracy. In the
-``dense`` form S and I are dense tensors, as in the published scripts; in the ``sparse`` form they are sparse
-and the adjacency is CSR, as in PyG's example. W is stepped by autograd and SGD over all nodes with a mask.
+It has the settings and initial W of ``gssl.OGC(random_state=0)``, so both must reach the same accuracy. In
+the ``dense`` form S and I are dense tensors, as in the published scripts; in the ``sparse`` form they are
+sparse and the adjacency is CSR, as in PyG's example. W is updated by autograd and SGD over all nodes with a
+mask.
 """
 
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ Form = Literal["dense", "sparse"]
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the loop is given: the features are dense in both forms, as torch wants them."""
+    """Inputs of the loop; features are dense in both forms."""
 
     task: Task
     X: Tensor
@@ -34,18 +35,18 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Predictions, and after how many iterations."""
+    """Predictions, and the number of iterations."""
 
     predicted: np.ndarray
     n_iter: int
 
 
 def make_inputs(task: Task) -> Inputs:
-    """Give the features and labels as tensors; outside of what is timed."""
+    """Convert features and labels to tensors; not timed."""
     labelled = torch.from_numpy(task.y >= 0)
     train = torch.zeros(len(task.y), dtype=torch.bool)
     train[torch.from_numpy(np.array(task.anchors))] = True
-    # rows of unlabelled nodes may hold anything: S and the mask leave them out
+    # rows of unlabelled nodes are arbitrary: S and the mask exclude them
     codes = torch.from_numpy(np.maximum(task.y, 0))
     Y = torch.nn.functional.one_hot(codes, task.data.n_classes)
     return Inputs(task, dense_features(task.data.features), Y.float(), labelled, train)
@@ -57,12 +58,12 @@ def fit(inputs: Inputs, form: Form, **settings: Any) -> Outcome:
 
 
 def make_matrices(inputs: Inputs, form: Form) -> tuple[Tensor, Tensor]:
-    """Give S and the lazy adjacency βÂ + (1 − β)I."""
+    """Return S and the lazy adjacency βÂ + (1 − β)I."""
     n = len(inputs.X)
     A_hat = normalized_csr(inputs.task.data.adjacency)
     if form == "dense":
         S, identity = torch.diag(inputs.train.float()), torch.eye(n)
-        # a sum with a dense matrix is dense; the product with U is not left so, for it would never end
+        # the sum is dense, but converted to CSR: a dense product with U would take too long
         return S, (BETA * csr_tensor(A_hat).to_dense() + (1 - BETA) * identity).to_sparse_csr()
     where = inputs.train.nonzero().T.expand(2, -1)
     S = torch.sparse_coo_tensor(where, torch.ones(where.shape[1]), (n, n)).coalesce()
@@ -74,7 +75,7 @@ def make_matrices(inputs: Inputs, form: Form) -> tuple[Tensor, Tensor]:
 def loop(
     inputs: Inputs, matrices: tuple[Tensor, Tensor], max_iter: int = 64, agreement: float = AGREEMENT
 ) -> Outcome:
-    """Alternate between a step of W and a step of U until predictions stand still."""
+    """Alternate between a step of W and a step of U until predictions settle."""
     S, lazy_adjacency = matrices
     U, Y, labelled = inputs.X, inputs.Y, inputs.labelled
     d, c = U.shape[1], Y.shape[1]

@@ -1,4 +1,4 @@
-"""What is measured, a file for each part of the table; the first to run is the first here."""
+"""The benchmarks, one file for each part of the table, in the order in which they run."""
 
 from benchmarks.entry import Figure, Race
 from benchmarks.rows import (
@@ -37,5 +37,5 @@ _PARTS = (
 
 
 def entries(*, quick: bool) -> list[Race | Figure]:
-    """Give every benchmark, or the ones for a quick look."""
+    """Return all benchmarks, or those of a quick run."""
     return [entry for part in _PARTS for entry in part.entries(quick=quick)]

@@ -13,7 +13,7 @@ _NOTE = "ours: the whole fit_transform; PyG: only the propagation, dense feature
 
 
 def entries(*, quick: bool) -> list[Race]:
-    """Give a race for each embedder."""
+    """Return a race for each embedder."""
     name = "cora" if quick else "pubmed"
     found = []
     for embedder, layer in ((gssl.SGC(), "SGConv"), (gssl.SSGC(), "SSGConv")):

@@ -13,7 +13,7 @@ from benchmarks.measure import interleaved
 
 _QUICK = (100_000, 300_000, 1_000_000)
 _FULL = (100_000, 300_000, 1_000_000, 5_000_000, 20_000_000)
-# no agreement is above one, so that every size has the same number of iterations
+# agreement=1 is never exceeded, so every size has the same number of iterations
 _METHODS: dict[str, Callable[[], Any]] = {
     "SGC": lambda: gssl.SGC(depth=2),
     "GGCM": lambda: gssl.GGCM(depth=4),
@@ -22,7 +22,7 @@ _METHODS: dict[str, Callable[[], Any]] = {
 
 
 def entries(*, quick: bool) -> list[Figure]:
-    """Give a slope for each method; the goal belongs to the whole range."""
+    """Return a slope for each method; the goal applies to the full range of sizes."""
     sizes = _QUICK if quick else _FULL
     return [
         Figure(
@@ -40,7 +40,7 @@ def entries(*, quick: bool) -> list[Figure]:
 
 def _slope(method: str, sizes: tuple[int, ...]) -> Reading:
     times = np.array([_times(n_edges)[method] for n_edges in sizes])
-    # a slope for each repeat, so that the spread is that of the slope
+    # a slope for each repeat, so that the table shows the range of slopes
     slopes = [float(np.polyfit(np.log(sizes), np.log(column), 1)[0]) for column in times.T]
     medians = np.median(times, axis=1)
     listed = ", ".join(f"{n_edges:.0e}: {value:.3g} s" for n_edges, value in zip(sizes, medians, strict=True))
@@ -49,7 +49,7 @@ def _slope(method: str, sizes: tuple[int, ...]) -> Reading:
 
 @cache
 def _times(n_edges: int, repeats: int = 3) -> dict[str, list[float]]:
-    """Time every method on one graph, which is then forgotten: the largest takes gigabytes."""
+    """Time every method on one graph; only times are cached, because the largest graph takes gigabytes."""
     data = graphs.grown(n_edges)
     y = data.mask_labels("default")
     calls = {

@@ -1,4 +1,4 @@
-"""One hop ÂU in Reddit's shape, against other kernels and against the memory of the machine."""
+"""One hop ÂU on a graph of Reddit's size, against other kernels and against memory bandwidth."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from gssl.operators import Filters, Mixture, mix, normalized_adjacency
 
 
 def entries(*, quick: bool) -> list[Race | Figure]:
-    """Give the race and the bound; goals belong to the full size."""
+    """Return the race and the bound; goals apply to the full size."""
     shape = graphs.SMALL_SHAPE if quick else graphs.REDDIT_SHAPE
     what = f"one hop ÂU, {shape[0]:,} nodes, {2 * shape[1]:,} nonzeros, d = {graphs.REDDIT_FEATURES}, float32"
     return [
@@ -28,7 +28,7 @@ def entries(*, quick: bool) -> list[Race | Figure]:
 
 
 def _hop(quick: bool) -> tuple[Any, Any]:
-    """Give our call into a buffer that is there already, as the iterations of a method have it, and Â."""
+    """Return our call, which writes to an existing buffer as in the iterations of a method, and Â."""
     A, U, _ = graphs.reddit(quick)
     A_hat = normalized_adjacency(A, np.float32)
     filters, out = Filters(A_hat), np.empty_like(U)
@@ -52,7 +52,7 @@ def _contest(quick: bool) -> Contest:
 
 
 def _same(ours: Any, theirs: Any) -> str:
-    # a few rows tell, and a comparison of all would double the memory
+    # compare a few rows only, since comparing all would double the memory
     if not np.allclose(ours[:1000], np.asarray(theirs[:1000]), rtol=1e-3, atol=1e-4):
         raise ValueError("the products differ, so nothing was timed")
     return ""

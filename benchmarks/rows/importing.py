@@ -1,4 +1,4 @@
-"""What ``import gssl`` costs somebody who has numpy and scipy loaded anyway."""
+"""The cost of ``import gssl`` in addition to numpy and scipy."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from benchmarks.measure import interleaved, seconds
 
 
 def entries(*, quick: bool) -> list[Figure]:
-    """Give the one row of this part."""
+    """Return the import benchmark."""
     repeats = 5 if quick else 15
     return [
         Figure(
@@ -25,7 +25,7 @@ def entries(*, quick: bool) -> list[Figure]:
 def _measure(repeats: int) -> Reading:
     codes = {"gssl": "import numpy, scipy, gssl", "base": "import numpy, scipy"}
     calls = {name: lambda code=code: _start(code) for name, code in codes.items()}
-    interleaved(calls, 1)  # the files are in memory now
+    interleaved(calls, 1)  # reads the files into the page cache
     times = interleaved(calls, repeats)
     beyond = [ours - base for ours, base in zip(times["gssl"], times["base"], strict=True)]
     note = f"whole processes; median of {repeats} differences {median(beyond):.3f} s"

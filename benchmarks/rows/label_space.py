@@ -1,4 +1,4 @@
-"""Working in label space against hops over all features, with the same predictions."""
+"""Label space against propagation of all features, with the same predictions."""
 
 from functools import partial
 from typing import Any
@@ -10,19 +10,19 @@ from benchmarks import graphs
 from benchmarks.entry import Contest, Race, Rival
 from benchmarks.rows.selection import draw_wide
 
-# iterations of OGC, of which a plain loop takes the square in passes
+# iterations of OGC; a plain loop needs a number of passes quadratic in it
 _FEW = 8
 
 
 class DirectClassifier(gssl.EmbeddingClassifier):
-    """The same classifier, which always embeds every node."""
+    """An EmbeddingClassifier that never uses label space."""
 
     def _label_space_pays(self, X: Any, A: Any, n_rows: int) -> bool:
         return False
 
 
 def entries(*, quick: bool) -> list[Race]:
-    """Give a race for each embedder; the goal is for Citeseer."""
+    """Return a race for each embedder; the goal is for Citeseer."""
     name = "cora" if quick else "citeseer"
     found = []
     for embedder in (gssl.SGC(), gssl.GGCM()):

@@ -1,4 +1,4 @@
-"""Peak memory in Reddit's shape, each fit in a process of its own."""
+"""Peak memory on a graph of Reddit's size, each fit in a separate process."""
 
 import subprocess
 import sys
@@ -12,12 +12,12 @@ from benchmarks import graphs
 from benchmarks.entry import Figure, Reading
 
 _GOALS = {"OGC": 2.2, "GGCM": 3.2}
-# a few iterations show the peak: the buffers are there from the first two on
+# a few iterations show the peak: all buffers are allocated after two
 CALLS = {"OGC": "OGC(max_iter=3)", "GGCM": "GGCM(depth=3)"}
 
 
 def entries(*, quick: bool) -> list[Figure]:
-    """Give a figure for each method; goals belong to the full size."""
+    """Return a figure for each method; goals apply to the full size."""
     shape = graphs.SMALL_SHAPE if quick else graphs.REDDIT_SHAPE
     return [
         Figure(
@@ -35,7 +35,7 @@ def entries(*, quick: bool) -> list[Figure]:
 def _measure(method: str, quick: bool, repeats: int = 2) -> Reading:
     A, U, y = graphs.reddit(quick)
     with TemporaryDirectory(prefix="gssl-bench-") as folder:
-        # plain arrays are read straight to where they stay, so that reading has no peak of its own
+        # plain .npy arrays are read in place, so that loading needs no extra memory
         for name, array in {"indptr": A.indptr, "indices": A.indices, "data": A.data, "U": U, "y": y}.items():
             np.save(Path(folder) / f"{name}.npy", array)
         unit = U.size * 4

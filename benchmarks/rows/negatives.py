@@ -1,4 +1,4 @@
-"""What exact negatives save, and what sampled ones cost."""
+"""Exact negatives against sampled ones, and the time to sample."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from gssl.graph import sample_negatives
 
 
 def entries(*, quick: bool) -> list[Race | Figure]:
-    """Give the race of complement against samples for each graph, and the time of the draw alone."""
+    """Return the race of complement against samples for each graph, and the time of sampling alone."""
     found: list[Race | Figure] = [
         Race(f"ggcm-{name}", f"GGCM (depth 16), {name}", partial(_contest, name, at_least), 3)
         for name, at_least in ([("cora", 5.0)] if quick else dict.fromkeys(_GRAPHS, 5.0).items())

@@ -8,14 +8,14 @@ from benchmarks import graphs
 from benchmarks.entry import Contest, Race, Rival
 from benchmarks.graphs import Task
 
-# graph: at least so many times as fast as dense S, and as sparse S; repeats with dense S
+# graph -> goals against dense S and against sparse S, and the number of repeats with dense S
 _GOALS = {"cora": (6.0, 8.0, 5), "citeseer": (10.0, 8.0, 3), "pubmed": (30.0, 12.0, 2)}
-# coauthor_cs has 6805 dense columns in torch: enough iterations to compare, not all of them
+# coauthor_cs has 6805 dense columns in torch, so only a few iterations are timed
 _SHORT = {"max_iter": 8, "agreement": 1.0}
 
 
 def entries(*, quick: bool) -> list[Race]:
-    """Give two races for each citation graph, and a short one on coauthor_cs."""
+    """Return two races for each citation graph, and a short one on coauthor_cs."""
     found = []
     for name in ["cora"] if quick else _GOALS:
         dense, sparse, repeats = _GOALS[name]
@@ -59,7 +59,7 @@ def _contest(make_task: Any, form: Any, at_least: float | None, **settings: Any)
 
 
 def fit(task: Task, **settings: Any) -> gssl.OGC:
-    """Fit ours with the label budget of the published numbers."""
+    """Fit gssl's OGC with the labels of the published numbers."""
     data = task.data
     return gssl.OGC(random_state=0, **settings).fit(
         data.features, task.y, adjacency=data.adjacency, anchors=task.anchors
@@ -67,7 +67,7 @@ def fit(task: Task, **settings: Any) -> gssl.OGC:
 
 
 def _same_accuracy(task: Task, ours: Any, theirs: Any) -> str:
-    """Hold the two against each other before they are timed."""
+    """Check that both have the same accuracy before they are timed."""
     scores = task.accuracy(ours.transduction_), task.accuracy(theirs.predicted)
     said = f"accuracy {scores[0]:.1f} / {scores[1]:.1f} after {ours.n_iter_} / {theirs.n_iter} iterations"
     if abs(scores[0] - scores[1]) > 0.5:

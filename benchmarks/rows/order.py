@@ -1,4 +1,4 @@
-"""Whether numbering nodes anew makes a hop gentler on the caches."""
+"""Whether reordering nodes speeds up a hop by better use of caches."""
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -12,7 +12,7 @@ _WIDTH = 64
 
 
 def entries(*, quick: bool) -> list[Race]:
-    """Give the race of the order as it came against two others; no method uses any of them."""
+    """Return races of the original node order against two others, which no method uses."""
     shape = graphs.SMALL_SHAPE if quick else graphs.REDDIT_SHAPE
     n_edges = 2 * 10**5 if quick else 2 * 10**7
     what = f"one hop in the nodes' own order, {{}}, d = {_WIDTH}; the order itself is not timed"
@@ -35,10 +35,10 @@ def _wordnet() -> csr_array:
 
 
 def _power_law(n_edges: int) -> csr_array:
-    """Draw links whose ends fall on the k-th of all nodes as often as k to the power of −0.6."""
+    """Return a random graph in which the k-th node is an end of a link in proportion to k^−0.6."""
     n, rng = n_edges // 10, np.random.default_rng(0)
     share = np.cumsum(np.arange(1.0, n + 1) ** -0.6)
-    # numbered at random, as in a table of names
+    # random node numbers, as in a table of names
     place = rng.permutation(n)
     u, v = (place[np.searchsorted(share, share[-1] * rng.random(n_edges))] for _ in range(2))
     u, v = u[u != v], v[u != v]

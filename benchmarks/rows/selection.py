@@ -1,4 +1,4 @@
-"""Choosing among many models against fitting one of them."""
+"""Model selection by AutoClassifier against fitting one model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,26 +14,26 @@ from benchmarks.entry import Figure, Reading
 from benchmarks.measure import interleaved, seconds
 from gssl.datasets import Dataset, draw_split, load
 
-# of a fit that takes longer than so many seconds, one is enough
+# the number of repeats; only one if a fit takes more than this many seconds
 _REPEATS, _LONG = 3, 20.0
 _LIMIT = "trials, folds and rounds of self-training are many calls of milliseconds"
 
 
 @dataclass(frozen=True)
 class Task:
-    """A graph, and the labels that are given."""
+    """A graph and its given labels."""
 
     data: Dataset
     y: np.ndarray
 
     def accuracy(self, predicted: np.ndarray) -> float:
-        """Return the share of labels, among those not given, that are right, in percent."""
+        """Return the percentage of nodes without a given label that are predicted correctly."""
         asked = (self.data.labels >= 0) & (self.y < 0)
         return float(100 * (predicted == self.data.labels)[asked].mean())
 
 
 def entries(*, quick: bool) -> list[Figure]:
-    """Give the cost of a whole selection on small and large graphs, with few and with many labels."""
+    """Return the cost of model selection on small and large graphs, with few and many labels."""
     tasks: dict[str, tuple[Callable[[], Task], float]] = {
         "cora-140": (partial(_public, "cora", ("train",)), 4.0),
         "cora-640": (partial(_public, "cora", ("train", "val")), 4.0),
@@ -65,7 +65,7 @@ def _public(name: str, parts: tuple[str, ...]) -> Task:
 
 def _drawn(name: str, per_class: int) -> Task:
     data = load(f"graphs/{name}").normalized()
-    # a class with fewer nodes gives half of them
+    # at most half of the nodes of the smallest class; the rest is drawn at random
     smallest = int(np.bincount(data.labels[data.labels >= 0]).min()) // 2
     train = draw_split(data.labels, min(per_class, smallest), random_state=0)["train"]
     if per_class > smallest:
@@ -76,7 +76,7 @@ def _drawn(name: str, per_class: int) -> Task:
 
 
 def draw_wide() -> Task:
-    """Make 118,000 nodes, 190,000 links, 15,000 sparse features and 45 classes with 20 labels each."""
+    """Return 118,000 nodes, 190,000 links, 15,000 sparse features and 45 classes with 20 labels each."""
     rng = np.random.default_rng(0)
     n, m, d, c = 118_000, 190_000, 15_000, 45
     labels = rng.integers(c, size=n)
@@ -123,7 +123,7 @@ def _measure(make: Callable[[], Task]) -> Reading:
 
     chosen = auto()
     start = perf_counter()
-    alone = single()  # everything is compiled now
+    alone = single()  # after auto(), so everything is compiled
     repeats = 1 if perf_counter() - start > _LONG else _REPEATS
     times = interleaved({"auto": auto, "single": single}, repeats)
     ratios = [ours / theirs for ours, theirs in zip(times["auto"], times["single"], strict=True)]

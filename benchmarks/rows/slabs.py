@@ -1,4 +1,4 @@
-"""Slabs within a memory budget: what they take, and what they cost beside a fit in memory or on threads."""
+"""Fits by slabs: their memory against the budget, and their time against fits in memory or on threads."""
 
 import subprocess
 import sys
@@ -16,13 +16,13 @@ from benchmarks.measure import seconds
 from gssl.datasets import make_block_graph
 from gssl.operators import set_threads
 
-# nodes, edges, features, and a budget of a quarter of the features; and a small one of the same kind
+# (nodes, edges, features, budget in bytes, a quarter of the features); _SMALL is for quick runs
 _LARGE = (1_000_000, 7_000_000, 500, 5 * 10**8)
 _SMALL = (200_000, 1_400_000, 400, 80 * 10**6)
 
 
 def entries(*, quick: bool) -> list[Figure]:
-    """Give memory and time of each method; goals belong to the full size."""
+    """Return memory and time of each method; goals apply to the full size."""
     shape = _SMALL if quick else _LARGE
     size = f"{shape[0]:,} nodes × {shape[2]}, {shape[1]:,} edges"
     memory = [
@@ -71,16 +71,16 @@ def _peak(method: str, shape: tuple[int, int, int, int]) -> Reading:
 
 @cache
 def _written(n_nodes: int, n_edges: int, n_features: int) -> "TemporaryDirectory[str]":
-    """Write a problem that all methods share; it is removed when the process ends."""
+    """Write a problem for all methods; it is removed when the process ends."""
     folder = TemporaryDirectory(prefix="gssl-bench-", dir=Path.home())
     write_problem(Path(folder.name), n_nodes, n_edges, n_features)
     return folder
 
 
 def write_problem(folder: Path, n_nodes: int, n_edges: int, n_features: int) -> None:
-    """Write a graph, features and labels as arrays that are mapped, with little memory and time.
+    """Write a graph, features and labels as arrays for memory mapping, with little memory and time.
 
-    Every node has the same neighbours as seen from itself, at random distances around a ring.
+    Nodes are on a ring, and all have neighbours at the same random distances.
     """
     rng = np.random.default_rng(0)
     distances = rng.choice(np.arange(1, n_nodes // 2), n_edges // n_nodes, replace=False)
@@ -105,7 +105,7 @@ def write_problem(folder: Path, n_nodes: int, n_edges: int, n_features: int) -> 
 
 
 def fit_apart(folder: str, method: str, budget: str, limit: str = "none") -> tuple[int, int, float]:
-    """Fit in a process of its own: see :mod:`benchmarks.scale_child`."""
+    """Fit in a separate process: see :mod:`benchmarks.scale_child`."""
     command = [sys.executable, "-m", "benchmarks.scale_child", folder, method, budget, limit]
     root = Path(__file__).parents[2]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root)
@@ -124,14 +124,14 @@ def _problem(quick: bool) -> tuple[Any, np.ndarray, np.ndarray]:
 
 
 def _models() -> dict[str, Any]:
-    # as many iterations in every run
+    # the same number of iterations in every run
     return {"GGCM": gssl.GGCM(depth=8), "OGC": gssl.OGC(max_iter=8, patience=99, random_state=0)}
 
 
 def _against_memory(method: str, quick: bool, repeats: int = 3) -> Reading:
     A, X, y = _problem(quick)
     model = _models()[method]
-    # the buffers of a plain fit are two or three times the features; the graph is needed anyway
+    # a third of a plain fit, whose buffers are two or three times the features, plus the graph
     budget = int(2 * X.nbytes / 3) + A.nnz * 8 + len(X) * 8 * 40
     with direct_ogc():
         times: dict[str, list[float]] = {"memory": [], "slabs": []}
@@ -140,7 +140,7 @@ def _against_memory(method: str, quick: bool, repeats: int = 3) -> Reading:
                 start = perf_counter()
                 with gssl.execution(**settings):
                     model.fit(X, y, adjacency=A)
-                if repeat:  # the first is warm-up
+                if repeat:  # the first round is a warm-up
                     times[name].append(perf_counter() - start)
     return _ratio(times["slabs"], times["memory"])
 
@@ -175,7 +175,7 @@ def _ratio(ours: list[float], theirs: list[float]) -> Reading:
 
 
 class direct_ogc:  # noqa: N801 - reads like a statement
-    """A block in which OGC keeps its embeddings, so that there is something to cut into slabs."""
+    """Keep OGC from using label space within a block, so that it has embeddings to split into slabs."""
 
     def __enter__(self) -> None:
         self._before = gssl.OGC._label_space_pays

@@ -1,4 +1,4 @@
-"""Label spreading and its kin; other rules and stops, so the accuracies stand beside the times."""
+"""Label spreading and related methods; rules and stopping differ, so accuracies are shown with the times."""
 
 from functools import partial
 from typing import Any
@@ -11,16 +11,16 @@ from benchmarks.entry import Contest, Race, Rival
 
 _ALPHA = 0.9
 _LAYERS = 50
-# on a large graph, where it takes seconds for each
+# iterations of PyG on a large graph, where each takes seconds
 _FEW = 10
-# steps of a plain loop to the accuracy of label propagation
+# steps of a plain loop to reach the accuracy of label propagation
 _EQUAL = 100
-# steps of a plain loop to what Chebyshev's iteration comes to
+# steps of a plain loop to reach the result of the Chebyshev iteration
 _SLOW = 110
 
 
 def entries(*, quick: bool) -> list[Race]:
-    """Give a race on cora, where scikit-learn's dense affinity fits, and one on pubmed without it."""
+    """Return races on cora (scikit-learn included), pubmed (too large for it) and a sparse random graph."""
     names = ["cora"] if quick else ["cora", "pubmed"]
     what = "LabelSpreading(spread=0.9), {}, train labels"
     known = [Race(f"spreading-{name}", what.format(name), partial(_contest, name), 5) for name in names]

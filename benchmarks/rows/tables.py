@@ -1,4 +1,4 @@
-"""Reading a million edges with ids of text, and the command line's first word."""
+"""Reading and building graphs from edge tables, and the start-up time of the command line."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ _KEPT: list[TemporaryDirectory[str]] = []
 
 
 def entries(*, quick: bool) -> list[Race | Figure]:
-    """Give the race against pandas, the memory of reading, and the time of ``gssl --help``."""
+    """Return the race against pandas, the memory of reading, builds, and the time of ``gssl --help``."""
     n_edges = 100_000 if quick else 1_000_000
     what = f"reading {n_edges:,} edges from a CSV of text ids, numbering the nodes, to CSR"
     return [
@@ -34,7 +34,7 @@ def entries(*, quick: bool) -> list[Race | Figure]:
 
 def _csv(n_edges: int) -> Path:
     folder = TemporaryDirectory(prefix="gssl-bench-")
-    _KEPT.append(folder)  # until the process ends
+    _KEPT.append(folder)  # keeps the folder until the process ends
     path = Path(folder.name) / "edges.csv"
     ends = np.random.default_rng(0).integers(n_edges // 10, size=(n_edges, 2))
     lines = "\n".join(f"node-{u:06d},node-{v:06d}" for u, v in ends)

@@ -1,4 +1,4 @@
-"""Predicting ten nodes of a grown graph: from their surroundings against the whole graph."""
+"""Prediction of ten nodes added to a graph: from their neighbourhood against the whole graph."""
 
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ _NEW = 10
 
 
 def entries(*, quick: bool) -> list[Race]:
-    """Give a race for two hops on a graph where everybody is near, and for many on one where nobody is."""
+    """Return a race for two hops on a graph of small diameter, and for many hops on a grid."""
     n_edges = 100_000 if quick else 1_000_000
     drawn = f"SGC(depth=2) + logistic, drawn graph of {n_edges:.0e} edges, d = 64"
     grid = f"OGC, grid of {n_edges:.0e} edges, d = 16"
@@ -46,7 +46,7 @@ def _grid(n_edges: int) -> Contest:
 
 
 def _contest(model: Any, X: Any, y: np.ndarray, A: csr_array) -> Contest:
-    """Fit without the last ten nodes, then predict them."""
+    """Fit without the last ten nodes, and return the race to predict them."""
     old, new = slice(-_NEW), np.arange(len(y) - _NEW, len(y))
     model.fit(X[old], y[old], adjacency=A[old, old])
     part = k_hop_subgraph(A, new, model._reach())

@@ -1,9 +1,9 @@
 """The deep baselines as plain torch modules, and estimators of them by name.
 
 A supervised network is a module ``Network(n_features, n_classes, **parameters)`` with PyG's
-``forward(x, edge_index)``; its parameters have the published defaults. :func:`classifier` gives one to
-:class:`gssl.torch.NetworkClassifier`, :func:`plugged_classifier` plugs SEB and IGC into it before, and
-:func:`embedder` makes an embedder of a network that is trained without labels.
+``forward(x, edge_index)``; its parameters have the published defaults. :func:`classifier` wraps one in a
+:class:`gssl.torch.NetworkClassifier`, :func:`plugged_classifier` adds SEB and IGC to it first, and
+:func:`embedder` returns an embedder of a network that is trained without labels.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ NETWORKS: dict[str, type[torch.nn.Module]] = {
         GraphSAGE, Incep, JKNet, L2GCN, MLP, NGCN, OrderedGNN,
     )
 }  # fmt: skip
-# embedders without features are estimators themselves
+# embedders that use no features, and are estimators themselves
 _FEATURELESS = (LINE, VERSE)
 EMBEDDERS: dict[str, type] = {
     kind.__name__: kind for kind in (BGRL, DGI, GAE, N2N, SAGEWalks, VGAE, *_FEATURELESS)
@@ -43,7 +43,7 @@ Factory = Callable[..., torch.nn.Module]
 
 
 def parameters(name: str) -> dict[str, Any]:
-    """Return all parameters of a network by name with their defaults, its estimator's among them.
+    """Return the parameters of a network and its estimator, with defaults.
 
     >>> parameters("GAT")["heads"], parameters("GAT")["learning_rate"], parameters("GAT")["weight_decay"]
     (8, 0.005, 0.0005)
@@ -53,7 +53,7 @@ def parameters(name: str) -> dict[str, Any]:
 
 
 def build(name: str, **params: Any) -> Factory:
-    """Return a function that makes a network: ``(n_features, n_classes) -> Module``, or ``n_features -> …``.
+    """Return a factory of a network: ``(n_features, n_classes) -> Module``, or ``n_features -> Module``.
 
     >>> build("GCN", depth=3)(5, 2).depth
     3
@@ -64,7 +64,7 @@ def build(name: str, **params: Any) -> Factory:
 
 
 def classifier(name: str, random_state: Any = None, **params: Any) -> NetworkClassifier:
-    """Return the classifier of a network; ``params`` are its own and those of its training alike.
+    """Return the classifier of a network; ``params`` has parameters of the network and of its training.
 
     >>> model = classifier("GCN", random_state=0, hidden=32, epochs=100)
     >>> model.epochs, model.module(5, 2).hidden
@@ -85,7 +85,7 @@ def plugged_classifier(
     eta_sup: float = 1.0,
     **params: Any,
 ) -> NetworkClassifier:
-    """Return the classifier of a network with SEB and IGC in its layers, by :func:`.plugged.plug`.
+    """Return the classifier of a network with SEB and IGC in its layers; see :func:`.plugged.plug`.
 
     >>> model = plugged_classifier("GCN", depth=4, epochs=60)
     >>> type(model.module(5, 2).convs[0]).__name__
@@ -132,7 +132,7 @@ def _estimator_of(kind: type) -> type:
 
 
 def _divide(name: str, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide parameters into those of the network and those of its training."""
+    """Split parameters into those of the network and those of its training."""
     kind = _find(name)
     training = _defaults(_estimator_of(kind))
     _check(name, params, training | _defaults(kind))

@@ -1,4 +1,4 @@
-"""Embeddings that tell who belongs to a node: N2N by neighbourhoods, SAGE by walks, LINE by links.
+"""Contrastive embeddings: N2N by neighbourhoods, SAGE by walks, LINE by links.
 
 N2N and SAGEWalks have ``embed(x, edge_index)`` and ``loss(x, edge_index)``; LINE has no features.
 """
@@ -31,12 +31,11 @@ class N2N(torch.nn.Module):
     .. math:: L(U) = -\frac1{|B|} \sum_{i \in B} \log
               \frac{\exp(U_i^\top S_i / \tau)}{\sum_{j \in B} \exp(U_i^\top U_j / \tau)}
 
-    over nodes B, ``batch`` of them drawn in each epoch. U is the embedding: the graph takes part in training
-    only. V has few columns (``outputs``); the authors take the number of classes. All that is as in their
-    code, with these exceptions. They choose some neighbours by the graph's topology, and here all are taken.
-    They contrast each node with all others of a small graph, for 510 epochs. Their features are not
-    published: as products are not scaled, the ``length`` ℓ of a node's features decides how soon anything is
-    learnt.
+    over a ``batch`` of nodes B, drawn in each epoch. U is the embedding: the graph is used in training only.
+    V has few columns (``outputs``); the authors use the number of classes. This differs from their code as
+    follows. They select neighbours by the graph's topology, here all are used. They contrast each node with
+    all others of a small graph, for 510 epochs. Their features are not published: because products are not
+    scaled, the ``length`` ℓ of a node's features determines how fast the network learns.
     """
 
     accepts_sparse = True
@@ -88,20 +87,20 @@ def row_lengths(x: Tensor) -> Tensor:
 
 
 def neighbourhood_contrast(S: Tensor, U: Tensor, temperature: float) -> Tensor:
-    r"""Compute :math:`L(U)` of :class:`N2N`: how much nearer other nodes are than the own neighbourhood."""
+    r"""Compute :math:`L(U)` of :class:`N2N`, which contrasts a node's neighbourhood with other nodes."""
     all_pairs = torch.logsumexp(U @ U.t() / temperature, dim=1)
     return (all_pairs - (U * S).sum(dim=1) / temperature).mean()
 
 
 class SAGEWalks(torch.nn.Module):
-    r"""GraphSAGE without labels: nodes that walks connect are near each other (Hamilton et al., 2017).
+    r"""GraphSAGE without labels: nodes on the same walk are close (Hamilton et al., 2017).
 
     .. math:: \min -\frac1m \sum_{(v, u)} \Big[\log \sigma(U_v^\top U_u)
               + \sum_{s=1}^Q \log \sigma(-U_v^\top U_{k_s})\Big]
 
-    with rows of U of length one, u on a walk of ``walk_length`` steps from v, and k any node. ``negative`` is
-    Q. The publication draws k by degree to the power 0.75 and 50 walks for each node; here k is uniform, and
-    one walk is drawn in each epoch.
+    with rows of U of unit length, u on a walk of ``walk_length`` steps from v, and k any node. ``negative``
+    is Q. The publication draws k by degree to the power 0.75, and 50 walks for each node; here k is uniform,
+    and one walk per node is drawn in each epoch.
     """
 
     accepts_sparse = True
@@ -139,7 +138,7 @@ class SAGEWalks(torch.nn.Module):
 
 
 def link_contrast(U: Tensor, C: Tensor, starts: Tensor, ends: Tensor, strangers: Tensor) -> Tensor:
-    r"""Compute how badly products tell partners from strangers, C being the embedding of partners.
+    r"""Compute the negative-sampling loss of pairs (starts, ends) with C as the embedding of the ends.
 
     .. math:: -\frac1m \sum_i \Big[\log \sigma(U_{v_i}^\top C_{u_i})
               + \sum_j \log \sigma(-U_{v_i}^\top C_{k_{ij}})\Big]
@@ -151,14 +150,14 @@ def link_contrast(U: Tensor, C: Tensor, starts: Tensor, ends: Tensor, strangers:
 
 
 class LINE(TransductiveEmbedder):
-    r"""Embed nodes by their links and, apart from that, by whom they are linked to (Tang et al., 2015).
+    r"""Embed nodes by first-order and second-order proximity (Tang et al., 2015).
 
     .. math:: \min -\sum_{(i, j) \in E} \Big[\log \sigma(U_i^\top C_j)
               + \sum_{s=1}^{Q} \log \sigma(-U_i^\top C_{k_s})\Big]
 
-    with C = U for the first order, and C of its own for the second. Half of the ``dimensions`` belong to
-    each, and rows of each have length one. All links take one step of Adam together in each epoch; the
-    publication takes one link at a time, and draws k by degree to the power 0.75.
+    with C = U for the first order and a separate C for the second. Each has half of the ``dimensions``, and
+    rows of unit length. Each epoch is one step of Adam over all links; the publication takes one link at a
+    time, and draws k by degree to the power 0.75.
     """
 
     _packages = ("torch",)

@@ -28,11 +28,11 @@ from reproduction.networks.graphs import (
 
 
 class GCN(torch.nn.Module):
-    r"""Graph convolutions with a non-linearity between them (Kipf and Welling, 2017).
+    r"""Graph convolutions with a non-linearity between layers (Kipf and Welling, 2017).
 
     .. math:: Z = \hat A \, \mathrm{ReLU}(\hat A X W_0 + b_0) \, W_1 + b_1
 
-    Weight decay is on the first layer only, as published.
+    Weight decay applies to the first layer only, as published.
     """
 
     accepts_sparse = True
@@ -68,18 +68,18 @@ class GCN(torch.nn.Module):
         ]
 
     def head(self, k: int) -> Tensor:
-        """Return the W that makes classes of the embeddings of layer k."""
+        """Return the W that maps embeddings of layer k to class scores."""
         return self.exit.lin.weight.T
 
 
 class EigenGCN(GCN):
-    r"""A GCN whose features have the leading eigenvectors of the graph beside them (Zhang et al., 2021).
+    r"""A GCN with the leading eigenvectors of the graph as additional features (Zhang et al., 2021).
 
     .. math:: Z = \mathrm{GCN}([X \,\|\, Q], A), \qquad \hat A Q = Q \Lambda
 
-    Eigenvectors belong to the nodes of one graph, so no other can be predicted. A graph of many components
-    has as many leading eigenvectors of the same eigenvalue, of which some are taken; one of fewer nodes than
-    ``eigenvectors`` has zeros in place of some.
+    Eigenvectors belong to one graph, so other graphs cannot be predicted. If a graph has many components, the
+    leading eigenvalue is repeated and only some of its eigenvectors are used. Missing eigenvectors of small
+    graphs are zeros.
     """
 
     def __init__(
@@ -133,9 +133,9 @@ class EigenGCN(GCN):
 
 
 def leading_eigenvectors(A: csr_array, count: int) -> np.ndarray:
-    """Return the eigenvectors of Â with the greatest eigenvalues, of unit length, and zeros beyond n − 2.
+    """Return the unit eigenvectors of Â with the greatest eigenvalues, and zeros beyond n − 2.
 
-    Their signs are such that the entry of greatest size is positive.
+    The entry of greatest magnitude of each is positive.
     """
     n = A.shape[0]
     A_hat = normalized_adjacency(A, np.float64)
@@ -148,12 +148,12 @@ def leading_eigenvectors(A: csr_array, count: int) -> np.ndarray:
 
 
 class FastGCN(GCN):
-    r"""Graph convolutions trained on few nodes of each layer, drawn by importance (Chen et al., 2018).
+    r"""Graph convolutions trained with importance sampling of nodes in each layer (Chen et al., 2018).
 
     .. math:: (\hat A U)_v \approx \frac1t \sum_{s=1}^{t} \frac{\hat A_{v u_s}}{q(u_s)} U_{u_s}, \qquad
         q(u) \propto \|\hat A_{:u}\|^2
 
-    ``samples`` is t. Predictions use all nodes, and weight decay is on all layers.
+    ``samples`` is t. Predictions use all nodes, and weight decay applies to all layers.
     """
 
     def __init__(
@@ -198,24 +198,24 @@ class FastGCN(GCN):
 
 
 def sampled_rows(A_hat: csr_array, rows: np.ndarray, samples: int) -> tuple[csr_array, np.ndarray]:
-    """Draw columns of some rows of Â by q, and divide them by t q, so that products are right on average."""
+    """Draw columns of some rows of Â by q and divide them by t q, so that products are unbiased."""
     part = csr_array(A_hat[rows])
-    # columns that no row sees would be drawn in vain
+    # columns with zeros in these rows have probability 0
     q = np.asarray(part.power(2).sum(axis=0)).ravel().astype(np.float64)
     q /= q.sum()
-    # torch's random state is the one that is seeded and restored
+    # drawn with torch, whose random state is seeded and restored by the caller
     drawn = torch.multinomial(torch.as_tensor(q), samples, replacement=True).numpy()
     hop = csr_array(part[:, drawn]).multiply(1.0 / (samples * q[drawn]))
     return csr_array(hop), drawn
 
 
 class GCNII(torch.nn.Module):
-    r"""Deep convolutions with an initial residual and an identity in their weights (Chen et al., 2020).
+    r"""Deep convolutions with initial residual and identity mapping (Chen et al., 2020).
 
     .. math:: U^{(l)} = \mathrm{ReLU}\left(\left[(1 - \alpha) \hat A U^{(l-1)} + \alpha U^{(0)}\right]
         \left[(1 - \beta_l) I + \beta_l W_l\right]\right), \qquad \beta_l = \log(\theta / l + 1)
 
-    The first and the last layer have a weight decay of their own, ``dense_weight_decay``.
+    The first and last layers have their own weight decay, ``dense_weight_decay``.
     """
 
     accepts_sparse = True
@@ -262,5 +262,5 @@ class GCNII(torch.nn.Module):
         ]
 
     def head(self, k: int) -> Tensor:
-        """Return the W that makes classes of the embeddings of layer k."""
+        """Return the W that maps embeddings of layer k to class scores."""
         return self.exit.weight.T

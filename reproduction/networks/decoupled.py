@@ -1,4 +1,4 @@
-"""Networks that predict by features, then propagate: APPNP, GNN-LF, GNN-HF, ChebNetII, GRAND; and MLP."""
+"""Networks that separate prediction from propagation: APPNP, GNN-LF, GNN-HF, ChebNetII, GRAND; and MLP."""
 
 from typing import Any, ClassVar
 
@@ -20,12 +20,12 @@ from reproduction.networks.graphs import (
     times,
 )
 
-# columns that are propagated at a time, as many as a cache may hold
+# columns propagated at a time, few enough for the CPU cache
 _COLUMNS = 64
 
 
 class _Decoupled(torch.nn.Module):
-    """A perceptron without biases, which would be propagated, too; only its first layer has weight decay."""
+    """A perceptron whose output is propagated, without biases; only its first layer has weight decay."""
 
     accepts_sparse = True
     estimator: ClassVar[dict[str, Any]] = {"weight_decay": 5e-3}
@@ -44,12 +44,12 @@ class _Decoupled(torch.nn.Module):
 
 
 class APPNP(_Decoupled):
-    r"""Predict by features, then propagate the predictions by personalised PageRank (Gasteiger et al., 2019).
+    r"""Predict from features, then propagate predictions by personalised PageRank (Gasteiger et al., 2019).
 
     .. math:: U^{(k+1)} = (1 - \alpha) \hat A U^{(k)} + \alpha H, \qquad U^{(0)} = H = \mathrm{MLP}(X)
 
-    Dropout is also on the entries of Â, anew in each step. PyG's own layer drops entries of what the last
-    step has left, so that deep filters lose nearly all.
+    Dropout is also applied to the entries of Â, independently in each step. PyG's layer drops entries from
+    what the previous step left, so deep filters lose nearly all of them.
     """
 
     def __init__(
@@ -74,18 +74,18 @@ class APPNP(_Decoupled):
         return U
 
     def head(self, k: int) -> Tensor:
-        """Return the identity, because what is propagated are scores of classes."""
+        """Return the identity, because class scores are propagated."""
         weight = self.perceptron.second.weight
         return torch.eye(weight.shape[0], dtype=weight.dtype, device=weight.device)
 
 
 class GNNLF(_Decoupled):
-    r"""Propagate predictions that are held to their low frequencies (Zhu et al., 2021).
+    r"""Propagate predictions with a low-pass filter in the fitting term (Zhu et al., 2021).
 
     .. math:: U = \left[(\mu + 1/\alpha - 1) I + (2 - \mu - 1/\alpha) \hat A\right]^{-1}
         \left[\mu I + (1 - \mu) \hat A\right] H, \qquad H = \mathrm{MLP}(X)
 
-    approached in ``depth`` steps, with 0 < α < 2/3 and ½ ≤ μ < 1.
+    approximated in ``depth`` steps, with 0 < α < 2/3 and ½ ≤ μ < 1.
     """
 
     def __init__(
@@ -117,12 +117,12 @@ class GNNLF(_Decoupled):
 
 
 class GNNHF(_Decoupled):
-    r"""Propagate predictions of which high frequencies are kept (Zhu et al., 2021).
+    r"""Propagate predictions with a high-pass filter in the fitting term (Zhu et al., 2021).
 
     .. math:: U = \left[(\beta + 1/\alpha) I + (1 - \beta - 1/\alpha) \hat A\right]^{-1}
         \left[I + \beta (I - \hat A)\right] H, \qquad H = \mathrm{MLP}(X)
 
-    approached in ``depth`` steps, with 0 < α ≤ 1 and β ≥ 0.
+    approximated in ``depth`` steps, with 0 < α ≤ 1 and β ≥ 0.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class GNNHF(_Decoupled):
 
 
 class MLP(torch.nn.Module):
-    r"""A perceptron with one hidden layer, for features that the graph has smoothed before.
+    r"""A perceptron with one hidden layer, for features smoothed over the graph beforehand.
 
     .. math:: Z = \mathrm{ReLU}(X W_1 + b_1) W_2 + b_2
     """
@@ -175,13 +175,13 @@ class MLP(torch.nn.Module):
 
 
 class ChebyshevFilter(torch.nn.Module):
-    r"""A polynomial of degree K by its values :math:`\gamma_j` at the Chebyshev nodes :math:`x_j`.
+    r"""A polynomial of degree K, given by its values :math:`\gamma_j` at the Chebyshev nodes :math:`x_j`.
 
     .. math:: f(\hat L) = \frac{2}{K+1} \sum_{k=0}^{K}{}^{'} \sum_{j=0}^{K} \gamma_j T_k(x_j) T_k(\hat L),
         \qquad x_j = \cos\frac{(j + 1/2) \pi}{K + 1}
 
-    with half of the term k = 0 and :math:`\hat L = L - I = -D^{-1/2} A D^{-1/2}`. Values are not negative,
-    and start at one: f is the identity then.
+    where the term k = 0 is halved and :math:`\hat L = L - I = -D^{-1/2} A D^{-1/2}`. Values are non-negative
+    and initialized to one, which makes f the identity.
     """
 
     def __init__(self, degree: int) -> None:
@@ -210,11 +210,11 @@ class ChebyshevFilter(torch.nn.Module):
 
 
 class ChebNetII(torch.nn.Module):
-    r"""Filter predictions by a polynomial that is learnt by its values at Chebyshev nodes (He et al., 2022).
+    r"""Filter predictions by a polynomial, learnt as its values at Chebyshev nodes (He et al., 2022).
 
     .. math:: Z = f(\hat L) \, \mathrm{MLP}(X)
 
-    with an f of degree ``depth``, which has a learning rate and a weight decay of its own.
+    with f of degree ``depth``, which has its own learning rate and weight decay.
     """
 
     accepts_sparse = True
@@ -255,15 +255,15 @@ class ChebNetII(torch.nn.Module):
 
 
 class GRAND(torch.nn.Module):
-    r"""Train on random views of the features that have to agree (Feng et al., 2020).
+    r"""Train on random views of the features with a consistency loss (Feng et al., 2020).
 
     .. math:: Q = \frac1S \sum_s Q_{CE}(P^{(s)}) + \lambda \, Q_{con}(P^{(1)}, \dots, P^{(S)}), \qquad
         \bar X = \frac{1}{K+1} \sum_{k=0}^{K} \hat A^k (\epsilon \odot X), \qquad
         \epsilon_i \sim \mathrm{Bernoulli}(1 - \delta)
 
-    A view P is what a perceptron says of :math:`\bar X`; outside of training (1 − δ) X takes the place of
-    ε ⊙ X. ``depth`` is K, ``samples`` S, ``drop_node`` δ and ``consistency`` λ. Without ``input_dropout``,
-    that of the propagated features, an epoch is much cheaper.
+    A view P is a perceptron's prediction from :math:`\bar X`; outside of training (1 − δ) X replaces ε ⊙ X.
+    ``depth`` is K, ``samples`` S, ``drop_node`` δ and ``consistency`` λ. ``input_dropout`` applies to the
+    propagated features; without it an epoch is much cheaper.
     """
 
     accepts_sparse = True
@@ -298,12 +298,12 @@ class GRAND(torch.nn.Module):
         self.norms = torch.nn.ModuleList(norms)
 
     def kept(self, n_nodes: int, like: Tensor) -> Tensor:
-        """Draw which nodes keep their features, or return the chance of it outside of training."""
+        """Draw which nodes keep their features; outside of training return the probability instead."""
         share = torch.full((n_nodes, 1), 1.0 - self.drop_node, dtype=like.dtype, device=like.device)
         return torch.bernoulli(share) if self.training else share
 
     def propagated(self, U: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        """Average the columns over all steps, some at a time."""
+        """Average U over all propagation steps, a block of columns at a time."""
         A_hat = graph_of(edge_index, edge_weight, U.shape[0], U.dtype).A_hat
         parts = []
         for part in torch.split(U, _COLUMNS, dim=1):
@@ -318,7 +318,7 @@ class GRAND(torch.nn.Module):
         weight = self.first.weight
         kept = self.kept(x.shape[0], weight)
         if not self.norms and not (self.training and self.input_dropout):
-            # what is linear may change places, and few columns are cheaper to propagate than many
+            # linear maps commute with propagation, and fewer columns are cheaper to propagate
             U = self.propagated(kept * times(x, weight.t()), edge_index, edge_weight) + self.first.bias
         else:
             with torch.no_grad():
@@ -344,7 +344,7 @@ class GRAND(torch.nn.Module):
 
 
 def disagreement(views: list[Tensor], temperature: float) -> Tensor:
-    r"""Compute how far distributions are from their sharpened mean, which is a goal and has no gradient.
+    r"""Compute the mean squared distance of distributions from their sharpened mean, a fixed target.
 
     .. math:: \frac{1}{S n} \sum_{s, i} \|P^{(s)}_i - \bar P'_i\|^2, \qquad
         \bar P'_{ic} = \bar P_{ic}^{1/T} / \sum_j \bar P_{ij}^{1/T}

@@ -17,13 +17,13 @@ from reproduction.networks.graphs import (
 
 
 class DeepConvolution(torch.nn.Module):
-    r"""A convolution that can have a second weight, for the node's own embedding.
+    r"""A convolution with an optional second weight for the node's own embedding.
 
     .. math:: \hat A U W + U W' + b
 
-    W′ is left out unless ``own_weight``. With ``walk``, :math:`\tilde D^{-1} (A + I)` takes the place of
-    :math:`\hat A`. ``batch_norm`` comes last. Weights start uniformly within :math:`\pm 1 / \sqrt{c}` for c
-    columns of W.
+    W′ is used only with ``own_weight``. With ``walk``, :math:`\tilde D^{-1} (A + I)` replaces
+    :math:`\hat A`. ``batch_norm`` is applied last. Weights are initialized uniformly within
+    :math:`\pm 1 / \sqrt{c}`, where c is the number of columns of W.
     """
 
     def __init__(
@@ -53,15 +53,15 @@ class DeepGCN(torch.nn.Module):
     .. math:: Z = \hat A U^{(K-1)} W_K + b_K, \qquad
         U^{(k)} = \mathrm{ReLU}(\hat A U^{(k-1)} W_k + b_k)
 
-    ``depth`` is K, and ``drop_edge`` the part of the links that each epoch does not see: of both directions
-    together, where the authors' code drops each by itself. Dropout comes after each hidden layer, not before
-    the first. ``own_weight``, ``walk`` and ``batch_norm`` are those of :class:`DeepConvolution`.
+    ``depth`` is K, and ``drop_edge`` the share of links dropped in each epoch: both directions together,
+    while the authors' code drops each direction independently. Dropout is applied after each hidden layer,
+    not before the first. For ``own_weight``, ``walk`` and ``batch_norm``, see :class:`DeepConvolution`.
     """
 
     accepts_sparse = True
-    # deep chains learn nothing for a hundred epochs and more
+    # no early stopping: deep networks can learn nothing in the first hundred epochs
     estimator: ClassVar[dict[str, Any]] = {"epochs": 400, "patience": None}
-    # whether the last layer sees the embeddings of all hidden ones, or of the last alone
+    # whether the last layer takes the embeddings of all hidden layers, or only of the last
     joins = False
 
     def __init__(
@@ -107,7 +107,7 @@ class DeepGCN(torch.nn.Module):
 
 
 class JKNet(DeepGCN):
-    r"""Convolutions whose embeddings all jump to the last layer (Xu et al., 2018).
+    r"""Convolutions whose embeddings are all concatenated for the last layer (Xu et al., 2018).
 
     .. math:: Z = \hat A \left[U^{(1)} \,\|\, \dots \,\|\, U^{(K-1)}\right] W_K + b_K
 
@@ -117,18 +117,18 @@ class JKNet(DeepGCN):
     joins = True
 
     def head(self, k: int) -> Tensor:
-        """Return the part of the last layer's weights that sees the embeddings of layer k."""
+        """Return the part of the last layer's weights that applies to the embeddings of layer k."""
         W = self.exit.lin.weight if self.exit.own is None else self.exit.lin.weight + self.exit.own.weight
         return W.T[(k - 1) * self.hidden : k * self.hidden]
 
 
 class Incep(DeepGCN):
-    r"""Branches of convolutions of all lengths, side by side.
+    r"""Parallel branches of convolutions, one of each length.
 
     .. math:: Z = \hat A \left[U \,\|\, f_1(U) \,\|\, \dots \,\|\, f_{K-2}(U)\right] W + b, \qquad
         U = \mathrm{ReLU}(\hat A X W_0 + b_0)
 
-    with :math:`f_j` a branch of j convolutions of its own: a network of ``depth`` K has about K²/2 of them.
+    where :math:`f_j` is a branch of j convolutions: a network of ``depth`` K has about K²/2 convolutions.
     """
 
     joins = True

@@ -1,4 +1,4 @@
-"""Networks without labels as embedders: one way to train them, and one estimator."""
+"""Networks trained without labels: a training function and an estimator."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,10 +21,10 @@ def train_embedding(
     epochs: int,
     patience: int | None = None,
 ) -> np.ndarray:
-    """Train a network by a loss that is its own judge, and return the loss of each epoch.
+    """Train a network and return the loss of each epoch.
 
-    With ``patience``, training stops after so many epochs without a lower loss, and takes the weights of the
-    lowest. No epochs leave the network as it is.
+    With ``patience``, training stops after that many epochs without a lower loss, and restores the weights of
+    the lowest. With ``epochs=0`` the network is not changed.
     """
     if not epochs:
         network.eval()
@@ -43,12 +43,12 @@ def train_embedding(
 
 
 class NetworkEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
-    """Train a network without labels: features and a graph in, a row of numbers for every node out.
+    """Train a network without labels and embed the nodes of a graph.
 
     ``module`` is a function ``n_features -> Module``. The module has ``embed(x, edge_index)``,
-    ``loss(x, edge_index)``, ``dimensions``, and perhaps ``optimizer(learning_rate, epochs)`` instead of Adam.
-    A fit sets ``embedding_``, ``network_``, ``losses_`` by epoch and ``n_iter_``; other graphs with the same
-    features can then be embedded, too.
+    ``loss(x, edge_index)``, ``dimensions``, and optionally ``optimizer(learning_rate, epochs)`` to replace
+    Adam. A fit sets ``embedding_``, ``network_``, ``losses_`` by epoch and ``n_iter_``; other graphs with the
+    same features can then be embedded too.
     """
 
     _packages = ("torch", "torch_geometric")
@@ -104,6 +104,6 @@ class NetworkEmbedder(ClassNamePrefixFeaturesOutMixin, Embedder):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # networks compute in float32, whatever the features are
+        # networks compute in float32, whatever the dtype of the features
         tags.transformer_tags.preserves_dtype = []
         return tags

@@ -1,4 +1,4 @@
-"""Networks in which gates decide what a node takes from its neighbours: GaAN and Ordered GNN."""
+"""Networks with gates on the messages of neighbours: GaAN and Ordered GNN."""
 
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ from reproduction.networks.graphs import InputLinear, check_counts, check_rates,
 
 
 class GatedAttention(torch.nn.Module):
-    r"""A layer of GaAN: attention by products, each head with a gate of its own.
+    r"""A layer of GaAN: dot-product attention with a gate for each head.
 
     .. math:: U'_i = \Big[U_i \,\big\|\, \big\|_k\, g_i^{(k)} \sum_{j \in N(i)} w_{ij}^{(k)}\,
         \phi(U_j W_v^{(k)})\Big] W_o, \qquad
@@ -45,10 +45,10 @@ class GatedAttention(torch.nn.Module):
 
 
 class GaAN(torch.nn.Module):
-    """Layers of gated attention after a linear layer that makes few columns (Zhang et al., 2018).
+    """Layers of gated attention after a linear layer that reduces the width (Zhang et al., 2018).
 
     The publication samples 25 and 10 neighbours and has 8 heads of 16 to 32 columns; here all neighbours are
-    read, by smaller heads.
+    used, with smaller heads.
     """
 
     accepts_sparse = True
@@ -84,7 +84,7 @@ class GaAN(torch.nn.Module):
 
 
 class OrderedGNN(torch.nn.Module):
-    r"""Keep what each hop has to say in columns of its own, in order (Song et al., 2023).
+    r"""Keep the messages of each hop in separate, ordered columns (Song et al., 2023).
 
     .. math:: U^{(k)} = \mathrm{norm}\big(g^{(k)} \circ U^{(k-1)} + (1 - g^{(k)}) \circ M^{(k)}\big), \qquad
         M^{(k)} = D^{-1} A U^{(k-1)}, \qquad
@@ -92,9 +92,9 @@ class OrderedGNN(torch.nn.Module):
         \hat g^{(k)}_c = \sum_{l \ge c} \mathrm{softmax}([U^{(k-1)} \,\|\, M^{(k)}] W + b)_l
 
     with :math:`g^{(0)} = 0`, :math:`U^{(0)} = \mathrm{norm}(\mathrm{ReLU}(X W_0 + b_0))` and layer
-    normalisation for norm; ``layer_dropout`` is applied to the input of each layer. Gates are shared by
-    ``chunk`` columns, W by all layers. The authors tune whether there is a second layer at the entrance, and
-    whether W is shared; their networks have 256 columns and learn from many more labels.
+    normalisation for norm; ``layer_dropout`` is applied to the input of each layer. A gate is shared by
+    ``chunk`` columns, and W by all layers. The authors tune whether there is a second input layer and
+    whether W is shared; their networks have 256 columns and many more training labels.
     """
 
     accepts_sparse = True

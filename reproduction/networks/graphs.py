@@ -1,8 +1,8 @@
-"""What the networks ask of features and graphs: fast products, found once for each tensor that is given.
+"""Sparse matrices of features and graphs for the networks, cached for each tensor.
 
 A network takes PyG's ``(x, edge_index)``, with every link in both directions. On a CPU, sparse products are
-several times as fast as gathering a row for each link, and most of an epoch would go into drawing dropout for
-the zeros of sparse features: so both are sparse matrices here, kept for as long as their tensor lives.
+several times as fast as gathering a row for each link, and dropout on dense features would spend most of an
+epoch on zeros. So both are sparse matrices here, cached as long as their tensor lives.
 """
 
 from functools import cached_property
@@ -29,7 +29,7 @@ class Graph:
     """The matrices of one edge index."""
 
     def __init__(self, edge_index: Tensor, edge_weight: Tensor | None, n_nodes: int, dtype: Any) -> None:
-        # detached tensors are other objects: a value that held its own key would never be forgotten
+        # a detached tensor is a new object: a value that refers to its own key would never be collected
         self.edge_index = edge_index.detach()
         self.edge_weight = edge_weight
         self.shape = (n_nodes, n_nodes)
@@ -37,7 +37,7 @@ class Graph:
 
     @cached_property
     def weights(self) -> Tensor:
-        """The weights of links, ones where none are given."""
+        """The weights of links; ones if none are given."""
         if self.edge_weight is None:
             return torch.ones(self.edge_index.shape[1], dtype=self.dtype, device=self.edge_index.device)
         return self.edge_weight.to(self.dtype)
@@ -59,19 +59,19 @@ class Graph:
 
     @cached_property
     def degrees(self) -> Tensor:
-        """The sum of each node's weights, as a column."""
+        """The sum of the weights of each node's links, as a column."""
         sums = self.weights.new_zeros(self.shape[0])
         return sums.index_add(0, self.edge_index[1], self.weights).unsqueeze(1)
 
     @cached_property
     def scipy(self) -> csr_array:
-        """The adjacency for SciPy."""
+        """The adjacency as a SciPy array."""
         places = self.edge_index.cpu().numpy()
         return csr_array((self.weights.cpu().numpy(), (places[0], places[1])), shape=self.shape)
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """A digest that tells one graph from another."""
+        """A digest that identifies the graph."""
         digest = blake2b(str(self.shape).encode(), digest_size=8)
         for part in (self.edge_index, self.weights):
             digest.update(part.cpu().numpy().tobytes())
@@ -91,7 +91,7 @@ class Graph:
 
 
 def graph_of(edge_index: Tensor, edge_weight: Tensor | None, n_nodes: int, dtype: Any) -> Graph:
-    """Return the matrices of an edge index, the same ones while its tensor lives."""
+    """Return the matrices of an edge index, cached while its tensor lives."""
     graph: Graph | None = _GRAPHS.get(edge_index)
     known = graph is not None and graph.edge_weight is edge_weight
     if graph is None or not known or graph.shape[0] != n_nodes or graph.dtype != dtype:
@@ -106,7 +106,7 @@ def normalized(U: Tensor, edge_index: Tensor, edge_weight: Tensor | None) -> Spa
 
 
 def matrix_of(x: Tensor) -> SparseMatrix:
-    """Return sparse features as a matrix, whose transpose is found once while their tensor lives."""
+    """Return sparse features as a matrix, cached with its transpose while their tensor lives."""
     matrix: SparseMatrix | None = _MATRICES.get(x)
     if matrix is None:
         matrix = _MATRICES[x] = SparseMatrix(x.detach())
@@ -114,7 +114,7 @@ def matrix_of(x: Tensor) -> SparseMatrix:
 
 
 def with_values(x: Tensor, values: Tensor) -> Tensor:
-    """Return sparse features of the same pattern with other entries."""
+    """Return sparse features with the same pattern and other values."""
     like = matrix_of(x)
     other = like.with_values(values).csr
     _MATRICES[other] = SparseMatrix(other.detach(), like=like)
@@ -122,7 +122,7 @@ def with_values(x: Tensor, values: Tensor) -> Tensor:
 
 
 def is_sparse(x: Tensor) -> bool:
-    """Check whether features are a CSR tensor."""
+    """Return whether features are a CSR tensor."""
     return x.layout == torch.sparse_csr
 
 
@@ -132,7 +132,7 @@ def times(x: Tensor, W: Tensor) -> Tensor:
 
 
 def take_rows(x: Tensor, rows: Tensor) -> Tensor:
-    """Return some rows of dense or sparse x, in any order, some of them perhaps repeatedly."""
+    """Return some rows of dense or sparse x, in any order and possibly repeated."""
     if not is_sparse(x):
         return x[rows]
     pointers = x.crow_indices()
@@ -145,9 +145,9 @@ def take_rows(x: Tensor, rows: Tensor) -> Tensor:
 
 
 def drop_entries(values: Tensor, rate: float) -> Tensor:
-    """Set each entry to zero with probability p and divide the others by 1 − p.
+    """Set each entry to zero with probability ``rate`` and divide the others by 1 − ``rate``.
 
-    Chances have sixteen bits each, four of them from one draw: on a CPU drawing is most of the cost.
+    Each 64-bit draw provides four 16-bit random numbers, because drawing is most of the cost on a CPU.
     """
     if not rate:
         return values
@@ -158,7 +158,7 @@ def drop_entries(values: Tensor, rate: float) -> Tensor:
 
 
 def drop(x: Tensor, rate: float, training: bool) -> Tensor:
-    """Drop entries of features or embeddings while training; of sparse ones only what is stored."""
+    """Apply dropout to features or embeddings while training; of sparse ones only to stored entries."""
     if not training or not rate:
         return x
     return with_values(x, drop_entries(x.values(), rate)) if is_sparse(x) else drop_entries(x, rate)
@@ -167,7 +167,7 @@ def drop(x: Tensor, rate: float, training: bool) -> Tensor:
 def drop_links(
     edge_index: Tensor, edge_weight: Tensor | None, rate: float, training: bool
 ) -> tuple[Tensor, Tensor | None]:
-    """Leave out a random part of the links while training (DropEdge), both directions together."""
+    """Drop random links while training (DropEdge), both directions together."""
     if not training or not rate:
         return edge_index, edge_weight
     left, kept = dropout_edge(edge_index, p=rate, force_undirected=True)
@@ -175,7 +175,7 @@ def drop_links(
 
 
 class InputLinear(Linear):
-    """PyG's linear layer, which also takes sparse features."""
+    """PyG's linear layer, extended to sparse features."""
 
     def forward(self, x: Tensor) -> Tensor:
         if not is_sparse(x):
@@ -185,7 +185,7 @@ class InputLinear(Linear):
 
 
 class GraphConvolution(GCNConv):
-    """PyG's layer ÂUW + b as a sparse product, which also takes sparse features."""
+    """PyG's layer ÂUW + b by sparse products, extended to sparse features."""
 
     def __init__(self, n_in: int, n_out: int) -> None:
         super().__init__(n_in, n_out, normalize=False, add_self_loops=False)
@@ -196,7 +196,7 @@ class GraphConvolution(GCNConv):
 
 
 class InitialResidualConvolution(GCN2Conv):
-    """PyG's layer of GCNII as a sparse product, called as other layers are: ``(x, edge_index, x_0=…)``."""
+    """PyG's layer of GCNII by sparse products, called like other layers: ``(x, edge_index, x_0=…)``."""
 
     def __init__(self, width: int, alpha: float, theta: float, layer: int) -> None:
         super().__init__(width, alpha, theta, layer, normalize=False, add_self_loops=False)
@@ -211,7 +211,7 @@ class InitialResidualConvolution(GCN2Conv):
 
 
 class DroppedPropagation(torch.nn.Module):
-    """ÂU, with entries of Â dropped anew in each call while training."""
+    """ÂU, with dropout on the entries of Â in each call while training."""
 
     def __init__(self, dropout: float) -> None:
         super().__init__()
@@ -239,12 +239,12 @@ class Perceptron(torch.nn.Module):
 
 
 def check_counts(network: torch.nn.Module, *names: str) -> None:
-    """Refuse parameters that are not whole numbers from 1 on."""
+    """Raise an error for parameters that are not positive integers."""
     for name in names:
         check_number(network, name, low=1, whole=True)
 
 
 def check_rates(network: torch.nn.Module, *names: str) -> None:
-    """Refuse parameters that are not chances below 1."""
+    """Raise an error for parameters that are not in [0, 1)."""
     for name in names:
         check_number(network, name, low=0.0, high=np.nextafter(1.0, 0.0))

@@ -1,4 +1,4 @@
-"""Networks made of convolutions that are kept apart: N-GCN by powers, L²-GCN by layers, ACMP by time."""
+"""Networks with separate convolutions: N-GCN by powers, L²-GCN by layers, ACMP by time steps."""
 
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -23,12 +23,12 @@ from reproduction.networks.graphs import (
 
 
 class NGCN(torch.nn.Module):
-    r"""GCNs on powers of the graph, side by side (Abu-El-Haija et al., 2020).
+    r"""Parallel GCNs on powers of the graph (Abu-El-Haija et al., 2020).
 
     .. math:: Z = \big\|_{k=0}^{K-1} \mathrm{softmax}\big(\hat A^k\, \mathrm{ReLU}(\hat A^k X W_k)\, V_k\big)
         \, W + b
 
-    ``depth`` is K. The publication trains some replicas of each, and adds the loss of each to that of Z.
+    ``depth`` is K. The publication trains several replicas of each GCN and adds their losses to that of Z.
     """
 
     accepts_sparse = True
@@ -61,13 +61,13 @@ class NGCN(torch.nn.Module):
 
 
 class L2GCN(torch.nn.Module):
-    r"""A GCN whose layers are trained one by one, each with a classifier of its own (You et al., 2020).
+    r"""A GCN whose layers are trained separately, each with its own classifier (You et al., 2020).
 
     .. math:: U^{(k)} = \mathrm{ReLU}(\hat A U^{(k-1)} W_k), \qquad
         \min_{W_k, V_k} \ell(U^{(k)} V_k, Y) \text{ with } U^{(k-1)} \text{ held}
 
-    No gradient goes from a layer to the one before. The publication trains a layer to its end before the
-    next; here all layers take their own steps together. Predictions are by the last classifier.
+    No gradient passes from a layer to the one before. The publication trains each layer to convergence before
+    the next; here all layers are trained in parallel. The last classifier makes the predictions.
     """
 
     accepts_sparse = True
@@ -85,7 +85,7 @@ class L2GCN(torch.nn.Module):
         self.heads = torch.nn.ModuleList(Linear(hidden, n_classes) for _ in range(depth))
 
     def scores(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> list[Tensor]:
-        """Return what the classifier of each layer says."""
+        """Return the class scores of each layer's classifier."""
         found = []
         for conv, head in zip(self.convs, self.heads, strict=True):
             x = torch.relu(conv(drop(x, self.dropout, self.training), edge_index, edge_weight))
@@ -116,11 +116,11 @@ class ACMP(torch.nn.Module):
         a = \tilde D^{-1} (A + I)
 
     between two linear layers, with α and δ in (0, 1) learnt for each column. Each of ``depth`` steps of
-    length ``step`` is one of Euler for the first term, then the exact solution for the second, so that no
-    step can blow up. The authors take steps of Runge and Kutta of length 0.1 up to time 12.8. Their features
-    are those of the files, not rows that sum to one: so each row of x is divided by its largest entry, which
-    gives those of Cora and Citeseer, 0 or 1, and comes near to Pubmed's. With β = 0, the default of their
-    script, nothing repels.
+    length ``step`` is an Euler step for the first term, then the exact solution for the second, so that steps
+    do not diverge. The authors use Runge–Kutta steps of length 0.1 up to time 12.8. They do not normalize
+    features, so each row of x is divided by its largest entry, which restores the 0/1 features of Cora and
+    Citeseer and comes close to those of Pubmed. With β = 0, the default of their script, there is no
+    repulsion.
     """
 
     accepts_sparse = True
@@ -145,7 +145,7 @@ class ACMP(torch.nn.Module):
             check_number(self, name, low=0.0)
         self.entrance = InputLinear(n_features, hidden)
         self.attraction = torch.nn.Parameter(torch.zeros(hidden))
-        # the wells are all but absent at first
+        # the double well has almost no effect at first
         self.well = torch.nn.Parameter(torch.full((hidden,), -10.0))
         self.exit = Linear(hidden, n_classes)
 

@@ -1,4 +1,4 @@
-"""Networks with weights of their own for a node's neighbours: GAT and GraphSAGE."""
+"""Networks that weigh neighbours by attention or separate weights: GAT and GraphSAGE."""
 
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -20,12 +20,12 @@ from reproduction.networks.graphs import (
 )
 
 AGGREGATORS = ("mean", "gcn", "lstm")
-# neighbours that an LSTM reads; the publication has 25 and 10
+# neighbours that an LSTM reads; the publication uses 25 and 10
 _READ = 10
 
 
 class Attention(GATConv):
-    """PyG's attention, which also takes sparse features."""
+    """PyG's attention, extended to sparse features."""
 
     def __init__(self, n_in: int, n_out: int, heads: int, dropout: float, concat: bool) -> None:
         super().__init__(n_in, n_out, heads, concat=concat, dropout=dropout)
@@ -38,8 +38,8 @@ class GAT(torch.nn.Module):
     .. math:: U'_i = \sum_{j \in N(i) \cup \{i\}} \alpha_{ij} U_j W, \qquad
         \alpha_{ij} \propto \exp \mathrm{LeakyReLU}(a^\top [U_i W \,\|\, U_j W])
 
-    ``hidden`` is the width of each of the ``heads``, which are side by side; the last layer takes the mean of
-    ``out_heads``. Dropout is of features and of attention. Weights of links are not used.
+    ``hidden`` is the width of each of the ``heads``, which are concatenated; the last layer averages
+    ``out_heads``. Dropout applies to features and to attention. Weights of links are not used.
     """
 
     accepts_sparse = True
@@ -75,7 +75,7 @@ class GAT(torch.nn.Module):
 
 
 class Aggregation(torch.nn.Module):
-    """A layer of GraphSAGE: PyG's SAGEConv, but weights come first, because they make columns few."""
+    """A layer of GraphSAGE: PyG's SAGEConv, but weights are applied first, to aggregate fewer columns."""
 
     def __init__(self, n_in: int, n_out: int, aggregator: str) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Aggregation(torch.nn.Module):
             Z = (graph.A @ V + V) / (graph.degrees + 1.0)
         else:
             mean = self._mean(V, graph) if self.reader is None else self._read(V, graph)
-            # a node without neighbours has none, and takes nothing
+            # nodes without neighbours aggregate nothing
             Z = torch.where(graph.degrees > 0, mean, 0.0) + self.own(x)
         return Z + self.neighbours.bias
 
@@ -98,7 +98,7 @@ class Aggregation(torch.nn.Module):
         return (graph.A @ V) / graph.degrees.clamp(min=1e-30)
 
     def _read(self, V: Tensor, graph: Graph) -> Tensor:
-        """Return what an LSTM remembers of some neighbours, drawn with replacement; the same ones in eval."""
+        """Return the last state of an LSTM over sampled neighbours, which are fixed in eval mode."""
         source = None if self.training else torch.Generator().manual_seed(0)
         assert self.reader is not None
         _, (last, _) = self.reader(V[sampled_neighbours(graph.scipy, _READ, source).to(V.device)])
@@ -106,7 +106,7 @@ class Aggregation(torch.nn.Module):
 
 
 def sampled_neighbours(A: csr_array, count: int, source: torch.Generator | None) -> Tensor:
-    """Draw neighbours of every node with replacement; a node without any draws some other node."""
+    """Draw neighbours of every node with replacement; a node without any gets arbitrary nodes."""
     pointers, indices = (torch.as_tensor(part.astype(np.int64)) for part in (A.indptr, A.indices))
     sizes = pointers.diff().unsqueeze(1)
     places = (torch.rand(len(sizes), count, generator=source) * sizes).long() + pointers[:-1].unsqueeze(1)
@@ -119,8 +119,8 @@ class GraphSAGE(torch.nn.Module):
     .. math:: U' = D^{-1} A \, U W_1 + U W_2 + b \ \text{("mean")}, \qquad
         U' = (D + I)^{-1} (A + I) \, U W_1 + b \ \text{("gcn")}
 
-    with ReLU between layers. All neighbours are read; only "lstm", which has an LSTM over ten neighbours of
-    each node in random order in place of their mean, samples them.
+    with ReLU between layers. These use all neighbours; "lstm" replaces the mean by an LSTM over ten sampled
+    neighbours of each node in random order.
     """
 
     accepts_sparse = True

@@ -1,4 +1,4 @@
-"""Networks that embed nodes and are trained without labels: DGI, BGRL, GAE and VGAE.
+"""Node embeddings trained without labels: DGI, BGRL, GAE and VGAE.
 
 Each has ``embed(x, edge_index)`` and ``loss(x, edge_index)``.
 """
@@ -27,19 +27,19 @@ from reproduction.networks.graphs import (
     with_values,
 )
 
-# BGRL's publication: the target's share of its own past at first (it grows to one), Adam's decay, and the
+# of BGRL's publication: the target's initial momentum (it increases to one), AdamW's weight decay, and the
 # width of the predictor's hidden layer
 _MOMENTUM, _WEIGHT_DECAY, _PREDICTOR = 0.99, 1e-5, 512
 
 
 class DGI(torch.nn.Module):
-    r"""Learn to tell the nodes of a graph from those of one whose features were shuffled (Veličković, 2019).
+    r"""Learn to distinguish a graph's nodes from those with shuffled features (Veličković et al., 2019).
 
     .. math:: U = \mathrm{PReLU}(\hat A X W + b), \qquad s = \sigma\Big(\frac1n \sum_i U_i\Big), \qquad
               \min -\frac1n \sum_i \Big[\log \sigma(U_i^\top M s)
               + \log\big(1 - \sigma(\bar U_i^\top M s)\big)\Big]
 
-    where :math:`\bar U` is the embedding of the same graph with the rows of X in another order, drawn in each
+    where :math:`\bar U` is the embedding of the same graph with the rows of X permuted at random in each
     epoch. With ``epochs=0`` the encoder stays random, which is the baseline "DGI Random-Init".
     """
 
@@ -69,20 +69,20 @@ def _corruption(x: Tensor, *graph: Any) -> tuple[Any, ...]:
 
 
 class BGRL(torch.nn.Module):
-    r"""Predict from one view of a graph what an older self says of another (Thakoor et al., 2022).
+    r"""Predict from one view of a graph the target network's embedding of another (Thakoor et al., 2022).
 
     .. math:: \min 2 - \frac1n \sum_i \Big[\cos\big(p(U^1_i), \bar U^2_i\big)
               + \cos\big(p(U^2_i), \bar U^1_i\big)\Big], \qquad
               \bar\theta \leftarrow \tau_t \bar\theta + (1 - \tau_t) \theta, \qquad
               \tau_t = 1 - \frac{1 - \tau}2 \Big(1 + \cos\frac{\pi t}T\Big)
 
-    :math:`U^1, U^2` embed two views that lack random links (``drop_edges``) and feature columns
-    (``drop_features``); :math:`\bar U^1, \bar U^2` are by a copy of the encoder whose weights
-    :math:`\bar\theta` follow slowly and have no gradient; p is a small network. A low loss means nothing by
-    itself, because the target moves: so training never stops early. p has one hidden layer of width 512.
+    :math:`U^1, U^2` embed two views without random links (``drop_edges``) and feature columns
+    (``drop_features``); :math:`\bar U^1, \bar U^2` come from the target, a copy of the encoder whose weights
+    :math:`\bar\theta` are a moving average without gradient; p is a network with one hidden layer of width
+    512. A low loss alone means nothing, because the target moves, so training never stops early.
 
-    The publication has neither Cora nor Citeseer nor Pubmed, and thousands of epochs at a smaller rate. On
-    citation graphs, GraphMAE's authors take few epochs and encoders that are far wider (``hidden``, then
+    The publication does not use Cora, Citeseer or Pubmed, and trains for thousands of epochs at a smaller
+    rate. On citation graphs, GraphMAE's authors use few epochs and much wider encoders (``hidden``, then
     ``dimensions``): narrow ones lose accuracy on Citeseer.
     """
 
@@ -105,11 +105,11 @@ class BGRL(torch.nn.Module):
         for name, rates in (("drop_edges", drop_edges), ("drop_features", drop_features)):
             if not (isinstance(rates, tuple | list) and len(rates) == 2 and all(0 <= r < 1 for r in rates)):
                 raise ValueError(f"BGRL: {name} must be two numbers from 0 to below 1, not {rates!r}.")
-        # batches do not differ, because each is the whole graph: statistics of the last ones are the best
+        # every batch is the whole graph, so the most recent statistics are the best
         norm = partial(torch.nn.BatchNorm1d, momentum=0.99)
         self.encoder = _Encoder([n_features, hidden, dimensions], norm)
         for conv in self.encoder.convs:
-            # batch norm subtracts any bias, so its gradient would be only rounding error
+            # batch norm cancels a bias, whose gradient would be rounding error
             conv.register_parameter("bias", None)
         self.target = deepcopy(self.encoder).requires_grad_(False)
         self.predictor = torch.nn.Sequential(
@@ -136,12 +136,12 @@ class BGRL(torch.nn.Module):
 
     @torch.no_grad()
     def follow(self, momentum: float) -> None:
-        """Move the target's weights a little towards the encoder's."""
+        """Update the target's weights as a moving average of the encoder's."""
         for old, new in zip(self.target.parameters(), self.encoder.parameters(), strict=True):
             old.lerp_(new, 1.0 - momentum)
 
     def optimizer(self, learning_rate: float, epochs: int) -> torch.optim.Optimizer:
-        """Return AdamW with the rates of :func:`warm_cosine`, which moves the target after each step."""
+        """Return AdamW with the schedule of :func:`warm_cosine`; each step also updates the target."""
         learners = [*self.encoder.parameters(), *self.predictor.parameters()]
         optimizer = torch.optim.AdamW(learners, lr=learning_rate, weight_decay=_WEIGHT_DECAY)
         rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: warm_cosine(epoch, epochs))
@@ -158,7 +158,7 @@ class BGRL(torch.nn.Module):
 
 
 class _Encoder(torch.nn.Module):
-    """Graph convolutions, each with a normalisation and PReLU."""
+    """Graph convolutions, each followed by a normalisation and PReLU."""
 
     def __init__(self, widths: list[int], norm: Callable[[int], torch.nn.Module]) -> None:
         super().__init__()
@@ -173,12 +173,12 @@ class _Encoder(torch.nn.Module):
 
 
 def target_momentum(epoch: int, epochs: int) -> float:
-    r"""Return the target's share of its own past: :math:`1 - \frac{1 - \tau}2 (1 + \cos(\pi t / T))`."""
+    r"""Return the target's momentum :math:`1 - \frac{1 - \tau}2 (1 + \cos(\pi t / T))`."""
     return 1.0 - (1.0 - _MOMENTUM) * (1.0 + cos(pi * epoch / epochs)) / 2.0
 
 
 def warm_cosine(epoch: int, epochs: int) -> float:
-    """Return the share of the learning rate: linear for a tenth of the epochs, then falling as a cosine."""
+    """Return the learning rate factor: linear warm-up for a tenth of the epochs, then cosine decay."""
     warm = max(1, epochs // 10)
     if epoch < warm:
         return (epoch + 1) / warm
@@ -186,7 +186,7 @@ def warm_cosine(epoch: int, epochs: int) -> float:
 
 
 def without_columns(x: Tensor, rate: float) -> Tensor:
-    """Set some columns of features to zero, drawn at random."""
+    """Set random columns of features to zero."""
     if not rate:
         return x
     kept = (torch.rand(x.shape[1], device=x.device) >= rate).to(x.dtype)
@@ -194,15 +194,15 @@ def without_columns(x: Tensor, rate: float) -> Tensor:
 
 
 class GAE(torch.nn.Module):
-    r"""Embed nodes so that products of their embeddings tell which are linked (Kipf and Welling, 2016).
+    r"""Embed nodes so that inner products of embeddings predict links (Kipf and Welling, 2016).
 
     .. math:: U = \hat A\,\mathrm{ReLU}(\hat A X W_0 + b_0) W_1 + b_1, \qquad
               \min -\frac1{|E|} \sum_{(i, j) \in E} \log \sigma(U_i^\top U_j)
               - \frac1{|N|} \sum_{(i, j) \in N} \log\big(1 - \sigma(U_i^\top U_j)\big)
 
-    The publication takes all pairs that are not linked for N, and weighs links up to balance them. Here N is
-    drawn in each epoch, as large as E: the same in expectation, without a matrix of all pairs. So the loss
-    goes up and down, and no patience stops training.
+    In the publication, N has all unlinked pairs, and links are weighted to balance them. Here N is a sample
+    as large as E, drawn in each epoch: the same in expectation, without a matrix of all pairs. The loss is
+    noisy, so there is no early stopping.
     """
 
     accepts_sparse = True
@@ -224,14 +224,14 @@ class GAE(torch.nn.Module):
         return reconstruction_loss(U, edge_index, self._unlinked(U, edge_index, edge_weight))
 
     def _unlinked(self, U: Tensor, edge_index: Tensor, edge_weight: Tensor | None) -> Tensor:
-        # PyG's draw takes Python's random numbers, which are the user's
+        # not PyG's function, which uses Python's global random state
         A = graph_of(edge_index, edge_weight, U.shape[0], U.dtype).scipy
         pairs = sample_negatives(A, 1.0, int(torch.randint(2**31, ()))).tocoo()
         return torch.tensor(np.vstack([pairs.row, pairs.col]), dtype=torch.long, device=U.device)
 
 
 class VGAE(GAE):
-    r"""Embed nodes as clouds, whose means are the embeddings: the variational form of :class:`GAE`.
+    r"""Embed nodes as normal distributions, whose means are the embeddings: a variational :class:`GAE`.
 
     .. math:: Z = U + \epsilon \odot \exp(S), \qquad \epsilon \sim \mathcal N(0, 1), \qquad
               \min \text{the loss of GAE at } Z
@@ -247,18 +247,18 @@ class VGAE(GAE):
     def loss(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         graph = (edge_index, edge_weight)
         H = self.first(x, *graph).relu()
-        # PyG caps the logarithms of deviations
+        # clamp log standard deviations, as PyG does
         U, S = self.second(H, *graph), self.deviation(H, *graph).clamp(max=pyg.models.autoencoder.MAX_LOGSTD)
         Z = U + torch.randn_like(S) * torch.exp(S)
-        # the publication's bound has the mean over nodes once more over n, beside the mean over pairs
+        # the publication's bound divided by n²: a mean over pairs, and this term
         bound = -0.5 * (1 + 2 * S - U**2 - torch.exp(2 * S)).sum() / len(U) ** 2
         return reconstruction_loss(Z, edge_index, self._unlinked(U, *graph)) + bound
 
 
 def reconstruction_loss(U: Tensor, links: Tensor, unlinked: Tensor) -> Tensor:
-    """Compute how badly products tell links from other pairs, of which there may be none.
+    """Compute the cross-entropy of links and unlinked pairs, either of which may be empty.
 
-    As PyG has it, but a chance near zero loses no digits.
+    Unlike PyG's version it is computed from logits, to keep precision for probabilities near zero.
     """
     decoder = pyg.InnerProductDecoder()
     near, far = (decoder(U, pairs, sigmoid=False) for pairs in (links, unlinked))

@@ -15,22 +15,22 @@ from reproduction.networks.embedding import train_embedding
 from reproduction.skipgram import TransductiveEmbedder
 from reproduction.walks import Transitions, random_walks, transitions
 
-# walks that go on longer are cut: at the default alpha one in thirty thousand
+# longer walks are truncated: at the default alpha one in thirty thousand
 _LONGEST = 64
 
 
 class VERSE(TransductiveEmbedder):
-    r"""Embed nodes so that products of their embeddings tell how often walks lead from one to the other.
+    r"""Embed nodes so that inner products of embeddings predict how often walks lead from one to the other.
 
     .. math:: \min -\sum_v \mathbb E_{u \sim \Pi_v} \log \sigma(U_v^\top U_u - \log n)
               - \sum_v \sum_{m=1}^s \mathbb E_k \log \sigma\big(\log\tfrac ns - U_v^\top U_k\big), \qquad
               \Pi = (1 - \alpha) \sum_{t \ge 0} \alpha^t (D^{-1} A)^t
 
-    :math:`\Pi` is personalised PageRank: u is where a walk from v ends that goes on with probability α after
-    each step; k is any node, and ``negative`` is s. Ends are drawn, so no matrix of all pairs is needed. The
-    publication takes single steps of gradient descent, a hundred thousand for each node; here all nodes take
-    one step of Adam together, at a rate that falls to zero in a straight line, so far fewer do. A node
-    without links has zeros. Features serve only to build a graph where none is given.
+    :math:`\Pi` is personalised PageRank: u is the end of a walk from v that continues with probability α
+    after each step; k is any node, and ``negative`` is s. Ends are sampled, so no matrix of all pairs is
+    needed. The publication uses stochastic gradient descent with a hundred thousand steps for each node; here
+    each epoch is one step of Adam for all nodes, with a linearly decreasing rate, so far fewer steps suffice.
+    A node without links has zeros. Features are used only to build a graph if none is given.
     """
 
     _packages = ("torch",)
@@ -86,7 +86,7 @@ class VERSE(TransductiveEmbedder):
 
 
 def walk_ends(graph: Transitions, starts: np.ndarray, alpha: float, rng: np.random.Generator) -> np.ndarray:
-    r"""Draw where walks end that go on with probability α after each step, one from each start.
+    r"""Sample the ends of walks that continue with probability α after each step, one from each start.
 
     .. math:: P(u \mid v) = (1 - \alpha) \sum_{t \ge 0} \alpha^t \big((D^{-1} A)^t\big)_{vu}
     """
@@ -96,7 +96,7 @@ def walk_ends(graph: Transitions, starts: np.ndarray, alpha: float, rng: np.rand
 
 
 def noise_contrast(U: Tensor, starts: Tensor, ends: Tensor, strangers: Tensor) -> Tensor:
-    r"""Compute how badly products tell the ends u of walks from v from strangers k.
+    r"""Compute the noise-contrastive loss of walks from v to u against random nodes k.
 
     .. math:: -\frac1m \sum_{i=1}^m \Big[\log \sigma(U_{v_i}^\top U_{u_i} - \log n)
               + \sum_{j=1}^s \log \sigma\big(\log\tfrac ns - U_{v_i}^\top U_{k_{ij}}\big)\Big]

@@ -1,4 +1,4 @@
-"""Benches on the command line: what is run, kept, skipped and written."""
+"""Benches on the command line: runs, stored results, skipped graphs and output files."""
 
 import json
 
@@ -13,7 +13,7 @@ from reproduction.spec import MEASURES
 
 @pytest.fixture
 def run():
-    """Run the command in this process; ``ok`` asks for success."""
+    """Return a function that runs the command in this process; ``ok`` asserts success."""
 
     def run(*arguments, ok=True):
         result = CliRunner().invoke(main, [str(argument) for argument in arguments])
@@ -70,7 +70,7 @@ def test_selection_goes_on_where_it_stopped(run, tmp_path, counted):
     assert "| digits | 20 per class | 9" in page
     assert "| mean of 1 |" in page
     assert "holds: auto: on no graph is it more than 1.0 below graph-free ridge" in again.stdout
-    # digits are a graph of neighbours that look alike
+    # digits is a homophilous graph
     assert "not run: auto: where edge homophily is below 0.5" in again.stdout
 
 

@@ -1,4 +1,4 @@
-"""Who is compared with the automatic choice, on which draws of labels, and what a cell tells."""
+"""Methods that are compared with AutoClassifier, draws of labels, and values of cells."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_a_draw_is_scored_on_its_test_nodes():
     split = split_of(data, "20 per class", 1)
     y = np.full(data.n_nodes, -1)
     y[split["train"]] = data.labels[split["train"]]
-    # the same fit by hand
+    # the same fit without a cell
     from gssl.methods import EmbeddingClassifier, NoGraph
 
     model = EmbeddingClassifier(NoGraph(), head="ridge").fit(data.features, y, adjacency=data.adjacency)

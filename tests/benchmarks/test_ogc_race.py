@@ -1,4 +1,4 @@
-"""OGC written in torch from the paper takes our settings and learns what ours learns."""
+"""The torch implementation of OGC has gssl's settings and the same results."""
 
 import numpy as np
 import pytest

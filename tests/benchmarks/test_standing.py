@@ -1,4 +1,4 @@
-"""What is asked of the automatic choice, and whether it is so."""
+"""The conditions on AutoClassifier, and when they hold."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from benchmarks.accuracy.standing import (
 
 
 def scores(**by_method):
-    """Write {"auto": {"g": (80.0,)}} as scores."""
+    """Convert {"auto": {"g": (80.0,)}} to scores."""
     return [
         Score(graph, method.replace("_", "-").replace("--", " "), accuracies)
         for method, graphs in by_method.items()
@@ -34,14 +34,14 @@ def test_means_are_over_draws_first_and_then_over_graphs():
 
 
 def test_methods_are_compared_on_the_draws_that_all_have():
-    """One that failed on the hardest draws is not the better for it."""
+    """A method does not gain by failing on the hardest draws."""
     found = [
         Score("g", "auto", (90.0, 80.0, 40.0), (3, 4, 5), 3),
         Score("g", "OGC", (70.0, 84.0), (4, 3), 3),
         Score("g", "graph-free ridge", (79.0, 41.5), (4, 5), 3),
     ]
     standing = rank_methods(found, [("g", 0.4)])
-    # draw 4 is the only one of all
+    # draw 4 is the only one that all methods have
     assert standing.means == (("auto", 80.0), ("OGC", 70.0), ("graph-free ridge", 79.0))
     assert [verdict.holds for verdict in standing.verdicts] == [True, True, True]
     assert "(the worst: g, +1.0)" in standing.verdicts[1].text
@@ -85,7 +85,7 @@ def test_features_alone_may_be_a_point_better(auto, holds):
     ("homophily", "sgc", "holds"), [(0.49, 79.9, True), (0.49, 80.0, False), (0.5, 99.0, None)]
 )
 def test_methods_on_the_graph_must_be_beaten_where_neighbours_differ(homophily, sgc, holds):
-    # features alone may be better there: that is another question
+    # features alone may be better; this condition does not consider them
     found = scores(auto={"g": (80.0,)}, SGC={"g": (sgc,)}, **{RIDGE: {"g": (99.0,)}})
     assert rank_methods(found, [("g", homophily)]).verdicts[2].holds is holds
 

@@ -1,4 +1,4 @@
-"""Records as rows of tables, averaged over draws."""
+"""Tables of records, averaged over draws."""
 
 from benchmarks.accuracy.tables import calibration_grid, coverage_grid, curve_grid
 from benchmarks.accuracy.worth import CalibrationRecord, CoverageRecord, CurvePoint

@@ -1,4 +1,4 @@
-"""Judging confidences, sets and label curves: numbers by hand on models that are made up."""
+"""Evaluation of confidences, label sets and label curves of simple models, with numbers computed by hand."""
 
 from types import SimpleNamespace
 
@@ -10,7 +10,7 @@ from benchmarks.accuracy.worth import judge_calibration, judge_coverage, label_c
 
 
 class MadeUp(BaseEstimator):
-    """Says class 0 with 60 % before and 90 % after calibration; sets hold class 0, per class both."""
+    """Predict class 0 with 60 % before and 90 % after calibration; sets have class 0, with mondrian both."""
 
     def fit(self, X, y, adjacency=None):
         n = len(y)
@@ -28,7 +28,7 @@ class MadeUp(BaseEstimator):
 
 @pytest.fixture
 def data():
-    # nodes 2 … 11 judge: eight of them are of class 0
+    # of the test nodes 2 … 11, eight are of class 0
     labels = np.array([0, 1, *[0] * 8, 1, 1])
     split = {"train": np.array([0, 1]), "test": np.arange(2, 12)}
     return SimpleNamespace(features=None, adjacency=None, labels=labels), [split]
@@ -63,7 +63,7 @@ def test_a_curve_starts_alike_and_labels_what_was_chosen(data):
     assert [point.how for point in (*random[:1], *chosen[:1])] == ["random", "suggested"]
     assert random[0].accuracy == chosen[0].accuracy
     assert asked == [2, 4]
-    # accuracy is over what is left: 9 of class 0 and 3 of class 1, less what has a label
+    # accuracy is over unlabelled nodes: of 9 of class 0 and 3 of class 1
     left = 9 * chosen[0].accuracy
     assert left == pytest.approx(round(left))
 
@@ -75,7 +75,7 @@ def test_labels_needed_lie_on_the_line():
 
 
 def test_only_nodes_whose_truth_is_known_are_labelled(data):
-    """Node 2 has no label that anybody knows; whoever chooses it gets the next best instead."""
+    """The label of node 2 is unknown; if it is chosen, the next choice is used instead."""
     graph = SimpleNamespace(**{**vars(data[0]), "labels": data[0].labels.copy()})
     graph.labels[2] = -1
     seen = []

@@ -1,7 +1,7 @@
-"""Kill work at seeded points, fill its disk, run it again, and compare bytes with an undisturbed run.
+"""Kill runs at seeded points or fill their disk, run them again, and compare with an undisturbed run.
 
-``python tests/chaos/chaos.py [CASE…]`` prints a table of counts. Every run is a fork of one process that has
-imported gssl, so that a run takes a fraction of a second.
+``python tests/chaos/chaos.py [CASE…]`` prints a table of counts. Every run is a fork of a process that has
+imported gssl, so it takes a fraction of a second.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from gssl.label.journal import Journal
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 POINTS, FULL = 20, 10
-# what a run does to files: a kill at one of these comes just before it
+# prefixes of file events; a run is killed just before one of them
 FILE_EVENTS = ("open", "os.", "shutil.", "tempfile.", "mmap.")
 REFUSED = 2
 
@@ -73,7 +73,7 @@ def fit(model: gssl.methods.GraphClassifier, memory: str | None) -> Case:
     def case(given: Inputs, place: Path) -> None:
         with gssl.execution(memory=memory, resume=place / "run"):
             fitted = clone(model).fit(given.X, given.y, adjacency=given.data.adjacency)
-        if isinstance(fitted, gssl.AutoClassifier):  # whose file tells how many seconds each candidate took
+        if isinstance(fitted, gssl.AutoClassifier):  # its file includes times, which differ between runs
             with whole_file(place / "result.npy") as part:
                 np.save(part, fitted.label_distributions_)
         else:
@@ -83,11 +83,11 @@ def fit(model: gssl.methods.GraphClassifier, memory: str | None) -> Case:
 
 
 def command(*words: str) -> Case:
-    """Return a case that runs a command of gssl; {data} and {place} stand for folders."""
+    """Return a case that runs a gssl command; {data} and {place} are replaced by folders."""
 
     def case(given: Inputs, place: Path) -> None:
         if (place / "result").exists():
-            return  # a graph that was built before the signal came
+            return  # the graph was finished before the signal
         sys.argv = ["gssl", *(word.format(data=given.folder, place=place) for word in words)]
         main()
 
@@ -130,7 +130,7 @@ CASES: dict[str, Case] = {
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: its status, what it said, and how many file events it had."""
+    """Outcome of a run: exit status, output, and number of file events."""
 
     status: int
     said: str
@@ -138,7 +138,7 @@ class Ended:
 
 
 def run(case: Case, given: Inputs, place: Path, **trouble: float) -> Ended:
-    """Run a case in a fork; ``at_event`` or ``after`` seconds a ``signum`` ends it, ``limit`` is of files."""
+    """Run a case in a fork; send ``signum`` ``at_event`` or ``after`` seconds, or ``limit`` file sizes."""
     told, tell = os.pipe()
     with tempfile.TemporaryFile() as said:
         child = os.fork()
@@ -147,7 +147,7 @@ def run(case: Case, given: Inputs, place: Path, **trouble: float) -> Ended:
             _child(case, given, place, said.fileno(), tell, trouble)
         os.close(tell)
         if "after" in trouble:
-            os.read(told, 1)  # it has begun
+            os.read(told, 1)  # waits until it has begun
             time.sleep(trouble["after"])
             os.kill(child, int(trouble["signum"]))
         _, status = os.waitpid(child, 0)
@@ -162,7 +162,7 @@ def _child(case: Case, given: Inputs, place: Path, said: int, tell: int, trouble
     status = 1
     try:
         status = _work(case, given, place, said, tell, trouble)
-    finally:  # also after a signal that came late: nothing of the parent may be unwound here
+    finally:  # even after a late signal: the fork must not run the parent's cleanup
         os._exit(status)
 
 
@@ -182,7 +182,7 @@ def _work(case: Case, given: Inputs, place: Path, said: int, tell: int, trouble:
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     except OSError as error:
-        sys.stderr.write(f"{error}\n")  # a full disk is one sentence
+        sys.stderr.write(f"{error}\n")  # a full disk raises an error with one clear sentence
         return REFUSED
     except BaseException:
         traceback.print_exc()
@@ -209,15 +209,15 @@ def _count_events(tell: int, trouble: dict[str, float]) -> None:
 
 
 def contents(place: Path) -> dict[str, bytes]:
-    """Return all results of a run, without the folder to resume from and temporary files."""
-    # beside a graph that is whole, the empty file of a lock may stay
+    """Return the result files of a run, without its run folder and temporary files."""
+    # an empty lock file may remain beside a complete graph
     files = (file for file in sorted(place.rglob("*")) if file.is_file() and file.suffix != ".lock")
     named = {str(file.relative_to(place)): file.read_bytes() for file in files}
     return {name: content for name, content in named.items() if not name.startswith(("run/", "tmp/"))}
 
 
 def harmless(found: dict[str, bytes], expected: dict[str, bytes], name: str) -> bool:
-    """Return whether what a stopped run shows under the names of results is what was or what will be."""
+    """Return whether the results of a stopped run are absent, unchanged or complete."""
     if name == "journal of gssl label":
         whole = expected["result.journal"]
         return whole.startswith(found.get("result.journal", b""))
@@ -228,9 +228,9 @@ def harmless(found: dict[str, bytes], expected: dict[str, bytes], name: str) -> 
 
 @contextlib.contextmanager
 def small_disk(n_bytes: int) -> Iterator[tuple[Path, Callable[[], None], dict[str, float]]]:
-    """Yield a folder on a disk of some bytes, how to make room on it, and what limits a run there.
+    """Yield a folder on a disk of limited size, a function that enlarges it, and limits for a run.
 
-    Where no disk can be mounted, files may not grow beyond so many bytes instead.
+    If no disk can be mounted, the size of files is limited instead.
     """
     place = Path(tempfile.mkdtemp(prefix="chaos-"))
     size = f"size={max(4096, n_bytes)}"
@@ -249,7 +249,7 @@ def small_disk(n_bytes: int) -> Iterator[tuple[Path, Callable[[], None], dict[st
 
 
 class Disturbed:
-    """A case, what it writes undisturbed, and what became of it at every point of trouble."""
+    """A case, its undisturbed results, and counts and faults of its disturbed runs."""
 
     def __init__(self, name: str, given: Inputs) -> None:
         self.name, self.given, self.case = name, given, CASES[name]
@@ -265,7 +265,7 @@ class Disturbed:
             raise RuntimeError(f"{name}: the undisturbed run ended with {plain.status}: {plain.said}")
 
     def kill(self, signum: signal.Signals, point: int) -> None:
-        """Send a signal at a seeded file event, or after a seeded part of the time, by turns."""
+        """Send a signal at a seeded file event (even points) or after a seeded time (odd points)."""
         where = "after" if point % 2 else "at_event"
         when = self.points.uniform(0, self.seconds) if point % 2 else self.points.randint(1, self.n_events)
         with tempfile.TemporaryDirectory(prefix="chaos-") as folder:
@@ -276,7 +276,7 @@ class Disturbed:
             self.again(signum.name, what, Path(folder), stopped)
 
     def fill(self) -> None:
-        """Run on a disk that has room for a seeded share of what is written, then make room."""
+        """Run on a disk with room for a seeded share of the files, then enlarge it and run again."""
         share = self.points.random()
         with small_disk(int(share * sum(self.sizes))) as (place, make_room, limit):
             stopped = run(self.case, self.given, place, **limit)
@@ -287,7 +287,7 @@ class Disturbed:
             self.again("full", what, place, stopped)
 
     def again(self, kind: str, what: str, place: Path, stopped: Ended) -> None:
-        """Run once more and compare."""
+        """Run a stopped case again and compare its results."""
         self.counts[kind] += 1
         self.counts[f"{kind} stopped"] += stopped.status != 0
         if not harmless(contents(place), self.expected, self.name):
@@ -315,7 +315,7 @@ def disturb(name: str, given: Inputs) -> tuple[Counter[str], list[str]]:
 
 
 def table(rows: dict[str, Counter[str]]) -> str:
-    """Return the counts as a table in Markdown: stopped of tried, and all that came to the same bytes."""
+    """Return a Markdown table of counts: runs that were stopped, and runs with the same bytes in the end."""
     heads = [signum.name for signum in SIGNALS] + ["full"]
     lines = [
         "| work | " + " | ".join([*heads[:-1], "full disk"]) + " | the same bytes, run again |",
@@ -333,7 +333,7 @@ def run_all(names: list[str]) -> tuple[dict[str, Counter[str]], list[str]]:
     rows, faults = {}, []
     with tempfile.TemporaryDirectory(prefix="chaos-") as folder, tempfile.TemporaryDirectory() as warm:
         given = make_inputs(Path(folder))
-        # kernels are compiled once, here; DuckDB has threads, which no fork survives, so its cases are not
+        # compile kernels once; not by cases with DuckDB, whose threads would not survive a fork
         for name in CASES:
             if not name.startswith("gssl "):
                 place = Path(warm, name)

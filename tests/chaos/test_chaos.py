@@ -1,4 +1,4 @@
-"""Work that was killed or had no room is run again and comes to the bytes of an undisturbed run."""
+"""Runs that were killed or had a full disk give the same bytes when they are repeated."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ CASES = [
 @pytest.mark.skipif(sys.platform == "win32", reason="every run is a fork")
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_bytes_after_every_kill_and_full_disk(case):
-    # a process of its own: forks need one without threads
+    # in a separate process, because forks need one without threads
     done = subprocess.run([sys.executable, DRIVER, case], capture_output=True, text=True)
     sys.stdout.write(done.stdout)
     assert not done.returncode, done.stdout + done.stderr

@@ -17,7 +17,7 @@ SPECIAL = ["007", "18446744073709551615", "naïve"]
 
 @pytest.fixture
 def graph(tmp_path, monkeypatch):
-    """Put three rings of ten nodes, one per class, three labels each and two features into a fresh folder."""
+    """Write three rings of ten nodes, one per class, with three labels each and features to a new folder."""
     monkeypatch.chdir(tmp_path)
     ids = [*SPECIAL, *(f"n{i}" for i in range(3, 30))]
     classes = [f"c{i % 3}" for i in range(30)]
@@ -37,12 +37,12 @@ def graph(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(monkeypatch):
-    """Run the command in this process; ``ok`` asks for success."""
+    """Return a function that runs the command in this process; ``ok`` asserts success."""
 
     def run(*arguments, env=None, ok=True):
         arguments = [str(argument) for argument in arguments]
         monkeypatch.setattr("sys.argv", ["gssl", *arguments])
-        # maps of pages are quicker on one thread where other tests run too; ends what --threads has set
+        # node maps are faster on one thread while other tests run; also undoes --threads
         with threadpool_limits(1):
             result = CliRunner(env=env).invoke(app, arguments)
         if ok:
@@ -54,7 +54,7 @@ def run(monkeypatch):
 
 @pytest.fixture
 def classify(run):
-    """Classify by a quick method, unless one is named; return the rows that were written, by id."""
+    """Return a function that classifies, by default with a fast method, and returns the rows by id."""
 
     def classify(edges="e.csv", labels="l.csv", features="f.csv", out="p.csv", more=()):
         named = (("--edges", edges), ("--labels", labels), ("--features", features), ("--out", out))
@@ -68,7 +68,7 @@ def classify(run):
 
 @pytest.fixture
 def refused(graph, run):
-    """Run a command that must be refused, and return its sentence."""
+    """Return a function that runs a command, asserts that it is refused, and returns its message."""
 
     def refused(*arguments, env=None):
         before = {path: path.read_bytes() for path in graph.folder.rglob("*") if path.is_file()}
@@ -88,7 +88,7 @@ def refused(graph, run):
 
 @pytest.fixture
 def spoiled(refused):
-    """Classify with some options replaced; None leaves one out."""
+    """Return a function that classifies with some options replaced, or removed if None."""
 
     def spoiled(changed, *more, env=None):
         options = GOOD | changed
@@ -99,7 +99,7 @@ def spoiled(refused):
 
 
 def without_stages(lines):
-    """Leave out which tables are read, and the seconds of stages."""
+    """Remove lines about tables being read and times of stages."""
     return [line for line in lines if not re.match(r"reading \S|\w[\w ]+ +\d+\.\d s\b", line)]
 
 
@@ -110,7 +110,7 @@ def write_rows(path, head, rows, delimiter=","):
 
 
 def read_rows(path):
-    """Read predictions of any form, by id; flags and numbers as text."""
+    """Read predictions in any format, by id, with flags and numbers as text."""
     if str(path).endswith(".parquet"):
         import pyarrow.parquet
 

@@ -40,7 +40,7 @@ def test_suggest_names_unlabelled_nodes_once_and_says_why(graph, run, out):
     assert 0.5 <= float(first["confidence"]) <= 1
     assert "speaks for" in first["why"]
     assert f"{len(rows)} nodes to label next: {out}" in result.stdout
-    # nodes of the class that has no label at all come first
+    # nodes of the class without labels come first
     assert graph.truth[next(iter(rows))] == "c2"
 
 

@@ -26,7 +26,7 @@ def test_ids_survive_in_every_form(graph, classify, out):
 
 def test_a_wrong_label_stays_as_given_and_is_said_to_be_doubtful(graph, run):
     labels = dict(list(graph.truth.items())[:15])
-    labels["n5"] = "c0"  # of class c2
+    labels["n5"] = "c0"  # its true class is c2
     graph.write("l.csv", ["id", "label"], labels.items())
     arguments = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "p.csv"]
     result = run("classify", *arguments)
@@ -37,7 +37,7 @@ def test_a_wrong_label_stays_as_given_and_is_said_to_be_doubtful(graph, run):
     doubted = [n for n, row in rows.items() if row["given"] == "true" and row["label"] != row["model_says"]]
     assert f"disagrees about {len(doubted)} of 15 labelled nodes" in result.stdout
     assert "rows of p.csv where given is true and model_says is not label" in result.stdout
-    # the table counts labels as they were given
+    # the table counts labels as given
     counts = {name: list(labels.values()).count(name) for name in ("c0", "c1", "c2")}
     for name, count in counts.items():
         assert re.search(rf"│ {name}\s+│\s+{count} │", result.stdout)
@@ -90,7 +90,7 @@ def test_threads_change_nothing(graph, classify, method):
 
 
 def test_hostile_names(graph, run):
-    """Code in a name runs neither in a browser, nor in a spreadsheet, nor in a terminal."""
+    """Code in a name is not executed by a browser, a spreadsheet or a terminal."""
     pytest.importorskip("vl_convert")
     bad = ["<script>alert(1)</script>", "=cmd()", "[red]:cat:[/red]", "\x1b[31mred"]
     edges = [(a, b) for a in bad for b in bad if a != b]
@@ -119,7 +119,7 @@ def test_abstaining_leaves_cells_empty_and_says_how_many(graph, classify, run):
     surely = classify(more=["--method", "ggcm"])
     said = sorted(float(row["confidence"]) for row in surely.values() if row["given"] == "false")
     place = max(range(4, 10), key=lambda k: said[k + 1] - said[k])
-    limit = (said[place] + said[place + 1]) / 2  # confidences are written rounded
+    limit = (said[place] + said[place + 1]) / 2  # inside a gap, because confidences are rounded
     result = run(
         "classify", "--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--out", "a.csv",
         "--method", "ggcm", "--abstain", limit,
@@ -237,7 +237,7 @@ N_CLASSES = 5
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Nodes whose number has the same remainder are of one class; nine edges in ten stay within it."""
+    """A million edges, nine in ten within a class; the class of a node is its number modulo N_CLASSES."""
     folder = tmp_path_factory.mktemp("million")
     generator = np.random.default_rng(0)
     u, v = generator.integers(0, N_NODES, (2, N_EDGES))
@@ -283,7 +283,7 @@ def test_read_classified_written(folder, method, more):
 
 
 def test_classes_that_are_rarely_found_are_named(graph, run):
-    """Labels of a fourth class are scattered over the others, so none of them is found when hidden."""
+    """Labels of a fourth class are scattered over the others, so none is predicted when hidden."""
     ids = graph.ids
     rows = [(node, "odd" if i >= 18 and i % 3 == 0 else graph.truth[node]) for i, node in enumerate(ids)]
     graph.write("l.csv", ["id", "label"], rows)

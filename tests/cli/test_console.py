@@ -29,7 +29,7 @@ def call(*arguments, **settings):
 
 
 def on_a_terminal(*arguments, until=None, environment=None):
-    """Run with standard error on a terminal; send SIGINT once ``until`` is seen. Give code and text."""
+    """Run on a terminal, send SIGINT once ``until`` appears, and return exit code and text."""
     master, slave = pty.openpty()
     environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100"} | (environment or {})
     process = subprocess.Popen(
@@ -37,7 +37,7 @@ def on_a_terminal(*arguments, until=None, environment=None):
         stdout=slave,
         stderr=slave,
         env=environment,
-        # a shell may have told its background jobs to ignore it
+        # background jobs of a shell may ignore SIGINT
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(slave)
@@ -45,7 +45,7 @@ def on_a_terminal(*arguments, until=None, environment=None):
     while time.monotonic() < deadline:
         try:
             piece = os.read(master, 65536)
-        except OSError:  # the other side is closed
+        except OSError:  # the other end is closed
             break
         if not piece:
             break
@@ -76,7 +76,7 @@ def test_a_pipe_gets_plain_text_and_no_bar(graph):
 
 
 def test_the_first_line_comes_before_the_libraries(graph):
-    """Whoever waits sees at once that something happens."""
+    """A user sees immediate output, before slow imports."""
     code = (
         "import sys\nfrom gssl.cli import main\n"
         "def announce(sources):\n"
@@ -123,7 +123,7 @@ def test_every_stage_has_one_line_with_seconds(graph, run, command):
 
 
 def test_predictions_are_announced_before_the_report_is_made(graph, run, monkeypatch):
-    """Nobody waits for a page to use the table."""
+    """The table can be used before the report is finished."""
     pytest.importorskip("vl_convert")
 
     def fail(*arguments, **settings):
@@ -164,7 +164,7 @@ def test_a_closed_pipe_is_no_error():
 
 
 def limited():
-    """Let no file grow past half a kilobyte, as on a full disk."""
+    """Limit files to half a kilobyte, to simulate a full disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
 
 
@@ -203,7 +203,7 @@ def test_ctrl_c_while_fitting_leaves_nothing(tmp_path, monkeypatch):
 
 
 def test_ctrl_c_while_writing_keeps_the_old_file(graph, monkeypatch, run):
-    """Half a table never takes the place of a whole one."""
+    """An incomplete table never replaces a complete one."""
     Path("p.csv").write_text("old")
 
     def stop(*arguments, **settings):

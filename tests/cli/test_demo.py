@@ -10,7 +10,7 @@ from gssl.cli.app import app
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     out = tmp_path_factory.mktemp("demo")
-    # the map of the page is quicker on one thread where other tests run too
+    # the node map is faster on one thread while other tests run
     with threadpool_limits(1):
         result = CliRunner().invoke(app, ["demo", "--draws", "1", "--out", str(out)])
     assert result.exit_code == 0, result.output
@@ -37,7 +37,7 @@ def test_every_paper_gets_a_named_class(demo):
 
 def test_a_pipe_gets_plain_lines_and_the_table(demo):
     output, _, _ = demo
-    # results are in the table, not a line each
+    # results are in the table, not printed one per line
     assert "draw 1/1" not in output
     assert "logistic regression, no graph" in output
     assert "predictions.csv" in output

@@ -16,7 +16,7 @@ from gssl.label.journal import Journal
 
 @pytest.fixture
 def serve(monkeypatch):
-    """Run the command until ``during(session, url)`` returns, as if Ctrl-C was pressed then."""
+    """Return a function that runs the command until ``during(session, url)`` returns, as if by Ctrl-C."""
 
     def serve(during, **given):
         handlers = {}
@@ -69,7 +69,7 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
     assert "12 labels in 3 classes: labels.csv" in said
     run("classify", "--edges", "e.csv", "--features", "f.csv", "--labels", "labels.csv", "--out", "p.csv")
     assert graph.labels(graph.read("p.csv")) == graph.truth
-    # the next start goes on
+    # the next start resumes
     seen = []
     serve(lambda session, url: seen.append(len(session.labelling.codes)))
     assert seen == [12]

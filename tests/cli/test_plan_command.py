@@ -86,7 +86,7 @@ def test_every_method_that_can_be_planned_is_offered():
 def test_a_plan_of_tables_counts_them(graph, run, features):
     graph.write("long.csv", ["id", "feature", "value"], [(node, w, 1) for node in graph.ids for w in "xyz"])
     np.savez("f.npz", ids=np.array(graph.ids), features=graph.x)
-    # an edge both ways, and a loop
+    # add a reversed edge and a self-loop
     graph.write("e.csv", ["source", "target"], [*graph.edges, graph.edges[0][::-1], ("007", "007")])
     result = run("plan", "--edges", "e.csv", "--features", features, "--bandwidth", "10GB")
     d = 2 if features == "2" else 3

@@ -9,7 +9,7 @@ from gssl.io import read_features
 
 @pytest.mark.parametrize("method", ["auto", "ogc", "sgc"])
 def test_a_saved_model_labels_a_new_graph(graph, classify, run, method):
-    """New ids, columns in another order and one more: the model finds its own."""
+    """The model finds its columns despite new ids, another column order and an extra column."""
     fitted = classify(more=["--method", method, "--save", "m.gssl"])
     new = [f"new {i}" for i in graph.ids]
     name = dict(zip(graph.ids, new, strict=True))
@@ -23,17 +23,17 @@ def test_a_saved_model_labels_a_new_graph(graph, classify, run, method):
     assert "f2.csv: left out 1 feature that the model does not know: 'zero'." in result.stderr
     found = graph.read("p2.csv")
     assert {node: found[name[node]]["label"] for node in graph.ids} == graph.truth
-    # no label of the new graph was given, and none reaches a node
+    # without given labels there are no columns about them
     columns = ["id", "label", "confidence", "model_says", "model_confidence", "runner_up"]
     assert list(found[name["007"]]) == columns
     heading = next(line for line in result.stdout.splitlines() if "mean confidence" in line)
     assert heading.split() == ["┃", "label", "┃", "predicted", "┃", "mean", "confidence", "┃"]
-    if method != "ogc":  # which moves its embeddings by the labels of fit
+    if method != "ogc":  # OGC moves embeddings by the labels of fit
         assert all(found[name[i]]["confidence"] == fitted[i]["confidence"] for i in graph.ids[9:])
 
 
 def test_scaling_of_fit_is_that_of_predict(graph, classify, run):
-    """Means and deviations are those of fit, whatever the new table holds."""
+    """Means and deviations are those of fit, whatever the new table contains."""
     fitted = classify(more=["--save", "m.gssl"])
     text = Path("f.csv").read_text(encoding="utf-8").splitlines()
     text[-1] = "n29,-0.000001,0.1,0.7"
@@ -50,7 +50,7 @@ def test_a_saved_model_abstains_on_a_new_graph(graph, classify, run, method):
     everything = graph.read("all.csv")
     said = sorted(float(row["confidence"]) for row in everything.values())
     place = max(range(5, 20), key=lambda k: said[k + 1] - said[k])
-    limit = (said[place] + said[place + 1]) / 2  # confidences are written rounded
+    limit = (said[place] + said[place + 1]) / 2  # inside a gap, because confidences are rounded
     result = run(*arguments, "--out", "some.csv", "--abstain", limit)
     rows = graph.read("some.csv")
     silent = {node for node, row in rows.items() if row["label"] == ""}
@@ -58,7 +58,7 @@ def test_a_saved_model_abstains_on_a_new_graph(graph, classify, run, method):
     assert len(silent) == place + 1
     assert all(rows[node]["label"] == everything[node]["label"] for node in set(rows) - silent)
     assert f"{len(silent)} nodes have no label: the confidence is below" in result.stderr
-    # OGC must be fitted again to hide labels, so it is calibrated only where that is asked for
+    # calibrating OGC needs additional fits, so it is done only on request
     assert ("is not calibrated" in result.stderr) == (method == "ogc")
 
 
@@ -85,7 +85,7 @@ def test_models(graph, run, refused):
     Path("cut.gssl").write_bytes(Path("m.gssl").read_bytes()[:-9])
     predict = ["predict", "--out", "p2.csv", "--model"]
     missing = run(*predict, "nowhere.gssl", *where, ok=False)
-    # before any table is read
+    # checked before any table is read
     assert missing.output == "gssl: nowhere.gssl is not there: check its name and folder.\n"
     assert "e.csv is not a saved model" in refused(*predict, "e.csv", *where)
     assert "cut.gssl is not a saved model, or not a whole one" in refused(*predict, "cut.gssl", *where)

@@ -1,4 +1,4 @@
-"""Every form in which a graph, its features and its labels may come, and every table that is refused."""
+"""All accepted forms of graphs, features and labels, and the tables that are refused."""
 
 import gzip
 import json
@@ -51,7 +51,7 @@ def as_src_and_dst(graph):
 
 
 def without_header(graph):
-    # a number in front says that the first line is an edge
+    # a leading number shows that the first line is an edge, not a header
     assert graph.edges[0][0] == "007"
     Path("plain.txt").write_text("\n".join(" ".join(pair) for pair in graph.edges), encoding="utf-8")
     return "plain.txt"
@@ -83,7 +83,7 @@ def test_edges_with_named_columns(graph, classify):
 
 
 def test_weights_count(graph, classify):
-    """A node between two labels goes where the heavier edge leads."""
+    """A node between two labels gets that of the heavier edge."""
     graph.write("w.csv", ["source", "target", "weight"], [("a", "m", 1), ("m", "b", 9)])
     graph.write("wl.csv", ["id", "label"], [("a", "A"), ("b", "B")])
     assert classify("w.csv", "wl.csv", None)["m"]["label"] == "b"

@@ -1,4 +1,4 @@
-"""``gssl classify`` within a budget, on processes of this machine, and after a stop."""
+"""``gssl classify`` within a memory budget, on local processes, and after a resume."""
 
 from pathlib import Path
 

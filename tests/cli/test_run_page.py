@@ -18,7 +18,7 @@ def test_the_page_has_the_command_and_the_confusion(graph, classify):
 
 
 def test_the_page_says_what_was_found_from_one_fit(graph, run, monkeypatch):
-    """Hidden labels are known from the fit that predicts: no other one is made."""
+    """Predictions for hidden labels come from the same fit; no other fit is made."""
     pytest.importorskip("vl_convert")
     fits = []
     fit = gssl.AutoClassifier.fit

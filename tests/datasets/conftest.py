@@ -10,7 +10,7 @@ from gssl.datasets.location import find_file
 
 @pytest.fixture
 def data_dir() -> Path:
-    """Folder with the real Planetoid and npz files; tests that need it skip where it is absent."""
+    """Folder with the real Planetoid and npz files; tests that need it are skipped without it."""
     try:
         return find_file("planetoid/ind.cora.graph").parents[1]
     except FileNotFoundError as error:
@@ -19,7 +19,7 @@ def data_dir() -> Path:
 
 @pytest.fixture
 def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to work in with no data anywhere around it."""
+    """A working directory without any data nearby."""
     monkeypatch.delenv("GSSL_DATA_DIR", raising=False)
     monkeypatch.setenv("GSSL_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "work").mkdir()
@@ -29,7 +29,7 @@ def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def old_pickle() -> Callable[[Any], bytes]:
-    """Pickle with the module paths of the libraries that wrote the Planetoid files."""
+    """Return a function that pickles with the module paths of the libraries behind the Planetoid files."""
 
     def dump(value: Any) -> bytes:
         content = pickle.dumps(value, protocol=3)

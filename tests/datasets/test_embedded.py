@@ -25,7 +25,7 @@ def test_cora_has_the_published_counts():
 
 
 def test_cora_keeps_papers_words_and_citations():
-    """The first line of cora.content, and the first of cora.cites: paper 35 is cited by paper 1033."""
+    """Check the first lines of cora.content and cora.cites: paper 35 is cited by paper 1033."""
     cora = load("cora")
     assert cora.node_ids[0] == "31336"
     assert cora.class_names[cora.labels[0]] == "Neural_Networks"
@@ -69,7 +69,7 @@ def test_digits_join_neighbours_of_one_class():
 
 
 def test_import_needs_neither_scikit_learn_nor_pooch():
-    """The parent package is left out: it may import what it likes."""
+    """The parent package is replaced, because its own imports do not matter here."""
     script = (
         "import sys, types; from importlib.util import find_spec;"
         "package = types.ModuleType('gssl'); package.__path__ = find_spec('gssl').submodule_search_locations;"

@@ -99,7 +99,7 @@ def test_right_hash_lands_in_the_cache(cache: Path, address: str, capfd: pytest.
     assert path.read_bytes() == CONTENT
     assert files(cache) == [path]
     assert capfd.readouterr() == ("", "")
-    # a second call is served from the cache, whatever the address
+    # a second call uses the cache, whatever the address
     assert location.retrieve("http://127.0.0.1:9/none", sha256, "planetoid/index.txt") == path
 
 

@@ -1,4 +1,4 @@
-"""NumPy's files arrive as they were written; files that lie are in tests/hostile."""
+"""NumPy files are read as written; tests/hostile has invalid files."""
 
 from pathlib import Path
 from typing import Any

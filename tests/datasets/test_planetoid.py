@@ -11,7 +11,7 @@ from gssl.datasets.planetoid import load_planetoid
 
 @pytest.fixture
 def tiny(tmp_path: Path, old_pickle: Any) -> Path:
-    """A whole Planetoid dataset: 2 training nodes, 500 to validate, 2 to test, and one id skipped."""
+    """A complete Planetoid dataset with 2 training, 500 validation and 2 test nodes, and one missing id."""
     rng = np.random.default_rng(0)
     one_hot = np.eye(2, dtype=np.int32)
     ally = one_hot[np.arange(502) % 2]
@@ -64,7 +64,7 @@ def test_citeseer_has_15_nodes_without_features_or_label(data_dir: Path):
 
 
 def test_planetoid_cora_is_the_embedded_cora_in_another_order(data_dir: Path):
-    """Citations between named classes agree, which also proves the order of the class names."""
+    """Citations between named classes agree, so the order of the class names is right too."""
     planetoid, embedded = load("planetoid/cora", data_dir=data_dir), load("cora")
 
     def citations(data: Any) -> dict[tuple[str, str], float]:

@@ -1,4 +1,4 @@
-"""Reddit's two public forms, on small files of the same form."""
+"""The two public file formats of Reddit, tested on small files."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_array, csr_matrix, save_npz
 
 from gssl.datasets import load
 
-# a loop at 3, the link 0–1 in both directions, 1–2 in one only, with a weight
+# a self-loop at 3, the link 0–1 in both directions, and 1–2 in one direction with a weight
 LINKS = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 7, 0, 0], [0, 0, 0, 1.0]])
 NODES: dict[str, Any] = {
     "feats": np.arange(8.0).reshape(4, 2),
@@ -66,7 +66,7 @@ def test_the_form_of_dgl(tmp_path: Path, form: Any):
         "val": [3],
         "test": [1],
     }
-    # a path leads to the same graph
+    # a path loads the same graph
     by_path = load(tmp_path / "reddit/reddit_data.npz")
     assert by_path.labels.tolist() == data.labels.tolist()
     assert (by_path.adjacency != data.adjacency).nnz == 0

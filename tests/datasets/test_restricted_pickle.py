@@ -1,4 +1,4 @@
-"""Pickles are read as what they say, and nothing in them runs."""
+"""Pickles are read without executing any code in them."""
 
 import os
 import pickle
@@ -39,7 +39,7 @@ def test_objects_outside_the_file_are_refused(tmp_path: Path):
 
 
 def test_allowed_names_give_inert_records_only(tmp_path: Path):
-    """The classes themselves, or objects of them that are never filled, are not taken for data."""
+    """Bare classes, and objects without state, are not accepted as data."""
     for content in (b"cnumpy\nndarray\n.", b"cnumpy\ndtype\n(tR.", b"c__builtin__\nlist\n(tR.", b"I5\n."):
         path = tmp_path / "ind.cora.x"
         path.write_bytes(content)

@@ -31,7 +31,7 @@ def test_degrees_follow_a_power_law():
     degrees = np.diff(make_block_graph(20_000, 100_000, 4).adjacency.indptr)
     assert degrees.max() > 20 * degrees.mean()
     assert np.median(degrees) < degrees.mean()
-    # Hill's estimate of the tail exponent, over the nodes of at least twice the mean degree
+    # Hill estimator of the tail exponent, over nodes with at least twice the mean degree
     tail = degrees[degrees >= 20]
     assert 1 + 1 / np.mean(np.log(tail / 19.5)) == pytest.approx(2.5, abs=0.25)
 

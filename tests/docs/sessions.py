@@ -1,4 +1,4 @@
-"""Pages of the manual as sessions: Python after ``>>>`` and commands after ``$`` run in order."""
+"""Run pages of the manual as sessions: Python after ``>>>`` and commands after ``$``, in order."""
 
 import doctest
 import os
@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 _OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-# a prompt, lines that continue it after a backslash, and what is printed up to the next prompt or blank line
+# a prompt, continuation lines after a backslash, and output up to the next prompt or blank line
 _COMMAND = re.compile(
     r"^(?P<indent> +)\$ (?P<source>(?:.*\\\n)*.*)\n(?P<want>(?:(?P=indent)(?!\$ ).*\n)*)", re.MULTILINE
 )
-# seconds and memory of a run differ from one to the next
+# times and memory differ between runs
 _COST = re.compile(r" +\d+\.\d s\b|\d+\.\d [MG]B of memory")
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
-# another processor rounds otherwise, and a node or two may change sides; 0 shows what to print on a new page
+# processors round differently, which may change the class of a few nodes; 0 shows the exact output for a page
 _TOLERANCE = float(os.environ.get("PAGE_TOLERANCE", "0.01"))
 _BIN = Path(sys.executable).parent
 
@@ -29,7 +29,7 @@ def run_command(command: str) -> None:
         ["bash", "-c", command], text=True, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     lines = done.stdout.splitlines(keepends=True)
-    # only the first run of all on a machine says the one, and only a slow machine the other
+    # drop lines that only the first run on a machine, or a slow machine, prints
     sys.stdout.writelines(
         line for line in lines if not line.startswith("note: compiled ") and " s  so far" not in line
     )
@@ -69,7 +69,7 @@ class _Sessions(doctest.DocTestParser):
 
 
 def run_page(path: Path) -> tuple[doctest.TestResults, str]:
-    """Run a page in the current folder; return how many examples failed, and the messages."""
+    """Run a page in the current folder; return the counts of examples and failures, and the messages."""
     text = path.read_text(encoding="utf-8")
     given = {"run_command": run_command, "__name__": "__main__"}
     test = _Sessions().get_doctest(text, given, path.name, str(path), 0)

@@ -1,4 +1,4 @@
-"""The page about speed says what the record of a run says."""
+"""The page about speed agrees with the record of a run."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""The method that the manual adds gets the right numbers and keeps the contract of all others."""
+"""The example method of the manual is correct and fulfils the contract of all methods."""
 
 import importlib.util
 import os
@@ -57,7 +57,7 @@ def test_the_steps_of_the_page_make_it_a_method_of_the_package(tmp_path):
     shutil.copy(_FILE, package / "methods" / "heat.py")
     with (package / "methods" / "__init__.pyi").open("a", encoding="utf-8") as names:
         names.write("from .heat import Heat as Heat\n")
-    # a copy has no compiled loops yet: what is fitted with the file is tested above
+    # no fits here, because the copy has no compiled kernels yet; they are tested above
     code = (
         "import gssl; from gssl.cli import app, choice; print(gssl.__file__)\n"
         "print(gssl.Heat(time=3.0), gssl.Heat.__module__, 'Heat' in gssl.__all__)\n"

@@ -1,4 +1,4 @@
-"""Every page of the manual does what it prints."""
+"""Every example in the manual prints what the page shows."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 from sessions import run_page
 
 DOCS = Path(__file__).parents[2] / "docs"
-# dozens of commands on a real graph, or many fits
+# pages with dozens of commands on a real graph, or many fits
 SLOW = {"tutorial", "choosing", "coming"}
 PAGES = sorted(page for page in DOCS.glob("*.rst") if ">>> " in page.read_text(encoding="utf-8"))
 
@@ -26,7 +26,7 @@ def test_page(page, tmp_path, monkeypatch):
     if page.stem == "coming":
         pytest.importorskip("sknetwork", reason="the page compares with scikit-network")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(DOCS)  # the page about adding a method imports the file that it shows
+    monkeypatch.syspath_prepend(DOCS)  # the page about adding a method imports a file from there
     results, said = run_page(page)
     assert results.attempted
     assert not results.failed, said

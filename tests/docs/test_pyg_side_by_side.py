@@ -1,4 +1,4 @@
-"""What the manual puts beside PyTorch Geometric says much the same as it."""
+"""The manual's counterparts of PyTorch Geometric code have similar results."""
 
 import importlib.util
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The reference holds every public name, with words about it."""
+"""The reference has every public name, with a description."""
 
 import inspect
 import sys

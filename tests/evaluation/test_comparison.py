@@ -6,7 +6,7 @@ from gssl.evaluation import Record, compare, summarize
 
 
 class Recorder(gssl.LabelPropagation):
-    """Remembers the labels it was shown."""
+    """Record the labels passed to fit."""
 
     def fit(self, X, y, *, adjacency=None):
         self.shown_ = np.array(y)

@@ -7,7 +7,7 @@ from gssl.evaluation.graph_gain import compare_hits
 
 
 def blocks(p_out, signal, seed=0, n=120):
-    """Two classes: edges inside with probability 0.15, across with p_out; one feature tells the class."""
+    """Two classes with edge probability 0.15 within and p_out between them; one feature is informative."""
     rng = np.random.default_rng(seed)
     labels = np.repeat([0, 1], n // 2)
     same = labels[:, None] == labels
@@ -57,7 +57,7 @@ def test_without_features_the_yardstick_is_the_most_frequent_class():
 def test_pairs_are_compared_pair_by_pair():
     gain = compare_hits(np.array([1, 1, 1, 0], dtype=bool), np.array([0, 0, 1, 1], dtype=bool))
     assert (gain.with_graph, gain.without_graph, gain.difference) == (0.75, 0.5, 0.25)
-    d = np.array([1, 1, 0, -1, 1, -1])  # with one win and one loss added
+    d = np.array([1, 1, 0, -1, 1, -1])  # the four differences, plus one win and one loss
     assert gain.standard_error == pytest.approx(d.std() / np.sqrt(6))
 
 

@@ -5,7 +5,7 @@ from scipy.sparse import csr_array
 import gssl
 from gssl.evaluation import graph_health
 
-# a triangle, an edge, and a node alone
+# a triangle, an edge, and an isolated node
 EDGES = [(0, 1), (1, 2), (0, 2), (3, 4)]
 
 

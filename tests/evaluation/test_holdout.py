@@ -19,7 +19,7 @@ KARATE = gssl.datasets.load("karate")
 
 
 class Memory(BaseEstimator):
-    """Knows the labels it is shown, and of every other node only that it is of class 0."""
+    """Predict given labels as they are, and class 0 for every other node."""
 
     shown: list = []  # noqa: RUF012 (a clone must write where the test reads)
 
@@ -37,7 +37,7 @@ def test_each_label_is_hidden_exactly_once_and_the_graph_stays_whole():
     result = held_out_accuracy(Memory(), KARATE.features, y, KARATE.adjacency, n_folds=5)
     times_hidden = sum((shown == -1) & (y != -1) for shown in Memory.shown)
     assert times_hidden.tolist() == [0] * 4 + [1] * 30
-    # a model that always says class 0 is right where class 0 is the truth
+    # a model that always predicts class 0 is right for nodes of class 0
     assert result.accuracy == pytest.approx((y[4:] == 0).mean())
     assert result.nodes.tolist() == list(range(4, 34))
     assert result.truth.tolist() == y[4:].tolist()
@@ -55,7 +55,7 @@ def test_the_standard_error_of_few_right_answers_is_not_zero():
 
 
 def test_accuracy_stands_beside_what_the_largest_class_reaches():
-    """Nine labels in ten are of one class, and the model always says that class."""
+    """Nine labels in ten are of one class, and the model always predicts that class."""
     y = np.array(["rare"] * 3 + ["common"] * 27 + [None] * 4, dtype=object)
     P = np.tile([0.9, 0.1], (30, 1))
     result = HeldOut(np.arange(30), (y[:30] == "rare").astype(int), P, np.array(["common", "rare"]), 5, 0)

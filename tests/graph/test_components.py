@@ -1,4 +1,4 @@
-"""Components, the nodes that labels reach, and the part of a graph around a few nodes."""
+"""Connected components, nodes reached by labels, and k-hop subgraphs."""
 
 import numpy as np
 import pytest
@@ -73,13 +73,13 @@ def test_a_declared_graph_is_searched_link_by_link(monkeypatch, links_at_once):
         labelled = np.array(nodes, dtype=np.int64)
         reached = reached_nodes(vouched, labelled)
         np.testing.assert_array_equal(reached, reached_nodes(A, labelled))
-        # as dense algebra has it: some power of A + I links the node to one of them
+        # a node is reached if a power of A + I links it to a labelled node
         power = np.linalg.matrix_power((A.toarray() > 0) + np.eye(60), 60) > 0
         np.testing.assert_array_equal(reached, power[:, labelled].any(axis=1))
 
 
 def random_graph(n=60, seed=0):
-    """A weighted graph of several components, of which some are single nodes."""
+    """A weighted graph of several components, some of them single nodes."""
     rng = np.random.default_rng(seed)
     A = np.triu(rng.random((n, n)) < 1.2 / n, k=1) * rng.integers(1, 5, size=(n, n))
     return sparse.csr_array((A + A.T).astype(float))
@@ -122,7 +122,7 @@ def test_only_the_rim_has_no_links():
 
 @pytest.mark.parametrize(("max_links", "given_up"), [(10, False), (9, True), (None, False)])
 def test_too_many_links_are_given_up(max_links, given_up):
-    """Node 0 has two links, its neighbours four and theirs four: ten are read for three hops."""
+    """Node 0 has two links, its neighbours four, and their neighbours four: three hops read ten links."""
     steps = np.arange(20)
     ring = sparse.csr_array((np.ones(20), (steps, (steps + 1) % 20)), shape=(20, 20))
     part = k_hop_subgraph(sparse.csr_array(ring + ring.T), np.array([0]), 3, max_links)

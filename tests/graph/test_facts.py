@@ -1,4 +1,4 @@
-"""The fraction of edges within a class, and orders of the nodes."""
+"""Edge homophily and node orders."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Memory-mapped arrays: found in their file, passed over in blocks."""
+"""Memory-mapped arrays: finding their file, and iterating over blocks."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ X = np.arange(12.0).reshape(4, 3)
 
 @pytest.fixture(params=["C", "F"])
 def mapped(request, tmp_path, monkeypatch):
-    """X in a file by rows or by columns, of which two lines are read at a time."""
+    """X in a file in row or column order, read two rows or columns at a time."""
     np.save(tmp_path / "x.npy", np.asarray(X, order=request.param))
     monkeypatch.setattr("gssl.graph.mapped._BLOCK_BYTES", 2 * (3 if request.param == "C" else 4) * X.itemsize)
     return np.load(tmp_path / "x.npy", mmap_mode="r")

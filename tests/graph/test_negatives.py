@@ -1,4 +1,4 @@
-"""Negative graphs: only unlinked pairs, as many as asked, all alike."""
+"""Negative graphs have only unlinked pairs, as many as requested, with equal probability."""
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ def test_the_seed_decides():
 
 @pytest.mark.parametrize("n_edges", [8, 14])
 def test_every_unlinked_pair_is_equally_likely(n_edges):
-    # with 8 edges pairs are drawn and redrawn, with 14 of 28 they are listed
+    # with 8 edges, pairs are drawn by rejection; with 14 of 28, all unlinked pairs are listed
     graph = random_graph(8, n_edges)
     rng = np.random.default_rng(0)
     drawn = sum(sample_negatives(graph, 4 / n_edges, rng).toarray() for _ in range(2000))

@@ -1,4 +1,4 @@
-"""Nearest neighbours against a full sort of all distances."""
+"""Nearest neighbours agree with a full sort of all distances."""
 
 import importlib.util
 import sys
@@ -14,7 +14,7 @@ from gssl.graph import knn_graph, nearest_rows, neighbors
 
 
 def sorted_neighbours(query, fitted, k, same=False):
-    """The k nearest by direct differences; a stable sort leaves the lowest index first."""
+    """Return the k nearest points by brute force; ties go to the lowest index."""
     squared = ((query[:, None, :] - fitted[None, :, :]) ** 2).sum(axis=2)
     if same:
         np.fill_diagonal(squared, np.inf)
@@ -60,7 +60,7 @@ def test_points_in_general_position(n_features, dtype):
 def test_equal_points_do_not_lose_a_neighbour_to_themselves():
     X = np.zeros((6, 3))
     graph = knn_graph(X, 2).toarray()
-    # each point takes the two lowest others: 0 and 1, and these take 2 or 1
+    # the neighbours of each point are the two lowest other indices
     np.testing.assert_array_equal(graph, graph_of([[1, 2], [0, 2], [0, 1], [0, 1], [0, 1], [0, 1]], 6))
 
 
@@ -127,7 +127,7 @@ def test_auto_is_approximate_only_when_large_and_installed(monkeypatch, installe
 
 def test_approximate_leaves_out_the_point_itself(monkeypatch):
     class Descent:
-        """Row 1 does not list itself, as among equal points, and row 2 found one neighbour only."""
+        """A result in which row 1 lacks itself, as among equal points, and row 2 has one neighbour."""
 
         def __init__(self, points, n_neighbors, random_state, n_jobs):
             self.neighbor_graph = (np.array([[0, 1, 2], [0, 2, 3], [2, 3, -1], [3, 2, 1]]), None)

@@ -1,4 +1,4 @@
-"""Cleaning changes what it says it changes, and nothing else; bad graphs get one sentence."""
+"""Cleaning changes only what it reports; invalid graphs raise one clear error."""
 
 import warnings
 
@@ -39,7 +39,7 @@ def assert_canonical(graph):
 
 
 def unsorted_csr(n, row, column, value):
-    """A CSR with the entries in the order given, so unsorted and with duplicates."""
+    """Return a CSR array with entries in the given order, unsorted and with duplicates."""
     order = np.argsort(row, kind="stable")
     pointers = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
     return sparse.csr_array((value[order], column[order], pointers), shape=(n, n))
@@ -129,7 +129,7 @@ def test_read_only_arrays_are_enough():
 
 
 def test_rounding_is_not_counted_among_directions():
-    """One pair has a direction; another differs in its last bit, which says nothing."""
+    """One pair is asymmetric; another differs only in its last bit and does not count."""
     A = np.array([[0, 1.0, 0, 2], [np.nextafter(1, 2), 0, 3, 0], [0, 3, 0, 5], [2, 0, 4, 0]])
     cleaned, report = clean_adjacency(A)
     assert report == CleaningReport(self_loops=0, duplicates=0, asymmetric=1, zeros=0)
@@ -143,7 +143,7 @@ def with_entry(row, column, value):
 
 
 def caught(*args, **kwargs):
-    """The result and the messages of the warnings."""
+    """Return the result of check_adjacency and the messages of its warnings."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         result = check_adjacency(*args, **kwargs)
@@ -257,7 +257,7 @@ def test_one_warning_for_each_kind_of_change():
 
 @pytest.fixture
 def read_only():
-    """The path graph in arrays that cannot be written to."""
+    """Return the path graph with read-only arrays."""
     graph = sparse.csr_array(PATH)
     for array in (graph.data, graph.indices, graph.indptr):
         array.flags.writeable = False

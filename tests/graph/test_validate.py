@@ -1,4 +1,4 @@
-"""A sparse matrix is never trusted: its arrays are checked before SciPy reads them."""
+"""The arrays of a sparse matrix are checked before SciPy reads them."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ FORMATS = ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"]
 
 
 def broken(fmt, **arrays):
-    """The path graph in a format, with some of its arrays replaced after construction."""
+    """Return the path graph in a format, with some arrays replaced after construction."""
     matrix = sparse.csr_array(PATH).asformat(fmt)
     for name, values in arrays.items():
         setattr(matrix, name, np.asarray(values))
@@ -86,7 +86,7 @@ def test_broken_blocks_lists_and_diagonals():
 
 
 def test_lying_flags_are_not_believed():
-    # row 0 holds column 1 twice and row 1 is not sorted
+    # row 0 has column 1 twice and row 1 is not sorted
     matrix = sparse.csr_array(
         (np.array([2.0, 1, 4, 3, 4]), np.array([1, 1, 2, 0, 1]), np.array([0, 2, 4, 5]))
     )

@@ -1,4 +1,4 @@
-"""Damage for whole files, a limit on the time of each try, and what every reader must answer."""
+"""Functions to damage files, limit time and memory, and check the errors of readers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 SECONDS = 20
 KINDS = ("flip", "cut", "drop", "splice", "grow", "lie")
-# what a size in a header may claim
+# sizes that a damaged header may claim
 LIES = [
     value.to_bytes(8, "little") for value in (0, 1, 2**16, 2**31, 2**32 - 1, 10**12, 2**63 - 1, 2**64 - 1)
 ]
@@ -25,7 +25,7 @@ LIES = [
 
 @contextmanager
 def time_limit(seconds: int = SECONDS) -> Iterator[None]:
-    """End what works for longer, by the processor's time, or waits for much longer, by the clock's."""
+    """Raise TimeoutError after some seconds of CPU time, or a much longer wall-clock time."""
 
     def give_up(*_: Any) -> None:
         raise TimeoutError(f"still reading after {seconds} seconds")
@@ -52,10 +52,10 @@ def edits() -> st.SearchStrategy[Any]:
 
 
 def damaged(content: bytes, steps: list[tuple[str, int, int, bytes]]) -> bytes:
-    """Change a whole file step by step: the first places of a file, its headers, as often as all others."""
+    """Damage a file step by step; half of the positions are in the first bytes, the header."""
     for kind, first, second, piece in steps:
         size = max(len(content), 1)
-        # odd places count within the first 200 bytes
+        # odd positions are taken within the first 200 bytes
         a, b = (place % (min(size, 200) if place % 2 else size) for place in (first, second))
         a, b = min(a, b), max(a, b)
         if kind == "flip" and content:
@@ -76,9 +76,9 @@ def damaged(content: bytes, steps: list[tuple[str, int, int, bytes]]) -> bytes:
 
 @pytest.fixture(scope="session")
 def fuzz() -> Callable[..., None]:
-    """Read a file in many damaged states: each is read, or refused in one sentence that names it.
+    """Return a function that reads a file in many damaged states: each is read, or refused with its name.
 
-    A file of a folder may also be told by the folder's name, and a reader may have to set things up anew.
+    The error may also name the ``folder`` of the file; ``before`` is called before each read.
     """
 
     def fuzz(
@@ -93,7 +93,7 @@ def fuzz() -> Callable[..., None]:
 
         @settings(
             max_examples=examples,
-            # our own limit is of work, not of waiting for a busy machine
+            # time_limit() counts CPU time, not waiting on a busy machine
             deadline=None,
             derandomize=True,
             database=None,
@@ -156,7 +156,7 @@ print(told)
 
 @pytest.fixture(scope="session")
 def read_in_little_memory() -> Callable[..., tuple[int, str]]:
-    """Run a reader in a process of its own that may take so many megabytes more; give those it took."""
+    """Return a function that runs a reader in a separate process with a memory limit in megabytes."""
     if not sys.platform.startswith("linux"):
         pytest.skip("limits on memory are set and measured the Linux way")
 

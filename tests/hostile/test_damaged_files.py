@@ -1,7 +1,7 @@
-"""Every reader, on whole files that were damaged at random and on random bytes.
+"""Every reader, on randomly damaged files and on random bytes.
 
-A damaged file is read, or refused in one sentence of the project's own that names it: no other error, no
-waiting. ``make test`` tries a few of each; ``make test-slow`` thousands.
+A damaged file is read, or refused with one of gssl's own messages that names it, in limited time. ``make
+test`` tries a few of each; ``make test-slow`` thousands.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gssl.datasets.restricted_pickle import read_pickle
 from gssl.io import read_edges, read_features, read_labels, write_columns, write_embeddings
 
 FEW, MANY = 40, 3000
-# opening a table takes a hundred times as long as opening an array
+# fewer, because opening a table takes a hundred times as long as opening an array
 FEW_TABLES, MANY_TABLES = 6, 1000
 
 IDS = ["007", "8", "naïve", "=x"]

@@ -1,4 +1,4 @@
-"""Folders of runs, any file of which was damaged: read, or refused in one sentence."""
+"""Run folders with any damaged file are read, or refused with one sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import gssl
 from gssl.scale.run_folder import RunFolder
 
-# what NumPy and Python answer with errors of every kind
+# contents for which NumPy and Python raise all kinds of errors
 KNOWN = {
     "nothing": b"",
     "an archive that is none": b"PK\x03\x04" + bytes(40),

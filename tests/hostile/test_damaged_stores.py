@@ -1,4 +1,4 @@
-"""Graph stores and feature slabs, any file of which was damaged: read, or refused in one sentence."""
+"""Graph stores and feature slabs with any damaged file are read, or refused with one sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gssl.io import build_feature_slabs, build_graph_store, open_feature_slabs, 
 
 FEW, MANY = 25, 1000
 
-# what NumPy and Python answer with errors of every kind
+# contents for which NumPy and Python raise all kinds of errors
 KNOWN = {
     "nothing": b"",
     "an archive that is none": b"PK\x03\x04" + bytes(40),
@@ -60,7 +60,7 @@ def test_graph_stores_with_files_of_another_kind(store: Path, part: str, damage:
     whole = (store / part).read_bytes()
     (store / part).write_bytes(KNOWN[damage])
     try:
-        # what the file says may agree with itself, and never with a graph
+        # the file may be valid by itself, but never matches the graph
         with pytest.raises(ValueError, match=rf"store.*({part}|again)"):
             look_at(store)
     finally:

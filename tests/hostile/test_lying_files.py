@@ -1,7 +1,7 @@
-"""Files made to do harm: calls in pickles, sizes that are not there, bombs, and names that lead elsewhere.
+"""Malicious files: calls in pickles, false sizes, decompression bombs, and paths to other places.
 
-Each of these is refused in one sentence, before the harm: nothing is called, nothing is written, and no
-more memory is taken than the file has a right to.
+Each is refused with one sentence before it does harm: nothing is called or written, and memory is limited
+by the size of the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gssl.io.models import FORMAT, VERSION
 
 
 def npy(shape: str, dtype: str = "<f8", content: bytes = b"") -> bytes:
-    """An .npy file whose header says what we like."""
+    """Return an .npy file with an arbitrary header."""
     header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode()
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + content
@@ -72,17 +72,17 @@ def test_a_pickle_that_calls_the_shell_does_nothing_wherever_it_is_put(tmp_path:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        # 2³² places of memory for the memo
+        # a memo of 2³² entries
         (b"\x80\x02]r\xff\xff\xff\xff.", "stands where an array should"),
         # a tuple of 2⁶⁰ leaves, as a key
         (b"\x80\x02})" + b"q\x00h\x00\x86" * 60 + b"K\x01s.", "dict of numbers and texts"),
-        # one list of a thousand under a thousand keys
+        # one list of a thousand items under a thousand keys
         (
             b"\x80\x02}(K\x00](" + b"K\x01" * 1000 + b"eq\x01"
             + b"".join(b"M" + struct.pack("<H", key) + b"h\x01" for key in range(1, 1000)) + b"u.",
             "longer than the file",
         ),
-        # a text of four gigabytes in nine bytes
+        # a string that claims four gigabytes in nine bytes
         (b"\x80\x02B\xff\xff\xff\xff.", "only 1 remain"),
         (b"\x80\x02cos\nsystem", "not a readable Planetoid file"),
         (b"\x80\x04\x8c\x02os\x8c\x06system\x93.", "no word that Planetoid files use"),
@@ -168,7 +168,7 @@ def test_zip_bombs_are_refused_before_they_unpack(tmp_path: Path, read_in_little
             for _ in range(50):
                 stream.write(bytes(1 << 20))
         small = archive.getinfo("features.npy")
-    # the directory says 3.2 GB, and so does the header; a real bomb of that size takes too long to pack here
+    # directory and header claim 3.2 GB; packing a real bomb of that size would take too long
     content = path.read_bytes()
     place = content.rindex(b"PK\x01\x02")
     assert struct.unpack_from("<I", content, place + 24)[0] == small.file_size
@@ -182,7 +182,7 @@ def test_zip_bombs_are_refused_before_they_unpack(tmp_path: Path, read_in_little
     assert took < 200
 
 
-# a quarter of what is too large, to be refused sooner
+# a quarter of the default limit, to make the test faster
 _SOONER = "import gssl.io.table_reading as reading; reading._LARGE = 1 << 28"
 
 
@@ -200,7 +200,7 @@ _SOONER = "import gssl.io.table_reading as reading; reading._LARGE = 1 << 28"
 def test_packed_tables_that_fill_the_memory_are_refused(
     tmp_path: Path, read_in_little_memory: Any, name: str, reader: str, limit: int
 ):
-    """Lines of zeros take one byte in 450, packed as files of a megabyte that stand one behind another."""
+    """Lines of zeros are compressed 450 times, as concatenated gzip members of a megabyte each."""
     path = tmp_path / name
     line = b"0" * 1023 + b"\n"
     path.write_bytes(gzip.compress(line * 1024) * (limit // 1024**2 + 30))
@@ -223,7 +223,7 @@ def test_packed_tables_that_fill_the_memory_are_refused(
 def test_parquet_of_few_bytes_and_many_rows_is_refused(
     tmp_path: Path, read_in_little_memory: Any, reader: str, limit: int
 ):
-    """Rows of three numbers, a little more than the limit, in some kilobytes."""
+    """The file has rows of three numbers, slightly more than the limit, in some kilobytes."""
     path = tmp_path / "x.parquet"
     duckdb = pytest.importorskip("duckdb")
     n_rows = limit // 22_000_000 * 1_000_000
@@ -231,7 +231,7 @@ def test_parquet_of_few_bytes_and_many_rows_is_refused(
     duckdb.sql(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 2000000)")
     assert path.stat().st_size < 160_000
     sooner = _SOONER if limit < 1 << 30 else "pass"
-    # DuckDB reserves room for the stacks of its threads
+    # DuckDB reserves memory for the stacks of its threads
     call = f"{reader}({str(path)!r})"
     took, told = read_in_little_memory(f"from gssl.io import {reader}; {sooner}", call, megabytes=2048)
     assert f"claims {n_rows:,} rows in" in told
@@ -305,7 +305,7 @@ def test_links_in_the_file_system_are_followed_or_refused_in_a_sentence(tmp_path
 
 @pytest.fixture
 def lying_model(tmp_path: Path) -> Any:
-    """Write a model whose description was changed."""
+    """Return a function that writes a model with changed metadata."""
     path = tmp_path / "m.gssl"
     gssl.save(gssl.RidgeHead().fit([[1.0], [-1.0]], ["a", "b"]), path)
     with safe_open(path, framework="np") as stored:
@@ -392,7 +392,7 @@ def test_a_table_that_claims_more_rows_than_it_has(tmp_path: Path, answer: Any):
     foot = len(content) - 8 - length
     refused = 0
     for place in range(foot, len(content) - 4):
-        # numbers in the foot are written seven bits a byte
+        # numbers in the footer are encoded with seven bits per byte
         path.write_bytes(content[:place] + b"\xfe\xff\xff\xff\x7f" + content[place + 5 :])
         answer(read_edges, path)
         try:

@@ -1,4 +1,4 @@
-"""Places, names, numbers and graphs that cannot be, refused in a sentence; and roads few inputs take."""
+"""Invalid paths, names, numbers and graphs are refused with one sentence; also rare code paths."""
 
 from __future__ import annotations
 

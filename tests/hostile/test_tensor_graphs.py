@@ -1,4 +1,4 @@
-"""Graphs of PyTorch Geometric and DGL that are none, refused in one sentence each."""
+"""Invalid graphs of PyTorch Geometric and DGL are refused with one sentence each."""
 
 from __future__ import annotations
 

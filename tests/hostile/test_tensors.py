@@ -1,4 +1,4 @@
-"""Tensors that are no graph, plug-ins asked for nonsense, devices that are not there: one sentence each."""
+"""Invalid tensors, plug-in options and missing devices raise errors of one sentence each."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def lying_csr(crow: list[int], columns: list[int], values: list[float]) -> Any:
         ((X, np.array([[0, 1], [1, 0]])), "edge_index is a ndarray: give a torch tensor"),
         ((X.numpy(), PAIR), "x is a ndarray: give a torch tensor"),
         ((X, None), "edge_index is a NoneType"),
-        # torch multiplies with these, and reads memory that belongs to others
+        # torch would multiply with these and read memory out of bounds
         ((X, lying_csr([0, 1, 2], [0, 10**6], [1.0, 1.0])), "a link names node 1000000"),
         ((X, lying_csr([0, 1, 9], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
         ((X, lying_csr([0, 3, 2], [0, 1], [1.0, 1.0])), "no whole CSR tensor"),
@@ -176,7 +176,7 @@ NODES, LINKS, LABELS = np.eye(4), np.ones((4, 4)) - np.eye(4), [0, 1, -1, -1]
 
 
 class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
-    """Random weights, and random numbers in every epoch."""
+    """A network with random weights and dropout."""
 
     def __init__(self, n_features: int, n_classes: int) -> None:
         super().__init__()
@@ -202,7 +202,7 @@ def test_no_gpu_is_a_sentence():
 
 def test_a_fit_leaves_all_random_numbers_of_the_caller_alone(monkeypatch: pytest.MonkeyPatch):
     model = gt.NetworkClassifier(Network, epochs=2, random_state=0)
-    # what torch loads late needs the functions that are replaced below
+    # fit once before: torch's lazy imports need the functions that are replaced below
     model.fit(NODES, LABELS, adjacency=LINKS)
     reseeded: list[Any] = []
     for module in (torch.cuda, torch.mps, torch.xpu):
@@ -222,7 +222,7 @@ def test_a_fit_leaves_all_random_numbers_of_the_caller_alone(monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["cuda:1", "xpu:1", "mps:0"])
 def test_a_device_that_computes_gets_its_random_numbers_back(name: str, monkeypatch: pytest.MonkeyPatch):
-    """A stand-in for the module of a device: states by number, and the number that is current."""
+    """Use a stand-in for a device's module, with random states by device number and a current device."""
     place = torch.device(name)
     module, states, current = getattr(torch, place.type), {0: "of the caller", 1: "of the caller"}, [0]
 

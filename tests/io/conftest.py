@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def write(tmp_path):
-    """Write a file of the test's folder and give its path."""
+    """Return a function that writes a file into the test's folder and returns its path."""
 
     def write(name, content):
         path = tmp_path / name
@@ -19,5 +19,5 @@ def write(tmp_path):
 
 @pytest.fixture
 def pairs():
-    """List the ends of edges in order: DuckDB keeps none."""
+    """Return a function that lists the ends of edges, sorted, because DuckDB does not keep row order."""
     return lambda edges: sorted(zip(edges.ids[edges.source], edges.ids[edges.target], strict=True))

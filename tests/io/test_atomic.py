@@ -1,4 +1,4 @@
-"""A file or a folder appears whole or not at all."""
+"""Files and folders are written atomically."""
 
 import errno
 import os
@@ -45,7 +45,7 @@ def test_a_full_disk_leaves_nothing_and_says_so(tmp_path, writer):
     ):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert not target.exists()
-    # a sentence of our own passes as it is
+    # gssl's own messages are not changed
     with pytest.raises(OSError, match=r"^our own\.$"), writer(*given):
         raise OSError("our own.")
 
@@ -104,7 +104,7 @@ for name, write in work.items():
 
 
 def test_whoever_writes_to_a_full_disk_it_is_one_sentence_and_nothing_is_left(tmp_path):
-    """Where files may not grow, every library fails in its own words."""
+    """If files cannot grow, every library raises a different error."""
     (tmp_path / "save").write_text("old")
     code = [sys.executable, "-c", _FULL, str(tmp_path)]
     done = subprocess.run(code, capture_output=True, text=True, check=True)
@@ -150,7 +150,7 @@ def test_what_a_killed_process_left_is_swept_and_what_a_live_one_writes_is_not(t
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".tsv", ".parquet", ".gssl"])
 def test_every_writer_writes_into_the_locked_file(tmp_path, monkeypatch, suffix):
-    """A writer that put another file in its place would lose the lock."""
+    """A writer that replaced the file would lose the lock."""
     made, kept = {}, {}
     make, replace = gssl.io.atomic._make_part, Path.replace
 

@@ -1,4 +1,4 @@
-"""How text files are laid out."""
+"""Detection of separators, headers and other properties of text files."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Scanning plain text gives the edges that DuckDB reads, and leaves all other text to it."""
+"""The scanner of plain text reads the same edges as DuckDB, and leaves all other text to it."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from gssl.io.table_reading import open_table
 
 
 def listed(edges):
-    """List the rows in an order of their own: DuckDB keeps none."""
+    """List the rows, sorted, because DuckDB does not keep their order."""
     weights = np.ones(len(edges.source)) if edges.weights is None else edges.weights
     ends = edges.ids[edges.source], edges.ids[edges.target]
     return sorted(zip(*(values.tolist() for values in (*ends, weights)), strict=True))

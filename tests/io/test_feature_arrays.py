@@ -1,4 +1,4 @@
-"""Features in NumPy files, and every bad file."""
+"""Features in NumPy files, and errors for bad files."""
 
 import numpy as np
 import pytest

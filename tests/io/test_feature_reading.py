@@ -139,5 +139,5 @@ def test_row_numbers_of_pandas_are_no_feature(write):
     features = read_features(write("f.csv", ",id,x\n0,a,5\n1,b,6\n"))
     assert (features.ids.tolist(), features.names) == (["a", "b"], ("x",))
     assert "left out the first column" in features.notes[0]
-    # where nothing else is an id, they are the ids
+    # if there is no other id column, they are the ids
     assert read_features(write("f.csv", ",x\n0,5\n1,6\n")).ids.tolist() == ["0", "1"]

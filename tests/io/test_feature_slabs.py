@@ -1,4 +1,4 @@
-"""Features within a budget are those without one, whatever table or array they come from."""
+"""Features are the same with and without a memory budget, for all kinds of tables and arrays."""
 
 from datetime import time
 
@@ -108,7 +108,7 @@ def test_a_query_is_asked_once(tmp_path):
     assert np.array_equal(X, np.stack([ids, 2 * ids], axis=1))
 
 
-# (what read_features takes it for, its text); those "by columns" stay in a file
+# (how it is read, text of the file); features read "by columns" stay in a file
 TEXTS = {
     "wide": ("by columns", "id,x,y\n007,1.5,2\n8,-2,0.1\n"),
     "truths": ("by columns", "id,x,ok\na,1,true\nb,2,false\n"),
@@ -184,7 +184,7 @@ ARRAYS = {
 
 
 def compare(source, fate, id=None):
-    """Assert that both readers do the same: what ``fate`` says."""
+    """Assert that both readers give the same result, as expected by ``fate``."""
     if fate == "refused":
         for read in (map_features, read_features):
             with pytest.raises(ValueError, match=r"\w.*\.$") as caught:

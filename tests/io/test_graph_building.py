@@ -1,4 +1,4 @@
-"""A graph store holds the graph that is made of the same tables in memory, and tells the same of it."""
+"""A graph store has the same graph and notes as reading the same tables in memory."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from gssl.io import assemble, build_graph_store, open_graph_store, read_edges, r
 
 
 def same(store, problem):
-    """Compare arrays bit for bit, ids and notes."""
+    """Assert that ids, notes and, bit for bit, arrays are the same."""
     A = store.adjacency
     assert store.node_ids.tolist() == problem.node_ids.tolist()
     assert A.indptr.tolist() == problem.adjacency.indptr.tolist()

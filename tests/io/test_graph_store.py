@@ -1,4 +1,4 @@
-"""A graph in files is opened without being read, and refused where its files do not fit."""
+"""A graph store is opened without reading its links, and refused if its files are inconsistent."""
 
 import json
 
@@ -65,7 +65,7 @@ def test_nothing_is_copied_and_nothing_is_checked_twice(write, tmp_path):
     for array in (A_hat.indptr, N.indptr):
         assert np.shares_memory(array, A.indptr)
     assert not A_hat.weights.size
-    # what is computed from it is checked again
+    # arrays computed from it are checked again
     assert check_adjacency(A + A) is not A
     plain = from_scipy(assemble(read_edges(frame)).adjacency).adjacency
     assert normalized_adjacency(plain, np.float32).scale.tobytes() == A_hat.scale.tobytes()

@@ -1,4 +1,4 @@
-"""The same small graph from every neighbouring library."""
+"""Read the same small graph from objects of other libraries."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ A = [[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
 
 
 class Tensor:
-    """What a torch tensor looks like from outside."""
+    """A stand-in for a torch tensor."""
 
     def __init__(self, values):
         self.values = np.asarray(values)

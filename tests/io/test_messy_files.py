@@ -1,4 +1,4 @@
-"""Files as people have them, each with one thing wrong that its name says, classified from end to end."""
+"""Typical messy files, each with one defect given by its name, classified from end to end."""
 
 import csv
 from pathlib import Path
@@ -13,13 +13,13 @@ from gssl.io import build_graph_store, read_edges, read_features, read_labels
 MESSY = Path(__file__).parent / "messy"
 COOKS, SPIES = ("ann", "bob", "cid", "dan"), ("eve", "fay", "gus", "hal")
 TRUTH = dict.fromkeys(COOKS, "cook") | dict.fromkeys(SPIES, "spy")
-# a header makes these edges clean
+# edges that are read without notes
 CLEAN = "edges_with_header_in_comment.csv"
 
 
 @pytest.fixture
 def classify(tmp_path, monkeypatch):
-    """Classify messy files; return the labels and the notes."""
+    """Return a function that classifies messy files and returns labels and notes."""
     monkeypatch.chdir(tmp_path)
 
     def classify(edges=CLEAN, labels="labels.csv", features=None, more=(), ok=True):
@@ -35,7 +35,7 @@ def classify(tmp_path, monkeypatch):
         with Path("p.csv").open(newline="") as stream:
             found = {row["id"]: row["label"] for row in csv.DictReader(stream)}
         notes = [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]
-        # only the first run on a machine compiles
+        # kernels are compiled only in the first run on a machine
         return found, [note for note in notes if not note.startswith("compiled ")]
 
     return classify
@@ -76,7 +76,7 @@ def test_matrix_market_has_a_line_of_sizes_that_is_no_edge():
 
 def test_no_header_forces_it(classify):
     found, notes = classify("edges_without_header.csv", more=["--no-header"])
-    # also for the labels, whose header is then a node like others
+    # it applies to the labels too, whose header then becomes a node
     assert found.items() >= TRUTH.items()
     assert set(found) - set(TRUTH) == {"id"}
     assert "the first line" not in " ".join(notes)

@@ -1,4 +1,4 @@
-"""A model is refused whose parts do not fit each other; that loading asks is up to test_models."""
+"""Models with inconsistent parts are refused; test_models checks that loading uses these checks."""
 
 from copy import deepcopy
 
@@ -20,7 +20,7 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def models():
-    """Fitted models, by name: two classes on a ring, whose labels are text."""
+    """Fitted models by name, with two text labels on a ring."""
     n = 12
     A = np.roll(np.eye(n), 1, axis=0) + np.roll(np.eye(n), -1, axis=0)
     X = np.random.default_rng(0).random((n, 3))
@@ -37,7 +37,7 @@ def test_fitted_models_pass(models):
 
 
 def put(*path):
-    """Change an attribute of a model, or of one inside it, to the last of ``path``."""
+    """Return a function that sets an attribute, possibly nested; ``path`` ends with the value."""
     *parts, name, value = path
 
     def change(model):

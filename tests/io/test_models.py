@@ -1,4 +1,4 @@
-"""A saved model answers as the one that was fitted; a file that lies is refused."""
+"""A saved model predicts like the fitted one; inconsistent files are refused."""
 
 import json
 import pickle
@@ -237,7 +237,7 @@ def saved(tmp_path_factory, graph):
 
 @pytest.fixture
 def rewritten(saved, tmp_path):
-    """Write a saved model again with its description, or its numbers, changed."""
+    """Return a function that rewrites a saved model with changed metadata or tensors."""
 
     def rewrite(name, change):
         with safe_open(saved[name], framework="np") as stored:
@@ -259,7 +259,7 @@ def test_a_loaded_model_says_of_the_graph_of_fit_what_it_said_then(saved, graph,
 
 
 def put(*path, value):
-    """Change one place of a description."""
+    """Return a function that changes one value of a model's metadata."""
 
     def change(metadata, tensors):
         place = metadata["model"]

@@ -8,7 +8,7 @@ from gssl.io import read_edges, read_features, read_labels
     ("cells", "separator", "numbers"),
     [
         (["3,14", "2", "-0,5", ""], ";", [3.14, 2, -0.5, np.nan]),
-        # 1,234 may be either: the separator tells
+        # 1,234 is ambiguous: the separator of the file decides
         (["1,234", "2,500"], ";", [1.234, 2.5]),
         (["1,234", "2,500"], ",", [1234, 2500]),
         (["0,234", "2,500"], ",", [0.234, 2.5]),

@@ -1,4 +1,4 @@
-"""Sorted pairs are merged, whatever the parts they come in, into the graph that memory would hold."""
+"""Merging sorted parts of pairs gives the same graph as in memory, however they are split."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def test_any_edges_in_parts_of_any_length(tmp_path_factory, edges, weighted, len
     problem, folder = in_memory(edges, weighted), tmp_path_factory.mktemp("any")
     place = {node: i for i, node in enumerate(problem.node_ids)}
     links = [(place[a], place[b], w if weighted else 1.0) for a, b, w in edges]
-    # an edge listed twice stays one where every weight is one
+    # if all weights are one, an edge listed twice still has weight one
     plain = max(w for *_, w in links) == 1 and all(w in (0, 1) for *_, w in links)
     kept = [(u, v, 1.0 if plain else w) for u, v, w in links if u != v and w]
     rows = sorted([(u, v, 0, w) for u, v, w in kept] + [(v, u, 1, w) for u, v, w in kept])

@@ -26,7 +26,7 @@ def test_rows_say_what_the_model_says(karate):
 
 
 def test_a_given_label_stays_and_the_model_says_what_it_would_without_it():
-    """One label of karate is wrong on purpose."""
+    """One label of karate is deliberately wrong."""
     data = gssl.datasets.load("karate")
     y = data.labels.copy()
     y[20:30] = -1
@@ -42,7 +42,7 @@ def test_a_given_label_stays_and_the_model_says_what_it_would_without_it():
     open_nodes = np.flatnonzero(y == -1)
     assert all(rows[i].label == rows[i].model_says for i in open_nodes)
     np.testing.assert_array_equal(rows.distributions[open_nodes], model.label_distributions_[open_nodes])
-    # what is said about a given label comes from a fit without it
+    # distributions of nodes with a given label come from a fit without it
     assert not np.allclose(rows.distributions[given], model.label_distributions_[given])
 
 

@@ -1,4 +1,4 @@
-"""Filling and scaling of features: by values, in memory, sparse and in a file, and again for new tables."""
+"""Imputation and scaling of dense and sparse features and of files, and of new tables as in fit."""
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ def test_measurements_are_standardised_and_flags_and_categories_stay(form):
 
 
 def test_many_categories_do_not_make_measurements_counts():
-    """Rows of age, income and city must not sum to one, although most cells are zeros."""
+    """Rows of age, income and city are not scaled to sum to one, although most cells are zeros."""
     cities = np.eye(30)
     X = np.column_stack([np.arange(20, 50), np.arange(30) * 100.0, cities])
     kinds = ("number", "number", *("category",) * 30)
@@ -129,7 +129,7 @@ def test_an_unknown_way_is_refused():
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 def test_new_tables_get_the_numbers_of_fit(form):
-    """The columns in another order, one more, one gone, and gaps where there were none."""
+    """The new table has another column order, an extra column and new gaps."""
     old = features(as_form([[1, 10], [3, 30], [5, 20]], form), ("a", "b"))
     made = Preparation.from_json(Preparation.fit(old).to_json())
     assert made == Preparation.fit(old)

@@ -1,4 +1,4 @@
-"""Edges, features and labels brought together."""
+"""Combining edges, features and labels into a problem."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Which column is what, and how it becomes text or numbers."""
+"""Detection of the roles of columns, and their conversion to text or numbers."""
 
 import numpy as np
 import pytest

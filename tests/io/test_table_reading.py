@@ -1,4 +1,4 @@
-"""Tables of every source, and every bad one."""
+"""Reading tables from all sources, and errors for bad ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Any id and any label comes back from any file as it was, and no file is replaced that is read."""
+"""Ids and labels survive a round trip through any file format, and inputs are never overwritten."""
 
 import csv
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gssl.io import Predictions, read_labels, write_predictions
 from gssl.io.table_writing import is_formula, refuse_overwrite
 
-# white space around a cell is not kept, by design
+# white space around a cell is dropped by design
 TEXT = st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Z"], exclude_characters="\0"), min_size=1, max_size=8
 )
@@ -43,7 +43,7 @@ def made(ids, labels):
     texts[:] = ids
     names = np.empty(n, dtype=object)
     names[:] = labels
-    flags = np.ones(n, dtype=bool)  # other rows are not read as labels
+    flags = np.ones(n, dtype=bool)  # only rows with given=true are read as labels
     p = np.linspace(0, 1, n)
     return Predictions(
         texts, names, p, names, p, names, flags, ~flags, np.stack([p, 1 - p], axis=1), ("a", "b")

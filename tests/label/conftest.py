@@ -48,7 +48,7 @@ def session(problem, tmp_path):
 
 @pytest.fixture
 def label(session, truth):
-    """Label nodes by their true classes."""
+    """Return a function that labels nodes with their true classes."""
 
     def label(*nodes):
         for node in nodes:

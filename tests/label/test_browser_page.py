@@ -36,7 +36,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser):
-    """Open an address and wait until the page is there."""
+    """Return a function that opens an address and waits until the page is ready."""
     with open_tabs(browser, "http://127.0.0.1:") as open_tab:
 
         def open_page(url, width=1300, scheme="light", context=None, quiet=False):
@@ -49,7 +49,7 @@ def open_page(browser):
 
 @pytest.fixture
 def serve():
-    """Serve a session in this process."""
+    """Return a function that serves a session in this process."""
     servers = []
 
     def serve(session):
@@ -64,7 +64,7 @@ def serve():
 
 
 def press(tab, key, version):
-    """Press a key and wait until the page shows the version that follows."""
+    """Press a key and wait until the page shows the given version."""
     tab.keyboard.press(key)
     tab.wait_for_selector(f"body:not(.busy)[data-version='{version}']", timeout=15_000)
 
@@ -98,7 +98,7 @@ def test_a_session_by_keyboard_alone(open_page, serve, session, truth):
     assert tab.locator("#thinks .think").count() == 3
     assert tab.locator("#why svg.near").count() == 1
     assert tab.locator("#curve svg").count() == 1
-    # undo brings back the node, skip and next go on
+    # undo returns to the node; skip and next move on
     press(tab, "z", 21)
     assert count(tab) == 19
     node = tab.text_content("#node-id")
@@ -119,7 +119,7 @@ def test_a_session_by_keyboard_alone(open_page, serve, session, truth):
     press(tab, "Delete", 23)
     assert labelled not in session.labelling.codes
     playwright.expect(tab.locator("#node-id")).to_have_text(f"n{labelled}")
-    # one Escape closes the search, also with words in it
+    # one Escape closes the search, even with text in it
     tab.keyboard.press("/")
     tab.keyboard.type("n1")
     tab.keyboard.press("Escape")
@@ -157,7 +157,7 @@ def test_a_lasso_labels_several_nodes_and_they_are_undone_at_once(open_page, ser
     assert tab.text_content("#node-id") == "All nodes are labelled or skipped"
     press(tab, "z", 5)
     assert sorted(session.labelling.codes) == [0, 1, 2]
-    # the same by keyboard: what is in view
+    # the same by keyboard, for all nodes in view
     tab.focus("#map")
     tab.keyboard.press("Shift+Enter")
     assert "90 nodes selected" in tab.text_content("#selection")
@@ -175,7 +175,7 @@ def test_two_tabs_stay_consistent(open_page, serve, session):
     second.wait_for_selector("body[data-version='1']")
     assert count(second) == 1
     assert second.text_content("#node-id") == first.text_content("#node-id")
-    # an action on a state that another tab has left is not done
+    # an action on an outdated state is not executed
     session.act({"do": "label", "nodes": [5], "label": "ash"}, session.version)
     second.keyboard.press("1")
     second.wait_for_selector("body:not(.busy)[data-version='2']")
@@ -190,7 +190,7 @@ def test_hostile_names_are_only_text(open_page, serve, problem):
     texts = np.array([NASTY[i % len(NASTY)] for i in range(90)], dtype=object)
     names = tuple(NASTY[i % len(NASTY)] + str(i) for i in range(12))
     y = np.full(90, None, dtype=object)
-    # a class per nasty name, too; line breaks come from tables only
+    # also a class for each nasty name; line breaks can come from tables only
     y[: 2 * len(NASTY)] = [NASTY[i % len(NASTY)] for i in range(2 * len(NASTY))]
     session = Session(Problem(ids, problem.adjacency, problem.features, y, feature_names=names), texts=texts)
     tab = open_page(serve(session), width=420)
@@ -219,7 +219,7 @@ def test_the_page_fits_the_window_in_light_and_dark(open_page, serve, make_probl
     session = Session(make_problem(labels=30)[0])
     tab = open_page(serve(session), width, scheme)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
-    # nothing sticks out of its panel, whatever the length of names
+    # long names do not overflow their panel
     assert tab.evaluate(
         "[...document.querySelectorAll('.panel')].every(panel => panel.scrollWidth <= panel.clientWidth + 1)"
     )
@@ -246,7 +246,7 @@ def test_a_killed_server_loses_nothing(open_page, tmp_path, make_problem):
     finally:
         process.kill()
         process.wait()
-    # what a crash in the middle of a write would leave
+    # an incomplete line, as after a crash during a write
     with (tmp_path / "labels.csv.journal").open("ab") as file:
         file.write(b'{"do": "label", "no')
     tab.keyboard.press("1")
@@ -278,7 +278,7 @@ def write_tables(folder, problem):
 
 
 def start(folder):
-    """Run the command in a process of its own, and wait for the address that it prints."""
+    """Run the command in a separate process, and wait for the address that it prints."""
     command = [sys.executable, "-c", "from gssl.cli import main; main()", "label", "--edges", "e.csv"]
     command += ["--features", "f.csv", "--out", "labels.csv", "--no-browser"]
     env = {**os.environ, "PYTHONUNBUFFERED": "1"}

@@ -36,7 +36,7 @@ def test_numbers_are_shown_as_they_are_in_the_file():
     ids, y = np.array(["a", "b", "c"], dtype=object), np.full(3, None, dtype=object)
     problem = Problem(ids, csr_array((3, 3)), X, y, feature_names=("age",), preparation=preparation)
     assert [NodeFacts(problem).features(node)[0]["value"] for node in (0, 2)] == [20.0, 90.0]
-    # counts that were divided by the sum of their row cannot be told
+    # counts divided by their row sum cannot be restored
     counts = replace(preparation, row_scaled=(True,))
     assert NodeFacts(replace(problem, preparation=counts)).features(0)[0]["value"] is None
 

@@ -28,7 +28,7 @@ def test_scores_are_those_of_a_ridge(views, codes):
     answer = InteractiveModel(views).fit(L, codes[L], 3)
     B = answer.rows.astype(np.float64)
     U, Y = B[L], np.eye(3)[codes[L]]
-    # λ is in units of the mean squared length of a row
+    # λ is relative to the mean squared norm of a row
     penalty = answer.penalty * np.square(U).sum() / len(U)
     W = np.linalg.solve(U.T @ U + penalty * np.eye(U.shape[1]), U.T @ Y)
     for node in (0, 1, 50):
@@ -52,7 +52,7 @@ def test_hidden_labels_are_said_what_refitting_without_them_says(views, codes):
         rest = np.arange(len(L)) != i
         W = np.linalg.solve(U[rest].T @ U[rest] + penalty * np.eye(U.shape[1]), U[rest].T @ Y[rest])
         scores, count = U[i] @ W, Y[:, codes[L[i]]].sum()
-        # the other labels of the class stand for the one that is hidden
+        # the remaining labels of the class are weighted up for the hidden one
         scores[codes[L[i]]] *= count / (count - 1)
         refits.append(scores)
     gaps, logs = np.diff(np.array(refits), axis=1), np.diff(np.log(answer.hidden), axis=1)
@@ -122,7 +122,7 @@ def test_the_softmax_of_rows_and_its_two_largest():
 
 
 def draw(n, seed):
-    """Return confidences, and hits that are more frequent than they say."""
+    """Return confidences, and hits that are more frequent than the confidences suggest."""
     rng = np.random.default_rng(seed)
     confidences = rng.uniform(0.3, 0.99, n)
     right = 1 / (1 + np.exp(-(0.5 + 1.2 * np.log(confidences / (1 - confidences)))))
@@ -133,7 +133,7 @@ def test_labels_that_are_harder_than_most_do_not_lower_the_estimate():
     within = 0
     for seed in range(20):
         confidences, hits = draw(5_000, seed)
-        # labels are of the least certain nodes, mostly
+        # most labels are of the least certain nodes
         rng, nodes = np.random.default_rng(seed), np.argsort(confidences)
         hard, any_ = nodes[:2000][rng.permutation(2000)[:300]], rng.permutation(5_000)[:60]
         asked = np.unique(np.concatenate([hard, any_]))

@@ -70,7 +70,7 @@ def test_a_broken_line_in_the_middle_is_refused(path, written):
     path.write_bytes(b"\n".join(lines))
     with pytest.raises(ValueError, match="line 3, is no action"):
         Journal(path)
-    # and the file can be opened once it is mended
+    # the file can be opened once it is repaired
     path.write_bytes(written)
     assert reopen(path) == ACTIONS
 
@@ -127,7 +127,7 @@ def test_a_write_that_stops_halfway_is_neither_kept_nor_made_up_for_later(path, 
     before, file = path.read_bytes(), journal._file
 
     class Refusing:
-        """Take ten bytes, then no more."""
+        """Accept ten bytes, then fail."""
 
         def __init__(self):
             self.room = 10

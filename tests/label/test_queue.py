@@ -10,7 +10,7 @@ def rows(n=200, seed=0):
 
 
 def by_equation(U, doubt, closed, labelled):
-    """Choose by the equation, one node after the other."""
+    """Choose the node with the greatest gain, computed by the equation for each node."""
     K = np.maximum(U @ U.T, 0.0) ** 4
     covered = K[:, labelled].max(axis=1, initial=0.0)
     u = np.where(closed, 0.0, doubt)
@@ -37,7 +37,7 @@ def test_a_node_of_the_larger_group_comes_first_and_speaks_for_it():
     assert found is not None
     assert found[0] < 30
     assert found[1] == 29
-    # its group is covered then
+    # then its group is covered
     closed = np.zeros(40, dtype=bool)
     closed[found[0]] = True
     node, count = Queue(U).next(np.ones(40, dtype=np.float32), closed, np.array([found[0]]))

@@ -20,7 +20,7 @@ def server(session):
 
 @pytest.fixture
 def ask(server):
-    """Send a request as the page would, unless headers say otherwise; a header of None is left out."""
+    """Return a function that sends a request like the page; headers override its own, None removes one."""
 
     def ask(method, path, body=None, **headers):
         usual = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"{server.cookie}={server.token}"}
@@ -139,11 +139,11 @@ def test_an_action_is_answered_with_the_new_state(ask, session, truth):
     assert state["card"]["index"] not in range(12)
     np.testing.assert_array_equal(guesses, session.guesses)
     np.testing.assert_array_equal(np.flatnonzero(confidences == 255), np.arange(12))
-    # undo brings the node back
+    # undo returns to the node
     state, _, _ = decode(ask("POST", "/api/act", {"do": "undo", "version": 12})[1])
     assert state["card"]["index"] == 11
     assert state["card"]["label"] is None
-    # next shows another, without an action
+    # next shows another node without an action
     node = decode(ask("GET", "/api/state")[1])[0]["card"]["index"]
     state, _, _ = decode(ask("POST", "/api/act", {"do": "next", "node": node, "version": 13})[1])
     assert state["card"]["index"] != node
@@ -260,5 +260,5 @@ def test_an_answer_is_bounded_however_many_nodes_are_labelled_at_once(make_probl
     session.act({"do": "label", "nodes": list(range(1, 1900)), "label": truth[1]}, 1)
     found = session.suggest()
     answer = server_module.frame(session, session.state() | {"card": session.card(*found)})
-    # three bytes for each node, and what is listed
+    # three bytes per node, plus lists of bounded length
     assert len(answer) < 3 * 2000 + 30_000

@@ -62,7 +62,7 @@ def test_a_restart_goes_on_where_it_was(problem, session, label, tmp_path):
     assert again.version == session.version
     np.testing.assert_array_equal(again.P, session.P)
     assert again.suggest() == session.suggest()
-    # the curve is drawn again from the first labels
+    # the curve is recomputed from the first labels on
     assert [point[0] for point in again.state()["curve"]][-1] == 21
     assert len(again.state()["curve"]) > 5
     session.journal = None
@@ -122,7 +122,7 @@ def test_suggestions_leave_out_labelled_skipped_and_passed_nodes(session, label)
     assert other != node
     session.pass_over(other)
     assert session.suggest()[0] not in (node, other)
-    # until something happens
+    # until another action
     label(*(i for i in range(90) if i not in {node, other} | seen))
     assert session.suggest()[0] == other
     session.pass_over(other)
@@ -133,7 +133,7 @@ def test_suggestions_leave_out_labelled_skipped_and_passed_nodes(session, label)
 
 def test_a_model_that_only_guesses_does_not_choose(session, truth):
     for node in range(30):
-        # each class in equal parts in each of the groups
+        # every group has all classes in equal parts
         name = CLASSES[node // 3 % 3]
         session.act({"do": "label", "nodes": [node], "label": name}, session.version)
         if session.version < 20:
@@ -146,7 +146,7 @@ def test_a_model_that_only_guesses_does_not_choose(session, truth):
     assert session.suggest() == (node, 0)
     session.pass_over(node)
     assert session.suggest()[0] != node
-    # labels that can be learned bring choice back
+    # with labels that can be learned, the model chooses again
     for node in range(90):
         session.act({"do": "label", "nodes": [node], "label": truth[node]}, session.version)
         if node == 60:
@@ -189,7 +189,7 @@ def test_shares_on_a_card_are_those_in_the_lead_of_the_first_class(session, labe
     assert told[4:] == pytest.approx([share for share in sorted(lead)[:4] if share < 0])
     assert card["picture"].startswith('<svg class="near"')
     assert all(f'data-node="{each["index"]}"' in card["picture"] for each in card["why"])
-    # a labelled node does not speak for itself
+    # a labelled node is not listed as evidence for itself
     assert 3 not in {each["index"] for each in session.card(3)["why"]}
 
 
@@ -209,10 +209,10 @@ def test_auto_classifier_is_believed_about_labels_it_was_fitted_to(session, labe
     (doubt,) = session.state()["doubts"]
     assert (doubt["index"], doubt["label"], doubt["says"], doubt["wrong"]) == (7, "birch", "ash", 0.7)
     assert session.state()["wrong"].startswith("About 3 of 2 labels are wrong (1 to 5)")
-    # the curve is moved to the estimate, which knows that suggested labels are hard
+    # the curve is shifted to the estimate, which accounts for suggested labels being hard
     share = 100 * session.state()["refit"]["share"]
     assert f"With 31 labels about {share:.1f} % of predictions are right" in session.state()["outlook"]
-    # a label that it has not seen is judged by the fast model
+    # a label that it was not fitted to is judged by the fast model
     session.act({"do": "label", "nodes": [41], "label": "ash"}, session.version)
     assert {each["index"] for each in session.state()["doubts"]} == {7, 41}
     assert session.state()["wrong"] == ""
@@ -233,7 +233,7 @@ def test_a_careful_model_speaks_and_the_fast_one_moves_it(session, label):
     assert session.state()["speaks"] == "both"
     moved = P * (session.answer.distributions + 0.01) / (fast + 0.01)
     np.testing.assert_allclose(session.P, moved / moved.sum(axis=1, keepdims=True), rtol=1e-4)
-    # a class that it does not know
+    # a class that the careful model does not know
     session.act({"do": "label", "nodes": [20], "label": "oak"}, session.version)
     assert session.state()["speaks"] == "fast"
 

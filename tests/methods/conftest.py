@@ -42,25 +42,25 @@ class Problem:
         return replace(self, X=np.vstack([self.X, rows]), A=A, y=np.concatenate([self.y, np.full(n_new, -1)]))
 
 
-# a row's own features are all that these look at in predict
+# classifiers that predict from a row's own features only
 BY_ROWS = {"no-graph", "manifold"}
 
 
 @pytest.fixture(params=CLASSIFIERS)
 def classifier(request):
-    """One classifier after the other, unfitted."""
+    """Each classifier in turn, unfitted."""
     return clone(CLASSIFIERS[request.param])
 
 
 @pytest.fixture(params=sorted(CLASSIFIERS.keys() - BY_ROWS))
 def classifier_by_graph(request):
-    """One classifier after the other that needs neighbours to predict, unfitted."""
+    """Each classifier that needs neighbours to predict, unfitted."""
     return clone(CLASSIFIERS[request.param])
 
 
 @pytest.fixture(params=sorted(BY_ROWS))
 def classifier_by_rows(request):
-    """One classifier after the other that needs no neighbours to predict, unfitted."""
+    """Each classifier that does not need neighbours to predict, unfitted."""
     return clone(CLASSIFIERS[request.param])
 
 
@@ -86,7 +86,7 @@ def problem():
 
 @pytest.fixture
 def random_problem():
-    """A connected random graph with weights, noisy features and twelve labels, for dense references."""
+    """A connected weighted random graph with random features, for comparison with dense algebra."""
     rng = np.random.default_rng(1)
     n = 25
     A = np.triu(rng.random((n, n)) < 0.15, k=1) * rng.integers(1, 5, size=(n, n)) / 2

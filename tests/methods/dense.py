@@ -1,4 +1,4 @@
-"""The equations in dense algebra, and one comparison for every depth of a filter."""
+"""Equations in dense algebra, and a comparison of every depth of a filter."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def one_hot(y):
 
 
 def assert_depths(model, X, A, expected):
-    """Compare every depth of one run, and the last with what fit gives."""
+    """Compare every depth of one run with a reference, and the last depth with fit and transform."""
     found = list(model.iter_embeddings(X, adjacency=A))
     assert len(found) == len(expected) == model.depth + 1
     for embedding, reference in zip(found, expected, strict=True):

@@ -1,4 +1,4 @@
-"""Class weights against repeated rows and scikit-learn; priors against Bayes' rule."""
+"""Class weights agree with repeated rows and scikit-learn; priors agree with Bayes' rule."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ HEADS = [gssl.LogisticHead(tol=1e-10), gssl.RidgeHead(), gssl.AdamHead(random_st
 
 
 def uneven_rows(d=5, seed=0):
-    """Thirty, nine and three rows of three classes that overlap."""
+    """Return thirty, nine and three rows of three overlapping classes."""
     codes = np.repeat([0, 1, 2], [30, 9, 3])
     rng = np.random.default_rng(seed)
     return np.eye(d)[codes] + 0.7 * rng.standard_normal((len(codes), d)), codes
@@ -32,7 +32,7 @@ def test_a_class_that_counts_twice_is_one_whose_rows_are_there_twice(head, d):
     np.testing.assert_allclose(weighted, repeated, atol=1e-6)
     plain = head.set_params(class_weight=None).fit(U, names).predict_proba(new)
     assert np.abs(plain - weighted).max() > 0.05
-    # only ratios count
+    # only ratios of weights matter
     tenfold = head.set_params(class_weight={"x": 10, "y": 20, "z": 50}).fit(U, names).predict_proba(new)
     np.testing.assert_allclose(tenfold, weighted, atol=1e-6)
 
@@ -50,7 +50,7 @@ def test_the_logistic_head_is_scikit_learns():
     U, codes = uneven_rows()
     w = np.array([42 / 90, 42 / 27, 42 / 9])[codes]
     head = gssl.LogisticHead(penalty=0.1, tol=1e-10, class_weight="balanced").fit(U, codes)
-    # theirs is a sum of losses with C, ours a mean in units of the mean square
+    # scikit-learn has C times a sum of losses; here it is a mean, with a penalty relative to the mean square
     C = 1 / (0.1 * np.sum(w * np.sum(U**2, axis=1)))
     theirs = LogisticRegression(C=C, class_weight="balanced", tol=1e-10, max_iter=10000).fit(U, codes)
     np.testing.assert_allclose(head.predict_proba(U), theirs.predict_proba(U), atol=1e-6)
@@ -81,7 +81,7 @@ def test_the_weights_of_a_head_go_by_the_classes_of_y(problem):
 
 
 def test_distributions_follow_bayes_rule():
-    """Two classes with densities 0.2 and 0.6 at a point: 1 : 3 where they are equal, 9 : 3 at 9 : 1."""
+    """Densities 0.2 and 0.6 of two classes give odds 1 : 3 with equal priors, and 9 : 3 with priors 9 : 1."""
     P = reweigh(np.array([[0.25, 0.75], [0.0, 1.0]]), np.array([0.5, 0.5]), np.array([0.9, 0.1]))
     np.testing.assert_allclose(P, [[0.75, 0.25], [0, 1]], atol=1e-15)
     back = reweigh(P, np.array([0.9, 0.1]), np.array([0.5, 0.5]))
@@ -121,7 +121,7 @@ def test_priors_of_ogc(random_problem, loss):
 
 
 def test_the_shares_in_fit_are_those_of_the_weights(random_problem):
-    """A balanced head has seen equal classes, so that uniform priors are what it has anyway."""
+    """A balanced head is fitted to equal class shares, so uniform priors change nothing."""
     X, A, y = random_problem.X, random_problem.A, random_problem.y
     P = {
         priors: gssl.EmbeddingClassifier(
@@ -163,7 +163,7 @@ def test_validation_labels_are_no_share_in_fit(random_problem):
 
 
 def test_priors_help_where_labels_were_drawn_evenly():
-    """Nine nodes in ten are of one class, and the labels do not show it."""
+    """Nine nodes in ten are of one class, but labels are balanced."""
     rng = np.random.default_rng(0)
     truth = (rng.random(2000) < 0.1).astype(int)
     X = truth[:, None] + 0.8 * rng.standard_normal((2000, 1))

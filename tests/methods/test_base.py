@@ -1,4 +1,4 @@
-"""What all classifiers predict: a few nodes as in the whole graph, and nodes that were not there in fit."""
+"""Predictions of all classifiers: for a few nodes the same as for the whole graph, and for new nodes."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def town(request):
 
 @pytest.fixture
 def passes(monkeypatch):
-    """Note rows and links of every pass over a graph."""
+    """Record rows and links of every pass over a graph."""
     seen = []
     parts = NormalizedAdjacency.parts
 
@@ -99,14 +99,14 @@ def test_and_from_sparse_features(town, name):
     ("name", "hops"), [("sgc", 2), ("ssgc", 4), ("ppr", 5), ("g2cn", 4), ("ogc", 5), ("calibrated", 2)]
 )
 def test_only_their_surroundings_are_touched(town, passes, name, hops):
-    """Around a corner of a grid, K hops hold (K + 1)(K + 2)/2 nodes; the new node is one hop farther."""
+    """A corner of a grid has (K + 1)(K + 2)/2 nodes within K hops; the new node is one hop farther."""
     X, A, _ = town
     model = fit(LOCAL[name], town)
     passes.clear()
     model.predict(X, adjacency=A, nodes=[N + 2])
     assert len(passes) >= hops
     assert {rows for rows, _ in passes} == {1 + hops * (hops + 1) // 2}
-    # those of the nodes within K − 1 hops, each of which has four links at most
+    # links of the nodes within K − 1 hops, at most four each
     assert max(links for _, links in passes) <= 4 * (1 + (hops - 1) * hops // 2)
     passes.clear()
     model.predict(X, adjacency=A)
@@ -131,7 +131,7 @@ def test_surroundings_that_are_most_of_the_graph_are_not_cut_out(town, passes):
 
 
 def test_a_feature_out_of_sight_is_not_out_of_reach():
-    """On a path whose far end alone has features, nothing comes near within two hops, but something may."""
+    """Features are only at the far end of a path, beyond two hops but in the same component."""
     steps = np.arange(49)
     A = csr_array((np.ones(49), (steps, steps + 1)), shape=(52, 52))
     A = csr_array(A + A.T)
@@ -269,7 +269,7 @@ def test_ogc_repeats_its_steps_on_a_grown_graph(problem, grown):
         U[pull.nodes] += pull.R @ pull.W.T
     Z = U @ model.coef_
     P = model.predict_proba(grown.X, adjacency=grown.A)
-    # the nearest distribution to a row that sums to s moves every positive entry alike
+    # the projection onto distributions shifts every positive entry of a row by the same amount
     inside = (P > 0).all(axis=1)
     assert inside.any()
     np.testing.assert_allclose(P[inside], (Z + (1 - Z.sum(axis=1, keepdims=True)) / 3)[inside], atol=1e-12)

@@ -1,4 +1,4 @@
-"""Correct and Smooth against its equations in dense algebra."""
+"""Correct and Smooth agrees with its equations in dense algebra."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def smoothed(G, A, alpha, depth):
 
 
 def finished(Z, A, y, alpha, depth):
-    """Smooth the corrected predictions, labels put in, and scale rows to sum to one."""
+    """Insert labels into the corrected predictions, smooth them, and scale rows to sum to one."""
     G = np.where((y >= 0)[:, None], np.eye(3)[y], nearest_distribution(Z))
     F = smoothed(G, A, alpha, depth)
     return F / F.sum(axis=1, keepdims=True)
@@ -32,7 +32,7 @@ def finished(Z, A, y, alpha, depth):
 
 @pytest.fixture
 def start(random_problem):
-    """The base's distributions and their errors, zero where there is no label."""
+    """Distributions of the base classifier and their errors, zero at unlabelled nodes."""
     X, y = random_problem.X, random_problem.y
     Z = base().fit(X[y >= 0], y[y >= 0]).predict_proba(X)
     return Z, (np.eye(3)[y] - Z) * (y >= 0)[:, None]
@@ -95,7 +95,7 @@ def test_a_neighbour_informs_a_node_without_features(problem):
 
 @pytest.mark.parametrize("scale", ["auto", 1.0])
 def test_a_grown_graph_is_treated_like_in_fit(problem, scale):
-    """The labels of fit are the same, so the base is, and so is all that follows."""
+    """Prediction gives the same result as a fit to the grown graph, because the labels are the same."""
     grown = problem.grown(2, problem.X[[4, 28]])
     grown.A[36, :3] = grown.A[:3, 36] = grown.A[37, 26:29] = grown.A[26:29, 37] = 1
     model = gssl.CorrectAndSmooth(scale=scale).fit(problem.X, problem.y, adjacency=problem.A)

@@ -1,4 +1,4 @@
-"""One seed, one result: again, as a clone, and with any number of threads."""
+"""Results depend only on the seed: the same in a repeated fit, a clone, and with any number of threads."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def test_another_seed_gives_another_start(problem):
 
 @pytest.fixture(scope="module")
 def larger_problem():
-    """Big enough for BLAS to share the work among threads, and noisy enough for close calls."""
+    """A problem large enough for BLAS to use threads, and noisy enough for near ties."""
     rng = np.random.default_rng(0)
     truth = rng.integers(4, size=700)
     X = np.eye(4)[truth].repeat(50, axis=1) + 1.5 * rng.standard_normal((700, 200))

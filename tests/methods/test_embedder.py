@@ -1,4 +1,4 @@
-"""Embedders: every depth, columns that are computed apart, and what they refuse."""
+"""Embedders: every depth, blocks of columns, and invalid inputs."""
 
 from dataclasses import dataclass
 
@@ -67,7 +67,7 @@ def test_a_classifier_by_columns(data, in_label_space, request, monkeypatch):
     found = gssl.EmbeddingClassifier(gssl.GGCM(depth=3)).fit(X, y, adjacency=A)
     np.testing.assert_allclose(found.label_distributions_, expected.label_distributions_, atol=1e-9)
     np.testing.assert_allclose(found.embedding_, embedding, atol=1e-13)
-    # the rows that the head learns from, as columns or as all rows; scores of three classes; the embedding
+    # labelled rows (in label space a column each, otherwise all rows); scores of three classes; the embedding
     first = [(90, 12)] if in_label_space else [X.shape]
     assert execution.calls == [*first, (90, 3), *([X.shape] if in_label_space else [])]
 
@@ -104,7 +104,7 @@ def test_depth_zero_gives_the_features_back(random_problem):
 
 @pytest.mark.parametrize("method", FILTERS)
 def test_embeddings_yielded_belong_to_the_caller(random_problem, method):
-    """Who scales an embedding in place does not spoil the next depth."""
+    """Changing an embedding in place does not affect the next depth."""
     X, A = random_problem.X.copy(), random_problem.A
     expected = [U.copy() for U in method(depth=3).iter_embeddings(X, adjacency=A)]
     for U, reference in zip(method(depth=3).iter_embeddings(X, adjacency=A), expected, strict=True):

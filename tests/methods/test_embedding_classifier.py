@@ -1,4 +1,4 @@
-"""A filter with a head behind it."""
+"""An embedder with a head."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import gssl
 
 
 def test_the_same_features_on_another_graph_are_another_question(problem):
-    """The embedding of fit must not answer for a graph that fit has not seen."""
+    """The embedding of fit must not be reused for another graph."""
     other = np.roll(np.roll(problem.A, 5, axis=0), 5, axis=1)
     model = gssl.EmbeddingClassifier(gssl.SGC()).fit(problem.X, problem.y, adjacency=problem.A)
     asked = model.predict_proba(problem.X, adjacency=other)

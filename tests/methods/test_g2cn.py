@@ -1,4 +1,4 @@
-"""G²CN against dense algebra."""
+"""G²CN agrees with dense algebra."""
 
 import numpy as np
 import pytest

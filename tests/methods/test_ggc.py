@@ -1,4 +1,4 @@
-"""GGC and GGCM against dense algebra, for every kind of negatives."""
+"""GGC and GGCM agree with dense algebra, for every kind of negatives."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_ggc_and_ggcm(random_problem, negatives, multiscale):
     depth, beta, decay, igc_beta, igc_decay, alpha = 4, 0.9, 0.8, 0.7, 0.5, 0.3
     I, A_hat, U = np.eye(len(A)), dense_A_hat(A), X  # noqa: E741
     if isinstance(negatives, str) and negatives == "own":
-        # heterophily: the graph itself is what is pushed apart
+        # heterophily: linked nodes themselves are the negatives
         negatives = csr_array(A)
     expected, gathered = [X], []
     for k, N in enumerate(negatives_of_each_depth(A, negatives, depth, seed=7), start=1):

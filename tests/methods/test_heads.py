@@ -1,4 +1,4 @@
-"""Linear heads against their own equations."""
+"""Linear heads agree with their equations."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def softmax(Z):
 @pytest.mark.parametrize("c", [2, 3, 5])
 @pytest.mark.parametrize("penalty", [0.01, 1.0])
 def test_the_logistic_head_is_at_the_minimum_of_its_equation(c, penalty):
-    """W and b are read off log P, linear in U up to a constant per row; both sum to zero over classes."""
+    """W and b follow from log P, linear in U up to a constant per row; both sum to zero over classes."""
     U, codes = make_rows(40, 6, c)
     head = gssl.LogisticHead(penalty=penalty, tol=1e-10).fit(U, codes)
     scores = np.log(head.predict_proba(np.vstack([np.zeros(6), np.eye(6)])))
@@ -53,7 +53,7 @@ def test_the_ridge_head_is_its_closed_form(m, d):
 
 
 def test_the_ridge_heads_distribution_is_the_nearest_one():
-    """No other distribution on a fine grid is nearer to UW."""
+    """No distribution on a fine grid is nearer to UW."""
     U, codes = make_rows(20, 4, 3)
     head = gssl.RidgeHead().fit(U, codes)
     P, Z = head.predict_proba(3 * U), 3 * U @ head.coef_
@@ -65,7 +65,7 @@ def test_the_ridge_heads_distribution_is_the_nearest_one():
 
 
 def adam_by_hand(U, codes, epochs, seed, learning_rate=0.2, weight_decay=1e-5):
-    """Kingma and Ba's algorithm, one number after the other; yield W and b after every epoch."""
+    """Run Adam by scalar operations, and yield W and b after every epoch."""
     d, c = U.shape[1], codes.max() + 1
     start = np.random.default_rng(seed).uniform(-1 / np.sqrt(d), 1 / np.sqrt(d), size=(d + 1, c))
     theta, first, second = start.copy(), np.zeros_like(start), np.zeros_like(start)
@@ -94,7 +94,7 @@ def test_the_adam_head_is_adam():
 
 
 def test_validation_only_picks_the_epoch():
-    """It is the first with the best validation accuracy, and W is what that many epochs give without it."""
+    """The first epoch with the best validation accuracy is kept; W is that of a fit with as many epochs."""
     U, codes = make_rows(12, 4, 3)
     U_val, val_codes = make_rows(15, 4, 3, seed=1)
     epochs = list(adam_by_hand(U, codes, 40, seed=0))

@@ -1,4 +1,4 @@
-"""Input that is legal Python and no data: refused, or read as it was meant."""
+"""Unusual inputs are refused or interpreted as intended."""
 
 import warnings
 
@@ -49,7 +49,7 @@ def test_a_tie_is_no_ignorance():
 
 @pytest.mark.parametrize("factor", [1e-300, 1e300])
 def test_weights_of_any_size_mean_the_same_to_single_precision(problem, classifier, factor):
-    """A tiny weight leaves each node to itself beside its self-loop, so only the labels' own way is sure."""
+    """Tiny weights vanish beside self-loops, so a node may have only its own features."""
     X = problem.X.astype(np.float32)
     classifier.fit(X, problem.y, adjacency=factor * problem.A)
     assert np.mean(classifier.transduction_ == problem.truth) > 0.9

@@ -1,4 +1,4 @@
-"""What every method does with its inputs."""
+"""Handling of features and weights by every method."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ FAR += [(np.float64, 530), (np.float64, 1000), (np.float64, -600), (np.float64, 
 def test_features_whose_squares_leave_the_range_are_scaled_first(
     classifier, problem, dtype, exponent, sparse, tmp_path
 ):
-    """A power of two changes no digit, so that all predictions are those for features of ordinary size."""
+    """Powers of two are exact, so predictions are the same as for features of ordinary size."""
     usual = np.ldexp(problem.X, -np.frexp(problem.X.max())[1]).astype(dtype)
     far = np.ldexp(usual, exponent)
     if sparse:
@@ -125,9 +125,9 @@ def test_features_in_a_file_are_refused_where_they_would_have_to_be_scaled(class
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
 def test_weights_beyond_the_range_of_float32_are_those_at_its_end(name, problem, dtype, exponent, limit):
-    """1e-310, 1e-40, 1e33 and 1e300: a power of two changes no digit, so no prediction may change."""
+    """Weights of 1e-310, 1e-40, 1e33 and 1e300: powers of two are exact, so predictions must not change."""
     A = csr_array(problem.A)
-    A.data *= np.random.default_rng(0).integers(1, 5, A.nnz) / 4  # not symmetric: the larger counts
+    A.data *= np.random.default_rng(0).integers(1, 5, A.nnz) / 4  # not symmetric until the next line
     A = A.maximum(A.T)
     given = {"X": problem.X.astype(dtype)} | {"y": problem.y}
     found = []
@@ -159,6 +159,6 @@ def test_weights_in_files_are_refused_where_they_would_have_to_be_scaled(problem
 def test_correct_and_smooth_does_not_depend_on_the_unit_of_weights(problem, weight, scale):
     expected = gssl.CorrectAndSmooth(scale=scale).fit(problem.X, problem.y, adjacency=problem.A)
     model = gssl.CorrectAndSmooth(scale=scale).fit(problem.X, problem.y, adjacency=weight * problem.A)
-    # weights below 1e-308 have fewer digits
+    # subnormal weights below 1e-308 have fewer digits
     digits = 1e-2 if weight < 1e-310 else 1e-9
     np.testing.assert_allclose(model.label_distributions_, expected.label_distributions_, atol=digits)

@@ -1,4 +1,4 @@
-"""Label space gives the predictions of the direct path, at a fraction of the columns."""
+"""Label space gives the same predictions as propagation of all features, with fewer columns."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_transposed_filter_embeds_single_rows(data, embedder):
 
 
 class Restarting(LinearFilter):
-    """No published method: both branches of the mechanism restart from X, with weights of their own."""
+    """A filter, not a published method, in which both branches restart from X with different weights."""
 
     def __init__(self, depth=4, alpha=0.3):
         self.depth = depth
@@ -70,7 +70,7 @@ class RestartingAtAllScales(Restarting):
 
 @pytest.mark.parametrize("kind", [Restarting, RestartingAtAllScales])
 def test_both_branches_may_restart(data, kind):
-    """Forward against dense algebra, and the transposed filter against forward."""
+    """The filter agrees with dense algebra, and the transposed filter with the filter."""
     embedder = kind()
     X = check_features(embedder, data.features.astype(np.float64), reset=True)
     A = data.adjacency.toarray()
@@ -128,7 +128,7 @@ def test_ogc_learns_the_same_in_label_space(data, y, loss, monkeypatch):
 
 
 def test_the_cheaper_path_is_chosen(y):
-    """Wide features go to label space, narrow ones do not."""
+    """Label space is used for wide features, not for narrow ones."""
     for n_features, in_label_space in ((4000, True), (16, False)):
         data = make_block_graph(600, 2400, n_features, 4, random_state=3)
         model = gssl.EmbeddingClassifier(gssl.SGC()).fit(data.features, y, adjacency=data.adjacency)

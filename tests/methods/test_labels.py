@@ -1,4 +1,4 @@
-"""Labels in every form a caller may have them, and out again in the same form."""
+"""Labels are accepted in every form, and predictions have the same form."""
 
 import numpy as np
 import pytest

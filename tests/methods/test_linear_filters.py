@@ -1,4 +1,4 @@
-"""SGC, SSGC and PPR against dense algebra; without a graph, heads are plain regressions on labelled rows."""
+"""SGC, SSGC and PPR agree with dense algebra; without a graph, heads are plain regressions."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_ridge_on_no_graph_is_ridge_regression(random_problem):
 
 
 def test_logistic_on_no_graph_is_softmax_regression(random_problem):
-    """The penalty is λ s m / 2 on a sum of losses, and scikit-learn's is 1 / (2C)."""
+    """On a sum of losses the penalty is λ s m / 2, and scikit-learn's is 1 / (2C)."""
     X, y = random_problem.X, random_problem.y
     U = X[y >= 0]
     theirs = LogisticRegression(C=1 / (1e-3 * np.sum(U**2)), tol=1e-10, max_iter=10_000).fit(U, y[y >= 0])
@@ -42,7 +42,7 @@ def test_the_graph_is_ignored_and_none_is_built(problem, sparse, monkeypatch):
 
 
 def test_a_neighbour_brings_no_features(problem):
-    """Node 36 is linked to node 0 and has no features itself, so nothing is known about it."""
+    """Node 36 is linked to node 0 but has no features, so nothing is known about it."""
     grown = problem.grown(1)
     grown.A[0, 36] = grown.A[36, 0] = 1
     model = gssl.EmbeddingClassifier(gssl.NoGraph())
@@ -54,7 +54,7 @@ def test_a_neighbour_brings_no_features(problem):
 
 
 def test_features_stay_sparse_and_no_column_per_label_is_made(problem, monkeypatch):
-    """Neither a dense copy of the features nor one column per label: rows are there already."""
+    """There is no dense copy of the features, and no column per label: labelled rows are taken directly."""
     monkeypatch.setattr(gssl.NoGraph, "_adjoint", lambda *_: pytest.fail("columns per label were made"))
     model = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(csr_array(problem.X), problem.y)
     assert "embedding_" not in vars(model)

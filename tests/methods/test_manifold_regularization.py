@@ -1,4 +1,4 @@
-"""Laplacian-regularised least squares against its normal equations in dense algebra."""
+"""Laplacian-regularised least squares agrees with its normal equations in dense algebra."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import gssl
 
 
 def dense_W(X, A, y, gamma_A, gamma_I):
-    """Give the W at which the gradient of the objective is zero."""
+    """Return the W at which the gradient of the objective is zero."""
     S, Y = np.diag((y >= 0) * 1.0), np.eye(3)[y] * (y >= 0)[:, None]
     m = S.sum()
     s = np.trace(S @ X @ X.T) / m
@@ -30,7 +30,7 @@ def test_weights_solve_the_normal_equations(random_problem, gamma_A, gamma_I, sp
 
 
 def test_the_intrinsic_penalty_is_the_mean_over_edges(random_problem):
-    """No W near the one found has a smaller objective, written edge by edge."""
+    """No W near the solution has a smaller objective, computed edge by edge."""
     X, A, y = random_problem.X, random_problem.A, random_problem.y
     known, Y = y >= 0, np.eye(3)[y]
     pairs = [(i, j) for i in range(25) for j in range(i) if A[i, j]]
@@ -57,7 +57,7 @@ def test_without_intrinsic_penalty_it_is_the_ridge_head(random_problem):
 
 
 def test_unlabelled_nodes_count_through_the_edges():
-    """Two features occur at labels; a third one learns its class from the edge to one of them."""
+    """Two features occur at labelled nodes; the third gets its class through the edge to one of them."""
     X = np.eye(3)
     A = np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]])
     model = gssl.ManifoldRegularization(1e-3, 5.0).fit(X, [0, 1, -1], adjacency=A)

@@ -1,4 +1,4 @@
-"""NDLS and its local depths against dense algebra."""
+"""NDLS and its local depths agree with dense algebra."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from gssl.operators import normalized_adjacency
 
 
 def dense_local_depths(A, epsilon, limit):
-    """The definition itself: rows of powers against rows of the limit, component by component."""
+    """Compute local depths by definition: distances of rows of powers from rows of the limit."""
     degrees, A_hat = A.sum(axis=1) + 1, dense_A_hat(A)
     same = np.linalg.matrix_power(np.eye(len(A)) + A, len(A)) > 0
     limits = np.sqrt(np.outer(degrees, degrees)) / (same @ degrees)[:, None] * same
@@ -24,7 +24,7 @@ def dense_local_depths(A, epsilon, limit):
 
 @pytest.fixture
 def scattered(random_problem):
-    """Four copies of a graph, a path, and two nodes without links: more nodes than are smoothed at a time."""
+    """Four copies of a graph, a path, and two isolated nodes: more nodes than a block."""
     path = np.eye(9, k=1) + np.eye(9, k=-1)
     return block_diag(*[random_problem.A] * 4, path, [[0.0]], [[0.0]])
 
@@ -52,7 +52,7 @@ def test_local_depths_are_computed_once_for_a_graph(scattered, monkeypatch):
     assert asked == [(0.2, 6)]
     gssl.NDLS(depth=6, epsilon=0.3).fit(X, adjacency=csr_array(scattered))
     gssl.NDLS(depth=5, epsilon=0.3).fit(X, adjacency=csr_array(scattered))
-    # another weight is another graph
+    # other weights make another graph
     gssl.NDLS(depth=5, epsilon=0.3).fit(X, adjacency=csr_array(2 * scattered))
     assert asked[1:] == [(0.3, 6), (0.3, 5), (0.3, 5)]
     for epsilon in np.linspace(0.4, 0.8, 9):

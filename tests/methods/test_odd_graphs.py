@@ -1,4 +1,4 @@
-"""Graphs and features that are not as they should be: an honest answer, or one clear error."""
+"""Unusual graphs and features give uniform predictions with a warning, or one clear error."""
 
 import warnings
 
@@ -34,7 +34,7 @@ def same_results(first, second):
 
 @pytest.fixture
 def islands(problem):
-    """36, 37: alone, with features; 38–39: linked, with features; 40–41: linked, 42: alone, with none."""
+    """36, 37 isolated, 38–39 linked, all with features; 40–41 linked, 42 isolated, without features."""
     features = np.zeros((7, 6))
     features[:4] = problem.X[[0, 12, 24, 25]]
     grown = problem.grown(7, features)
@@ -79,7 +79,7 @@ def test_an_isolated_node_with_a_label_is_reached(classifier, problem):
 
 
 def test_a_tie_between_labels_is_not_ignorance():
-    """The middle of a path between two labels is reached by both, so no warning may say otherwise."""
+    """The middle of a path is reached by the labels of both ends, so there must be no warning."""
     path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     with warnings.catch_warnings():
         warnings.simplefilter("error", gssl.GraphWarning)
@@ -140,7 +140,7 @@ def test_a_bad_feature_is_named_by_row_and_column(classifier, problem, value, na
 @pytest.mark.parametrize("wild", [36, 10**6, -1])
 @pytest.mark.parametrize("where", ["adjacency", "X"])
 def test_indices_out_of_range_are_errors(classifier, problem, where, wild):
-    """SciPy itself would read foreign memory."""
+    """SciPy would read memory out of bounds."""
     given = {"X": csr_array(problem.X), "adjacency": csr_array(problem.A)}
     given[where].indices[3] = wild
     with pytest.raises(ValueError, match=rf"(?i){'adjacency' if where == 'adjacency' else 'X'}.*{wild}"):

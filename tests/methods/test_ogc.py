@@ -1,4 +1,4 @@
-"""OGC against dense algebra; anchors, whose embeddings the labels may move; features of any scale."""
+"""OGC agrees with dense algebra, with anchors and with features of any scale."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_errors(rng, anchors, message):
 
 
 def test_anchors_guide_u_and_all_labels_guide_w(problem):
-    """One iteration: W is the same with any anchors, and U differs only at the nodes that are no anchors."""
+    """After one iteration W does not depend on the anchors; U differs only at other labelled nodes."""
     settings = {"max_iter": 1, "eta_sup": 0.1, "random_state": 0}
     every = gssl.OGC(**settings).fit(problem.X, problem.y, adjacency=problem.A)
     few = gssl.OGC(**settings).fit(problem.X, problem.y, adjacency=problem.A, anchors=[0, 12])
@@ -92,7 +92,7 @@ def test_the_loss_stays_finite_and_does_not_rise(problem, scale, loss, dtype):
     assert len(history) == 64
     assert np.isfinite(history).all()
     assert history[-1] < history[0]
-    # smoothing U may cost the predictor a little, an overshoot costs it much
+    # smoothing U may raise the loss a little; an overshoot would raise it much
     assert (np.diff(history) <= 0.02 * history[0]).all()
 
 
@@ -103,7 +103,7 @@ def test_predictions_survive_the_scale(problem, loss):
 
 
 def test_a_step_that_overshoots_is_halved_until_it_does_not(problem):
-    """After one iteration W is W₀ minus the gradient times 100 (twice 50), halved as often as it takes."""
+    """After one iteration W is W₀ minus 100 (twice 50) times the gradient, halved until the loss falls."""
     X, labelled = problem.X, problem.y >= 0
     model = gssl.OGC(eta_w=50, max_iter=1, random_state=0).fit(X, problem.y, adjacency=problem.A)
     U, Y = X[labelled], np.eye(3)[problem.y[labelled]]
@@ -122,7 +122,7 @@ def test_features_in_a_file_of_many_blocks_have_the_scale_that_they_have_in_memo
 ):
     np.save(tmp_path / "x.npy", np.asarray(problem.X, order=order))
     X = np.load(tmp_path / "x.npy", mmap_mode="r")
-    # two columns at a time, or some rows
+    # blocks of two columns, or of some rows
     monkeypatch.setattr("gssl.graph.mapped._BLOCK_BYTES", 2 * len(X) * X.itemsize)
     assert len(list(iterate_blocks(X))) > 1
     rows = np.abs(problem.X).sum(axis=1)
@@ -134,7 +134,7 @@ def test_features_in_a_file_of_many_blocks_have_the_scale_that_they_have_in_memo
 
 
 def test_a_step_of_embeddings_that_would_diverge_has_the_length_of_the_lipschitz_constant(problem):
-    """One iteration without convolution: the labelled rows move by R Wᵀ / ‖W‖², and their loss falls."""
+    """In one iteration without convolution, labelled rows move by R Wᵀ / ‖W‖², and their loss falls."""
     model = gssl.OGC(beta=0.0, eta_sup=1e6, max_iter=1, random_state=0)
     model.fit(problem.X, problem.y, adjacency=problem.A)
     labelled, W = np.flatnonzero(problem.y >= 0), model.coef_
@@ -157,7 +157,7 @@ def test_a_step_of_embeddings_that_does_not_diverge_is_the_given_one(problem):
 @pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
 @pytest.mark.parametrize("size", [1.3098892150436634, 2.965118162962686, 3.0371594130079003])
 def test_a_unit_of_a_power_of_two_changes_no_bit(loss, size):
-    """Squares of these numbers, taken as powers, are rounded otherwise in another unit."""
+    """Squares of these numbers computed by pow() would be rounded differently in another unit."""
     A = np.ones((6, 6)) - np.eye(6)
     X, y = size * np.eye(2)[[0, 1, 0, 1, 0, 1]], [0, 1, -1, -1, -1, -1]
     plain, scaled = (
@@ -169,7 +169,7 @@ def test_a_unit_of_a_power_of_two_changes_no_bit(loss, size):
 
 @pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
 def test_ogc(random_problem, loss):
-    """Five iterations; W learns from all labels, U only from the first five of them."""
+    """Run five iterations, with W fitted to all labels and U moved only by the first five."""
     A, y = random_problem.A, random_problem.y
     X = random_problem.X / random_problem.X.sum(axis=1, keepdims=True)
     beta, eta_sup, eta_w, decay = 0.2, 0.02, 0.3, 0.7
@@ -198,7 +198,7 @@ def test_ogc(random_problem, loss):
 
 
 def test_ogc_records_the_losses_and_stops_by_its_rule(problem):
-    """It stops after more than `patience` agreements above `tol`, and tells each."""
+    """It stops after more than ``patience`` agreements above ``agreement``, and records each."""
     model = gssl.OGC(random_state=0, patience=3).fit(problem.X, problem.y, adjacency=problem.A)
     agreement = model.history_["agreement"]
     assert len(agreement) == model.n_iter_ < 64

@@ -1,4 +1,4 @@
-"""OGC on nodes not seen in fit, where every node has a label, and where labels are not learnt."""
+"""OGC on nodes not seen in fit, with labels for all nodes, and with labels that cannot be learnt."""
 
 import warnings
 
@@ -19,7 +19,7 @@ def normalized(A):
 
 @pytest.fixture(scope="module")
 def standin():
-    """A small graph like Reddit: many classes, features that only neighbours make clear."""
+    """A small graph like Reddit, with many classes and features that are informative only after smoothing."""
     rng = np.random.default_rng(0)
     n, c, d = 1500, 10, 40
     y = rng.integers(c, size=n)

@@ -1,4 +1,4 @@
-"""Label spreading and propagation against dense algebra, and on graphs where labels have far to go."""
+"""Label spreading and propagation agree with dense algebra, also on graphs with long distances."""
 
 import warnings
 
@@ -41,7 +41,7 @@ def test_on_a_long_path_every_node_is_reached_and_takes_the_nearest_label():
     assert model.n_iter_ <= 200
     assert model.reached_.all()
     assert model.informed_.all()
-    # the middle is equally far from both
+    # the middle is equally far from both labels
     assert (model.transduction_[: n // 2 - 1] == 0).all()
     assert (model.transduction_[n // 2 + 1 :] == 1).all()
 
@@ -52,12 +52,12 @@ def test_on_a_ring_of_cliques_the_classes_are_those_of_dense_algebra():
     y[[0, 330, 700]] = [0, 1, 2]
     model = gssl.LabelSpreading().fit(None, y, adjacency=A)
     F = dense_spreading(A, y, 0.9)
-    told = F.max(axis=1) > 1e-14  # below, the dense solution is rounding
+    told = F.max(axis=1) > 1e-14  # smaller values of the dense solution are rounding errors
     assert model.n_iter_ <= 200
     assert told.sum() > 100
     np.testing.assert_array_equal(model.transduction_[told], F[told].argmax(axis=1))
     assert model.reached_.all()
-    # each clique is of the class of the nearest label, in hops round the ring
+    # each clique has the class of the nearest label, by hops around the ring
     away = np.abs(np.arange(200)[:, None] - np.array([0, 66, 140]))
     nearest = np.minimum(away, 200 - away).argmin(axis=1)
     agreed = (model.transduction_.reshape(200, 5) == nearest[:, None]).all(axis=1)
@@ -88,7 +88,7 @@ def test_too_few_iterations_are_said():
 
 @pytest.mark.parametrize("n_classes", [3, 12])
 def test_the_harmonic_function_comes_out_of_a_few_combinations_of_the_classes(n_classes):
-    """Also where single precision does not do: at the end of a path that hangs on one label."""
+    """It also holds at the end of a long path, where single precision is not enough."""
     n = 1500
     A = path(n).toarray()
     rng = np.random.default_rng(1)
@@ -135,7 +135,7 @@ def test_label_spreading(random_problem):
 
 
 def test_label_propagation(random_problem):
-    """The harmonic solution: L_uu F_u = A_ul Y_l, and given labels stay."""
+    """The result is the harmonic solution L_uu F_u = A_ul Y_l, with given labels unchanged."""
     A, y = random_problem.A, random_problem.y
     known = y >= 0
     L = np.diag(A.sum(axis=1)) - A
@@ -151,7 +151,7 @@ def test_label_propagation(random_problem):
 
 
 def test_label_spreading_is_at_its_fixed_point_far_from_labels():
-    """On a path the ends' labels arrive weakly in the middle, and still decide there."""
+    """The labels of the ends of a path are weak in the middle, but still determine the class."""
     n, alpha = 60, 0.9
     A = np.eye(n, k=1) + np.eye(n, k=-1)
     y = np.full(n, -1)

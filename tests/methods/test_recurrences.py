@@ -1,4 +1,4 @@
-"""Recurrences of three terms give what dense algebra gives, in the number of steps that theory says."""
+"""Three-term recurrences agree with dense algebra, in the number of steps predicted by theory."""
 
 import numpy as np
 import pytest

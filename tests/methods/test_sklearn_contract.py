@@ -4,7 +4,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gssl
 
-# shallow where depth costs time, seeded where a draw is random; every other method as it comes
+# shallow to save time, and seeded if random; all others with defaults
 CONFIGURED = [
     *(kind(depth=4) for kind in (gssl.SSGC, gssl.GGC, gssl.GGCM, gssl.PPR, gssl.G2CN, gssl.NDLS)),
     gssl.OGC(random_state=0),
@@ -16,9 +16,9 @@ ESTIMATORS = CONFIGURED + [getattr(gssl, name)() for name in gssl.methods.__all_
 
 
 def excused(estimator):
-    """Name the checks an estimator cannot pass, with the reason."""
+    """Return the checks an estimator cannot pass, with reasons."""
     exceptions = {}
-    # scikit-learn spares its own LabelPropagation and LabelSpreading, and by name ours
+    # scikit-learn skips this check for its LabelPropagation and LabelSpreading, and for ours by name
     if not isinstance(estimator, gssl.LabelPropagation):
         exceptions["check_classifiers_classes"] = "it names a class −1, which here means unlabelled"
     if isinstance(estimator, gssl.RidgeHead):

@@ -1,4 +1,4 @@
-"""Sparse products of a transposed filter are those of dense passes."""
+"""Sparse products of a transposed filter agree with dense ones."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""More labels for a fitted model: the result of a fit to them, without propagating features again."""
+"""update_labels gives the result of a new fit without propagating features again."""
 
 import copy
 
@@ -30,7 +30,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def labels(data):
-    """Five labels of each class, the same and four more, and those without the first."""
+    """Labels of each class: five, the same five and four more, and all but the first."""
     order = draw_split(data.labels, per_class=9, random_state=0)["train"]
     rank = np.array([np.sum(data.labels[order[:i]] == data.labels[node]) for i, node in enumerate(order)])
 
@@ -45,7 +45,7 @@ def labels(data):
 
 @pytest.fixture
 def columns(monkeypatch):
-    """Note how many columns every pass over the graph has."""
+    """Record the number of columns of every pass over the graph."""
     seen = []
     parts = NormalizedAdjacency.parts
 
@@ -84,7 +84,7 @@ def test_only_new_labels_and_classes_are_propagated(data, labels, columns, monke
     )
     columns.clear()
     model.update_labels(labels[1])
-    # 16 new rows, of which the first hop reads one number each, and 4 classes
+    # 16 new rows, whose first hop is sparse, and 4 classes
     assert sum(columns) <= 3 * (16 + 4)
     columns.clear()
     model.update_labels(labels[2])
@@ -103,11 +103,11 @@ def test_embeddings_that_are_there_are_not_computed_again(data, labels, columns,
 
 
 def by_equations(model, X, A, y):
-    """As many steps on the embeddings of fit as fit took, from zero, with the published factor two."""
+    """Fit W from zero on the embeddings of fit, with as many steps as fit and the published factor two."""
     U, labelled = model.embedding_, np.flatnonzero(y >= 0)
     Y = np.eye(y.max() + 1)[y[labelled]]
     W = np.zeros((X.shape[1], Y.shape[1]))
-    # as small as fit may have made it, so that no step overshoots
+    # scaled as in fit, so that no step overshoots
     eta = 2 * model.eta_w / np.mean(np.abs(X).sum(axis=1)) ** 2
     for _ in range(model.n_iter_):
         G = U[labelled].T @ (U[labelled] @ W - Y)
@@ -126,7 +126,7 @@ def test_ogc_learns_its_predictor_anew(data, labels, in_label_space, monkeypatch
     np.testing.assert_allclose(model.coef_, W, atol=1e-10)
     np.testing.assert_array_equal(model.transduction_, Z.argmax(axis=1))
     P = model.label_distributions_
-    # the replayed embeddings are there now, and say the same
+    # with the replayed embeddings the result is the same
     model.update_labels(labels[1])
     np.testing.assert_allclose(model.label_distributions_, P, atol=1e-10)
 
@@ -165,7 +165,7 @@ def test_ogc_takes_a_fraction_of_the_hops_and_is_about_as_good(data, labels, col
     columns.clear()
     fresh = gssl.OGC(random_state=0).fit(X, labels[1], adjacency=A, anchors=anchors)
     many = sum(columns)
-    # 16 new rows and 4 classes, instead of 60 features; and powers that do not count are left out
+    # 16 new rows and 4 classes instead of 60 features, and negligible powers are skipped
     assert few < many / 4
     after, goal = (np.mean(m.transduction_ == data.labels) for m in (model, fresh))
     assert after > before

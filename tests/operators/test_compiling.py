@@ -1,4 +1,4 @@
-"""Loops are compiled once, and without a cache where there is no folder for it."""
+"""Loops are compiled once, and without a cache if there is no folder for it."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ def test_without_a_folder_for_its_cache_a_loop_is_compiled_all_the_same(monkeypa
     sums = np.zeros(2)
     rows.sum_rows("d")(0, 2, np.array([1.0, 10.0]), np.array([[1.0, 2.0], [3.0, 4.0]]), sums)
     rows.sum_rows.cache_clear()
-    # numba compiles loops of its own when it is first used
+    # only the first two: numba compiles its own functions on first use
     assert asked[:2] == [True, False]
     assert sums.tolist() == [31.0, 42.0]
 

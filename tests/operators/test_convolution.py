@@ -1,4 +1,4 @@
-"""Graph convolution against D̃^-½ (A+I) D̃^-½ built densely."""
+"""Graph convolution agrees with a dense D̃^-½ (A+I) D̃^-½."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Inverse graph convolution against ¬D̃^-½ (2I − ¬A) ¬D̃^-½ built densely."""
+"""Inverse graph convolution agrees with a dense ¬D̃^-½ (2I − ¬A) ¬D̃^-½."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def N(A, dtype):
 
 
 def test_normalized_negatives(A, close):
-    """A graph with isolated nodes and weights serves as any negative graph."""
+    """Any graph with isolated nodes and weights can be a negative graph."""
     close(normalized_negatives(csr_array(A)).toarray(), dense_N_hat(A))
 
 

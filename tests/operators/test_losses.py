@@ -1,4 +1,4 @@
-"""Losses against their traces and sums written out."""
+"""Losses agree with their definitions as traces and sums."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_smoothing_loss_of_negatives_is_the_trace_of_theorem_4(A, U, rtol):
 
 
 def test_sharpening_loss_is_half_a_sum_over_pairs(A, U, rtol):
-    """A stands for ¬A: its isolated nodes are in no pair and add nothing."""
+    """A is used as ¬A: its isolated nodes are in no pair and add nothing."""
     D, V, expected = A.sum(axis=1, dtype=np.float64), U.astype(np.float64), 0.0
     for i, j in zip(*np.nonzero(A), strict=True):
         expected += 0.5 * A[i, j] * np.sum((V[i] / np.sqrt(D[i]) - V[j] / np.sqrt(D[j])) ** 2)

@@ -1,4 +1,4 @@
-"""The numba loops give what their NumPy twins give, in every combination of their switches."""
+"""The numba loops agree with their NumPy versions for every combination of options."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ CARRIED, GATHERED = Mixture(0.3, 0.2, 0.4), Mixture(-0.5, 0.7, 0.1)
 
 
 def make_graph(n, weighted, seed=0):
-    """A random graph with a hub, isolated nodes, and weights if asked for."""
+    """Return a random graph with a hub, isolated nodes, and optional weights."""
     rng = np.random.default_rng(seed)
     upper = np.triu(rng.random((n, n)) < 0.05, k=1).astype(float)
     upper[0, 1 : n // 2] = 1
@@ -45,7 +45,7 @@ def test_mix_is_its_twin(dtype, weighted, sharp, gather, sparse, width, past):
     carried = (CARRIED if sharp else Mixture(0.3, 0.0, 0.4)) + Mixture(past=past)
     gathered = (GATHERED if sharp else Mixture(-0.5, 0.0, 0.1)) if gather else None
     total = np.ones((80, width), dtype) if gather else None
-    # without a past, what is in out must not be read
+    # without a past, the content of out must not be read
     before = np.full((80, width), 2.0 if past else np.nan, dtype)
     ours = mix(Filters(A_hat, N_hat), U, carried, out=before.copy(), gathered=gathered, total=total)
 

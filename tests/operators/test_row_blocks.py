@@ -1,4 +1,4 @@
-"""A graph in files is passed over block by block: the same bits, and no more than a block in memory."""
+"""A graph in files is processed block by block: bit-identical, with at most one block in memory."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from gssl.operators import Filters, Mixture, complement_negatives, mix, normaliz
 
 
 def in_files(A, folder):
-    """Give the same graph as maps of files."""
+    """Return the same graph with memory-mapped arrays."""
     mapped = csr_array(A.shape)
     for name in ("indptr", "indices", "data"):
         array = getattr(A, name).astype({"indptr": np.int64, "indices": np.int32}.get(name, A.dtype))

@@ -1,7 +1,7 @@
-"""The compiled loops, run by Python itself: the same numbers, and no place beyond the end of an array.
+"""The compiled loops run as plain Python: same numbers, and no index out of bounds.
 
-Compiled code does not look whether an index is inside its array; Python does. What a loop does in a case that
-no other test has is seen here too, line by line, which compiled code does not let anybody see.
+Compiled code does not check indices; Python does. Coverage can also be measured in plain Python, so these
+tests cover lines and cases that no other test reaches.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def forget_loops():
 
 @pytest.fixture
 def twice(monkeypatch):
-    """Call a function with compiled loops, then with the same loops as Python has them."""
+    """Return a function that runs a call with compiled loops and with the same loops in plain Python."""
 
     def run(call):
         compiled, used = call(), []
@@ -54,7 +54,7 @@ def twice(monkeypatch):
 
 
 def graph(weighted):
-    """A hub, a path, two nodes without links."""
+    """Return a random graph with a hub and two isolated nodes."""
     rng = np.random.default_rng(0)
     A = np.triu(rng.random((12, 12)) < 0.25, k=1).astype(float)
     A[0, 1:9] = 1

@@ -1,4 +1,4 @@
-"""SEB and the predictor's step against the paper's n×n diagonal S, which the code never builds."""
+"""SEB and the predictor's step agree with the paper's n×n diagonal S, which the code never builds."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def W(dtype):
 
 @pytest.fixture
 def Y(dtype):
-    """One-hot rows where there is a label, zeros elsewhere."""
+    """One-hot rows of labelled nodes, zeros elsewhere."""
     Y = np.zeros((9, 3), dtype=dtype)
     Y[LABELLED, [0, 1, 2, 1]] = 1
     return Y

@@ -1,4 +1,4 @@
-"""Threads share rows evenly, give what one gives, and stop soon where work is given up."""
+"""Threads share rows evenly, give the same results as one thread, and stop soon after an interrupt."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def two_threads():
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_an_interrupted_pass_begins_no_further_part(two_threads, error):
-    """Ctrl-C reaches the thread that asked; the other one ends the part it is at, not all that are left."""
+    """Ctrl-C interrupts the calling thread; the other thread finishes its current part only."""
     begun, main = [], threading.main_thread()
 
     def task(part):
@@ -45,7 +45,7 @@ def test_an_interrupted_pass_begins_no_further_part(two_threads, error):
 
 
 def test_a_pass_keeps_nothing_of_its_task_in_the_queue_of_a_busy_pool(monkeypatch):
-    """Parts that nobody began are cancelled, but stay in the queue until a thread is free."""
+    """Cancelled parts stay in the pool's queue until a thread is free."""
     monkeypatch.setattr(threads, "get_threads", lambda: 3)
     busy = threading.Event()
     pool = threads._get_pool()

@@ -34,7 +34,7 @@ def test_the_command_line_loads_no_report():
     assert found.stdout.strip() == "[]"
 
 
-# runs the command, and prints the modules of gssl that it has loaded
+# run the command, and print the modules of gssl that were loaded
 CLASSIFY = """
 import sys
 sys.argv = "gssl classify --edges e.csv --labels l.csv --features f.csv --out p.csv".split()
@@ -77,7 +77,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_importing_the_benchmarks_sets_no_threads():
-    """Tests import them: two processes with two OpenMP threads each would wait for each other in torch."""
+    """Tests import them, and two processes with two OpenMP threads each would block each other in torch."""
     code = "import os; old = dict(os.environ); import benchmarks.accuracy.bench; print(os.environ == old)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "True"

@@ -1,4 +1,4 @@
-"""The mutants of scripts/mutate.py break lines that exist; whether tests notice is up to the script."""
+"""The mutants of scripts/mutate.py apply to existing lines; the script checks that tests detect them."""
 
 import importlib.util
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Nothing leaves the machine unless it is asked for."""
+"""There is no network access unless it is requested."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gssl.datasets.planetoid import load_planetoid
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Refuse every connection and every look-up of a name, and list those that were tried."""
+    """Refuse every connection and name lookup, and list the attempts."""
     tried: list[Any] = []
 
     def refuse(*what: Any, **_: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The version stands in two places, and both say the same."""
+"""The version is the same in both places."""
 
 import re
 from pathlib import Path

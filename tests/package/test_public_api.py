@@ -1,7 +1,7 @@
-"""What users rely on, as a text: every public name with its signature.
+"""The public API as a text file: every public name with its signature.
 
-After a change that is meant, ``python tests/package/test_public_api.py`` writes the text again; its
-difference belongs into the changelog.
+After an intended change, ``python tests/package/test_public_api.py`` rewrites the file; the difference
+belongs in the changelog.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def public_api() -> str:
 
 def _lines(path: str, thing: Any) -> list[str]:
     if inspect.isclass(thing):
-        # what a class has from scikit-learn is not ours to promise
+        # members inherited from scikit-learn are not part of gssl's API
         own = {name for base in thing.__mro__ if base.__module__.startswith("gssl") for name in vars(base)}
         members = [name for name in sorted(own) if not name.startswith("_")]
         methods = [f"{path}.{name}{_signature(vars_of(thing, name))}" for name in members]
@@ -62,7 +62,7 @@ def _signature(thing: Any) -> str:
         signature = inspect.signature(thing)
     except (TypeError, ValueError):
         return ""
-    # defaults by their text, without addresses; annotations are mypy's business
+    # defaults as text without addresses; annotations are left to mypy
     parts = [part.replace(annotation=inspect.Parameter.empty) for part in signature.parameters.values()]
     text = str(signature.replace(parameters=parts, return_annotation=inspect.Signature.empty))
     return re.sub(r" at 0x[0-9a-f]+", "", text)

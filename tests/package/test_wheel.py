@@ -1,4 +1,4 @@
-"""The package as users get it: built, installed into an empty environment, and audited."""
+"""The package as users install it: built, installed into an empty environment, and audited."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(
         capture_output=True,
         text=True,
         check=False,
-        timeout=1800,  # wheels of a hundred megabytes, on a machine that may be busy
+        timeout=1800,  # wheels can have a hundred megabytes, and the machine may be busy
         env=env,
         **settings,  # type: ignore[call-overload]
     )
@@ -65,7 +65,7 @@ def test_the_wheel_alone_has_all_of_the_package(wheel: Path, tmp_path: Path):
     pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index"]
     done = run([*pip, "--no-deps", "--target", place, wheel])
     assert done.returncode == 0, done.stderr
-    # what it depends on comes from here, the package itself from nowhere else
+    # dependencies come from this environment, but the package itself only from the wheel
     code = "import gssl; print(gssl.__file__, gssl.datasets.load('cora').n_nodes)"
     done = run([sys.executable, "-c", code], cwd=tmp_path, paths=str(place))
     assert done.stdout.split() == [str(place / "gssl" / "__init__.py"), "2708"], done.stderr
@@ -106,7 +106,7 @@ def test_no_known_vulnerability_in_the_versions_that_are_tested(environment: Pat
         told = json.loads(done.stdout)["dependencies"]
     except ValueError:
         pytest.skip(f"the list of vulnerabilities cannot be reached: {done.stderr.strip()[-200:]}")
-    # where the list cannot be reached pip-audit may skip every package, and end as if all were well
+    # if the list cannot be reached, pip-audit may skip every package and still succeed
     unknown = [package["name"] for package in told if "skip_reason" in package]
     if len(unknown) == len(told):
         pytest.skip("the list of vulnerabilities cannot be reached: it knows none of the versions")

@@ -1,4 +1,4 @@
-"""Random problems of every awkward kind, and how many of them a property is tried on."""
+"""Random problems with all kinds of irregularities, and the number of examples of each property."""
 
 from dataclasses import dataclass, replace
 
@@ -23,17 +23,17 @@ class Problem:
         return f"Problem of {len(self.y)} nodes, {np.count_nonzero(self.A) // 2} edges"
 
     def reordered(self, order):
-        """Number the nodes anew."""
+        """Return the problem with reordered nodes."""
         return Problem(self.X[order], self.A[np.ix_(order, order)], self.y[order])
 
     def of(self, **changes):
-        """Change a part."""
+        """Return the problem with some parts replaced."""
         return replace(self, **changes)
 
 
 @st.composite
 def problems(draw, decades=3, weighted=BOTH):
-    """Up to three components, hubs, nodes without links, rows without features, weights over ±decades."""
+    """Draw up to three components, hubs, isolated nodes, rows without features, and weights over ±decades."""
     sizes = draw(st.lists(st.integers(5, 14), min_size=1, max_size=3))
     alone, blank = draw(st.integers(0, 3)), draw(st.integers(0, 3))
     hub, heavy = draw(st.booleans()), draw(weighted)
@@ -67,7 +67,7 @@ def random_problems():
 
 @pytest.fixture(params=[3, pytest.param(100, marks=pytest.mark.slow)], ids=["quick", "long"])
 def for_all(request):
-    """Try a property on a few problems that stay the same, or on many that do not."""
+    """Return a function that checks a property on a few fixed problems, or on many random ones."""
     profile = settings(
         max_examples=request.param,
         deadline=None,

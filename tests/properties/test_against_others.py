@@ -1,4 +1,4 @@
-"""The same propagation as written by others: PyTorch Geometric and scikit-network."""
+"""Propagation agrees with PyTorch Geometric and scikit-network."""
 
 import warnings
 
@@ -12,7 +12,7 @@ from gssl.operators import normalized_adjacency
 
 @pytest.fixture(params=[False, True], ids=["unweighted", "weighted"])
 def graph(request):
-    """Forty nodes of which three are alone, with features."""
+    """A graph of forty nodes with features, three of them isolated."""
     rng = np.random.default_rng(0)
     upper = np.triu(rng.random((40, 40)) < 0.12, k=1)
     upper[:, 37:] = False
@@ -22,7 +22,7 @@ def graph(request):
 
 @pytest.fixture
 def pyg(graph):
-    """The graph as PyTorch Geometric takes it, and its convolutions."""
+    """PyTorch Geometric's convolutions, and the graph in its format."""
     torch = pytest.importorskip("torch")
     convolutions = pytest.importorskip("torch_geometric.nn")
     X, A = graph
@@ -72,7 +72,7 @@ def test_ppr_is_appnp(graph, pyg):
 
 
 def test_ppr_is_pagerank_of_the_graph_with_self_loops(graph):
-    """Symmetric normalisation is that of a walk between two scalings: P = D̃^-½ Â D̃^½."""
+    """Symmetric and random-walk normalisation differ by two scalings: P = D̃^-½ Â D̃^½."""
     ranking = pytest.importorskip("sknetwork.ranking")
     _, A = graph
     root = np.sqrt(A.sum(axis=1) + 1)[:, None]

@@ -1,4 +1,4 @@
-"""On any graph: distributions that are some, labels that reach their component, inputs as they were."""
+"""On any graph, results are distributions, labels reach their component, and inputs are not changed."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ CLASSIFIERS = {
 
 
 def reached(A, y):
-    """Go from the labels along edges as long as there is somebody new."""
+    """Return the nodes that labels reach along edges."""
     seen, before = y >= 0, 0
     while before < seen.sum():
         before = seen.sum()
@@ -62,7 +62,7 @@ def test_every_node_gets_a_distribution_and_nothing_given_changes(
 
 
 def harmonic(A, y):
-    """Eliminate unlabelled nodes one after the other, without any subtraction that could lose digits."""
+    """Compute the harmonic solution by elimination of nodes, without subtractions that lose precision."""
     A, y = A.copy(), np.asarray(y)
     free = np.flatnonzero((y < 0) & reached(A, y))
     kept = np.flatnonzero(y >= 0)
@@ -98,7 +98,7 @@ def random_part(rng):
 
 @pytest.mark.parametrize("weight", [1.0, 1e-6, 1e-9, 1e-12])
 def test_behind_weak_bridges_labels_mix_as_before_them(weight):
-    """Twenty nodes without labels hang on two faint links to twenty that have some."""
+    """Twenty nodes without labels have two weak links to twenty nodes with some labels."""
     rng = np.random.default_rng(0)
     A, y = np.zeros((40, 40)), np.full(40, -1)
     A[:20, :20], A[20:, 20:] = random_part(rng), random_part(rng)

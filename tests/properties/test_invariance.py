@@ -1,4 +1,4 @@
-"""What may not matter does not: the order of nodes, the names of classes, axes, units, repeated edges."""
+"""Results do not depend on node order, class names, feature axes, units or repeated edges."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
 
-# iterations that end by a tolerance get a tight one, so that rounding may not end them a step earlier
+# iterations with a tolerance get a tight one, so that rounding does not stop them early
 CLASSIFIERS = {
     "ogc": gssl.OGC(max_iter=8, agreement=1.0, random_state=0),
     "ogc-cross-entropy": gssl.OGC(loss="cross_entropy", max_iter=8, agreement=1.0, random_state=0),
@@ -37,11 +37,11 @@ EMBEDDERS = {
     "ggc": gssl.GGC(depth=3),
     "ggcm": gssl.GGCM(depth=3),
 }
-# their first predictor is drawn class by class
+# the initial predictor is drawn class by class
 DRAWN = {"ogc", "ogc-cross-entropy", "adam"}
-# their result is a function of scalar products of rows alone; that of the labels has no use for features
+# results depend only on scalar products of rows, or not on features at all
 BY_PRODUCTS = sorted(CLASSIFIERS.keys() - DRAWN)
-# Adam's steps have a length of their own
+# Adam's steps have a fixed length, whatever the unit of features
 UNITLESS = sorted(CLASSIFIERS.keys() - {"adam"})
 
 
@@ -113,7 +113,7 @@ def test_turning_the_axes_changes_no_distribution(for_all, random_problems, name
 
 @pytest.mark.parametrize("name", EMBEDDERS)
 def test_filters_are_linear(for_all, random_problems, name):
-    """They treat columns alike, so M may as well come after them as before: f(XM) = f(X)M."""
+    """Filters act on all columns alike, so f(XM) = f(X)M."""
     M = np.random.default_rng(0).standard_normal((6, 6))
 
     def check(problem):
@@ -126,7 +126,7 @@ def test_filters_are_linear(for_all, random_problems, name):
 
 @pytest.mark.parametrize("name", EMBEDDERS)
 def test_transposed_filters_are_transposed(for_all, random_problems, name):
-    """⟨E, f(X)⟩ = ⟨fᵀ(E), X⟩, by which rows are embedded in label space."""
+    """⟨E, f(X)⟩ = ⟨fᵀ(E), X⟩, which is used to embed rows in label space."""
 
     def check(problem):
         rng, model = np.random.default_rng(0), EMBEDDERS[name]
@@ -141,7 +141,7 @@ def test_transposed_filters_are_transposed(for_all, random_problems, name):
 
 @pytest.mark.parametrize("name", [*UNITLESS, "auto"])
 def test_the_unit_of_features_changes_no_bit(for_all, random_problems, name):
-    """Powers of two are exact, so nothing but a constant with a unit could make a difference."""
+    """Powers of two are exact, so only a constant with a unit could make a difference."""
 
     def check(problem):
         scaled = fit(name, problem.of(X=2.0**-17 * problem.X))
@@ -162,7 +162,7 @@ def test_the_unit_of_weights_does_not_matter_without_self_loops(for_all, random_
 
 @pytest.mark.parametrize("name", CLASSIFIERS | AUTO)
 def test_an_edge_named_twice_is_the_edge(for_all, random_problems, name):
-    """In an unweighted graph it says nothing new; in a weighted one its halves add up to it."""
+    """In an unweighted graph a repeated edge changes nothing; in a weighted one two halves add up."""
 
     def check(problem):
         row, column = np.nonzero(problem.A)

@@ -1,4 +1,4 @@
-"""Many fits, fits at once, fits elsewhere, fits that are broken off: the process stays as it was."""
+"""Many fits, concurrent fits, fits in other processes and interrupted fits leave the process unchanged."""
 
 import gc
 import subprocess
@@ -29,7 +29,7 @@ MODELS = [
 
 @pytest.fixture(scope="module")
 def data():
-    """Four hundred nodes on a ring with chords, enough columns for several parts of work."""
+    """Four hundred nodes on a ring with chords, and enough columns to be split between threads."""
     rng = np.random.default_rng(0)
     n = 400
     ring = np.arange(n)
@@ -66,14 +66,14 @@ def test_fits_leave_neither_memory_nor_threads_behind(data, two_threads, n_fits)
     threads = run(2 * len(MODELS))
     tracemalloc.start()
     try:
-        # what is kept on purpose, such as the last local depths, is there after a round
+        # fill caches, such as that of local depths, in a first round
         run(len(MODELS))
         before, _ = tracemalloc.get_traced_memory()
         assert run(n_fits) == threads
         after, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # one array of features forgotten in each fit would be a megabyte each
+    # a leak of one array of features would be a megabyte per fit
     assert after - before < 300_000
 
 
@@ -98,7 +98,7 @@ def test_fits_at_the_same_time_give_what_they_give_alone(data, two_threads):
         for _ in range(2):
             together = list(pool.map(lambda model: fitted(model, data), MODELS))
             for one, other in zip(alone, together, strict=True):
-                # a fit that keeps BLAS to one thread does so for the process, and sums round otherwise
+                # a fit that limits BLAS to one thread does so for the whole process, which changes rounding
                 np.testing.assert_allclose(other, one, atol=1e-5)
                 np.testing.assert_array_equal(other.argmax(axis=1), one.argmax(axis=1))
 

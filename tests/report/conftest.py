@@ -25,7 +25,7 @@ HOSTILE = (
 
 
 def _page_of(data, y):
-    """Everything that there is to show about one run."""
+    """Return a complete page about one run."""
     model = gssl.LabelPropagation().fit(None, y, adjacency=data.adjacency)
     given = np.array([value is not None for value in y])
     held_out = held_out_accuracy(gssl.LabelPropagation(), None, y, data.adjacency)
@@ -79,7 +79,7 @@ def karate_page():
 
 @pytest.fixture(scope="session")
 def hostile_page():
-    """A page on which every name that a user could choose is hostile."""
+    """A page on which every user-supplied name is hostile."""
     data = gssl.datasets.load("karate")
     classes = np.array(HOSTILE, dtype=object)
     y = classes[np.arange(34) % len(classes)]

@@ -1,4 +1,4 @@
-"""A report opened from disk, as a user would, in a browser that has no network."""
+"""A report opened from disk in a browser without network access."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Write a page and open it from disk."""
+    """Return a function that writes a page and opens it from disk."""
     with open_tabs(browser, "file:") as open_tab:
 
         def open_page(page, width=1400, scheme="light"):
@@ -48,7 +48,7 @@ def test_charts_are_drawn_and_fit_the_window(open_page, karate_page, width, sche
         "[...document.querySelectorAll('.bar')].every(bar => bar.getBoundingClientRect().right <= "
         "bar.parentElement.getBoundingClientRect().right)"
     )
-    # text of charts has the colour of the page's text, so it reads in the dark too
+    # text of charts has the colour of the page's text, so it is readable in dark mode
     red = tab.evaluate(
         "getComputedStyle(document.querySelector('[data-chart=confidences] .role-axis-label text')).fill"
     )

@@ -33,7 +33,7 @@ def test_every_speaking_label_has_a_row_and_links_lead_to_it():
     # 0-1, 0-2, 2-4, 2-3, 3-5; node 2 is on two paths and drawn once
     kinds = [path.get("class") for path in picture.iter("path")]
     assert kinds.count("link") == 5
-    # without a path, or by a long one
+    # labels without a path, or with a long one
     assert kinds.count("apart") == 2
     circles = list(picture.iter("circle"))
     assert len(circles) == 8

@@ -15,7 +15,7 @@ from gssl.report import MapPoint, Page, write_page
 
 
 class Tree(HTMLParser):
-    """Collects what a browser would see: elements, their attributes, and text outside of scripts."""
+    """Collect elements, their attributes, and text outside of scripts."""
 
     def __init__(self, html):
         super().__init__()
@@ -110,7 +110,7 @@ def test_every_chart_has_a_place_and_every_place_a_chart(karate):
     assert sorted(places) == sorted(charts)
     assert set(charts) == {"map", "confidences", "reliability", "curve-0", "learning"}
     assert len(charts["map"]["datasets"]["rows"]) == 34
-    # what is not finite is left out
+    # values that are not finite are left out
     assert [row["k"] for row in charts["curve-0"]["datasets"]["rows"]] == [1, 2, 4]
 
 
@@ -189,7 +189,7 @@ def test_the_bundled_script_is_kept_and_made_anew_where_it_cannot_be(tmp_path, m
     page._script.cache_clear()
     monkeypatch.setattr(page, "_bundle", lambda source: pytest.fail("bundled again"))
     assert page._script() == first
-    monkeypatch.setenv("GSSL_CACHE_DIR", str(kept))  # no folder
+    monkeypatch.setenv("GSSL_CACHE_DIR", str(kept))  # a file, not a folder
     monkeypatch.setattr(page, "_bundle", lambda source: "anew")
     page._script.cache_clear()
     assert page._script() == "anew"

@@ -1,4 +1,4 @@
-"""The citation graphs, an empty store, and a table small enough to run."""
+"""The citation graphs, an empty store, and a small artefact."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ CITATION_GRAPHS = ("cora", "citeseer", "pubmed")
 
 @pytest.fixture(scope="session", params=CITATION_GRAPHS)
 def citation(request):
-    """A citation graph with the public split and the paper's features: rows that sum to one."""
+    """A citation graph with the public split and feature rows that sum to one, as in the paper."""
     try:
         find_file(f"planetoid/ind.{request.param}.graph")
     except FileNotFoundError:
@@ -25,7 +25,7 @@ def citation(request):
 
 @pytest.fixture
 def show(capsys):
-    """Print a measured number even though pytest captures output."""
+    """Return a function that prints a line although pytest captures output."""
 
     def print_line(line):
         with capsys.disabled():
@@ -41,7 +41,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def tiny():
-    """OGC on the karate club, which has no published number, and a method that gssl does not have."""
+    """An artefact on the karate club with invented published numbers, and a method that does not exist."""
     known = Cell("classifier", "karate", {"method": "OGC"}, split="default")
     fixed = Cell("classifier", "karate", {"method": "LabelPropagation"}, split="default", random=False)
     unknown = Cell("classifier", "karate", {"method": "DeepMagic"}, split="default")
@@ -74,7 +74,7 @@ OTHER = Cell("classifier", "cora", {"method": "OGC"}, random=False)
 
 @pytest.fixture
 def result(tmp_path):
-    """Four judged numbers of seeds 0 and 1: a hit, a miss, one above, one not run; and two unjudged ones."""
+    """A result of seeds 0 and 1: hits and misses, numbers above, not run and not judged."""
     store = Store(tmp_path / "records.jsonl")
     for seed, accuracy in enumerate((79.0, 80.0)):
         store.add(KNOWN, seed, {"accuracy": accuracy, "mse": 0.0123}, seconds=1.0)

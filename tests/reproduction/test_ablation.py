@@ -1,4 +1,4 @@
-"""Parts of methods are run alone and together; claims about them are judged by their best depths."""
+"""Parts of methods run alone and together; claims about them are judged at their best depths."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_ogc_is_taken_apart_by_what_moves_its_embeddings():
 
 @pytest.mark.parametrize("part", [SmoothGGC, SmoothGGCM, SharpGGC, SharpGGCM])
 def test_a_part_alone_leaves_out_the_other(part):
-    """The part that is left out may have any setting."""
+    """Settings of the part that is left out have no effect."""
     names = ("igc_beta", "igc_decay") if part.__name__.startswith("Smooth") else ("beta", "decay")
     changed = {name: 0.3 for name in names if name in part().get_params()}
     assert changed
@@ -41,7 +41,7 @@ def test_a_part_alone_leaves_out_the_other(part):
 
 
 def means(**best):
-    """Accuracies that are the same at all depths but for the best one, at 8."""
+    """Return accuracies that are equal at all depths except the best, 8."""
     found = {}
     for group in ("OGC", "GGC", "GGCM"):
         for row in PARTS:
@@ -73,5 +73,5 @@ def test_claims_about_negatives():
     assert all(claim.holds(stable) for claim in NEGATIVES.claims)
     jump = stable | {("Cora", "GGC", "40|E|"): 81.1, ("Pubmed", "GGCM", "all pairs"): 78.9}
     assert [claim.holds(jump) for claim in NEGATIVES.claims] == [False, True, True, True, True, False]
-    # below 20|E| anything goes
+    # numbers below 20|E| do not matter
     assert NEGATIVES.claims[0].holds(stable | {("Cora", "GGC", "10|E|"): 50.0})

@@ -1,4 +1,4 @@
-"""All artefacts: whole specifications, few networks in quick runs, none without the extra."""
+"""All artefacts: complete specifications, few networks in quick runs, none without the extra."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What explains a miss is shown by a run, or it is not explained."""
+"""A cause of a miss needs a run that shows it."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from reproduction.spec import Cell, Entry
 
 @pytest.fixture
 def needs_planetoid():
-    """Skip a test where a graph's files are not there."""
+    """Return a function that skips a test if a graph's files are missing."""
 
     def check(name):
         try:
@@ -36,7 +36,7 @@ def test_a_cause_needs_its_run():
     entry = Entry("OGC", "train", "Cora", published=83.7)
     place = ("causes", ("", "OGC, train only, 64 iterations", "Cora"))
     assert cause_of("budget", entry, 79.0, {}) is None
-    # a run that is farther off explains nothing
+    # a run that is farther from the published number explains nothing
     assert cause_of("budget", entry, 79.0, {place: 78.0}) is None
     text, value = cause_of("budget", entry, 79.0, {place: 80.8})
     assert value == 80.8

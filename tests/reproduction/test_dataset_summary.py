@@ -1,4 +1,4 @@
-"""Table 4: what a dataset holds, counted."""
+"""Table 4: sizes of the datasets."""
 
 import pytest
 
@@ -26,6 +26,6 @@ def test_citation_graphs_have_the_published_sizes(citation):
     published = {e.column: e.published for e in DATASETS.entries if e.cell is cell}
     edges = published.pop("edges")
     assert {name: counted[name] for name in published} == published
-    # links that are there twice in the raw files, and loops, are not counted
+    # repeated links of the raw files, and self-loops, are not counted
     assert counted["edges"] == pytest.approx(edges, rel=0.04)
     assert counted["edges"] < edges

@@ -1,7 +1,7 @@
 """GGC, GGCM and the linear baselines on the public splits of the citation graphs, train labels only.
 
-Embeddings come from the exact complement and have no randomness; the seeds are those of the Adam head.
-Validation nodes choose epochs and settings; test nodes choose nothing.
+Embeddings use the exact complement and are deterministic; the seeds are those of the Adam head. Epochs and
+settings are chosen on validation nodes only.
 """
 
 import itertools
@@ -15,11 +15,11 @@ from gssl.evaluation import accuracy
 SEEDS = range(10)
 BUDGET = f"(train only, {len(SEEDS)} seeds)"
 
-# DESIGN: igc_decay, alpha, weight_decay behind the published numbers
+# igc_decay, alpha and weight_decay behind the published numbers
 GGCM_SETTINGS = {"cora": (0.5, 0.15, 1e-5), "citeseer": (1.0, 0.15, 1e-3), "pubmed": (0.5, 0.1, 2e-5)}
 GGCM_AT_LEAST = {"cora": 83.2, "citeseer": 73.8, "pubmed": 80.4}
 
-# the settings of GGC were never published; only what validation nodes prefer among these is scored
+# the settings of GGC were never published; validation nodes choose among these
 GGC_GRID = tuple(itertools.product((4, 8, 12, 16), (1e-5, 2e-5, 1e-3)))
 GGC_AT_LEAST = {"cora": 81.3, "citeseer": 73.3, "pubmed": 79.2}
 
@@ -27,10 +27,10 @@ SGC_PUBLISHED = {"cora": 81.0, "citeseer": 71.9, "pubmed": 78.9}
 SSGC_PUBLISHED = {"cora": 83.0, "citeseer": 73.6, "pubmed": 80.2}
 WEIGHT_DECAYS = (1e-5, 2e-5, 5e-5, 1e-4)
 
-# Table 1, each with the points it may be missed by. The filters are the defaults on every graph. The
-# originals of PPR (APPNP) and NDLS train a network with a hidden layer and dropout where a linear head is
-# trained here; the scripts released with NDLS and G²CN moreover keep the best *test* accuracy, over depths
-# of label smoothing and over epochs
+# numbers of Table 1, each with a tolerance in points. Filters have their defaults on every graph. The
+# originals of PPR (APPNP) and NDLS train a network with a hidden layer and dropout instead of a linear head;
+# the scripts of NDLS and G²CN also keep the best *test* accuracy, over depths of label smoothing and over
+# epochs
 FILTERS = {
     "PPR": (gssl.PPR(), {"cora": 83.3, "citeseer": 71.8, "pubmed": 80.1}, 2.0),
     "G2CN": (gssl.G2CN(), {"cora": 82.7, "citeseer": 73.8, "pubmed": 80.4}, 2.0),
@@ -44,7 +44,7 @@ def short_name(data):
 
 
 def head_scores(data, U, weight_decay, *, best_epoch):
-    """Give mean validation and test accuracy (%) of the Adam head over the seeds."""
+    """Return mean validation and test accuracy (%) of the Adam head over the seeds."""
     train, val, test = (data.splits["public"][part] for part in ("train", "val", "test"))
     scores = []
     for seed in SEEDS:
@@ -56,7 +56,7 @@ def head_scores(data, U, weight_decay, *, best_epoch):
 
 
 def best_on_validation(candidates):
-    """Give the test accuracy of the candidate with the best validation accuracy; the first wins a tie."""
+    """Return the test accuracy of the candidate with the best validation accuracy; the first wins a tie."""
     return max(candidates, key=lambda scores: scores[0])[1]
 
 
@@ -88,13 +88,13 @@ def test_ggc_tuned_on_validation_reaches_its_published_accuracy(citation, show):
 )
 def test_baselines_match_their_published_accuracy(citation, embedder, published, show):
     U = embedder.fit_transform(citation.features, adjacency=citation.adjacency)
-    # the baselines' own protocol trains 100 epochs to the end; only the weight decay is chosen
+    # the baselines' own protocol trains all 100 epochs; only the weight decay is chosen
     test = best_on_validation(head_scores(citation, U, wd, best_epoch=False) for wd in WEIGHT_DECAYS)
     show(f"{type(embedder).__name__} {short_name(citation)}: {test:.2f} {BUDGET}")
     assert test == pytest.approx(published[short_name(citation)], abs=0.8)
 
 
-# NDLS looks for the depths of Pubmed's nodes for minutes
+# computing NDLS's local depths on Pubmed takes minutes
 @pytest.mark.slow
 @pytest.mark.parametrize("method", FILTERS)
 def test_filters_come_near_their_published_accuracy(citation, method, show):

@@ -1,4 +1,4 @@
-"""Charts hold our numbers and the published ones."""
+"""Charts have our numbers and the published ones."""
 
 import pytest
 

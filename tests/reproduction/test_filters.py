@@ -1,4 +1,4 @@
-"""Filters measured on real spectra against the curves of Fig. 1 and Theorem 2."""
+"""Filters measured on real spectra agree with the curves of Fig. 1 and Theorem 2."""
 
 import numpy as np
 import pytest
@@ -71,18 +71,18 @@ def test_igc_on_karate_is_theorem_2_approximately(karate):
     N_hat = complement_negatives(karate)
     eigenvalues, responses = filter_response(lambda U: N_hat @ U, N, self_loops=False)
     gap = np.abs(responses - inverse_convolution_curve(eigenvalues, N.sum() / 34))
-    assert 1e-4 < gap.max() < 0.03  # degrees differ, so it is no identity
+    assert 1e-4 < gap.max() < 0.03  # not exact, because degrees differ
     assert np.abs(responses).max() < 1
 
 
 def test_ggc_on_a_regular_graph_is_the_mean_of_both_filters(ring):
-    """A ring and its complement share their eigenvectors, so the diagonal part is all of GGC."""
+    """A ring and its complement share their eigenvectors, so the diagonal part is the whole of GGC."""
     responses = filter_response(gssl.GGC(1), ring)[1]
     A_hat, N_hat = normalized_adjacency(ring), complement_negatives(ring)
     smooth = filter_response(lambda U: A_hat @ U, ring)[1]
     sharp = filter_response(lambda U: N_hat @ U, ring)[1]
     np.testing.assert_allclose(responses, (smooth + sharp) / 2, atol=1e-12)
-    # of the constant vector convolution keeps all, IGC takes 23/27 away and turns its sign
+    # on the constant vector the response of convolution is 1, and that of IGC is −23/27
     assert responses[0] == pytest.approx((1 - 23 / 27) / 2)
 
 

@@ -1,4 +1,4 @@
-"""``python -m reproduction``, on an artefact small enough to wait for."""
+"""``python -m reproduction`` on a small artefact."""
 
 import pytest
 from click.testing import CliRunner
@@ -11,7 +11,7 @@ from reproduction.store import Store
 
 @pytest.fixture
 def run():
-    """Run the command in this process; ``ok`` asks for success."""
+    """Return a function that runs the command in this process; ``ok`` asserts success."""
 
     def run(*arguments, ok=True):
         if arguments[0] in ("run", "all"):
@@ -97,7 +97,7 @@ def test_runs_by_earlier_code_are_kept_until_they_are_renewed(run, tiny, tmp_pat
 
 
 def test_a_cell_that_fails_stands_in_the_way_of_no_other(run, tiny, tmp_path, monkeypatch):
-    """One raises, one yields NaN, and the one behind them is computed, shown and written."""
+    """One cell raises, one returns NaN, and the one after them is computed, shown and written."""
     original = MEASURES["classifier"]
 
     def measured(cell, seed):

@@ -1,4 +1,4 @@
-"""Cells compute what their settings say, from the labels of their budget alone."""
+"""Cells follow their settings and use only the labels of their budget."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ PARTS = {"train": ("train",), "train+validation": ("train", "val")}
 
 
 class Seen(ClassifierMixin, BaseEstimator):
-    """A classifier, or a head, that keeps the labels it is shown."""
+    """A classifier or head that records the labels passed to fit."""
 
     labels: ClassVar[list] = []
 

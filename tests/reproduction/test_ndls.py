@@ -1,4 +1,4 @@
-"""NDLS smooths features, then what a classifier says of them."""
+"""NDLS smooths features, then the predictions of a classifier."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from reproduction.spec import MEASURES, Cell
 
 
 class Recorder(BaseEstimator):
-    """A classifier that says what it is told to, and keeps what it is shown."""
+    """A classifier with given predictions that records its inputs."""
 
     def __init__(self, says):
         self.says = says

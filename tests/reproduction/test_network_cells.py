@@ -1,4 +1,4 @@
-"""Networks learn from the labels of their budget and from no others."""
+"""Networks are trained only on the labels of their budget."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The baseline networks against dense algebra, in double precision."""
+"""The baseline networks agree with dense algebra, in double precision."""
 
 import gc
 
@@ -21,7 +21,7 @@ from reproduction.networks.neighborhood import Aggregation, Attention  # noqa: E
 
 @pytest.fixture(scope="module")
 def small():
-    """A weighted graph of five nodes, one of them alone, as a dense array, and its Â."""
+    """A dense weighted graph of five nodes, one of them isolated, and its Â."""
     A = np.zeros((5, 5))
     for i, j, weight in [(0, 1, 1.0), (1, 2, 2.0), (0, 2, 0.5), (2, 3, 1.0)]:
         A[i, j] = A[j, i] = weight
@@ -45,7 +45,7 @@ def relu(U):
 
 
 def weights(layer):
-    """Give W and b of a layer of PyG for U W + b."""
+    """Return W and b of a PyG layer U W + b."""
     linear = getattr(layer, "lin", layer)
     return linear.weight.detach().numpy().T, layer.bias.detach().numpy()
 
@@ -141,7 +141,7 @@ def test_eigenvectors_are_further_features(X, links, small):
     A_hat = small[1]
     values, vectors = np.linalg.eigh(A_hat)
     Q = cv.leading_eigenvectors(csr_array(small[0]), 4)
-    # three at most of five nodes, and the fourth column is zero
+    # five nodes have at most three eigenvectors here, so the fourth column is zero
     assert_allclose(A_hat @ Q[:, :3], Q[:, :3] * values[::-1][:3], atol=1e-10)
     assert not Q[:, 3].any()
     assert (Q[np.abs(Q).argmax(axis=0), np.arange(4)] >= 0).all()
@@ -200,7 +200,7 @@ def test_chebnet2_interpolates_its_values(X, links):
     expected = Q @ np.diag(np.polyval(polynomial, eigenvalues)) @ Q.T @ X.numpy()
     assert_allclose(filter_(X, *links).detach().numpy(), expected, atol=1e-10)
     assert_allclose(de.ChebyshevFilter(3).T.numpy(), filter_.T.numpy(), atol=1e-6)
-    # it starts as the identity
+    # it is initialized as the identity
     assert_allclose(de.ChebyshevFilter(2).coefficients().detach().numpy(), [1.0, 0.0, 0.0], atol=1e-6)
     filter_.gamma.data = torch.as_tensor([-1.0, 1.0, 1.0, 1.0], dtype=torch.float64)
     clipped = filter_.coefficients().detach()
@@ -214,7 +214,7 @@ def test_sage_takes_means_as_pyg_does(X, links, small):
     theirs.lin_r.load_state_dict(ours.own.state_dict())
     unweighted = ours(X, links[0]).detach().numpy()
     assert_allclose(unweighted, theirs(X, links[0]).detach().numpy(), atol=1e-12)
-    # PyG's takes no weights, nor itself into the mean
+    # PyG's layer has no weights, and no mean that includes the node itself
     A = small[0]
     W_1, b = weights(ours.neighbours)
     degrees = A.sum(axis=1, keepdims=True)
@@ -252,7 +252,7 @@ def test_grand_is_what_its_views_are_on_average(X, links, small):
 def test_grand_propagates_few_columns_or_many_alike(X, links):
     network = de.GRAND(3, 2, hidden=4, depth=2, drop_node=0.5, dropout=0.0).double().train()
     scores = []
-    for rate in (0.0, 1e-9):  # a rate at which nothing is dropped, and features are propagated
+    for rate in (0.0, 1e-9):  # 1e-9 drops nothing, but propagates features instead of hidden columns
         network.input_dropout = rate
         torch.manual_seed(3)
         scores.append(network(X, *links).detach().numpy())

@@ -1,4 +1,4 @@
-"""What every baseline network promises as a classifier, by name."""
+"""The contract of every baseline network as a classifier."""
 
 import inspect
 import random
@@ -15,7 +15,7 @@ pytest.importorskip("torch_geometric", reason="torch-geometric is not installed"
 
 from reproduction.networks import NETWORKS, build, classifier, parameters  # noqa: E402
 
-# so that little data and few epochs are enough
+# settings for which little data and few epochs are enough
 SETTINGS = {
     "ChebNetII": {"filter_dropout": 0.2, "filter_learning_rate": 0.1},
     "EigenGCN": {"eigenvectors": 4},
@@ -32,7 +32,7 @@ def make(name, **params):
 
 @pytest.fixture(scope="module")
 def blocks():
-    """Two blocks of 30 nodes with noisy features: X, A, all labels, and labels of five nodes of each."""
+    """Two blocks of 30 nodes with noisy features: X, A, all labels, and five given labels of each."""
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1], 30)
     chance = np.where(truth[:, None] == truth, 0.3, 0.02)
@@ -45,11 +45,11 @@ def blocks():
     return X, A, truth, y
 
 
-# but for a perceptron, which does not look at the graph
+# all but MLP, which does not use the graph
 @pytest.mark.parametrize("name", sorted({*NETWORKS} - {"MLP"}))
 def test_two_blocks_are_told_apart(name, blocks):
     X, A, truth, y = blocks
-    # these two have many weights for ten labels
+    # these two have many weights for only ten labels
     special = {"GaAN": {"learning_rate": 0.01}, "OrderedGNN": {"depth": 2}}.get(name, {})
     model = make(name, **{"epochs": 30, "learning_rate": 0.05, **special}).fit(X, y, adjacency=A)
     assert (model.transduction_ == truth).mean() > 0.9

@@ -1,4 +1,4 @@
-"""The networks of DropEdge against dense algebra, in double precision."""
+"""The networks of DropEdge agree with dense algebra, in double precision."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_jknet_puts_all_embeddings_side_by_side():
     first = relu(convolve(X, network.convs[0]))
     second = relu(convolve(first, network.convs[1]))
     assert_allclose(Z, convolve(np.hstack([first, second]), network.exit))
-    # without the graph, what the last layer makes of the embeddings of layer 2
+    # the weights of the last layer for the embeddings of layer 2, without the graph
     W = network.exit.lin.weight + network.exit.own.weight
     assert_allclose(network.head(2).detach().numpy(), W.detach().numpy().T[4:])
 

@@ -1,4 +1,4 @@
-"""ACMP, N-GCN, L²-GCN, Ordered GNN, GaAN, GraphSAGE by an LSTM and by walks, N2N and LINE, by equation."""
+"""ACMP, N-GCN, L²-GCN, Ordered GNN, GaAN, SAGE-LSTM, SAGEWalks, N2N and LINE agree with their equations."""
 
 from itertools import combinations
 
@@ -122,7 +122,7 @@ def test_l2_gcn_trains_each_layer_by_its_own_loss():
     assert_allclose(predicted(network), Z)
     loss = network.loss(torch.as_tensor(X), LINKS, nodes, codes)
     assert_allclose(loss.item(), sum(losses))
-    # the loss of the second layer alone leaves the first layer where it is
+    # the loss of the second layer has no gradient in the first
     torch.nn.functional.cross_entropy(network(torch.as_tensor(X), LINKS)[nodes], codes).backward()
     assert network.convs[0].lin.weight.grad is None
     assert network.convs[1].lin.weight.grad.abs().sum() > 0
@@ -187,7 +187,7 @@ def test_sage_lstm_reads_sampled_neighbours():
         memory = layer.reader(V[drawn])[0][:, -1].numpy()
     assert_allclose(found, again)
     own = X @ layer.own.weight.detach().numpy().T + layer.neighbours.bias.detach().numpy()
-    memory[4] = 0.0  # it has no neighbours
+    memory[4] = 0.0  # node 4 has no neighbours
     assert_allclose(found, own + memory)
     for i in range(4):
         assert set(drawn[i].tolist()) <= set(np.flatnonzero(A[i]))
@@ -269,7 +269,7 @@ def test_links_are_told_from_strangers_by_products():
 
 @pytest.mark.parametrize("aggregator", ["mean", "gcn", "lstm"])
 def test_sage_without_labels_brings_linked_nodes_together(aggregator):
-    """Two cliques with one link between them, and features that say nothing."""
+    """The graph has two cliques with one link between them, and uninformative features."""
     cliques = np.kron(np.eye(2), np.ones((6, 6))) - np.eye(12)
     cliques[0, 6] = cliques[6, 0] = 1.0
     params = {"aggregator": aggregator, "dimensions": 8, "epochs": 100, "learning_rate": 0.01}
@@ -284,7 +284,7 @@ def test_sage_without_labels_brings_linked_nodes_together(aggregator):
 def test_line_has_an_order_in_each_half():
     cliques = np.kron(np.eye(2), np.ones((6, 6))) - np.eye(12)
     cliques[0, 6] = cliques[6, 0] = 1.0
-    graph = csr_array(np.pad(cliques, (0, 1)))  # and a node alone
+    graph = csr_array(np.pad(cliques, (0, 1)))  # plus an isolated node
     model = embedder("LINE", random_state=0, dimensions=8, epochs=200)
     U = model.fit_transform(np.zeros((13, 1)), adjacency=graph)
     assert U.shape == (13, 8)

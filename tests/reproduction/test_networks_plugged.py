@@ -1,4 +1,4 @@
-"""SEB and IGC inside the baseline networks: equations layer by layer, and no label but those given."""
+"""SEB and IGC in the baseline networks agree with their equations and use only training labels."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ TRAIN = [1, 2, 8, 9]
 
 @pytest.fixture
 def path():
-    """Give the features, adjacency and labels of a path of twelve nodes."""
+    """Features, adjacency and labels of a path of twelve nodes."""
     A = np.diag(np.ones(N - 1), 1)
     X = np.random.default_rng(0).random((N, D))
     return X, A + A.T, np.repeat([0, 1], N // 2)
@@ -50,14 +50,14 @@ def smooth(A):
 
 
 def sharp(A):
-    """Give the paper's matrix of IGC over all unlinked pairs."""
+    """Return the paper's matrix of IGC over all unlinked pairs."""
     absent = 1.0 - np.eye(N) - A
     scale = np.diag((absent.sum(axis=1) + 2.0) ** -0.5)
     return scale @ (2.0 * np.eye(N) - absent) @ scale
 
 
 def followed(A, out, U, k, W, labels):
-    """Follow a layer by IGC and SEB in dense algebra."""
+    """Apply IGC and SEB to the output of a layer, in dense algebra."""
     if U.shape == out.shape:
         beta = DECAY ** (k - 1)
         out = (out + beta * sharp(A) @ U + (1.0 - beta) * U) / 2.0
@@ -152,11 +152,11 @@ def test_without_plug_ins_a_network_is_what_it_was(path, name):
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_only_labels_of_training_nodes_move_embeddings(path, name):
-    """A validation label may choose another epoch, so there is one epoch; a training label does move."""
+    """There is one epoch, because validation labels may choose another one."""
     model = make(name, epochs=1, **NETWORKS[name])
     known = hidden(fit(model, path))
     np.testing.assert_array_equal(hidden(fit(model, path, change=[4, 7])), known)
-    # all of them after training: what a label moves is not what it teaches
+    # after training, SEB uses all training labels
     guide = model.network_.convs[0].guide
     assert sorted(guide.nodes.tolist()) == TRAIN
     assert np.abs(hidden(fit(model, path, change=[1])) - known).max() > 1e-3

@@ -1,4 +1,4 @@
-"""Networks without labels: losses in the letters of their equations, and what all embedders do alike."""
+"""Networks trained without labels agree with the equations of their losses and behave as embedders."""
 
 import pickle
 import random
@@ -45,7 +45,7 @@ def name(request):
 
 @pytest.fixture
 def blocks():
-    """Two blocks of thirty nodes with few links between them; features hardly tell them apart."""
+    """Two blocks of thirty nodes with few links between them and weakly informative features."""
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1], 30)
     chance = np.where(truth[:, None] == truth, 0.25, 0.02)
@@ -63,7 +63,7 @@ def test_blocks_come_apart(name, blocks):
     epochs, rate = LONG[name]
     long = quick(name, epochs=epochs, learning_rate=rate, dimensions=32)
     model = gssl.EmbeddingClassifier(long, head="logistic").fit(X, y, adjacency=A)
-    # N2N embeds a node by its own features, which say little here
+    # N2N embeds a node by its own features, which are weak here
     least, most = (0.6, 0.99) if name == "N2N" else (0.93, 0.95)
     assert (model.transduction_ == truth).mean() > least
     losses = model.embedder_.losses_
@@ -102,7 +102,7 @@ def test_neither_inputs_nor_anyone_s_random_numbers_change(name, blocks):
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_sparse_and_dense_features_are_embedded_alike(encoder, blocks):
     X, A, *_ = blocks
-    # entries that are not stored are not drawn for
+    # dropout would draw only for stored entries, so the draws would differ
     fixed = {"dropout": 0.0} if encoder == "N2N" else {}
     dense = quick(encoder, **fixed).fit_transform(X, adjacency=A)
     sparse = quick(encoder, **fixed).fit_transform(csr_array(X), adjacency=A)
@@ -111,7 +111,7 @@ def test_sparse_and_dense_features_are_embedded_alike(encoder, blocks):
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_an_encoder_embeds_another_graph(encoder, blocks):
-    """In two copies of the graph of fit every node is embedded as before, and so it is after a pickle."""
+    """Nodes of two copies of the graph of fit have the same embeddings, also after pickling."""
     X, A, *_ = blocks
     model = quick(encoder).fit(X, adjacency=A)
     twice = {"X": np.vstack([X, X]), "adjacency": csr_array(block_diag([A, A]))}
@@ -143,7 +143,7 @@ def test_patience_stops_at_the_lowest_loss(encoder, blocks):
     model = quick(encoder, epochs=300, patience=3).fit(X, adjacency=A)
     best = int(np.argmin(model.losses_)) + 1
     assert model.n_iter_ == best + 3 < 300
-    # the weights are those of the epoch with the lowest loss
+    # the network has the weights of the epoch with the lowest loss
     stopped = clone(model).set_params(patience=None, epochs=best).fit(X, adjacency=A)
     np.testing.assert_array_equal(stopped.losses_, model.losses_[:best])
     np.testing.assert_array_equal(stopped.embedding_, model.embedding_)
@@ -190,7 +190,7 @@ def test_saving_says_what_can_be_saved(blocks, tmp_path):
 
 
 def excused(model):
-    """Name the checks a model cannot pass, with the reason."""
+    """Return the checks a model cannot pass, with reasons."""
     exceptions = {
         "check_methods_subset_invariance": "a part of the nodes is another graph",
         "check_methods_sample_order_invariance": "sums in single precision depend on their order",
@@ -200,7 +200,7 @@ def excused(model):
     return exceptions
 
 
-# all but VERSE are one estimator; BGRL has an optimizer of its own
+# all but VERSE have the same estimator; BGRL also has its own optimizer
 @parametrize_with_checks([quick(name) for name in ("BGRL", "VERSE")], expected_failed_checks=excused)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -208,7 +208,7 @@ def test_scikit_learn_contract(estimator, check):
 
 @pytest.fixture
 def graph():
-    """A weighted graph of twelve nodes, one of them without links, and features, some of them zero."""
+    """A weighted graph of twelve nodes, one of them isolated, and sparse features."""
     rng = np.random.default_rng(3)
     A = np.triu(rng.random((12, 12)) < 0.3, k=1) * rng.integers(1, 4, (12, 12)) / 2.0
     A[np.arange(10), np.arange(1, 11)] = 1.0
@@ -227,7 +227,7 @@ def sigmoid(x):
 
 
 def weights_of(module):
-    """Give what a network consists of, as float64, by name."""
+    """Return the weights of a network by name, as float64."""
     return {name: value.double().numpy() for name, value in module.state_dict().items()}
 
 
@@ -253,7 +253,7 @@ def test_the_loss_of_dgi(graph, kind):
     M = w["weight"]
     expected = -np.log(sigmoid(U @ M @ s)).mean() - np.log(1 - sigmoid(U_bar @ M @ s)).mean()
     assert model.fit(kind(X), adjacency=A).losses_ == pytest.approx([expected], rel=1e-5)
-    # with nothing learnt, the embedding is that of the first weights
+    # without training, the embedding is that of the initial weights
     untrained = model.set_params(epochs=0).fit(kind(X), adjacency=A)
     np.testing.assert_allclose(untrained.embedding_, U, rtol=1e-4, atol=1e-6)
     assert untrained.n_iter_ == 0
@@ -292,7 +292,7 @@ def test_the_loss_of_vgae(graph):
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
 def test_the_loss_of_bgrl(graph, kind):
-    """Without dropping anything both views are the graph itself, and at first the target is the encoder."""
+    """Without dropping, both views are the graph itself, and initially the target is the encoder."""
     A, X = graph
     whole = {"drop_edges": (0.0, 0.0), "drop_features": (0.0, 0.0)}
     model = embedder("BGRL", 0, dimensions=3, hidden=4, epochs=1, **whole)
@@ -330,14 +330,14 @@ def test_walks_of_verse_end_as_page_rank_says(graph):
     A, _ = graph
     alpha, n = 0.7, len(A)
     degrees = A.sum(axis=1, keepdims=True)
-    # who has no links stays where it is
+    # walks stay at nodes without links
     P = np.where(degrees > 0, A / np.maximum(degrees, 1e-9), np.eye(n))
     Pi = (1 - alpha) * np.linalg.inv(np.eye(n) - alpha * P)
     starts = np.repeat(np.arange(n), 20_000)
     ends = walk_ends(transitions(csr_array(A)), starts, alpha, np.random.default_rng(0))
     counts = np.zeros((n, n))
     np.add.at(counts, (starts, ends), 1 / 20_000)
-    # five standard deviations of a share of a half
+    # five standard deviations, at most those of a share of one half
     np.testing.assert_allclose(counts, Pi, atol=5 * 0.5 / np.sqrt(20_000))
 
 
@@ -354,7 +354,7 @@ def test_the_loss_of_verse():
 
 
 def test_products_of_verse_grow_with_page_rank():
-    """With room for all pairs, the products off the diagonal grow with the logarithms of Π."""
+    """With as many dimensions as nodes, off-diagonal products grow with the logarithms of Π."""
     A = np.zeros((6, 6))
     for i, j in [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (3, 5)]:
         A[i, j] = A[j, i] = 1.0

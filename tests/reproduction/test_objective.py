@@ -1,4 +1,4 @@
-"""Eq. 4: what each method does to Q_sup + Q_smo, and in which order they end."""
+"""Eq. 4: the effect of each method on Q_sup + Q_smo, and the order of the final losses."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_convolution_lowers_the_smoothing_loss_and_may_raise_the_sum(problem):
 
 
 def test_ogc_ends_lowest_on_cora_and_lowers_the_sum_longest():
-    """The order that the paper argues for: OGC, lazy convolution, SGC; GGC does not look at labels."""
+    """The paper argues for the order OGC, lazy convolution, SGC; GGC does not use labels."""
     try:
         data = gssl.datasets.load("planetoid/cora").normalized()
     except FileNotFoundError:
@@ -58,7 +58,7 @@ def test_a_cell_gives_every_number_of_its_rows(split_karate, monkeypatch):
 
 
 def test_the_losses_of_layers_are_those_of_iterations_that_gave_them(problem):
-    """SGC's iterations, given as layers: W steps before U moves in one, and after it in the other."""
+    """Both agree on SGC's iterations; W steps before U moves in one, and after it in the other."""
     A = gssl.graph.check_adjacency(problem.A)
     A_hat = gssl.operators.normalized_adjacency(A, np.float64)
     layers = [np.asarray(problem.X, dtype=np.float64)]

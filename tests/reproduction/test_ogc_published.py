@@ -46,7 +46,7 @@ def test_ogc_follows_the_published_depths(citation):
     name = citation.name.removeprefix("planetoid/")
     ours = []
     for depth in DEPTHS:
-        # no agreement is above one, so only max_iter ends the iteration
+        # agreement=1 is never exceeded, so only max_iter ends the iteration
         runs = [score(citation, fit(citation, seed, max_iter=depth, agreement=1.0)) for seed in SEEDS[:2]]
         ours.append(np.mean(runs))
     np.testing.assert_allclose(ours, PUBLISHED_BY_DEPTH[name], atol=1.0)

@@ -37,7 +37,7 @@ def test_the_gap_closes_with_depth(A, X, depth, low, high):
     U = gssl.SGC(depth=depth).fit_transform(X, adjacency=A)
     gap = oversmoothing_gap(U, A)
     assert low <= gap < high
-    # whatever the scale: GCN's embeddings are of the order 1e-20
+    # it does not depend on the scale: GCN's embeddings are of the order 1e-20
     assert oversmoothing_gap(U * 1e-20, A) == pytest.approx(gap, abs=1e-12)
 
 
@@ -66,7 +66,7 @@ def test_components_have_limits_of_their_own(A, X):
 
 @pytest.mark.parametrize(("depth", "tolerance"), [(64, 0.01), (1024, 1e-12)])
 def test_ratios_of_table_4(A, X, depth, tolerance):
-    """Node 4 has degree 3 and node 11 degree 1, so the ratio is the root of 4/2."""
+    """Node 4 has degree 3 and node 11 degree 1, so the ratio is the square root of 4/2."""
     U = gssl.SGC(depth=depth).fit_transform(X, adjacency=A)
     measured, stated = limit_ratios(U, A, reference=11)
     assert stated[4] == pytest.approx(np.sqrt(2))

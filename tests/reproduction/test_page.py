@@ -1,4 +1,4 @@
-"""Files about artefacts: what differs and how to repeat it, names escaped, files whole."""
+"""Output files list differences and commands, escape names, and are written atomically."""
 
 import pytest
 
@@ -13,7 +13,7 @@ OTHER = Cell("classifier", "cora", {"method": "OGC"}, random=False)
 
 def test_the_page_lists_what_differs_and_how_to_repeat_it(result):
     page = reproduction_page([result])
-    # published, run, within tolerance, above, below, not judged, not run (one of them never implemented)
+    # published, run, within tolerance, above, below, not judged, not run (one of them not implemented)
     counts = "7 | 5 | 1 | 2 | 1 | 1 | 2"
     assert f"| Table 0: a <b> | {counts} | `python -m reproduction run tiny --seeds 2` |" in page
     assert f"| **all** | {counts} | |" in page
@@ -31,7 +31,7 @@ def test_the_page_lists_what_differs_and_how_to_repeat_it(result):
     [
         ((3, 3), 0, "seeds 0–2", "--seeds 3"),
         ((3, 3), 1, "seeds 0–2, one run where nothing is random", "--seeds 3"),
-        # a random method that has one seed yet is not one where nothing is random
+        # a random method with one seed so far is not deterministic
         ((1, 4), 0, "1–4 seeds", "--seeds 4"),
         ((2, 10), 1, "2–10 seeds, one run where nothing is random", "--seeds 10"),
         ((1, 1), 0, "seed 0", "--seeds 1"),

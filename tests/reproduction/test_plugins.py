@@ -32,7 +32,7 @@ def test_a_plugged_network_is_scored_and_its_smoothness_told(split_karate):
 
 
 def test_plug_ins_change_nothing_else():
-    """All kinds of one network share depth, learning rate, width and epochs; and two layers share cells."""
+    """All kinds of a network have the same depth, learning rate, width and epochs; some cells are shared."""
     for method in ("GCN", "JKNet", "GCNII", "APPNP"):
         for depth in (4, 64):
             cells = [plugged(method, depth, kind) for kind in KINDS]

@@ -1,4 +1,4 @@
-"""The hash of code changes with whatever may change a result, and with nothing else."""
+"""The hash of code changes exactly with code that may change a result."""
 
 import pytest
 
@@ -40,7 +40,7 @@ TABLE = [near for near in range(3)]
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """Hash a package that is written anew, with some text of some file in place of another."""
+    """Return a function that hashes a newly written package, with some text in a file replaced."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(provenance, "_ROOMS", ("toy",))
 
@@ -65,11 +65,11 @@ def toy(tmp_path, monkeypatch):
     [
         ("start.py", "+ later()", "- later()"),
         ("near.py", "return 1", "return 2"),
-        # imported inside of a function
+        # imported inside a function
         ("later.py", "return 2", "return 3"),
-        # a name that its package loads when it is used
+        # a name that its package loads lazily
         ("lazy/far.py", "size = 1", "size = 2"),
-        # a table that is filled after it is made
+        # a table that is filled after its definition
         ("start.py", '["first"] = 1', '["first"] = 2'),
         # the name of a module that is imported by its path
         ("other.py", "x = 1", "x = 2"),
@@ -86,9 +86,9 @@ def test_other_code_has_another_hash(toy, file, old, new):
         ("start.py", "A docstring.", "Another docstring."),
         ("start.py", "86.9", "86.8"),
         ("start.py", "cell: Near", "cell: Distant"),
-        # it has a variable of the name of something that is used
+        # an unused table whose comprehension variable has the name of a used module
         ("start.py", "range(3)", "range(4)"),
-        # definitions that nothing uses, in modules that are used
+        # unused definitions in used modules
         ("start.py", "return 1", "return 2"),
         ("near.py", "far():\n    return 1", "far():\n    return 2"),
         ("other.py", "y = 1", "y = 2"),
@@ -110,5 +110,5 @@ def test_rooms_that_only_read_or_show_do_not_count():
     assert {("gssl.operators.convolution", "lazy_convolution"), roots[0]} <= found
     rooms = {".".join(module.split(".")[:2]) for module, _ in found}
     assert not rooms & {"gssl.cli", "gssl.io", "gssl.report", "gssl.scale"}
-    # what other methods do has no part in it
+    # other methods are not included
     assert not {("gssl.methods.ggc", "GGC"), ("reproduction.measures", "tune_embedding")} & found

@@ -1,4 +1,4 @@
-"""The numbers in the specifications are those of the paper, read from its source, each in its own place."""
+"""The published numbers in the specifications agree with the source of the paper."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from reproduction.running_time import PUBLISHED as TIMES
 from reproduction.spec import MEASURES
 from reproduction.table1 import ROWS
 
-# by the label in the paper's source
+# label in the paper's source -> artefact
 TABLES = {
     "tab_node_classification": "table1",
     "tab_reddit": "reddit",
@@ -38,7 +38,7 @@ PAPER = (
 
 @pytest.fixture(scope="module")
 def tables():
-    """Give the rows of a table that holds a certain text: lists of fields without TeX."""
+    """Return a function that finds a table by a text in it, and returns rows of fields without TeX."""
     if not PAPER.exists():
         pytest.skip("the paper's source is not beside the project")
     text = PAPER.read_text(encoding="utf-8").replace("C\\&S", "C and S")
@@ -52,7 +52,7 @@ def tables():
 
 
 def clean(field):
-    """Strip a field to a name or a number."""
+    """Reduce a field to a name or a number."""
     words = {
         "\\mygspalg M": "GGCM",
         "\\mygspalg": "GGC",
@@ -151,7 +151,7 @@ def test_table_9(tables):
 
 
 def test_reconstruction_claims_are_about_every_depth():
-    """They hold for the published numbers, and one depth can refute them or leave them open."""
+    """They hold for the published numbers; a worse depth refutes them, and a missing one raises KeyError."""
     claims = ARTEFACTS["reconstruction"].claims
     means = {e.place: e.published for e in ARTEFACTS["reconstruction"].entries if e.published is not None}
     assert len(claims) == 6
@@ -198,7 +198,7 @@ def test_a_specification_is_whole(artefact):
 
 
 def shown(name, column=None):
-    """Give what an artefact shows as published, by place."""
+    """Return the published numbers of an artefact by place."""
     entries = (entry for entry in ARTEFACTS[name].entries if column in (None, entry.column))
     return {entry.place: entry.published for entry in entries if entry.published is not None}
 

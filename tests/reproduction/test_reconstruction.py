@@ -1,4 +1,4 @@
-"""Graph reconstruction against sorting all distances, and against Table 3 where ties explain the rest."""
+"""Graph reconstruction agrees with sorting all distances, and with Table 3."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ PUBLISHED = {
 
 
 def sorted_accuracy(U, A):
-    """Rank all other nodes by distance, written out: no blocks, no ties."""
+    """Compute the accuracy by sorting all distances, without blocks or treatment of ties."""
     scores = []
     for i in np.flatnonzero(A.sum(axis=1)):
         distances = np.linalg.norm(U - U[i], axis=1)
@@ -68,7 +68,7 @@ def test_filtering_rows_of_the_filter_is_the_same_as_multiplying_it_with_itself(
 
 
 def test_equal_distances_share_the_places_that_are_left():
-    """Node 0 has one neighbour among three nodes equally far; 1 has two, one nearer, one of two level."""
+    """Node 0 has one neighbour among three tied nodes; node 1 has a nearer one and one of two tied nodes."""
     A = np.zeros((4, 4))
     A[0, 1] = A[1, 0] = 1
     assert reconstruction_accuracy(np.eye(4), A) == pytest.approx(1 / 3)
@@ -86,7 +86,7 @@ def test_rounding_does_not_decide_between_equal_distances():
 
 
 def test_the_published_ranking_costs_each_clique_one_neighbour():
-    """SGC makes the rows of a clique equal: only its first node then drops itself from the ranking."""
+    """SGC makes the rows of a clique equal, so only its first node drops itself from the ranking."""
     pair, triangle = np.ones((2, 2)) - np.eye(2), np.ones((3, 3)) - np.eye(3)
     A = block_diag(pair, triangle)
     assert filter_reconstruction_accuracy(gssl.SGC(2), A) == pytest.approx(1.0)
@@ -100,12 +100,12 @@ def test_self_loops_count_only_where_the_published_protocol_is_asked_for():
     U = np.array([[0.0], [1.0]])
     with pytest.warns(gssl.GraphWarning, match="removed 1 self-loop"):
         assert reconstruction_accuracy(U, A) == 1.0
-    # node 0 has two neighbours, 1 and itself, and itself cannot be found
+    # node 0 has two neighbours, 1 and itself, but it cannot find itself
     assert reconstruction_accuracy(U, A, as_published=True) == pytest.approx((0.5 + 1) / 2)
 
 
 def dense_with_loops(A, method, depth):
-    """GGC and GGCM at their defaults, X = I, where A has self-loops and no node is a negative of itself."""
+    """Compute GGC or GGCM with defaults and X = I for A with self-loops; no node is its own negative."""
     n = len(A)
     one, off = np.eye(n), A - np.diag(np.diag(A))
     s = np.diag(1 / np.sqrt(A.sum(axis=1) + 1))
@@ -149,7 +149,7 @@ def test_rows_must_belong_to_nodes(A):
 
 
 def raw_graph(name):
-    """The graph as it is distributed, self-loops included."""
+    """Return the graph as distributed, with self-loops."""
     try:
         lists = read_pickle(find_file(f"planetoid/ind.{name}.graph"))
     except FileNotFoundError:

@@ -14,7 +14,7 @@ SPLIT = {"train": [5, 1, 2], "val": [0], "test": [3, 4]}
 
 
 class Spy(BaseEstimator):
-    """Keeps what it is shown, and answers with the first feature."""
+    """Record inputs, and predict the first feature."""
 
     calls: ClassVar[list] = []
 
@@ -82,7 +82,7 @@ def test_it_is_what_the_steps_give_one_by_one():
 
 @pytest.mark.parametrize("model", [gssl.OGC(random_state=0), gssl.LabelPropagation()])
 def test_other_kinds_of_models_score_unseen_nodes(model):
-    """Label propagation needs its own nodes first, wherever they stand in the data."""
+    """Label propagation needs the nodes of fit first, whatever their order in the data."""
     data = gssl.datasets.make_block_graph(600, 3000, 32, 3, homophily=0.9, random_state=0)
     order = np.random.default_rng(0).permutation(600)
     split = {"train": order[:300], "test": order[300:]}

@@ -1,4 +1,4 @@
-"""Only what is missing is computed, and a failure stands in nobody's way."""
+"""Only missing runs are computed, and a failure does not affect the others."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_failures_are_given_and_the_rest_is_kept(store, tiny, monkeypatch):
     assert told == jobs
     assert len(store) == 1
     assert store.values(jobs[2].cell, 0)["accuracy"] == pytest.approx(96.875)
-    # a failure is no result: it is tried again
+    # a failure is not stored, so it is tried again
     assert [job.seed for job in missing_jobs([tiny], store, seeds=2)] == [0, 1]
 
 
@@ -36,7 +36,7 @@ def test_what_another_process_has_run_is_not_run_again(store, tiny, monkeypatch)
 
     def measured(cell, seed):
         asked.append((cell.settings["method"], seed))
-        # meanwhile somebody else does the next seed, and begins another line
+        # meanwhile another process finishes the next seed
         if seed == 0 and cell.settings["method"] == "OGC":
             Store(store.path).add(cell, 1, {"accuracy": 7.0}, 0.1)
         return {"accuracy": 1.0}
@@ -60,7 +60,7 @@ def test_only_missing_cells_are_computed(store, tiny, monkeypatch):
 
     monkeypatch.setitem(MEASURES, "classifier", spy)
     run(missing_jobs([tiny], store, seeds=2), store)
-    # one seed where nothing is random, none for what gssl does not have
+    # one seed for deterministic cells, none for methods that do not exist
     assert asked == [("OGC", 0), ("OGC", 1), ("LabelPropagation", 0)]
     run(missing_jobs([tiny], Store(store.path), seeds=3), store)
     assert asked[3:] == [("OGC", 2)]

@@ -1,4 +1,4 @@
-"""Times, and the clock that stops a training."""
+"""Running times, and the clock that stops training."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from reproduction.spec import MEASURES, Cell
 def test_a_clock_stops_at_the_first_good_epoch(target, epochs):
     labels = np.array([0, 1, 0, 1, 1])
     clock = Clock(labels, np.array([0, 1, 2, 3]), target)
-    # one right of four, then two, then all; the fifth node does not test
+    # one of four is right, then two, then all; the fifth node is not a test node
     guesses = [[0, 0, 1, 0, 1], [0, 1, 1, 0, 0], [0, 1, 0, 1, 0]]
     for guess in guesses[: epochs - 1]:
         clock.look(np.array(guess))
@@ -30,7 +30,7 @@ def test_a_race_times_every_network_to_its_target(split_karate, target, reached)
     cell = Cell("race", "karate", {"OGC": {"method": "OGC", "params": {"max_iter": 4}}, "networks": networks})
     values = MEASURES["race"](cell, 0)
     assert values["GCN reached"] == reached
-    # one look per epoch, and one at the end that predicts
+    # one prediction per epoch, and one at the end
     assert values["GCN epochs"] == (1 if reached else 8)
     assert values["GCN ratio"] == pytest.approx(values["GCN seconds"] / values["OGC seconds"])
     assert values["OGC ratio"] == 1.0

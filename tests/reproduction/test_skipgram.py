@@ -1,4 +1,4 @@
-"""DeepWalk and Node2Vec: communities come apart, a seed fixes everything, and other graphs are refused."""
+"""DeepWalk and Node2Vec separate communities, are reproducible by a seed, and refuse other graphs."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ def test_nodes_are_classified_without_features(embedder, problem, head):
     model = classifier(embedder, head).fit(None, problem.y, adjacency=problem.A)
     np.testing.assert_array_equal(model.transduction_, problem.truth)
     np.testing.assert_array_equal(model.embedding_, embedder.fit(None, adjacency=problem.A).embedding_)
-    # far from a shrug, which would be one third
+    # well above one third, which would be no information
     assert model.label_distributions_[np.arange(36), problem.truth].mean() > 0.6
 
 
@@ -59,7 +59,7 @@ def test_no_bias_is_deepwalk(problem):
 
 
 def test_walks_follow_weights(problem):
-    """Two rings whose bridges weigh as much as a thousand links are one: their nodes meet on walks."""
+    """Nodes of two rings with bridges of weight 1000 co-occur on walks."""
     heavy = problem.A.copy()
     heavy[:12, 12:24] = heavy[12:24, :12] = 1000 * np.eye(12)
     cosines = []
@@ -78,7 +78,7 @@ def test_a_seed_fixes_the_result_and_another_changes_it(embedder, problem):
 
 
 def test_a_seed_fixes_the_result_in_every_process():
-    """Python hashes text anew in each process, and gensim by default hashes words with it."""
+    """Python's hash of text differs between processes, and gensim uses it by default."""
     code = """
 import gssl, hashlib
 from reproduction.skipgram import Node2Vec
@@ -101,7 +101,7 @@ print(hashlib.sha256(U.tobytes()).hexdigest())
 
 
 def test_nodes_that_no_walk_links_to_a_label_are_uniform(embedder, problem):
-    """36: alone; 37–38: linked to each other only."""
+    """Node 36 is isolated; 37 and 38 are linked only to each other."""
     grown = problem.grown(3)
     grown.A[37, 38] = grown.A[38, 37] = 1
     with pytest.warns(gssl.GraphWarning, match="nothing is known about 3 nodes"):

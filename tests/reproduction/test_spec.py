@@ -1,4 +1,4 @@
-"""What a cell is: its key, and whether it can be run here."""
+"""Cells: their keys, and whether they can be run here."""
 
 import sys
 
@@ -42,7 +42,7 @@ def test_a_cell_depends_on_the_code_of_its_measure_and_of_every_method():
         ("reproduction.ablation", "SharpGGC"),
         ("gssl.methods.embedding_classifier", "EmbeddingClassifier"),
     }
-    # the same with torch and without
+    # the same with and without torch
     roots = Cell("network", "karate", {"method": "GCN"})._roots()
     assert ("reproduction.networks.convolutional", "GCN") in roots
     assert ("gssl.torch.network_classifier", "NetworkClassifier") in roots
@@ -103,6 +103,6 @@ def test_a_method_whose_package_is_missing_is_not_run(store):
     assert Cell("classifier", "karate", {"method": "OGC"}).available
     assert missing_jobs([artefact], store, seeds=2) == []
     assert summarize(artefact, store).lines[0].verdict == "published only"
-    # a result from where the package was is still one
+    # a stored result from an environment with the package still counts
     store.add(WALKS, 0, {"accuracy": 67.0}, seconds=1.0)
     assert summarize(artefact, store).lines[0].verdict == "hit"

@@ -1,4 +1,4 @@
-"""Random splits are paired: the same draw for every method, as large as the public split."""
+"""Random splits are the same for every method, and as large as the public split."""
 
 import numpy as np
 import pytest

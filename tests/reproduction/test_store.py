@@ -1,4 +1,4 @@
-"""Nothing finished is lost, whatever kills a run or damages its file."""
+"""Finished runs survive kills and damaged files."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from reproduction.store import Store
 CELL = Cell("classifier", "karate", {"method": "OGC", "params": {"beta": 0.1}}, split="default")
 
 
-# each run says that it starts, takes a while, and yields its seed
+# each run prints that it starts, takes a while, and returns its seed
 SLOW_RUN = """
 import sys, time
 from reproduction.spec import Artefact, Cell, Entry
@@ -75,7 +75,7 @@ def test_a_damaged_line_costs_its_own_run_only(store):
 
 
 def test_a_line_that_another_process_is_writing_is_not_torn(store):
-    """Whoever holds the lock is still writing; the end is looked at when the lock is free."""
+    """The holder of the lock is still writing; the last line is checked once the lock is free."""
     fcntl = pytest.importorskip("fcntl")
     store.add(CELL, 0, {"accuracy": 0.0}, 0.1)
     other = json.dumps({"key": "other", "values": {}}).encode() + b"\n"

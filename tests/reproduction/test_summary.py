@@ -53,12 +53,12 @@ PAIRED = Claim("a is better", pairs=((A, B),))
     ("first", "second", "holds", "evidence"),
     [
         ((82.0, 83.0, 85.0), (81.0, 82.1, 83.9), True, "paired t-test over 3 seeds, p = 0.0017"),
-        # the same means, but no seed tells them apart
+        # the same means as above, but the differences vary between seeds
         ((82.0, 83.0, 85.0), (85.0, 81.0, 81.0), None, "not decided: paired t-test over 3 seeds, p = 0.34"),
         ((81.0, 82.1, 83.9), (82.0, 83.0, 85.0), False, "paired t-test over 3 seeds, the other way round"),
         ((82.0,), (81.0,), True, "one run each"),
         ((81.0,), (82.0,), False, "one run each"),
-        # one that is not random has one number for all seeds
+        # a deterministic method has one number for all seeds
         ((82.0, 82.1, 82.2), (81.0,), True, "paired t-test over 3 seeds, p = 0.0014"),
         ((82.0,), (), None, "not measured"),
         ((82.0, 83.0), (82.0, 83.0), None, "not decided: paired t-test over 2 seeds, p = 0.5"),

@@ -1,4 +1,4 @@
-"""Artefacts as text: misses in plain sight."""
+"""Artefacts as text, with misses marked."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Random walks: the loop and its twin agree step by step, and both follow the chances of the equation."""
+"""Random walks: the compiled loop agrees with its NumPy version and with the equation's probabilities."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from gssl.operators import set_threads
 from reproduction import walks as module
 from reproduction.walks import empty_walks, random_walks, transitions
 
-# a triangle 0-1-2, a tail 2-3, and 4 alone
+# a triangle 0-1-2, a tail 2-3, and the isolated node 4
 WEIGHTED = csr_array(
     np.array(
         [
@@ -51,7 +51,7 @@ def test_steps_follow_weights():
 
 @pytest.mark.parametrize(("p", "q"), [(0.5, 2.0), (3.0, 0.2), (1e4, 1e4)])
 def test_second_steps_follow_p_and_q(p, q):
-    """From 0 to 2: back to 0 with weight 2/p, on to 1, a neighbour of 0, with 3, away to 3 with 4/q."""
+    """After 0 and 2, a walk goes back to 0 with weight 2/p, to 1 (linked to 0) with 3, or to 3 with 4/q."""
     walks = random_walks(transitions(WEIGHTED), np.zeros(200_000), 3, random_state=1, p=p, q=q)
     third = walks[walks[:, 1] == 2, 2]
     expected = np.array([2 / p, 3, 0, 4 / q, 0])
@@ -60,7 +60,7 @@ def test_second_steps_follow_p_and_q(p, q):
 
 
 def test_the_last_resort_is_the_same_distribution():
-    """A star with p tiny: only going back is liked, and from the hub to the hub's leaf hardly ever drawn."""
+    """In a star with a tiny p, a walk always returns to its leaf, which rejection sampling rarely draws."""
     n = 3_000
     hub = np.zeros(n - 1, dtype=int)
     star = csr_array((np.ones(n - 1), (hub, np.arange(1, n))), shape=(n, n))
@@ -92,7 +92,7 @@ INLINED = ["_next_state", "_uniform", "_pick", "_bias", "_pick_exactly"]
 
 
 def hub_and_path(weighted):
-    """A hub, a path, two nodes without links."""
+    """Return a random graph with a hub and two isolated nodes."""
     rng = np.random.default_rng(0)
     A = np.triu(rng.random((12, 12)) < 0.25, k=1).astype(float)
     A[0, 1:9] = 1
@@ -104,7 +104,7 @@ def hub_and_path(weighted):
 @pytest.mark.parametrize(("p", "q"), [(1.0, 1.0), (0.25, 4.0), (1e9, 1e9), (1e-9, 1.0)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_python_runs_the_compiled_loop_to_the_same_walks(monkeypatch, p, q, weighted):
-    """Compiled code does not look whether an index is inside its array; Python does."""
+    """Compiled code does not check array bounds; Python does."""
     ways, starts = transitions(hub_and_path(weighted)), np.repeat(np.arange(12), 3)
     compiled = random_walks(ways, starts, 12, np.random.default_rng(5), p=p, q=q)
     used = []
@@ -113,13 +113,13 @@ def test_python_runs_the_compiled_loop_to_the_same_walks(monkeypatch, p, q, weig
         for name in INLINED:
             patch.setattr(module, name, getattr(module, name).py_func)
         module.compiled_walks.cache_clear()
-        # the random numbers are meant to run over
+        # overflow is intended in the random number generator
         with np.errstate(over="ignore"):
             plain = random_walks(ways, starts, 12, np.random.default_rng(5), p=p, q=q)
     module.compiled_walks.cache_clear()
     assert used, "the loop was not made anew"
     np.testing.assert_array_equal(plain, compiled)
-    # whoever has no links stays, everybody else walks along links
+    # walks stay at nodes without links, and otherwise follow links
     A = hub_and_path(weighted).toarray() > 0
     moved = plain[:, :-1] != plain[:, 1:]
     assert not moved[np.isin(starts, [3, 11])].any()

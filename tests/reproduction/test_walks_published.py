@@ -1,7 +1,7 @@
 """DeepWalk and node2vec on the public splits of the citation graphs, train labels only, seed 0.
 
-Neither publication nor paper gives settings for these graphs: walks and heads are chosen on validation nodes.
-Walks see no features, so this is what the links alone tell.
+Neither the publications nor the paper give settings for these graphs: walks and heads are chosen on
+validation nodes. Walks do not use features.
 """
 
 import pytest
@@ -32,7 +32,7 @@ def test_walks_reach_their_published_accuracy(citation, method, show):
         for penalty in PENALTIES:
             head = gssl.LogisticHead(penalty=penalty).fit(U[train], y[train])
             candidates.append((accuracy(y[val], head.predict(U[val])), U, head, (bias, penalty)))
-    # only the head that validation nodes prefer meets the test nodes; the first wins a tie
+    # only the head with the best validation accuracy is scored on test nodes; the first wins a tie
     _, U, head, chosen = max(candidates, key=lambda candidate: candidate[0])
     score = 100 * accuracy(y[test], head.predict(U[test]))
     show(f"{method} {name}: {score:.1f} (published {PUBLISHED[method][name]}; bias and penalty {chosen})")

@@ -21,7 +21,7 @@ class _StoppedError(Exception):
 
 @pytest.fixture
 def stopping(monkeypatch):
-    """Stop a fit, by ``stopping.error``, after so many files that it has written."""
+    """Return a function that makes a fit raise ``stopping.error`` after writing a number of files."""
     write = RunFolder.write
 
     def stop_after(count):
@@ -69,7 +69,7 @@ def classify():
 
 @pytest.fixture(scope="session")
 def fit():
-    """Fit a model where the options say: ``memory``, ``client``, ``resume``."""
+    """Return a function that fits a model with options of gssl.execution."""
 
     def run(model, X, y=None, *, adjacency, anchors=None, **where):
         more = {} if anchors is None else {"anchors": anchors}
@@ -81,7 +81,7 @@ def fit():
 
 @pytest.fixture
 def widths(monkeypatch):
-    """Cut columns into slabs of a width."""
+    """Return a function that fixes the width of slabs."""
 
     def cut(width):
         monkeypatch.setattr("gssl.scale.slabs.plan_slabs", lambda n, *_: SlabPlan(n, width))
@@ -112,14 +112,15 @@ def client():
 
 @pytest.fixture
 def direct(monkeypatch):
-    """Make OGC keep its embeddings, as it does where features are fewer."""
+    """Keep OGC from using label space, so that it has embeddings."""
     monkeypatch.setattr(gssl.OGC, "_label_space_pays", lambda *_: False)
 
 
 class DaskProcesses:
-    """A scheduler and workers as their command lines start them, each a process of its own.
+    """A scheduler and workers started by their command lines, each in a separate process.
 
-    ``before`` is what a command is run by, such as another network, and ``options`` what it is told.
+    ``before`` is prepended to a command, for example to run it in a network namespace; ``options`` are
+    appended.
     """
 
     def __init__(self, folder: Path, ends: ExitStack) -> None:
@@ -151,7 +152,7 @@ class DaskProcesses:
 
 
 def _address(file: Path) -> str:
-    """Read where a scheduler is; its file may be half-written."""
+    """Read the address of a scheduler, waiting until its file is complete."""
     while True:
         try:
             return json.loads(file.read_text())["address"]
@@ -161,7 +162,7 @@ def _address(file: Path) -> str:
 
 @pytest.fixture(scope="module")
 def make_dask_processes(tmp_path_factory):
-    """Start schedulers and workers that end with the module."""
+    """Return a factory of schedulers and workers that end with the module."""
     with ExitStack() as ends:
         yield lambda: DaskProcesses(tmp_path_factory.mktemp("dask"), ends)
 

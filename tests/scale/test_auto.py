@@ -1,4 +1,4 @@
-"""AutoClassifier within a budget, on a cluster and after a stop: the same models, the same predictions."""
+"""AutoClassifier within a budget, on a cluster and after a resume: same models and predictions."""
 
 import pickle
 import tracemalloc
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::gssl.graph.GraphWarning")
 
 
 def fit(X, y, A, depth=4, **options):
-    """Fit where the options say: see gssl.execution."""
+    """Fit with options of gssl.execution."""
     with warnings.catch_warnings(), gssl.execution(**options):
         warnings.simplefilter("ignore", GraphWarning)
         return gssl.AutoClassifier(depth=depth).fit(X, y, adjacency=A)
@@ -32,7 +32,7 @@ def plain(blocks):
 
 
 def assert_same(found, plain, atol=1e-4):
-    """The same models were tried and chosen, with the same scores, and they say the same."""
+    """Check that the same models were tried and chosen, with the same scores and predictions."""
     tables = [[(e.model, e.settings, e.chosen) for e in model.leaderboard_] for model in (found, plain)]
     assert tables[0] == tables[1]
     scores = [[e.score for e in model.leaderboard_] for model in (found, plain)]
@@ -157,16 +157,16 @@ def test_calibration_passes_the_options_on(blocks, tmp_path):
 
 
 def test_no_array_of_all_nodes_and_features_is_made(tmp_path, monkeypatch):
-    monkeypatch.setattr("gssl.scale.columns._BLOCK_BYTES", 1 << 18)  # a file as small as this is one block
+    monkeypatch.setattr("gssl.scale.columns._BLOCK_BYTES", 1 << 18)  # by default this file is a single block
     monkeypatch.setattr("gssl.selection.views._ROWS", 2000)
     n, d, budget = 32_000, 512, 8_000_000
     data = gssl.datasets.make_block_graph(n, 4 * n, d, 4, features="dense", random_state=0)
     y = data.mask_labels("default")
     np.save(tmp_path / "X.npy", np.asarray(data.features, dtype=np.float32))
     X = np.load(tmp_path / "X.npy", mmap_mode="r")
-    # what is loaded and compiled for a budget stays
+    # load and compile everything before memory is measured
     fit(X[:300], np.arange(300) % 2, np.ones((300, 300)), memory="20MB")
-    # on one thread, so that the load of the machine has no part in it
+    # one thread, so that the peak does not depend on the load of the machine
     set_threads(1)
     tracemalloc.start()
     try:
@@ -175,8 +175,8 @@ def test_no_array_of_all_nodes_and_features_is_made(tmp_path, monkeypatch):
     finally:
         tracemalloc.stop()
         set_threads(None)
-    # beside the budget: the rows that directions come from, one kind of them at a time with a copy; tables of
-    # 21 powers of three kinds at nodes that teach; what is said about all nodes and folds
+    # in addition to the budget: sampled rows for the directions, one kind at a time with a copy; tables of
+    # powers of three kinds at training nodes; scores of all nodes and folds
     sampled = 2.5 * 2000 * d * 4
     tables = 3 * 9 * (1000 + int((y != -1).sum())) * 256 * 4
     scores = 6 * n * 4 * 3 * 4
@@ -283,7 +283,7 @@ def test_a_cluster_changes_nothing(blocks, client, tmp_path, kind):
 
 def test_labels_are_updated_when_the_cluster_is_gone(blocks, monkeypatch):
     distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
-    monkeypatch.setattr("gssl.selection.model_search._CLEAR", -100.0)  # a rival is fitted, too
+    monkeypatch.setattr("gssl.selection.model_search._CLEAR", -100.0)  # also fits a rival
     X, y, A = blocks
     cluster = distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", memory_limit=None
@@ -319,7 +319,7 @@ def test_graphs_that_people_know(client, name, split, parts):
     data = _load(name)
     y, (n, d) = data.mask_labels(split, parts=parts), data.features.shape
     plain = fit(data.features, y, data.adjacency, depth=16)
-    # a part of the features, on top of the graph
+    # an eighth of the features, plus the graph
     budget = int(n * d * data.features.dtype.itemsize / 8 + data.adjacency.nnz * 16)
     for settings in ({"memory": budget}, {"client": client}):
         assert_same(fit(data.features, y, data.adjacency, depth=16, **settings), plain)
@@ -353,7 +353,7 @@ def test_the_command_takes_its_options_without_a_method(classify, tables, tmp_pa
     ],
 )
 def test_options_are_refused_before_anything_is_read(classify, tmp_path, method, options, flag):
-    # none of the files is there
+    # none of the files exist
     done = classify(tmp_path, tmp_path / "p.csv", "--method", method, *options)
     assert done.exit_code == 2
     told = done.output.strip()

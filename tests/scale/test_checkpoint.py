@@ -1,4 +1,4 @@
-"""A run that was stopped goes on where it was, and comes to the same bytes."""
+"""A stopped run resumes where it was, and its results are bit-identical."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ from gssl.scale.slabs import SlabEmbedding, SlabExecution
 from gssl.selection.filtered_rows import Powers
 from gssl.selection.graph_features import Features, operators
 
-# each fit writes its results when it is done; a pause after every file gives time to be killed in
+# each fit writes its results when it is done; a pause after every file leaves time for a kill
 _CHILD = """
 import sys, time
 import numpy as np
@@ -69,7 +69,7 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bytes(tmp_path, method)
     kills = 0
     while kills < 3:
         child = _start(method, folder, killed, pause=0.1)
-        # the first file shows that inputs are read and work begins
+        # the first file shows that the inputs are read and the work has begun
         before = _stamp(folder)
         while child.poll() is None and _stamp(folder) == before:
             time.sleep(0.01)
@@ -128,7 +128,7 @@ def test_steps_are_replayed_slab_by_slab_without_products(blocks, fit, tmp_path,
     X, y, A = blocks
     model = gssl.OGC(random_state=0, max_iter=6, agreement=1.0, patience=99)
     expected = fit(model, X, y, adjacency=A, memory="90kB").label_distributions_
-    stopping(9)  # the identity, and scores and step of four steps
+    stopping(9)  # the identity, then scores and step of four iterations
     with pytest.raises(stopping.error):
         fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
     stopping(10**9)
@@ -143,7 +143,7 @@ def test_steps_are_replayed_slab_by_slab_without_products(blocks, fit, tmp_path,
 
     monkeypatch.setattr(SlabEmbedding, "_pass", counted)
     again = fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
-    # before the first step, the four that are replayed in one go, and two more
+    # one before the first step, one that replays four steps, and two more steps
     assert passes == [0, 4, 1, 1]
     assert np.array_equal(again.label_distributions_, expected)
 
@@ -302,9 +302,9 @@ class _StoppedError(Exception):
 
 @pytest.mark.usefixtures("direct")
 def test_a_run_that_has_finished_no_step_begins_anew(blocks, fit, tmp_path, monkeypatch):
-    monkeypatch.setattr("gssl.methods.ogc._KEPT_FRACTION", 1.0)  # rows are kept, however many they are
+    monkeypatch.setattr("gssl.methods.ogc._KEPT_FRACTION", 1.0)  # always keeps the labelled rows
     X, y, A = blocks
-    model = gssl.OGC(max_iter=4, agreement=1.0, patience=9)  # every fit begins with another predictor
+    model = gssl.OGC(max_iter=4, agreement=1.0, patience=9)  # unseeded: each fit has another initial W
     finish = StepCheckpoint.finish
     for budget, k in (("90kB", 1), ("1GB", 4)):
 
@@ -319,7 +319,7 @@ def test_a_run_that_has_finished_no_step_begins_anew(blocks, fit, tmp_path, monk
     monkeypatch.setattr(StepCheckpoint, "finish", finish)
     found = fit(model, X, y, adjacency=A, memory="90kB", resume=tmp_path)
     assert found.n_iter_ == 4
-    rows = found._steps.known.get(np.flatnonzero(y != -1), None)  # none is computed again
+    rows = found._steps.known.get(np.flatnonzero(y != -1), None)  # without recomputing any
     np.testing.assert_allclose(rows, found.embedding_[y != -1], rtol=1e-4, atol=1e-6)
 
 
@@ -340,7 +340,7 @@ def test_two_processes_do_not_share_a_folder(fit, tmp_path):
     finally:
         child.kill()
         child.wait()
-    # a lock goes with its process, and a process may come back to its own, even to one that was made anew
+    # a lock ends with its process; a process can lock its own folder again, even after it was recreated
     found = fit(gssl.GGCM(depth=3), X, **settings).embedding_
     shutil.rmtree(folder)
     assert np.array_equal(fit(gssl.GGCM(depth=3), X, **settings).embedding_, found)
@@ -452,7 +452,7 @@ def test_a_result_that_another_goes_on_from_is_removed(blocks, tmp_path):
     for k in range(3, 6):
         state = run(execution, state, "double", k)
     assert np.array_equal(state, 8 * first)
-    # what went on from nothing has stayed
+    # results that do not continue another are kept
     assert len(list(tmp_path.glob("run-*"))) == 3
 
 
@@ -468,7 +468,7 @@ def test_label_spreading_goes_on_where_it_was(blocks, fit, tmp_path, stopping, m
         fit(method, None, y, adjacency=A, resume=tmp_path)
     stopping(10**9)
     done = len(list(tmp_path.glob("step-*")))
-    assert done == (stop - 1) // 4  # identity and columns of a task, then scores and step
+    assert done == (stop - 1) // 4  # each step writes identity and columns of a task, scores and step
     limits, map_columns = [], SlabExecution.map_columns
     monkeypatch.setattr(
         SlabExecution,

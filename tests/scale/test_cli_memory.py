@@ -1,4 +1,4 @@
-"""``gssl classify --memory``: features stay in a file, on the right rows, scaled as without."""
+"""``gssl classify --memory``: features stay in a file, with the right rows and the usual scaling."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from gssl.cli.app import app
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-    """Write a graph whose features name its nodes in no order, in every kind of file."""
+    """Write a graph, and its features in shuffled row order, in every file format."""
     folder = tmp_path_factory.mktemp("tables")
     data = gssl.datasets.make_block_graph(120, 500, 24, 3, features="dense", random_state=1)
     y = data.mask_labels("default")
@@ -158,8 +158,8 @@ def test_features_of_several_budgets_take_no_more_than_one(tmp_path, n, d, budge
     options = ["--method", "ggcm", "-q", "--memory", f"{budget}MB"]
     base = _peak(*_sources(small), "--out", small / "p.csv", *options)
     peak = _peak(*_sources(large), "--out", large / "p.csv", *options)
-    # whatever the budget, ids and labels of all nodes are text in memory, DuckDB wants 32 MB, and a pass over
-    # a file has a block of 16 MB of it in memory
+    # whatever the budget, ids and labels of all nodes are text in memory, DuckDB needs 32 MB, and a pass over
+    # a file holds a block of 16 MB
     least = 1000 * n + 48 * 10**6
     assert 4 * n * d >= 4 * budget * 10**6 * 0.95
     assert peak - base <= 1.15 * budget * 10**6 + least

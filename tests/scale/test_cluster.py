@@ -1,4 +1,4 @@
-"""Workers of a cluster come to the same answers, within a budget for each."""
+"""Fits on a cluster have the same results, within a budget for each worker."""
 
 import pickle
 from time import monotonic, sleep
@@ -20,7 +20,7 @@ distributed = pytest.importorskip("distributed", reason="the extra 'distributed'
 
 @pytest.fixture(autouse=True)
 def nothing_is_scattered(monkeypatch):
-    """Scattered data has no lineage: a worker would take it along when it dies."""
+    """Forbid scatter(): scattered data cannot be recomputed if its worker dies."""
     monkeypatch.setattr(distributed.Client, "scatter", None)
 
 
@@ -56,14 +56,14 @@ def test_ogc_learns_the_same(blocks, fit, client, tmp_path):
         with gssl.execution(client=client):
             found = gssl.OGC(random_state=0).fit(features, y, adjacency=A)
             embedding = found.embedding_
-        # the same sums in double precision: the same bits as slabs on one machine
+        # sums are in double precision, so results are bit-identical to slabs on one machine
         assert np.array_equal(found.label_distributions_, plain.label_distributions_)
         assert found.n_iter_ == plain.n_iter_
         np.testing.assert_allclose(embedding, plain.embedding_, rtol=1e-4, atol=1e-5)
 
 
 def _held(dask_worker):
-    """Tell on a worker how many slabs it has in files, and how many of which size in memory."""
+    """Return, on a worker, its number of slabs in files and the widths of those in memory."""
     values = list(dask_worker.data.values())
     arrays = [value for value in values if isinstance(value, np.ndarray) and value.dtype == np.float32]
     return sum(isinstance(value, FileSlab) for value in values), [
@@ -87,7 +87,7 @@ def test_ogc_keeps_each_worker_to_the_budget(fit, client, kind, tmp_path):
     def look(done, total):
         seen.extend(client.run(_held).values())
 
-    # graph and scores take 0.5 MB; a share of 100 columns is 1.6 MB
+    # graph and scores take 0.5 MB; a worker's 100 columns take 1.6 MB
     with watching(look):
         found = fit(model, features, y, adjacency=A, client=client, memory=1_200_000)
     assert len(seen) == 8
@@ -136,7 +136,7 @@ def test_no_more_slabs_are_submitted_than_threads_can_take(blocks, client, monke
     task = Task(lambda X, filters, columns: 2 * X, ("double",))
     found = ClusterExecution(client).map_columns(task, X, lambda k: filters)
     assert np.array_equal(found, 2 * X)
-    assert max(ahead) == 4  # two for each thread
+    assert max(ahead) == 4  # two per thread
     assert ahead[-1] == 0
 
 
@@ -200,7 +200,7 @@ def test_an_asynchronous_client_is_refused(client):
 
 
 def _asynchronous(address):
-    """Make a client in an event loop of its own, and leave that."""
+    """Return a client of an event loop that has ended."""
     import asyncio
 
     async def make():
@@ -222,7 +222,7 @@ def test_a_closed_client_is_refused_but_a_block_outlives_its_cluster(blocks, fit
     with cluster, distributed.Client(cluster) as client, gssl.execution(client=client):
         model.fit(X, y, adjacency=A)
         client.close()
-        # computed on this machine
+        # computed locally
         np.testing.assert_allclose(model.embedding_, expected, rtol=1e-4, atol=1e-5)
         assert model.fit(X, y, adjacency=A).n_iter_ == 4
     message = r"^the Dask client is closed: make a new one, and fit with that\.$"

@@ -1,4 +1,4 @@
-"""Columns come out of arrays and files alike, and products add up the same however they are cut."""
+"""Columns are read from arrays and files alike, and products do not depend on how columns are split."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def X():
 
 @pytest.fixture(params=["array", "Fortran", "file", "columns in a file", "part of a file"])
 def given(request, X, tmp_path):
-    """The same numbers wherever they may be."""
+    """The same numbers as different kinds of arrays and files."""
     if request.param == "array":
         return X
     if request.param == "Fortran":

@@ -1,4 +1,4 @@
-"""A plan against numbers counted by hand, against what a run counts, and against runs."""
+"""Plans agree with numbers computed by hand, with the slabs of runs, and with measured memory."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def test_a_plan_counted_by_hand():
     plan = estimate(job, workers=2, memory=10**9, bandwidth=1e6, disk_speed=1e5)
     links, pointers, scales = 2 * 5000 * 4, 1001 * 8, 2 * 1000 * 4
     assert (plan.width, plan.n_slabs, plan.passes, plan.cached) == (5, 1, 3, True)
-    # four arrays of a slab's size, and the next columns on their way
+    # four arrays of a slab's size, and the next columns being read
     assert plan.memory == PROCESS + links + pointers + scales + 5 * 5 * 4000
     one_pass = 10_000 * 64 + links + 8000 + 4 * 5 * 4000
     assert plan.moved == 3 * one_pass
@@ -42,7 +42,7 @@ def test_scores_of_a_guided_method_are_held_and_travel_in_every_iteration():
     job = Job(nodes=1000, edges=5000, features=10, depth=3, method="ogc", classes=7)
     plan = estimate(job, workers=2, memory=10**9, bandwidth=1e6)
     assert plan.network == 2 * (40_000 + 8008) + 10 * 4000 + 2 * (3 + 1) * 1000 * 7 * 8
-    # five columns and as many to write to, scores and classes of nodes, ten labelled rows
+    # five columns and a buffer for them, scores and classes of nodes, ten labelled rows
     held = 1000 * (7 * 16 + 48) + 10 * 5 * 4 + 10 * 4000
     assert plan.memory == PROCESS + 40_000 + 8008 + 4000 + held
     assert plan.client == PROCESS + 52_008 + 3 * 56_000 + 56_000
@@ -132,7 +132,7 @@ def test_workers_without_a_column_are_refused(workers):
 
 
 def stored(A, folder):
-    """Put a graph into files, as a graph store has it."""
+    """Write a graph as a graph store and open it."""
     np.save(folder / "indptr.npy", A.indptr.astype(np.int64))
     np.save(folder / "indices.npy", A.indices)
     if A.data.max() != 1:
@@ -159,7 +159,7 @@ def test_a_plan_counts_the_graph_as_a_run_does(tmp_path, method, weighted):
 
 @pytest.mark.parametrize("method", ["sgc", "ggcm", "ogc"])
 def test_a_run_cuts_the_slabs_of_its_plan(tmp_path, monkeypatch, method):
-    """The process aside, the memory of a plan is the budget of the run."""
+    """The budget of the run is the memory of the plan, minus that of the process."""
     n, d, cut = 2000, 40, []
     data = gssl.datasets.make_block_graph(n, 9000, d, 4, features="dense", random_state=0)
     A, X = stored(data.adjacency, tmp_path), data.features.astype(np.float32)
@@ -189,7 +189,7 @@ def test_the_bandwidth_is_that_of_some_machine():
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 @pytest.mark.slow
 def test_memory_within_30_percent_of_runs():
-    """Two sizes and methods; ``python -m benchmarks.plan_check`` has three of each of all."""
+    """Check two methods; ``python -m benchmarks.plan_check`` runs all methods at three sizes."""
     command = [sys.executable, "-m", "benchmarks.plan_check", "--quick"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Where a fit runs is said by a block, and by nothing else."""
+"""Only a gssl.execution block determines where a fit runs."""
 
 import threading
 

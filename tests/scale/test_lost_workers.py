@@ -1,4 +1,4 @@
-"""The death of a worker costs its columns, not the run; that of the scheduler keeps what was done."""
+"""A lost worker costs its columns, not the run; after the loss of the scheduler a run can be resumed."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ dask = pytest.importorskip("dask", reason="the extra 'distributed' is not instal
 
 
 class MortalWorkers:
-    """Workers that may be killed: for each there is another one soon."""
+    """Workers that can be killed; each is replaced by a new one."""
 
     def __init__(self, processes, address):
         self._processes, self._address = processes, address
@@ -27,7 +27,7 @@ class MortalWorkers:
         self.n_killed = 0
 
     def kill(self):
-        """Kill the worker that is there for longest."""
+        """Kill the oldest worker."""
         process = self.alive.pop(0)
         process.kill()
         process.wait()
@@ -38,7 +38,7 @@ class MortalWorkers:
         self.alive.append(self._processes.worker(self._address))
 
     def restore(self, client):
-        """Wait until there are two of them, and know which have died by themselves."""
+        """Wait for two live workers, replacing any that exited."""
         for process in [process for process in self.alive if process.poll() is not None]:
             self.alive.remove(process)
             self.replace()
@@ -50,7 +50,7 @@ class MortalWorkers:
 
 @pytest.fixture(scope="module")
 def mortal(make_dask_processes):
-    """A client, and workers that are processes of their own, to be killed."""
+    """A client, and workers in separate processes that can be killed."""
     processes = make_dask_processes()
     _, address = processes.scheduler()
     with distributed.Client(address, timeout=10) as client:
@@ -72,7 +72,7 @@ def client(mortal):
 
 @pytest.fixture(scope="module")
 def problem():
-    """96 features, of which a budget of 140 kB has no room for half."""
+    """96 features, less than half of which fit into a budget of 140 kB."""
     data = gssl.datasets.make_block_graph(300, 1500, 24, 5, features="dense", random_state=3)
     X = np.array(data.features, dtype=np.float32)
     return np.hstack([X, X[::-1], -X, X * X]), data.mask_labels("default"), data.adjacency
@@ -89,7 +89,7 @@ def _ogc():
 
 
 def _in_memory_and_files(name, values, slow):
-    """Run with slabs in memory and with slabs in files; some of both only in slow tests."""
+    """Parametrize with slabs in memory and in files; the cases in ``slow`` are slow tests."""
     cases = []
     for value in values:
         for where, budget in (("memory", None), ("files", 140_000)):
@@ -103,13 +103,13 @@ def _in_memory_and_files(name, values, slow):
 @_in_memory_and_files(
     "message",
     ["hold", "load", "pick", "add_product", "transposed_product", "advance"],
-    # the first two read no slab
+    # hold and load do not read slabs
     slow=["hold-files", "transposed_product-files", "pick-memory"],
 )
 def test_ogc_loses_a_worker_at_any_message(
     problem, plain, fit, client, workers, monkeypatch, message, budget
 ):
-    """The graph and the labelled nodes are held; columns are loaded; the rest is in every step."""
+    """hold sends the graph and labelled nodes, load the columns; the other messages are in every step."""
     X, y, A = problem
     submit = Cluster.submit
 
@@ -137,7 +137,7 @@ def test_ogc_loses_a_worker_at_any_moment(problem, plain, fit, client, workers, 
     def kill_and_gather(self, futures):
         seen.append(len(futures))
         if moment == "gathering" and len(seen) == 5:
-            distributed.wait(futures)  # all values are there, and some are lost
+            distributed.wait(futures)  # all values are computed, then some are lost
             workers.kill()
         return gather(self, futures)
 
@@ -202,7 +202,7 @@ def test_a_worker_that_dies_in_the_middle_of_a_slab_is_replaced(problem, client,
 
 @pytest.fixture
 def frail(make_dask_processes, monkeypatch):
-    """A client to one worker, of a scheduler that gives up a task after one death."""
+    """A client with one worker, and a scheduler that fails a task after one lost worker."""
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "0")
     processes = make_dask_processes()
     _, address = processes.scheduler()
@@ -261,7 +261,7 @@ def test_a_killed_scheduler_is_one_sentence_and_the_run_goes_on_elsewhere(
     ):
         fit(_ogc(), X, y, adjacency=A, client=lost, resume=tmp_path)
     assert len(list(tmp_path.glob("step-*.safetensors"))) == 2
-    # on another cluster up to the fourth step, then on one machine
+    # resume on another cluster up to the fourth step, then on one machine
 
     def stop(done, total):
         if done == 4:

@@ -1,6 +1,6 @@
-"""Sizes and plans by hand, and a fit within a budget takes no more than the budget and a little.
+"""Sizes and plans agree with numbers computed by hand, and a fit needs little more than its budget.
 
-Each fit runs in a process of its own, to which the system gives no more than that: what needs more fails.
+Each fit runs in a separate process whose memory is limited by the system.
 """
 
 import sys
@@ -72,11 +72,11 @@ def test_memory_is_what_the_least_of_all_limits_leaves(monkeypatch, tmp_path):
 def test_slabs_are_as_even_as_a_budget_allows():
     assert SlabPlan(5, 2).slabs == (slice(0, 2), slice(2, 4), slice(4, 5))
     assert Load(per_column=800, fixed=1000).of(3) == 3400
-    # a sixteenth of the budget is for the rest; wide slabs are cut at a multiple of 16 columns
+    # a sixteenth of the budget is reserved; the width of wide slabs is a multiple of 16 columns
     assert plan_slabs(100, Load(10**6), budget=80 * 10**6) == SlabPlan(100, 64)
     assert plan_slabs(100, Load(10**6), budget=200 * 10**6) == SlabPlan(100, 100)
     assert plan_slabs(20, Load(10**6), budget=16 * 10**6) == SlabPlan(20, 10)
-    # two slabs at once have half of the room each
+    # two slabs at once have half of the budget each
     assert plan_slabs(100, Load(10**6), 80 * 10**6, n_at_once=2) == SlabPlan(100, 32)
     with pytest.raises(ValueError, match=r"budget of 1\.0 MB is too small: a column needs 2\.1 MB"):
         plan_slabs(1, Load(10**6, fixed=10**6), budget=10**6)
@@ -92,13 +92,13 @@ def test_embeddings_are_in_memory_where_all_slabs_fit():
 def test_the_bytes_of_a_graph_count_what_is_shared_once():
     A = csr_array(np.ones((2, 2)))
     A_hat = normalized_adjacency(A, np.float32)
-    # three pointers, four links and two scales, of the complement two more
+    # three pointers, four links and two scales; the complement adds two scales
     assert graph_bytes(Filters(A_hat)) == 3 * 8 + 4 * 4 + 2 * 4
     assert graph_bytes(Filters(A_hat, complement_negatives(A, np.float32))) <= 2 * (3 * 8 + 4 * 4 + 2 * 4)
 
 
 def _problem(folder: Path, n_nodes: int, n_edges: int, budget: int) -> Path:
-    """Write features of four budgets."""
+    """Write features four times as large as the budget."""
     benchmarks.write_problem(folder, n_nodes, n_edges, 4 * budget // (4 * n_nodes))
     assert (folder / "X.npy").stat().st_size > 3.99 * budget
     return folder
@@ -142,5 +142,5 @@ def test_auto_on_a_million_nodes_with_512_features(tmp_path):
     n, budget = 1_000_000, 400 * 10**6
     benchmarks.write_problem(tmp_path, n, 3 * n, 512)
     peak, base, _ = benchmarks.fit_apart(str(tmp_path), "AutoClassifier", str(budget))
-    # labels, and predictions of four classes, are on top
+    # plus labels, and predictions of four classes
     assert peak - base <= SHARE * budget + n * (8 + 4 * 4)

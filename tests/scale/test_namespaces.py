@@ -1,4 +1,4 @@
-"""Workers in networks of their own: a link that goes down is a lost worker, and the answer is the same."""
+"""Workers in separate network namespaces: if a link goes down, the worker is lost, not the result."""
 
 import os
 import shutil
@@ -13,13 +13,13 @@ import gssl
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 
-# a scheduler that hears nothing for so long gives a worker up
+# time without contact after which the scheduler drops a worker
 _PATIENCE = "3s"
 
 
 @pytest.fixture
 def networks():
-    """Two network namespaces on a bridge of this one: their names, addresses, and ports of the bridge."""
+    """Two network namespaces connected by a bridge: their names, addresses, and bridge ports."""
     if sys.platform != "linux" or shutil.which("ip") is None:
         pytest.skip("network namespaces need Linux and the command ip")
     number = os.getpid() % 100_000
@@ -43,7 +43,7 @@ def networks():
 
 
 def _make(ends, words, undo):
-    """Make what may not be made here, or skip the test; it goes with the test."""
+    """Run an ip command, or skip the test if it fails; undo it after the test."""
     made = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
     if made.returncode:
         pytest.skip(f"no network can be made here: {made.stderr.strip()}")
@@ -56,7 +56,7 @@ def _ip(*words):
 
 @pytest.fixture
 def away(networks, dask_processes):
-    """A scheduler here, a worker in each network, and a client."""
+    """A client of a scheduler with a worker in each network namespace."""
     environment = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": _PATIENCE}
     with pytest.MonkeyPatch.context() as patched:
         for name, value in environment.items():

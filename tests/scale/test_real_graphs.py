@@ -1,4 +1,4 @@
-"""In memory, within a budget and on a cluster: the same predictions on graphs that people know."""
+"""Predictions in memory, within a budget and on a cluster are the same on well-known graphs."""
 
 import warnings
 
@@ -47,7 +47,7 @@ def _same(name, method, client, monkeypatch):
     data = _load(name)
     y = _labels(data)
     n, d = data.features.shape
-    # a quarter of the embeddings, on top of the graph and the scores
+    # a quarter of the embeddings, plus the graph and the scores
     budget = int(n * d * data.features.dtype.itemsize / 4 + data.adjacency.nnz * 16 + n * 40 * len(set(y)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -64,14 +64,14 @@ def _same(name, method, client, monkeypatch):
 
 
 def _same_columns(found, expected, step=512):
-    """Compare embeddings some columns at a time: all of them are large."""
+    """Compare large embeddings a block of columns at a time."""
     assert found.shape == expected.shape
     for start in range(0, found.shape[1], step):
         part = slice(start, start + step)
         np.testing.assert_allclose(found[:, part], expected[:, part], rtol=1e-4, atol=1e-5)
 
 
-# the other filters take the way of GGCM
+# other filters have the same code path as GGCM
 @pytest.mark.parametrize("method", ["OGC", "OGC, all columns", "GGCM", "LabelSpreading"])
 def test_cora(client, method, monkeypatch):
     _same("cora", method, client, monkeypatch)

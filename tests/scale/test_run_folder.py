@@ -1,4 +1,4 @@
-"""Files of a run appear whole or not at all, in a folder that belongs to one process."""
+"""Files of a run are written atomically, in a folder that is locked by one process."""
 
 import gc
 import subprocess
@@ -80,7 +80,7 @@ for folder in sys.stdin:
 
 @pytest.fixture(scope="module")
 def try_to_lock():
-    """Let another process lock a folder, and return what it is told."""
+    """Return a function that locks a folder in another process and returns its output."""
     child = subprocess.Popen(
         [sys.executable, "-c", _HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     )

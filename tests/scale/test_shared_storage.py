@@ -1,4 +1,4 @@
-"""A graph store on storage that all workers see is opened by each of them, never sent."""
+"""Workers open a graph store on shared storage themselves; it is never sent."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def stored(tmp_path_factory):
 
 @pytest.fixture
 def sent(monkeypatch):
-    """Note how many bytes each task has, futures aside, whose data stay where they are."""
+    """Record the size of each task's arguments, without futures, whose data stay on the workers."""
     sizes, submit = [], Cluster.submit
 
     def note(self, function, s, *arguments, **options):
@@ -47,7 +47,7 @@ def test_workers_of_ogc_map_the_graph_and_read_their_columns(stored, client, sen
         plain = gssl.OGC(random_state=0, max_iter=4).fit(np.array(X), y, adjacency=A)
     with gssl.execution(client=client):
         found = gssl.OGC(random_state=0, max_iter=4).fit(X, y, adjacency=A)
-    # the scales of the nodes are sent, links and features are not
+    # only the scales of the nodes are sent, not links or features
     assert 4 * len(X) < max(sent) < 8 * len(X) < A.indices.nbytes
     assert sum(size > len(X) for size in sent) == 1
     assert np.array_equal(found.label_distributions_, plain.label_distributions_)
@@ -58,6 +58,6 @@ def test_workers_of_ggcm_are_sent_no_links(stored, client, sent):
     expected = gssl.GGCM(depth=3).fit(np.array(X), adjacency=A).embedding_
     with gssl.execution(client=client):
         found = gssl.GGCM(depth=3).fit(X, adjacency=A).embedding_
-    # the scales of nodes and of their negatives
+    # only the scales of nodes and of negatives are sent
     assert max(sent) < 16 * len(X) < A.indices.nbytes
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)

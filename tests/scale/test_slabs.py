@@ -1,4 +1,4 @@
-"""A memory budget changes where numbers are, not what they are."""
+"""Results do not depend on the memory budget."""
 
 import os
 import pickle
@@ -56,7 +56,7 @@ def test_slabs_report_their_progress(blocks, fit, widths):
     seen = []
     with watching(lambda done, total: seen.append((done, total))):
         fit(gssl.SGC(depth=1), X, adjacency=A, memory="1GB")
-    # one pass of each slab, and the slabs
+    # progress of the pass over each slab, and of the slabs
     assert seen == [(1, 1), (1, 3), (1, 1), (2, 3), (1, 1), (3, 3)]
 
 
@@ -71,7 +71,7 @@ def test_a_task_may_return_any_number_of_rows(blocks, widths):
 
 
 def _problem(blocks):
-    """Return what an iteration like OGC's takes: matrices, labelled nodes, predictors and six pulls."""
+    """Return the inputs of OGC's iterations: features, filters, labelled nodes, predictors and six pulls."""
     X, y, A = blocks
     rng = np.random.default_rng(0)
     labelled = np.flatnonzero(y != -1)
@@ -84,8 +84,8 @@ def _problem(blocks):
 
 
 def _products(U, filters, labelled, W, pulls):
-    """Take steps, some of them in one go, and look at everything that an embedding offers in between."""
-    seen = [np.array(U @ W[0])]  # the next product may write over it
+    """Take steps, some of them combined, and collect products and rows of the embedding in between."""
+    seen = [np.array(U @ W[0])]  # a copy, because the next product may overwrite it
     for k in range(3):
         U = lazy_convolution(filters.A_hat, U, 0.3, pulls[k])
     seen += [U.rows(labelled) @ W[1], U.rows(labelled).T @ np.ones((len(labelled), 3), np.float32)]
@@ -121,7 +121,7 @@ def test_steps_wait_and_are_taken_in_one_go(blocks, widths, monkeypatch):
     assert not passes
     assert U._slabs is None
     scores = U @ W[4]
-    assert len(passes) == 3  # once for each slab
+    assert len(passes) == 3  # one for each slab
     written = sorted(path.name for path in U._slabs._folder.path.glob("slab-*"))
     assert written == ["slab-0000", "slab-0001", "slab-0002"]
     dense = DenseEmbedding(X, filters)
@@ -267,7 +267,7 @@ def test_an_execution_survives_a_pickle(blocks, tmp_path):
 
 
 def test_fitted_models_survive_a_pickle():
-    # in a process of its own, as joblib would
+    # in a separate process, as with joblib
     code = (
         "import pickle, sys, numpy as np, gssl\n"
         "d = gssl.datasets.load('karate')\n"

@@ -1,4 +1,4 @@
-"""A cluster that speaks TLS is reached with the certificates of Dask's own configuration, and not without."""
+"""A TLS cluster is reached only with the certificates of Dask's configuration."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ pytest.importorskip("distributed", reason="the extra 'distributed' is not instal
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """Make a certificate that signs itself, for everybody in the test."""
+    """Create a self-signed certificate for scheduler, workers and client."""
     if shutil.which("openssl") is None:
         pytest.skip("certificates are made by the command openssl")
     folder = tmp_path_factory.mktemp("tls")
@@ -39,7 +39,7 @@ def test_certificates_come_from_the_configuration_of_dask(blocks, certificate, d
         cluster_client(address),
     ):
         pass
-    # nothing of the client that failed is left to the garbage collector
+    # the failed client is closed, not left to the garbage collector
     assert _loops() == loops
     named = {"ca-file": signed, "client.cert": signed, "client.key": key}
     settings = {f"distributed.comm.tls.{name}": path for name, path in named.items()}

@@ -1,4 +1,4 @@
-"""What workers run is pure, and travels as little as it can."""
+"""Functions run on workers do not change their inputs, and little data is sent."""
 
 import os
 import pickle
@@ -76,7 +76,7 @@ def test_a_step_does_not_write_to_what_it_is_given(stored, in_file):
     _, filters = stored
     rng = np.random.default_rng(0)
     X = rng.random((3, 4)).astype(np.float32)
-    # as Dask gives arrays that have travelled: a view of some memory
+    # a view of a buffer, like arrays that Dask has received
     given = np.frombuffer(X.tobytes(), X.dtype).copy().reshape(3, 4)
     W = rng.random((6, 2)).astype(np.float32)
     pull = Pull(np.array([1]), np.ones((1, 2), np.float32), W)

@@ -1,4 +1,4 @@
-"""AutoClassifier from outside: what it finds, says, keeps and refuses."""
+"""AutoClassifier's public behaviour: results, explanations, attributes and errors."""
 
 import copy
 
@@ -85,7 +85,7 @@ def test_predicting_the_graph_of_fit_gives_its_transduction(friendly, fitted):
     X, A, _, _ = friendly
     P = fitted.predict_proba(X, adjacency=A)
     np.testing.assert_allclose(P, fitted.label_distributions_, atol=1e-12)
-    # a node more that nobody knows changes nothing for the others
+    # an additional isolated node changes nothing for the others
     grown = np.zeros((121, 121))
     grown[:120, :120] = A
     P = fitted.predict_proba(np.vstack([X, X[:1]]), adjacency=grown)
@@ -303,7 +303,7 @@ def test_other_labels_give_what_a_fit_to_them_gives(friendly, features):
     for labels in (more, y):
         fresh = gssl.AutoClassifier(depth=4, priors="uniform").fit(X, labels, adjacency=A)
         model.update_labels(labels)
-        # but for rounding, which a logistic head that is solved by iteration may enlarge
+        # up to rounding, which an iterative logistic head may amplify
         np.testing.assert_allclose(model.label_distributions_, fresh.label_distributions_, atol=1e-5)
         np.testing.assert_allclose(model._leave_one_out, fresh._leave_one_out, atol=5e-3)
         assert model.explain_ == fresh.explain_

@@ -1,4 +1,4 @@
-"""CalibratedClassifier around every method: what stays, what changes, and what it promises."""
+"""CalibratedClassifier around every method: predictions, distributions and coverage."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ CLASSIFIERS = {
 
 @pytest.fixture(scope="module")
 def blocks():
-    """Four noisy blocks of sixty nodes, 12 labels in each, one pair of nodes that no label reaches."""
+    """Four noisy blocks of sixty nodes with 12 labels each, and a pair of nodes that no label reaches."""
     rng = np.random.default_rng(3)
     truth = np.repeat(np.arange(4), 60)
     same = truth[:, None] == truth[None, :]
@@ -54,12 +54,12 @@ def test_every_classifier_is_calibrated_and_predicts_as_before(blocks, name):
         expected_calibration_error(reliability(truth[test], Q[test], model.classes_))
         for Q in (plain.label_distributions_, P)
     )
-    # 48 labels say how right a model is to within seven points
+    # 48 labels determine accuracy to within seven points
     assert after < max(0.13, before - 0.02)
 
 
 def test_hidden_labels_are_truly_hidden(blocks):
-    """Refitting only the head says the same as fitting everything without the labels."""
+    """Refitting only the head gives the same result as a fit without the hidden labels."""
     X, A, y, _ = blocks
     model = gssl.EmbeddingClassifier(gssl.SSGC(depth=4)).fit(X, y, adjacency=A)
     hidden = np.flatnonzero(y != -1)[::5]
@@ -87,7 +87,7 @@ PRIORS = {"d": 7, "a": 1, "b": 1, "c": 1}
 
 
 def assert_same_correction(left, right):
-    """Compare all that makes an average of maps: losses, weights, temperatures and knots."""
+    """Compare losses, weights, temperatures and knots of two averages of maps."""
     assert left.kind == right.kind == "average"
     assert left.log_loss == pytest.approx(right.log_loss, abs=1e-9)
     assert [part.kind for _, part in left.parts] == ["temperature", "score", "isotonic"]
@@ -101,7 +101,7 @@ def assert_same_correction(left, right):
 
 @pytest.mark.parametrize("name", ["logistic", "ridge", "ogc", "auto"])
 def test_the_correction_comes_before_priors(blocks, name):
-    """It is learnt from labels, which have the shares that they have, so priors have no part in it."""
+    """The correction is learnt from labels with their own class shares, so priors do not affect it."""
     X, A, y, _ = blocks
     names = np.array(["a", "b", "c", "d", None], dtype=object)
     plain, moved = (
@@ -110,7 +110,7 @@ def test_the_correction_comes_before_priors(blocks, name):
     )
     np.testing.assert_allclose(moved.held_out_distributions_, plain.held_out_distributions_, atol=1e-12)
     assert_same_correction(moved.calibration_, plain.calibration_)
-    # 12 labels of each class: shares are a quarter each
+    # with 12 labels of each class, shares are a quarter each
     ratio = np.array([0.1, 0.1, 0.1, 0.7]) / 0.25
 
     def reweighed(P):
@@ -123,7 +123,7 @@ def test_the_correction_comes_before_priors(blocks, name):
     np.testing.assert_allclose(moved.label_distributions_[240:], 0.25)
     predicted = [model.predict_proba(X, adjacency=A)[:240] for model in (moved, plain)]
     np.testing.assert_allclose(predicted[0], reweighed(predicted[1]), atol=1e-12)
-    # the classifier inside is as it would be alone, priors and all
+    # the inner classifier is the same as when fitted alone, including priors
     assert moved.classifier_.priors == PRIORS
     alone = clone(CLASSIFIERS[name]).set_params(priors=PRIORS).fit(X, names[y], adjacency=A)
     np.testing.assert_allclose(moved.classifier_.label_distributions_, alone.label_distributions_)
@@ -141,7 +141,7 @@ def test_priors_come_after_the_correction_in_a_saved_model_and_in_its_sets(block
     )
     np.testing.assert_array_equal(again.predict_sets(miscoverage=0.3), model.predict_sets(miscoverage=0.3))
     test = np.flatnonzero((y == -1) & (truth != -1))
-    # a threshold for each class does not depend on how many there are of it
+    # thresholds per class do not depend on the class shares
     sets = model.predict_sets(miscoverage=0.2, mondrian=True)
     assert all(sets[test, k][truth[test] == k].mean() > 0.6 for k in range(4))
 
@@ -185,7 +185,7 @@ def test_other_parameters_count_when_labels_are_updated(blocks, name, changes):
 
 
 def test_equal_parameters_are_not_fitted_again(blocks, monkeypatch):
-    """Arrays and estimators among them are compared by what they hold."""
+    """Arrays and estimators among the parameters are compared by value."""
     X, A, y, _ = blocks
     priors = np.array([0.7, 0.1, 0.1, 0.1])
     model = gssl.CalibratedClassifier(gssl.EmbeddingClassifier(gssl.SGC(), priors=priors))
@@ -299,7 +299,7 @@ def test_labels_of_a_refitted_method_are_hidden_once_each(blocks):
     found = held_out_distributions(model, X, A, n_folds=4)
     np.testing.assert_array_equal(found.nodes, np.flatnonzero(y != -1))
     np.testing.assert_array_equal(found.codes, y[found.nodes])
-    # a propagated label that was not hidden would be certain
+    # a label that was not hidden would have probability one
     assert (found.distributions.max(axis=1) < 1 - 1e-9).all()
 
 
@@ -396,7 +396,7 @@ def test_bad_parameters(blocks, changes, said):
 
 
 def test_errors_of_the_classifier_come_through(blocks):
-    """Whatever an error says: only labels that are too few are no error."""
+    """Only the error about too few labels is handled, whatever others say."""
 
     class Moody(gssl.LabelPropagation):
         def distributions_without(self, hidden):

@@ -1,4 +1,4 @@
-"""Maps of confidence: what they do to numbers whose truth is known."""
+"""Calibration maps on simulated distributions."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from gssl.selection.calibration import FITS, FLOOR, cross_validated_losses, log_
 
 
 def drawn(m, sharpness, seed=0, c=4):
-    """Draw distributions and labels from them, then say everything with another sharpness."""
+    """Draw distributions and labels from them; return the distributions with another sharpness too."""
     rng = np.random.default_rng(seed)
     truth = rng.dirichlet(np.full(c, 0.4), size=m)
     codes = np.array([rng.choice(c, p=row) for row in truth])
@@ -20,7 +20,7 @@ def drawn(m, sharpness, seed=0, c=4):
 def test_the_temperature_undoes_a_change_of_sharpness(sharpness):
     P, codes, truth = drawn(4000, sharpness)
     found = temperature(P, codes)
-    # the floor of probabilities flattens a little
+    # approximate, because of the lower bound on probabilities
     np.testing.assert_allclose(found.temperature, sharpness, rtol=0.12)
     assert np.abs(found(P) - truth).mean() < 0.02
 
@@ -45,14 +45,14 @@ def test_a_single_label_moves_the_temperature_little():
 
 
 def test_isotonic_learns_what_no_temperature_can():
-    """Confidences that jump: below one half nothing is known, above it all is."""
+    """Accuracy jumps at a confidence of 0.75: below it is about chance, above it nearly one."""
     rng = np.random.default_rng(0)
     p = rng.uniform(0.5, 1.0, size=2000)
     right = rng.random(2000) < np.where(p > 0.75, 0.98, 0.55)
     P = np.stack([p, 1 - p], axis=1)
     codes = np.where(right, 0, 1)
     assert calibrate(P, codes, "best").kind == "isotonic"
-    # two thousand labels leave no doubt, and an average none to the others
+    # with two thousand labels the average has no weight on other maps
     assert calibrate(P, codes).parts[2][0] > 0.999
     said = isotonic(P, codes)(np.array([[0.65, 0.35], [0.9, 0.1]]))[:, 0]
     np.testing.assert_allclose(said, [0.55, 0.98], atol=0.03)
@@ -64,7 +64,7 @@ def test_scores_on_the_simplex_are_softened_by_their_differences():
     likely = np.exp(scores / 0.1)
     likely /= likely.sum(axis=1, keepdims=True)
     codes = np.array([rng.choice(3, p=row) for row in likely])
-    P = scores + (1 - scores.sum(axis=1, keepdims=True)) / 3  # differences stay
+    P = scores + (1 - scores.sum(axis=1, keepdims=True)) / 3  # keeps differences
     found = score_temperature(P, codes)
     np.testing.assert_allclose(found.temperature, 0.1, rtol=0.05)
     np.testing.assert_allclose(found(P), likely, atol=0.03)
@@ -75,7 +75,7 @@ def test_scores_on_the_simplex_are_softened_by_their_differences():
 def test_distributions_stay_distributions_and_classes_stay(kind, dtype):
     rng = np.random.default_rng(1)
     held, codes, _ = drawn(40, 1.7)
-    held[:5] = np.eye(4)[0]  # zeros, as a projection makes them
+    held[:5] = np.eye(4)[0]  # zeros, as from a projection
     P = np.vstack([rng.dirichlet(np.full(4, 0.2), size=500), np.eye(4)]).astype(dtype)
     Q = FITS[kind](held, codes)(P)
     assert Q.dtype == dtype
@@ -115,7 +115,7 @@ def test_an_average_weighs_maps_by_what_they_say_of_unseen_labels(dtype):
 
 
 def test_an_average_is_no_further_off_than_the_choice_it_replaces():
-    """Over many small sets of labels, drawn from distributions that are known."""
+    """Compare the mean error over many small samples of labels from known distributions."""
     errors = {"best": [], "average": []}
     for seed in range(30):
         held, codes, _ = drawn(40, 0.6, seed)

@@ -1,4 +1,4 @@
-"""Filters of the candidates, against the methods whose names they bear."""
+"""Filters of the candidates agree with the methods of the same name."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def graph():
 
 
 def embedded(graph, model, settings=""):
-    """The features that a candidate makes of rows as given, in the coordinates of the given features."""
+    """Return the features of a candidate on raw rows, in the original feature coordinates."""
     X, A = graph
     rows = FilteredRows(Views(X, csr_array(A)), csr_array(A), X.dtype, np.arange(40), 16)
     (found,) = [f for f in candidate_filters(16) if (f.model, f.settings) == (model, settings)]

@@ -1,4 +1,4 @@
-"""Sets of labels: thresholds by hand, and the promise on drawn numbers."""
+"""Label sets: thresholds computed by hand, and coverage on simulated data."""
 
 import numpy as np
 import pytest
@@ -15,12 +15,12 @@ def drawn(m, rng, c=3):
 
 
 def test_a_threshold_by_hand():
-    # the scores 1 − p are 0.1 … 0.9; of nine, ⌈10 · 0.8⌉ = 8 lie at or below 0.8
+    # the scores 1 − p are 0.1 … 0.9; of these nine, ⌈10 · 0.8⌉ = 8 are at most 0.8
     p = 1 - np.arange(1, 10) / 10
     P = np.stack([p, 1 - p], axis=1)
     codes = np.zeros(9, dtype=int)
     np.testing.assert_allclose(conformal_thresholds(P, codes, 0.2, mondrian=False), 0.8)
-    # ⌈10 · 0.95⌉ is more than there are: nothing can be excluded
+    # ⌈10 · 0.95⌉ is more than nine: nothing can be excluded
     assert np.isinf(conformal_thresholds(P, codes, 0.05, mondrian=False)).all()
     by_class = conformal_thresholds(P, np.repeat([0, 1], [8, 1]), 0.2, mondrian=True)
     np.testing.assert_allclose(by_class[0], 0.8)
@@ -57,17 +57,17 @@ def test_classes_with_ten_labels_have_their_own_threshold_and_the_others_share_o
     P[np.arange(20), codes] = 1 - scores
     # ⌈11 · 0.9⌉ = 10: the largest of each ten
     np.testing.assert_allclose(conformal_thresholds(P, codes, 0.1), [0.55, 0.95, 0.95])
-    # eight labels of the others have no threshold at 0.1, so that of all 18 is theirs: ⌈19 · 0.9⌉ = 18
+    # eight labels of the others are too few at 0.1, so they use the threshold of all 18: ⌈19 · 0.9⌉ = 18
     few = np.r_[0:14, 15:19]
     np.testing.assert_allclose(conformal_thresholds(P[few], codes[few], 0.1), [0.55, 0.8625, 0.8625])
-    # at 0.05 ten labels are too few for any class: one threshold for all, as there was
+    # at 0.05 ten labels are too few for any class: one threshold for all
     np.testing.assert_allclose(conformal_thresholds(P, codes, 0.05), 0.95)
     np.testing.assert_array_equal(held_out_coverage(P, codes, 0.1).labels_by_class, [10, 5, 5])
 
 
 def test_sets_by_default_are_judged_without_the_label_that_is_judged():
     P, codes = drawn(90, np.random.default_rng(3))
-    codes = np.where((codes == 2) & (np.arange(90) > 20), 0, codes)  # few of the last class
+    codes = np.where((codes == 2) & (np.arange(90) > 20), 0, codes)  # keeps few labels of the last class
     assert (np.bincount(codes) >= 10).tolist() == [True, True, False]
     thresholds = np.tile(conformal_thresholds(P, codes, 0.2), (90, 1))
     for i in range(90):
@@ -80,7 +80,7 @@ def test_sets_by_default_are_judged_without_the_label_that_is_judged():
 
 
 def test_rare_classes_are_covered_on_random_draws_of_a_graph():
-    """A class of 6 % of the nodes, most of whose links lead elsewhere, on 30 draws of 300 labels."""
+    """A class of 6 % of the nodes with mostly heterophilous links, on 30 draws of 300 labels."""
     rng = np.random.default_rng(0)
     truth = rng.choice(3, size=1500, p=[0.6, 0.34, 0.06])
     pair = rng.integers(1500, size=(2, 40000))
@@ -131,8 +131,8 @@ def test_each_label_is_judged_by_the_others():
     p = np.array([0.9, 0.8, 0.7, 0.2])
     P = np.stack([p, 1 - p], axis=1)
     found = held_out_coverage(P, np.zeros(4, dtype=int), 0.5, mondrian=False)
-    # the thresholds of the others are 0.3, 0.3, 0.2, 0.2 and the scores 0.1, 0.2, 0.3, 0.8; the third
-    # is in by being the most probable
+    # thresholds by the other labels are 0.3, 0.3, 0.2, 0.2 and scores are 0.1, 0.2, 0.3, 0.8; the third is
+    # included as the most probable class
     assert found.coverage == 0.75
     assert found.mean_size == 1.0
 
@@ -149,7 +149,7 @@ def test_miscoverage_is_a_share(alpha):
 def test_one_sort_says_what_leaving_each_out_says(m, alpha, mondrian):
     rng = np.random.default_rng(m)
     P, codes = drawn(m, rng)
-    P = np.round(P, 1)  # so that there are ties
+    P = np.round(P, 1)  # makes ties
     sets = np.zeros(P.shape, dtype=bool)
     for i in range(m):
         others = np.arange(m) != i
@@ -175,7 +175,7 @@ def test_many_labels_are_judged_by_a_few_sorts(mondrian, monkeypatch):
 
 
 def test_slack_is_that_of_the_numbers():
-    """Single precision may miss its own threshold by a ten-millionth, double precision not by a billionth."""
+    """Single precision tolerates 1e-7 at a threshold, double precision not even 1e-13."""
     p = 0.3
     single = np.array([[1 - p, p]], dtype=np.float32)
     assert single[0, 1].astype(np.float64) != p

@@ -1,4 +1,4 @@
-"""Rows of powers at some nodes, and scores of all nodes, against dense algebra."""
+"""Rows of powers at some nodes, and scores of all nodes, agree with dense algebra."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_columns_are_carried_a_few_at_a_time(rows, monkeypatch):
 def test_scores_of_all_nodes_are_a_polynomial(rows, room):
     features = rows.views["raw"].features
     M = np.random.default_rng(1).normal(size=(len(terms(3)), 9, 2))
-    M[1] = 0.0  # a power that nobody uses
+    M[1] = 0.0  # an unused power
     X, dense = features.times(np.eye(9)), {name: T(np.eye(60)) for name, T in rows.operators.items()}
     expected = sum(np.linalg.matrix_power(dense[name], k) @ X @ M[i] for i, (name, k) in enumerate(terms(3)))
     np.testing.assert_allclose(polynomial_scores(M, features, rows.operators, 3, room), expected, atol=1e-11)
@@ -61,7 +61,7 @@ def test_labelled_rows_have_all_features(monkeypatch):
     lengths = np.sqrt((X.toarray() ** 2).sum(axis=1, keepdims=True))
     U = (0.2 * np.eye(40) + 0.8 * smooth @ smooth) @ (X.toarray() / np.where(lengths > 0, lengths, 1))
     np.testing.assert_allclose(found, U[labelled], atol=1e-12)
-    # in their span, products of these rows are those of all features
+    # in the span of these rows, inner products are the same as with all features
     spanned = rows.views.with_span(found)["spanned"]
     np.testing.assert_allclose(spanned.axes.T @ spanned.axes, np.eye(spanned.width), atol=1e-8)
     V = U @ spanned.axes

@@ -1,4 +1,4 @@
-"""Rows of length one without a copy, and operators without links of their own, against dense algebra."""
+"""Unit rows without a copy, and operators without copies of links, agree with dense algebra."""
 
 import numpy as np
 import pytest
@@ -11,11 +11,11 @@ from gssl.selection.graph_features import Features, operators
 
 @pytest.fixture(params=["dense", "sparse", "file", "file by columns"])
 def X(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(graph_features, "_BLOCK_BYTES", 1)  # as few rows as may be
+    monkeypatch.setattr(graph_features, "_BLOCK_BYTES", 1)  # the smallest possible blocks
     monkeypatch.setattr("gssl.graph.mapped._BLOCK_BYTES", 2000)
     X = np.random.default_rng(0).normal(size=(200, 7))
     X[3] = 0.0
-    X[4] *= 1e200  # squares would leave the range of the type
+    X[4] *= 1e200  # squares would overflow
     if request.param == "sparse":
         return csr_array(X)
     if request.param == "dense":

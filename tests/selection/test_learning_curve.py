@@ -56,7 +56,7 @@ def test_labels_needed_are_those_of_the_equation():
     assert curve.gain(300) == pytest.approx(0.05)
     assert "Another 300 labels would add about 5.0 points." in curve.text(more=300)
     assert curve.at(400)[0] == pytest.approx(0.85)
-    # 0.9 - n^(-1/2) = 0.899 at n = 1,000,000, where the nodes end
+    # 0.9 - n^(-1/2) = 0.899 at n = 1,000,000, the number of nodes
     assert np.isfinite(curve.labels_needed(0.8989)[0])
     assert np.isinf(curve.labels_needed(0.8991)[0])
 

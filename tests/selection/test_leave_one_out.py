@@ -1,4 +1,4 @@
-"""Closed forms against refitting without each label."""
+"""Closed forms agree with refitting without each label."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ PENALTIES = np.array([1e-3, 0.1, 10.0])
 
 @pytest.fixture(params=[(12, 30), (30, 5), (9, 9)], ids=["wide", "tall", "square"])
 def rows(request):
-    """Features with a common mean, and labels of three classes of different size."""
+    """Features with a non-zero mean, and labels of three classes of different size."""
     m, d = request.param
     rng = np.random.default_rng(3)
     codes = np.sort(rng.integers(3, size=m))
@@ -26,7 +26,7 @@ def rows(request):
 
 
 def refitted(U, Y, ridge, i, factors=None):
-    """Fit Θ to all rows but one by the normal equations and predict that one."""
+    """Fit Θ to all rows but one by the normal equations, and predict that row."""
     others = np.arange(len(U)) != i
     V, T = U[others], Y[others] if factors is None else Y[others] * factors
     return U[i] @ np.linalg.solve(V.T @ V + ridge * np.eye(U.shape[1]), V.T @ T)

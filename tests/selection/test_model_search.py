@@ -1,4 +1,4 @@
-"""The search behind AutoClassifier: what it says about hidden labels, about the graph and about rivals."""
+"""AutoClassifier's model search: hidden labels, the value of the graph, and rival models."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from gssl.selection.views import Views
 
 @pytest.fixture(scope="module")
 def problem():
-    """Three classes of forty nodes: links and features both tell them apart, a little."""
+    """Three classes of forty nodes with weakly informative links and features."""
     rng = np.random.default_rng(0)
     truth = np.arange(120) % 3
     A = np.triu(rng.random((120, 120)) < np.where(truth[:, None] == truth, 0.15, 0.02), k=1)
@@ -34,7 +34,7 @@ def test_labels_that_were_never_hidden_do_not_count(problem):
     y[1:12:3], y[2:15:3], y[0] = truth[1:12:3], truth[2:15:3], 0
     search = search_of(problem, y)
     assert search.tested.sum() == len(search.labelled) - 1
-    # all wrong but the one of class 0, which no fold hides
+    # all are wrong except the one of class 0, which no fold hides
     assert search.accuracy(search.nothing_hidden()) == 0.0
 
 
@@ -66,7 +66,7 @@ def test_a_graph_that_no_model_uses_neither_adds_nor_costs(problem):
 
 def test_the_graph_is_compared_on_the_same_folds(problem):
     X, _, y, _ = problem
-    # a graph that says nothing: the difference is about zero, whichever model is chosen
+    # with an uninformative graph the difference is about zero, whichever model is chosen
     rng = np.random.default_rng(1)
     noise = np.triu(rng.random((120, 120)) < 0.05, k=1)
     model = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=csr_array((noise | noise.T).astype(float)))

@@ -38,7 +38,7 @@ def test_the_best_is_fitted_to_all_labels_with_parameters_inside_it():
     best = search(model, grid, X, Y, adjacency=A)
     assert best.best_params_ == {"embedder__depth": 3, "head__C": 100.0}
     assert (best.embedder_.depth, best.head_.C) == (3, 100.0)
-    assert (model.embedder.depth, model.head.C) == (0, 1.0)  # the one that was given is untouched
+    assert (model.embedder.depth, model.head.C) == (0, 1.0)  # the given model is not changed
     again = gssl.EmbeddingClassifier(gssl.SGC(depth=3), head=LogisticRegression(C=100.0)).fit(
         X, Y, adjacency=A
     )

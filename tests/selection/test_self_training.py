@@ -1,4 +1,4 @@
-"""The ensemble against dense algebra, and unlabelled nodes as teachers."""
+"""The ensemble agrees with dense algebra, and self-training uses unlabelled nodes."""
 
 import numpy as np
 import pytest

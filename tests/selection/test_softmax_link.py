@@ -1,4 +1,4 @@
-"""From scores to distributions: temperatures and linear maps, against an optimiser and a known masking."""
+"""Maps from scores to distributions agree with an optimiser, and undo the masking of a middle class."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_scores_that_say_all_do_not_run_away():
 
 
 def test_a_link_brings_back_a_class_between_two_others():
-    # least squares on one ordered feature never names the middle class
+    # least squares on one ordered feature never predicts the middle class
     rng = np.random.default_rng(0)
     codes = np.repeat([0, 1, 2], 100)
     x = codes - 1.0 + rng.normal(0.0, 0.2, size=300)
@@ -54,7 +54,7 @@ def test_few_labels_leave_a_link_near_a_temperature():
 
 
 def test_a_link_that_turns_scores_round_is_refused():
-    # what leave-one-out says of features that say nothing: a little less for the true class
+    # leave-one-out scores of uninformative features: slightly lower for the true class
     Y = np.eye(3)[np.arange(60) % 3]
     link, loss = fit_link(0.33 - 0.02 * Y, Y, np.ones(60), 1.0)
     np.testing.assert_array_equal(link.A, np.eye(3))

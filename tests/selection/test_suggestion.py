@@ -1,4 +1,4 @@
-"""What to label next: the equation by hand, and the use of it on a graph."""
+"""Suggested nodes agree with the equation computed by hand, and are useful on a graph."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from gssl.selection.suggestion import cover, smoothed_signature
 
 
 def by_hand(U, u, labelled, n):
-    """The greedy choice in dense algebra."""
+    """Choose nodes greedily by the equation, in dense algebra."""
     K = np.maximum(U @ U.T, 0) ** 4
     chosen = list(labelled)
     rest = np.setdiff1d(np.arange(len(u)), labelled)
@@ -52,7 +52,7 @@ def test_signatures_keep_the_cosines_of_smoothed_features():
 
 @pytest.fixture(scope="module")
 def cliques():
-    """Six cliques of six; two of them have a label, and one node hangs alone."""
+    """Six cliques of six nodes, two of them with a label, and an isolated node."""
     A = np.kron(np.eye(6), np.ones((6, 6)) - np.eye(6))
     A = np.pad(A, (0, 1))
     for k in range(5):
@@ -92,7 +92,7 @@ def test_a_loaded_model_asks_for_its_graph(cliques, tmp_path):
 
 @pytest.fixture(scope="module")
 def wide():
-    """Two blocks of twenty nodes, and more features than a signature has columns."""
+    """Two blocks of twenty nodes with more features than columns of a signature."""
     data = gssl.datasets.make_block_graph(40, 120, 300, 2, features="dense", random_state=0)
     y = np.full(40, -1)
     for code in (0, 1):

@@ -1,4 +1,4 @@
-"""Trials of candidates, and which of them are near the best."""
+"""Trials of candidates, and the selection of near-best ones."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ def test_a_trial_is_a_ridge_refitted_without_each_label(problem):
         shown = np.arange(45) != i
         G = U[shown].T @ U[shown] + trial.penalty * np.eye(9)
         z = U[i] @ np.linalg.solve(G, U[shown].T @ labels.Y[shown])
-        # the other labels of its class count for the one that is hidden
+        # the remaining labels of its class are weighted up for the hidden one
         z[labels.Y[i] == 1] *= 15 / 14
         np.testing.assert_allclose(trial.predicted[i], z, atol=1e-8)
     assert trial.score == (trial.link.logits(trial.predicted).argmax(axis=1) == np.arange(45) % 3).mean()
@@ -63,7 +63,7 @@ def test_other_kinds_and_widths_are_tried_with_the_best_filters(problem):
     assert [trial.loss for trial in tried] == sorted(trial.loss for trial in tried)
     assert {trial.kind for trial in tried} >= {"unit", "raw", "standardized"}
     assert len([trial for trial in tried if trial.kind == "unit"]) == len(candidate_filters(2))
-    # none of them twice, though all widths of nine directions are the same
+    # none is tried twice, although all widths are the same with nine directions
     assert len({(trial.kind, trial.filter, trial.width) for trial in tried}) == len(tried)
 
 

@@ -1,4 +1,4 @@
-"""Compressed views: the leading directions of features, whatever their kind."""
+"""Compressed views: the leading directions of all kinds of features."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from gssl.selection.views import Views, compress, principal_axes, sample_nodes
 
 
 def cosines(V, W):
-    """The cosines of the angles between two spaces."""
+    """Return the cosines of the principal angles between two spaces."""
     return np.linalg.svd(np.linalg.qr(V)[0].T @ np.linalg.qr(W)[0], compute_uv=False)
 
 
@@ -26,7 +26,7 @@ def test_axes_are_the_leading_singular_vectors(monkeypatch, sparse, exact):
     expected = np.linalg.svd(X)[2][:12].T
     found = principal_axes(csr_array(X) if sparse else X, 12)
     np.testing.assert_allclose(found.T @ found, np.eye(12), atol=1e-4)
-    # a prefix is the space of as many leading vectors
+    # the first axes span the space of as many leading vectors
     for width in (4, 12):
         assert cosines(found[:, :width], expected[:, :width]).min() > 0.98
 
@@ -42,15 +42,15 @@ def test_the_kinds_of_features(monkeypatch):
     X, A = rng.normal(size=(50, 6)), random_array((50, 50), density=0.1, random_state=0, format="csr")
     assert list(Views(X, A)) == ["unit", "raw", "standardized", "links"]
     assert list(Views(csr_array(X), A)) == ["unit", "raw", "links"]
-    # rows of equal length have one kind, and so have rows of which one dwarfs all others
+    # only one kind for rows of equal length, or if one row is far larger than all others
     assert list(Views(csr_array(X / np.linalg.norm(X, axis=1)[:, None]), A)) == ["unit", "links"]
     huge = X.copy()
     huge[0] *= 1e200
     assert list(Views(csr_array(huge), A)) == ["unit", "links"]
-    # rows that are all the same say nothing
+    # identical rows carry no information
     for same in (np.ones((50, 3)), csr_array(np.ones((50, 3))), csr_array((50, 3))):
         assert list(Views(same, A)) == ["links"]
-    # the identity only says who is who
+    # the identity carries no information either
     assert list(Views(csr_array(np.eye(50)), A)) == ["links"]
     assert list(Views(csr_array(np.eye(50)[:, ::-1]), A)) == ["links"]
     monkeypatch.setattr(views, "_MOST_LINKED", 49)

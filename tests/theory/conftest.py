@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture
 def gradient():
-    """Give a function that differentiates a scalar function of a matrix by central differences."""
+    """Return a function that differentiates a scalar function of a matrix by central differences."""
 
     def central_differences(Q, U, h=1e-4):
         result = np.zeros_like(U)
@@ -21,7 +21,7 @@ def gradient():
 
 @pytest.fixture
 def random_graph():
-    """Give a function that draws a dense symmetric 0/1 graph; isolated nodes may occur."""
+    """Return a function that draws a dense symmetric 0/1 graph, possibly with isolated nodes."""
 
     def draw(n, density, seed):
         upper = np.triu(np.random.default_rng(seed).random((n, n)) < density, k=1)

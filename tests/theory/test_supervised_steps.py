@@ -41,7 +41,7 @@ def test_lazy_convolution_is_a_step_of_half_beta_on_the_smoothing_loss(A, U, gra
 
 @LOSSES
 def test_supervised_convolution_is_a_step_on_both_losses(A, U, W, gradient, loss):
-    """Eq. 6: U − β/2 ∂Q_smo/∂U − η_sup ∂Q_sup/∂U, with W fixed."""
+    """Check Eq. 6: U − β/2 ∂Q_smo/∂U − η_sup ∂Q_sup/∂U, with W fixed."""
     A_hat, beta, eta_sup = normalized_adjacency(csr_array(A)), 0.2, 0.3
     smoothing = gradient(lambda V: smoothing_loss(A_hat, V), U)
     supervised = gradient(lambda V: classification_loss(V[LABELLED] @ W, Y, loss), U)
@@ -60,7 +60,7 @@ def test_linear_step_is_a_step_on_the_classification_loss(U, W, gradient, loss):
 
 @LOSSES
 def test_one_iteration_of_ogc_steps_w_then_u(A, U, gradient, loss):
-    """The published squared loss has no ½, so both of its gradients are doubled; U moves by the new W."""
+    """The published squared loss has no ½, so both of its gradients are doubled; U moves with the new W."""
     y = np.full(12, -1)
     y[LABELLED] = CODES
     X, beta, eta_sup, eta_w = U / np.abs(U).sum(axis=1, keepdims=True), 0.2, 0.05, 0.3
@@ -77,7 +77,7 @@ def test_one_iteration_of_ogc_steps_w_then_u(A, U, gradient, loss):
 
 
 def test_one_iteration_of_ogc_in_dense_algebra(A, U):
-    """S, D̃ and Â as n×n matrices; squared loss, all labels as anchors."""
+    """Compare with n×n matrices S, D̃ and Â, for the squared loss with all labels as anchors."""
     y = np.full(12, -1)
     y[LABELLED] = CODES
     X, beta, eta_sup, eta_w = U / np.abs(U).sum(axis=1, keepdims=True), 0.1, 0.01, 0.3

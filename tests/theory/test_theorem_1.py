@@ -1,4 +1,4 @@
-"""Theorem 1: where SGC has converged, U_i = sqrt((D_ii+1)/(D_jj+1)) U_j in every connected component."""
+"""Theorem 1: at convergence of SGC, U_i = sqrt((D_ii+1)/(D_jj+1)) U_j in every connected component."""
 
 import numpy as np
 import pytest
@@ -8,13 +8,13 @@ import gssl
 
 
 def limit(A, X):
-    """Give sqrt(D̃_ii) τ with the τ that the start X leads to: the projection on Â's first eigenvector."""
+    """Return sqrt(D̃_ii) τ, the projection of X onto the first eigenvector of Â."""
     v = np.sqrt(A.sum(axis=1) + 1)
     return np.outer(v, v @ X) / (v @ v)
 
 
 def decay_per_step(A):
-    """Give the second largest |eigenvalue| of Â, which bounds what is left of all but the limit."""
+    """Return the second largest |eigenvalue| of Â, by which the distance to the limit shrinks per step."""
     v = np.sqrt(A.sum(axis=1) + 1)
     return np.sort(np.abs(np.linalg.eigvalsh((A + np.eye(len(A))) / np.outer(v, v))))[-2]
 
@@ -31,7 +31,7 @@ def X():
 
 @pytest.mark.parametrize("k", [64, 1024])
 def test_converged_embeddings_are_proportional_to_roots_of_degrees(A, X, k):
-    """The distance to the limit is at most (second eigenvalue)^k ‖X‖, and rounding."""
+    """The distance to the limit is at most (second eigenvalue)^k ‖X‖ plus rounding errors."""
     U = gssl.SGC(depth=k).fit_transform(X, adjacency=A)
     bound = decay_per_step(A) ** k * np.linalg.norm(X) + 1e-12
     assert bound < 0.02
@@ -43,7 +43,7 @@ def test_converged_embeddings_are_proportional_to_roots_of_degrees(A, X, k):
 
 
 def test_convergence_is_as_slow_as_the_spectrum_says(A, X):
-    """At k = 8 the limit is still far away, so the test above is no accident of scale."""
+    """At k = 8 the limit is still far away, so the test above is not trivial."""
     U = gssl.SGC(depth=8).fit_transform(X, adjacency=A)
     assert np.linalg.norm(U - limit(A, X)) > 10 * decay_per_step(A) ** 64 * np.linalg.norm(X)
 

@@ -10,14 +10,14 @@ from gssl.operators import complement_negatives, normalized_negatives
 
 
 def filtered(N, xi):
-    """Give Q diag(Φ(λ)) Qᵀ with the eigenpairs of L_sym = I − ¬D^-½ ¬A ¬D^-½."""
+    """Return Q diag(Φ(λ)) Qᵀ with the eigenpairs of L_sym = I − ¬D^-½ ¬A ¬D^-½."""
     root = np.diag(1 / np.sqrt(N.sum(axis=1)))
     eigenvalues, Q = np.linalg.eigh(np.eye(len(N)) - root @ N @ root)
     return Q @ np.diag((2 - xi + xi * eigenvalues) / (xi + 2)) @ Q.T
 
 
 def ring(n, *reaches):
-    """Link every node of a circle with those that are this many places away: a regular graph."""
+    """Return the regular graph in which every node of a circle is linked to those at given distances."""
     first = np.zeros(n)
     for reach in reaches:
         first[[reach, -reach]] = 1
@@ -42,7 +42,7 @@ def test_on_the_complement_of_a_regular_graph_the_filter_is_exact():
 
 @pytest.mark.parametrize(("kind", "small"), [("uniform", 0.1), ("regular", 0.005)])
 def test_on_sampled_negatives_the_error_is_bounded_by_the_spread_of_degrees(kind, small):
-    """IGC is 2¬D̃^-1 − EME with E = (¬D/¬D̃)^½ and ‖M‖ = ‖¬D^-½ ¬A ¬D^-½‖ = 1; Φ puts ξ for every degree."""
+    """IGC is 2¬D̃^-1 − EME, E = (¬D/¬D̃)^½, ‖M‖ = ‖¬D^-½ ¬A ¬D^-½‖ = 1; Φ replaces all degrees by ξ."""
     N = sample_negatives(ring(120, 1), 20, random_state=0, kind=kind).toarray()
     D = N.sum(axis=1)
     xi = D.mean()

@@ -32,7 +32,7 @@ def test_the_bound_is_reached_on_a_regular_graph():
 
 
 def test_the_spectral_radius_reaches_one():
-    """On a pair of unlinked nodes that move apart, and on a node in no pair, which stays."""
+    """It is one for an unlinked pair, which moves apart, and for a node in no pair, which stays."""
     N = np.zeros((3, 3))
     N[0, 1] = N[1, 0] = 1
     eigenvalues = np.linalg.eigvalsh(normalized_negatives(csr_array(N)).toarray())

@@ -1,4 +1,4 @@
-"""One small graph with everything that may go wrong, and its forms in both libraries."""
+"""A small graph with irregularities, in the formats of gssl.operators and torch."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 
 class Graph(NamedTuple):
-    """A without self-loops for gssl.operators; the same links, with self-loops among them, for torch."""
+    """A without self-loops for gssl.operators; the same links with some self-loops for torch."""
 
     A: csr_array
     U: np.ndarray
@@ -50,7 +50,7 @@ def graph(request, dtype):
 
 @pytest.fixture
 def close(dtype):
-    """Compare as closely as the precision allows."""
+    """Return a function that compares arrays with a tolerance for their precision."""
     tolerance = 1e-12 if dtype == "float64" else 2e-6
 
     def compare(ours, theirs):
@@ -62,7 +62,7 @@ def close(dtype):
 
 @pytest.fixture(scope="session")
 def blocks():
-    """Two blocks of 30 nodes with noisy features: X, A, all labels, and labels of five nodes of each."""
+    """Two blocks of 30 nodes with noisy features: X, A, all labels, and five given labels of each."""
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1], 30)
     chance = np.where(truth[:, None] == truth, 0.3, 0.02)

@@ -1,4 +1,4 @@
-"""Small networks that several tests train."""
+"""Small networks used by several tests."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from gssl.torch import NetworkClassifier  # noqa: E402
 
 
 class SmallGCN(GCN):
-    """A class is a function that makes networks, too, and one whose name does not change."""
+    """A GCN as a class, which can be used as a factory and pickled by name."""
 
     def __init__(self, n_features, n_classes):
         super().__init__(n_features, 16, 2, n_classes, dropout=0.5)
@@ -22,7 +22,7 @@ def make(module=SmallGCN, **params):
 
 
 class Scores(torch.nn.Module):
-    """The plainest network: one weight for each feature and class, and what it was called with."""
+    """A linear network that records its inputs."""
 
     accepts_sparse = False
 

@@ -1,4 +1,4 @@
-"""``gssl.execution(backend="torch")``: the numbers of the default, through every method of an estimator."""
+"""``gssl.execution(backend="torch")`` gives the results of the default for every method of an estimator."""
 
 import pickle
 
@@ -117,7 +117,7 @@ def test_ogc_learns_the_same(data, loss, in_label_space, monkeypatch):
 
 
 def test_the_graph_is_passed_over_by_torch(data, monkeypatch):
-    """Without this the tests above could compare the default with itself."""
+    """This shows that the tests above do not compare the default with itself."""
     from gssl.torch.backend import TorchFilters
 
     X, A, y = data
@@ -182,7 +182,7 @@ CONTRACTED = [
 
 
 def excused(estimator):
-    """Name the checks an estimator cannot pass, with the reason."""
+    """Return the checks an estimator cannot pass, with reasons."""
     if hasattr(estimator, "transform"):
         reason = "a node's embedding depends on its neighbours, so a part of the nodes is another graph"
         return {"check_methods_subset_invariance": reason}

@@ -1,4 +1,4 @@
-"""LazyConv, InverseGraphConv, SupervisedEmbedding: the numbers of gssl.operators, and a layer's manners."""
+"""LazyConv, InverseGraphConv and SupervisedEmbedding agree with gssl.operators and behave as layers."""
 
 import copy
 
@@ -53,7 +53,7 @@ def test_a_link_of_weight_zero_is_none(graph, close):
 
 
 def test_sampled_negatives_push_apart_what_was_drawn(graph, close, monkeypatch):
-    """One sample, given to both: the same numbers, also where a pair was drawn twice."""
+    """With the same sample the results agree, even if a pair was drawn twice."""
     pairs = torch.tensor([5, 5, 0]), torch.tensor([1, 1, 6])
     monkeypatch.setattr("gssl.torch.layers.sample_unlinked", lambda *_: pairs)
     N = np.zeros(graph.A.shape, graph.U.dtype)
@@ -105,7 +105,7 @@ def test_supervised_embedding(graph, close, dtype, loss):
     assert np.abs(expected - graph.U).max() > 1e-3
 
 
-@pytest.mark.parametrize("dtype", ["float64"], indirect=True)  # differences are too coarse in float32
+@pytest.mark.parametrize("dtype", ["float64"], indirect=True)  # float32 is too coarse for finite differences
 @pytest.mark.parametrize("form", ["edges", "cached edges", "coo", "csr"])
 @pytest.mark.parametrize("kind", [gt.LazyConv, gt.InverseGraphConv])
 def test_gradients(graph, kind, form):
@@ -119,7 +119,7 @@ def test_gradients(graph, kind, form):
 
 
 def test_gradients_of_links_in_one_direction():
-    """Nothing but its own use says that a graph is undirected, so the transpose is taken."""
+    """Links need not be symmetric, so gradients use the transpose."""
     torch.manual_seed(0)
     edges, x = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 3]]), torch.randn(4, 2, dtype=torch.float64)
     matrix = torch.sparse_coo_tensor(
@@ -171,7 +171,7 @@ def test_layers_in_a_sequence_of_pyg(graph, close):
     close(network(graph.x, graph.edge_index, graph.edge_weight), expected)
 
 
-@pytest.mark.parametrize("dtype", ["float32"], indirect=True)  # compiling takes a second, whatever the type
+@pytest.mark.parametrize("dtype", ["float32"], indirect=True)  # one dtype only, because compiling is slow
 @pytest.mark.parametrize("layer", [gt.LazyConv(0.6), gt.InverseGraphConv(0.6)], ids=["lazy", "inverse"])
 def test_layers_compile_into_one_graph(graph, layer):
     given = graph.x, graph.edge_index, graph.edge_weight

@@ -1,4 +1,4 @@
-"""One estimator trains any network of PyTorch Geometric's shape."""
+"""NetworkClassifier trains any network with PyTorch Geometric's interface."""
 
 import copy
 import pickle
@@ -89,7 +89,7 @@ def test_seb_sees_the_labels_that_train_and_no_others(blocks):
     y[held_out] = truth[held_out]
     wrong = y.copy()
     wrong[held_out] = 1 - wrong[held_out]
-    # a validation label may choose another epoch, so there is one
+    # one epoch, because validation labels may choose another
     model, other = (
         make(plugged, epochs=1).fit(X, labels, adjacency=A, validation=held_out) for labels in (y, wrong)
     )
@@ -98,7 +98,7 @@ def test_seb_sees_the_labels_that_train_and_no_others(blocks):
     training = np.setdiff1d(np.flatnonzero(y >= 0), held_out)
     assert sorted(guide.nodes.tolist()) == training.tolist()
     np.testing.assert_array_equal(y[guide.nodes.numpy()], guide.labels.numpy())
-    # half of the labels are hidden in each epoch, and the loss is taken on these
+    # half of the labels are hidden in each epoch, and the loss is computed on these
     hidden, hide = [], type(guide).hide
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(guide), "hide", lambda *given: hidden.append(hide(*given)) or hidden[-1])

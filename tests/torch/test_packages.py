@@ -1,9 +1,9 @@
-"""Without torch everything else works, and the room says in one sentence what is missing."""
+"""Without torch everything else works, and gssl.torch raises one clear error."""
 
 import subprocess
 import sys
 
-# as where it is not installed: looking for it finds nothing
+# simulate that it is not installed: finding its spec fails
 _WITHOUT = """
 import sys
 class Missing:

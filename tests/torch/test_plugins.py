@@ -1,4 +1,4 @@
-"""SEB and IGC inside networks: the equations layer by layer, no label but those given, and the example."""
+"""SEB and IGC in networks: equations layer by layer, use of training labels only, and the example."""
 
 import copy
 import runpy
@@ -73,7 +73,7 @@ def test_a_supervised_layer_moves_labelled_rows_by_the_last_layers_weights(ring)
 
 
 def test_labels_of_other_nodes_are_never_seen(ring):
-    """Other labels for the test nodes, before or after: the same prediction."""
+    """Changing the labels of test nodes, before or after, does not change predictions."""
     x, edges, y = ring
     train = torch.tensor([1, 6])
     outputs = []
@@ -81,7 +81,7 @@ def test_labels_of_other_nodes_are_never_seen(ring):
         torch.manual_seed(0)
         network = GCN(5, 4, 3, 2)
         network.convs = supervise(network.convs, labels[train], train, eta_sup=1.0)
-        labels = labels.fill_(0)  # and nothing that the caller does to them later counts
+        labels = labels.fill_(0)  # later changes by the caller have no effect
         outputs.append(network.eval()(x, edges))
     assert torch.equal(*outputs)
 
@@ -201,7 +201,7 @@ def test_bad_input_is_named(ring):
 
 @pytest.fixture
 def run_example(monkeypatch, capsys):
-    """Run the example, and give what it prints: the mean accuracy of each network."""
+    """Return a function that runs the example and returns the mean accuracy of each network."""
     example = str(Path(__file__).parents[2] / "examples" / "plugins.py")
 
     def run(*options):

@@ -1,4 +1,4 @@
-"""What a network is trained on, by which steps, and for how many epochs."""
+"""Training of networks: labels, optimizer steps and number of epochs."""
 
 import copy
 
@@ -97,7 +97,7 @@ def test_validation_chooses_the_epoch_and_stops(blocks):
     X, A, truth, y = blocks
     held_out = np.array([10, 11, 40, 41])
     y = y.copy()
-    y[held_out] = 1 - truth[held_out]  # wrong labels: what is learnt makes them less likely
+    y[held_out] = 1 - truth[held_out]  # wrong labels, which become less likely as the network learns
     model = make(epochs=200, patience=5).fit(X, y, adjacency=A, validation=held_out)
     curve = model.validation_curve_
     assert model.best_epoch_ == curve.argmin() + 1
