@@ -6,7 +6,7 @@ import pytest
 import gssl.io.edge_scanning as edge_scanning
 import gssl.io.edge_tables as edge_tables
 from gssl.io import read_edges
-from gssl.io.edge_scanning import EdgeScan, Odd, scan_edges
+from gssl.io.edge_scanning import EdgeScan, NotScannable, scan_edges
 from gssl.io.edge_tables import choose_columns
 from gssl.io.table_reading import open_table
 
@@ -94,7 +94,7 @@ def test_other_text_is_left_to_duckdb(write, monkeypatch, text):
     monkeypatch.setattr(edge_scanning, "_LEAST", 0)
     monkeypatch.setattr(edge_scanning, "_BLOCK", 1 << 12)
     table = open_table(path)
-    with pytest.raises(Odd):
+    with pytest.raises(NotScannable):
         scan_edges(table, ("source", "target"), "weight" if "weight" in table.columns else None)
 
 
@@ -112,7 +112,7 @@ def test_more_ids_than_may_be_held_are_left_to_duckdb(write, monkeypatch):
     monkeypatch.setattr(edge_scanning, "_SLOTS", 1 << 4)
     monkeypatch.setattr(edge_scanning, "_BLOCK", 1 << 12)
     table = open_table(path)
-    with pytest.raises(Odd):
+    with pytest.raises(NotScannable):
         list(EdgeScan(table, ("source", "target"), None, most_bytes=10**5).blocks())
     scan = EdgeScan(table, ("source", "target"), None, most_bytes=10**6)
     assert sum(len(ends) for ends, _ in scan.blocks()) == 2000

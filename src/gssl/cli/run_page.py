@@ -56,9 +56,9 @@ def write_run_page(
     with terminal.step("checking labels"):
         found = None if held_out is None else audit(model, changes=0, held_out=held_out)
         doubted = [] if found is None else found.nodes[found.given != found.says][:_EXPLAINED].tolist()
-        told = [*doubted, *(pick.node for pick in picks[:_EXPLAINED])]
+        explained = [*doubted, *(pick.node for pick in picks[:_EXPLAINED])]
         # some methods cannot be explained, and some have no learning curve
-        reasons, curve = _if_possible(why, model, told), _if_possible(learning_curve, model)
+        reasons, curve = _if_possible(why, model, explained), _if_possible(learning_curve, model)
         if curve is not None and held_out is not None and held_out.tells:
             curve = curve.moved_to(held_out.accuracy)  # so that the page shows a single accuracy
     # computing the losses of the iterations takes as long as the fit

@@ -243,12 +243,12 @@ def _is_header(head: list[str], body: list[list[str]]) -> tuple[bool, bool]:
         cells = [cell for cell in column if cell and cell not in MISSING]
         if name and cells and all(NUMBER.fullmatch(cell) for cell in cells):
             return True, True
-    if _recur(head, columns) or _same_shape(head, columns):
+    if _cells_recur(head, columns) or _same_shape(head, columns):
         return False, False
     return True, bool(known)
 
 
-def _recur(head: list[str], columns: list[list[str]]) -> bool:
+def _cells_recur(head: list[str], columns: list[list[str]]) -> bool:
     """Return whether a cell occurs again in its column, or as the other end of an edge."""
     ends = {cell for column in columns[:2] for cell in column}
     return any(

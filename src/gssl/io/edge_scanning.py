@@ -17,21 +17,21 @@ _LEAST = 1 << 20
 _SLOTS = 1 << 16
 
 
-class Odd(Exception):  # noqa: N818 - not an error
+class NotScannable(Exception):  # noqa: N818 - not an error
     """The text needs a full CSV parser, or its ids exceed the memory limit."""
 
 
 class EdgeScan:
     """Number the ids of a text table in the order of their first occurrence, within ``most_bytes``.
 
-    Raise Odd for tables that are not plain text or that have quotation marks, missing cells or ragged rows.
+    Raise NotScannable for tables that are not plain text, or have quotes, missing cells or ragged rows.
     """
 
     def __init__(
         self, table: Table, ends: tuple[str, str], weight: str | None, most_bytes: float = np.inf
     ) -> None:
         if not _is_plain(table):
-            raise Odd
+            raise NotScannable
         from gssl.io import _scan_loops
 
         self._loops = _scan_loops
@@ -96,14 +96,14 @@ class EdgeScan:
             if state[loops.OUTCOME] == loops.DONE:
                 return int(state[loops.ROW])
             if state[loops.OUTCOME] == loops.ODD:
-                raise Odd
+                raise NotScannable
             self._grow()
 
     def _grow(self) -> None:
         held = self._slots.nbytes + self._offsets.nbytes + self._arena.nbytes
         # old and new arrays exist at the same time
         if 3 * held > self._most_bytes:
-            raise Odd
+            raise NotScannable
         if self._state[self._loops.OUTCOME] == self._loops.NO_BYTES:
             self._arena = np.concatenate([self._arena, np.empty_like(self._arena)])
             return
@@ -130,11 +130,11 @@ def scan_edges(table: Table, ends: tuple[str, str], weight: str | None) -> tuple
     scan = EdgeScan(table, ends, weight)
     blocks = [(ends.copy(), weights.copy()) for ends, weights in scan.blocks()]
     if not any(len(ends) for ends, _ in blocks):
-        raise Odd
+        raise NotScannable
     try:
         ids = np.array(scan.lines().tobytes().decode().split("\n")[:-1], dtype=object)
     except UnicodeDecodeError as error:
-        raise Odd from error
+        raise NotScannable from error
     order = scan.order()
     if order is None:
         order = np.argsort(ids)
@@ -168,14 +168,14 @@ def _whole_lines(file: Path, skip: int) -> Iterator[tuple[np.ndarray, int]]:
             stream.seek(0)
         for _ in range(skip):
             if b'"' in stream.readline():
-                raise Odd
+                raise NotScannable
         while count := stream.readinto(view[left:_BLOCK]):
             filled = left + count
             stop = buffer.rfind(b"\n", 0, filled) + 1
             if stop:
                 yield data, stop
             elif filled == _BLOCK:
-                raise Odd
+                raise NotScannable
             left = filled - stop
             view[:left] = view[stop:filled]
     if left:

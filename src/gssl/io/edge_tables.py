@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.io.edge_scanning import Odd, scan_edges
+from gssl.io.edge_scanning import NotScannable, scan_edges
 from gssl.io.notations import read_commas
 from gssl.io.table_columns import (
     counted,
@@ -84,7 +84,7 @@ def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: boo
     note_spaces(table, ends)
     try:
         ids, found = scan_edges(table, ends, weight)
-    except Odd:
+    except NotScannable:
         ids, found = _query_edges(table, ends, weight)
     return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
 

@@ -148,7 +148,7 @@ def long_columns(table: Table) -> tuple[str, str, str] | None:
         return next(name for name in names if name not in (feature, value)), feature, value
     id = next((name for name in names[:2] if name.lower() in IDS or name.lower().endswith("id")), names[0])
     feature = names[1] if id == names[0] else names[0]
-    if not _recur(table, id, feature, names[2]):
+    if not _is_long(table, id, feature, names[2]):
         return None
     table.notes.append(
         f"{table.name}: each row is taken as one feature ({shortened(feature)!r}) of an id "
@@ -157,7 +157,7 @@ def long_columns(table: Table) -> tuple[str, str, str] | None:
     return id, feature, names[2]
 
 
-def _recur(table: Table, id: str, feature: str, value: str) -> bool:
+def _is_long(table: Table, id: str, feature: str, value: str) -> bool:
     """Return whether ids and features recur, but no pair of them, and values are numbers.
 
     Ids of a wide table recur only by mistake, so at least two rows per id on average are required.

@@ -18,7 +18,7 @@ import numpy as np
 
 from gssl.io.atomic import whole_folder
 from gssl.io.dialect import MISSING
-from gssl.io.edge_scanning import EdgeScan, Odd, check_utf8
+from gssl.io.edge_scanning import EdgeScan, NotScannable, check_utf8
 from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.pair_merging import PairMerging, Pairs
@@ -125,16 +125,16 @@ def build_graph_store(
 
 def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, header: bool | None) -> str:
     """Return a text that identifies the inputs of a store; it is unique if any of them is not a file."""
-    told: list[Any] = [2, list(columns or ()), header]
+    parts: list[Any] = [2, list(columns or ()), header]
     for source in (edges, nodes):
         if source is None:
-            told.append(None)
+            parts.append(None)
         elif isinstance(source, str | Path) and not is_query(source):
             files = [(file, file.stat()) for file in find_files(source)]
-            told.append([(str(file.resolve()), stat.st_size, stat.st_mtime_ns) for file, stat in files])
+            parts.append([(str(file.resolve()), stat.st_size, stat.st_mtime_ns) for file, stat in files])
         else:
-            told.append(os.urandom(16).hex())
-    return json.dumps(told)
+            parts.append(os.urandom(16).hex())
+    return json.dumps(parts)
 
 
 @dataclass
@@ -213,7 +213,7 @@ class _Build:
                     f"FROM read_csv({sql_string(str(lines))}, auto_detect=false, header=false, "
                     f"delim={separator}, quote='', escape='', columns={{'id': 'VARCHAR'}})"
                 )
-        except Odd:
+        except NotScannable:
             pass
         self._store("scanned", ids, in_order=True)
         lines.unlink(missing_ok=True)

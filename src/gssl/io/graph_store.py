@@ -144,17 +144,17 @@ def open_graph_store(directory: str | Path) -> GraphStore:
     if not manifest.is_file():
         raise FileNotFoundError(f"{directory} is no graph store: make one with gssl graph build.")
     try:
-        told = json.loads(manifest.read_text(encoding="utf-8"))
-        if told["format"] != _FORMAT:
+        data = json.loads(manifest.read_text(encoding="utf-8"))
+        if data["format"] != _FORMAT:
             raise ValueError
-        version = int(told["version"])
+        version = int(data["version"])
         store = GraphStore(
             place,
-            int(told["nodes"]),
-            int(told["edges"]),
-            bool(told["weighted"]),
-            [str(note) for note in told["notes"]],
-            EdgeFacts(**told["facts"]),
+            int(data["nodes"]),
+            int(data["edges"]),
+            bool(data["weighted"]),
+            [str(note) for note in data["notes"]],
+            EdgeFacts(**data["facts"]),
         )
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{manifest} is no manifest of a graph store: build the store again.") from error
@@ -196,7 +196,7 @@ def check_rows(
 def write_manifest(folder: Path, name: str, facts: EdgeFacts, notes: list[str]) -> None:
     """Write the manifest of a store whose arrays are complete."""
     indptr = np.load(folder / "indptr.npy", mmap_mode="r")
-    told = {
+    data = {
         "format": _FORMAT,
         "version": _VERSION,
         "source": name,
@@ -206,7 +206,7 @@ def write_manifest(folder: Path, name: str, facts: EdgeFacts, notes: list[str]) 
         "facts": asdict(facts),
         "notes": notes,
     }
-    text = json.dumps(told, indent=2, ensure_ascii=False)
+    text = json.dumps(data, indent=2, ensure_ascii=False)
     (folder / _MANIFEST).write_text(text, encoding="utf-8")
 
 

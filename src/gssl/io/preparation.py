@@ -138,8 +138,8 @@ class Preparation:
     def from_json(cls, text: str) -> "Preparation":
         """Restore a preparation from the JSON of :meth:`to_json`."""
         try:
-            told = json.loads(text)
-            found = cls(**{name: tuple(value) for name, value in told.items()})
+            data = json.loads(text)
+            found = cls(**{name: tuple(value) for name, value in data.items()})
             lengths = {
                 len(getattr(found, name))
                 for name in ("names", "kinds", "fill", "shift", "scale", "row_scaled")

@@ -265,9 +265,9 @@ def _explain(message: str, name: str, originals: dict[str, str]) -> str:
     if ragged:
         cells = f"{ragged.group(2)} cell" + ("s" if ragged.group(2) != "1" else "")
         return f"{where} has {cells} where there should be {ragged.group(1)}: repair the line."
-    for pattern, told in _ERRORS.items():
+    for pattern, explanation in _ERRORS.items():
         if re.search(pattern, message):
-            return f"{where} {told}."
+            return f"{where} {explanation}."
     if name == _QUERY:
         # DuckDB's message is about the user's SQL
         return f"{where} cannot be read: {database_reason(message)[:_LONGEST]}; repair it."

@@ -18,7 +18,9 @@ from gssl.scale.memory import available_memory
 
 # seconds without an action before a fit starts
 IDLE = 1.5
-_LOOK = 0.2
+# seconds between checks for that
+_POLL = 0.2
+# labels without which no fit starts
 _FEWEST = 6
 
 
@@ -52,7 +54,7 @@ class BackgroundFit:
             self._thread.join(5)
 
     def _run(self) -> None:
-        while not self._stop.wait(_LOOK):
+        while not self._stop.wait(_POLL):
             session = self.session
             with session.lock:
                 labels, quiet = dict(session.labelling.codes), monotonic() - session.touched

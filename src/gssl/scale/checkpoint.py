@@ -117,13 +117,13 @@ def _scores_name(k: int) -> str:
 
 
 class Results:
-    """The results of a task for all slabs, in memory, or in a mapped temporary file if above ``most`` bytes.
+    """The results of a task for all slabs, in memory, or in a mapped temporary file above ``max_bytes``.
 
     A result has as many columns as the input, and any number of rows.
     """
 
-    def __init__(self, plan: SlabPlan, most: int) -> None:
-        self.plan, self._most = plan, most
+    def __init__(self, plan: SlabPlan, max_bytes: int) -> None:
+        self.plan, self._max_bytes = plan, max_bytes
         self.todo = list(range(len(plan.slabs)))
         self._whole: Any = None
 
@@ -134,7 +134,7 @@ class Results:
             return
         shape = len(part), self.plan.n_columns
         if self._whole is None:
-            small = shape[0] * shape[1] * part.itemsize <= self._most
+            small = shape[0] * shape[1] * part.itemsize <= self._max_bytes
             self._whole = (
                 np.empty(shape, part.dtype) if small else ColumnFile(RunFolder(), _RESULT, shape, part.dtype)
             )
@@ -154,8 +154,8 @@ class KeptResults(Results):
     An earlier run may have used another slab width: slabs that are only partly finished are computed again.
     """
 
-    def __init__(self, folder: RunFolder, known: str, plan: SlabPlan, most: int) -> None:
-        super().__init__(plan, most)
+    def __init__(self, folder: RunFolder, known: str, plan: SlabPlan, max_bytes: int) -> None:
+        super().__init__(plan, max_bytes)
         self.folder = folder
         self._ranges: list[tuple[int, int]] = []
         self._rows, self._dtype = 0, "<f4"
@@ -163,7 +163,7 @@ class KeptResults(Results):
         self._read_ranges()
         self.todo = [s for s, columns in enumerate(plan.slabs) if not self._has(columns)]
         path = folder.path / _RESULT
-        if self._ranges and not _is_left(path, (self._rows, plan.n_columns), self._dtype):
+        if self._ranges and not _is_result(path, (self._rows, plan.n_columns), self._dtype):
             raise ValueError(
                 f"{path} is missing or does not match the finished slabs of this run: remove {folder.path} "
                 "to start over."
@@ -180,7 +180,7 @@ class KeptResults(Results):
     def whole(self) -> np.ndarray:
         """Return all columns."""
         whole = self._open(self._rows, self._dtype).open()
-        return np.array(whole) if whole.nbytes <= self._most else whole
+        return np.array(whole) if whole.nbytes <= self._max_bytes else whole
 
     def _open(self, n_rows: int, dtype: str) -> ColumnFile:
         if self._whole is None:
@@ -214,7 +214,7 @@ def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def _is_left(path: Path, shape: tuple[int, int], dtype: str) -> bool:
+def _is_result(path: Path, shape: tuple[int, int], dtype: str) -> bool:
     """Return whether a result file exists with this shape and dtype."""
     if not path.is_file() or not all(shape):
         return path.is_file()

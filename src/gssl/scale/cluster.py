@@ -31,7 +31,7 @@ from gssl.scale.memory import Load, SlabPlan, embedding_load, graph_bytes, plan_
 from gssl.scale.slabs import LazyStep, SlabExecution
 
 # seconds between polls for workers, and to wait when there are none
-_LOOK, _PATIENCE = 0.5, 60.0
+_POLL, _PATIENCE = 0.5, 60.0
 
 
 class ClusterExecution(SlabExecution):
@@ -98,7 +98,7 @@ class Cluster:
         """Return the number of threads of each worker, sorted by address; wait if there are no workers."""
         while not (found := self._workers()):
             try:
-                self._client.wait_for_workers(1, timeout=_LOOK)
+                self._client.wait_for_workers(1, timeout=_POLL)
             except TimeoutError:
                 continue
         return dict(sorted(found.items()))
@@ -124,7 +124,7 @@ class Cluster:
             answer = asyncio.run_coroutine_threadsafe(asked, self._client.loop.asyncio_loop)
             while True:
                 try:
-                    return list(answer.result(_LOOK))
+                    return list(answer.result(_POLL))
                 except TimeoutError:
                     if answer.done():
                         raise
@@ -149,7 +149,7 @@ class Cluster:
                 if not pending:
                     return
                 try:
-                    s, future = pending.pop(done.get(timeout=_LOOK).key)
+                    s, future = pending.pop(done.get(timeout=_POLL).key)
                 except Empty:
                     self._workers()
                     continue

@@ -92,7 +92,7 @@ class ColumnSource:
         if self._rows is None:
             return read_columns(self._X, columns, out)
         if self._folder is None:
-            self._folder = self._sorted(self._rows)
+            self._folder = self._write_slabs(self._rows)
         if out is None:
             out = np.empty((self._X.shape[0], columns.stop - columns.start), self._X.dtype)
         with self._file(self._folder, s).open("rb", buffering=0) as opened:
@@ -102,7 +102,7 @@ class ColumnSource:
     def _file(self, folder: RunFolder, s: int) -> Path:
         return folder.path / f"columns-{s:04}"
 
-    def _sorted(self, file: FileArray) -> RunFolder:
+    def _write_slabs(self, file: FileArray) -> RunFolder:
         """Write a file for each slab, in one pass over X."""
         folder = RunFolder()
         with folder.explained(folder.path), file.path.open("rb", buffering=0) as given:

@@ -29,13 +29,13 @@ def available_memory() -> int:
 
     The least of free memory and what the limits of this process (``ulimit -v``) and its container leave.
     """
-    told = os.environ.get("GSSL_MEMORY")
-    if told:
+    given = os.environ.get("GSSL_MEMORY")
+    if given:
         try:
-            return int(float(told))
+            return int(float(given))
         except (ValueError, OverflowError) as error:
             raise ValueError(
-                f"GSSL_MEMORY is {told!r}, not a number of bytes: give one, like 4e9."
+                f"GSSL_MEMORY is {given!r}, not a number of bytes: give one, like 4e9."
             ) from error
     return max(0, min([_of_machine(), *_of_process(), *_of_container()]))
 

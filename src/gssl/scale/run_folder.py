@@ -249,14 +249,14 @@ def _error_number(error: BaseException) -> int | None:
         return error.errno
     if isinstance(error, ValueError) and error.__cause__ is not None:
         error = error.__cause__  # DuckDB's error, wrapped in ours about the table that was read
-    told = str(error)
+    message = str(error)
     # the formats of safetensors and of DuckDB
-    number = re.search(r'os error (\d+)|"errno":"(\d+)"', told)
+    number = re.search(r'os error (\d+)|"errno":"(\d+)"', message)
     if number:
         return int(number.group(1) or number.group(2))
-    if re.fullmatch(r"\d+ requested and \d+ written", told):
+    if re.fullmatch(r"\d+ requested and \d+ written", message):
         return errno.ENOSPC  # NumPy does not say why it wrote less
-    return next((code for code in _FULL if os.strerror(code) in told), None)
+    return next((code for code in _FULL if os.strerror(code) in message), None)
 
 
 def read_into(opened: Any, array: np.ndarray, offset: int = 0) -> None:
