@@ -41,7 +41,7 @@ def test_every_name_of_a_room_is_on_its_page(pages, room):
 def test_every_room_is_in_the_table_of_the_reference(tmp_path):
     api_pages.write_pages(tmp_path)
     text = (tmp_path / "rooms.txt").read_text(encoding="utf-8")
-    assert "One equation of the paper, one pure function" in text
+    assert "The equations of the paper, each a pure function" in text
     assert [room for room in gssl._ROOMS if f"`gssl.{room} </api/names/gssl.{room}>`" not in text] == []
 
 

@@ -422,17 +422,17 @@ def test_a_folder_is_claimed_once(tmp_path):
 
 
 def test_finished_columns_are_found_whatever_slabs_they_came_in(tmp_path):
-    results = KeptResults(RunFolder(tmp_path), "a", SlabPlan(6, 2), most=100)
+    results = KeptResults(RunFolder(tmp_path), "a", SlabPlan(6, 2), max_bytes=100)
     results.put(2, np.array([[5.0, 6.0]]))
     results.put(0, np.array([[1.0, 2.0]]))
-    again = KeptResults(RunFolder(tmp_path), "a", SlabPlan(6, 1), most=100)
+    again = KeptResults(RunFolder(tmp_path), "a", SlabPlan(6, 1), max_bytes=100)
     assert again.todo == [2, 3]
-    assert KeptResults(RunFolder(tmp_path), "a", SlabPlan(6, 3), most=100).todo == [0, 1]
+    assert KeptResults(RunFolder(tmp_path), "a", SlabPlan(6, 3), max_bytes=100).todo == [0, 1]
     again.put(2, np.array([[3.0]]))
     again.put(3, np.array([[4.0]]))
     assert again.whole().tolist() == [[1, 2, 3, 4, 5, 6]]
     assert json.loads((tmp_path / "done.json").read_text())["columns"] == [[0, 6]]
-    large = KeptResults(RunFolder(tmp_path), "a", SlabPlan(6, 6), most=8)
+    large = KeptResults(RunFolder(tmp_path), "a", SlabPlan(6, 6), max_bytes=8)
     assert large.todo == []
     assert isinstance(large.whole(), np.memmap)
 
