@@ -2,7 +2,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+from click.testing import CliRunner
+
 import gssl
+from gssl.cli.app import app
+
+
+def test_the_list_of_commands_cuts_no_sentence_short():
+    shown = CliRunner().invoke(app, ["--help"], terminal_width=80).output
+    commands = shown.split("Commands:\n")[1].splitlines()
+    assert len(commands) == len(app.commands)
+    assert all(line.endswith(".") and not line.endswith("...") for line in commands)
 
 
 def test_options(spoiled, refused):

@@ -231,7 +231,9 @@ def classify(
 @_OUT
 @options(_TIME_BUDGET, _MEMORY, _READING, _SEED, RUN_OPTIONS)
 def suggest(model: Path | None, n: int, target: float | None, out: Path, **given: Any) -> None:
-    """Suggest nodes to label next: uncertain ones that resemble many others, but not each other.
+    """Suggest nodes to label next.
+
+    They are uncertain, and resemble many others, but not each other.
 
     \b
     Examples:
@@ -248,7 +250,9 @@ def suggest(model: Path | None, n: int, target: float | None, out: Path, **given
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @options(_GRAPH, _LABELS, _FEATURES, _METHOD, _READING, _SEED, RUN_OPTIONS)
 def why(ids: tuple[str, ...], **given: Any) -> None:
-    """Explain the predictions of some nodes: which labels and features support them, and how strongly.
+    """Explain the predictions of some nodes.
+
+    Prints which labels and features support each prediction, and how strongly.
 
     \b
     Example:
@@ -263,7 +267,9 @@ def why(ids: tuple[str, ...], **given: Any) -> None:
 @app.command()
 @options(_GRAPH, _LABELS, _FEATURES, _METHOD, _OUT, _READING, _SEED, RUN_OPTIONS)
 def audit(out: Path, **given: Any) -> None:
-    """Rank the given labels by how strongly predictions made without each label contradict it.
+    """Find given labels that look wrong.
+
+    Ranks labels by how strongly a prediction made without each label contradicts it.
 
     \b
     Example:
@@ -284,7 +290,9 @@ def audit(out: Path, **given: Any) -> None:
 @click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
 @options(_READING, RUN_OPTIONS)
 def label(out: Path, port: int, browser: bool, **given: Any) -> None:
-    """Label nodes in the browser, on a page that suggests the most useful ones.
+    """Label nodes in the browser.
+
+    The page suggests the most useful nodes.
 
     \b
     Examples:
@@ -351,7 +359,9 @@ def embed(depth: int | None, dimensions: str, out: Path, **given: Any) -> None:
 @app.command()
 @options(_GRAPH, _LABELS, _FEATURES, _TIME_BUDGET, _MEMORY, _READING, RUN_OPTIONS)
 def check(**given: Any) -> None:
-    """Check a graph, and estimate the accuracy of gssl classify with and without it.
+    """Check a graph, and say whether it helps.
+
+    Estimates the accuracy of gssl classify with the graph and without it.
 
     \b
     Example:
@@ -374,7 +384,9 @@ def check(**given: Any) -> None:
 )
 @_SEED
 def demo(out: Path, draws: int, seed: int) -> None:
-    """Classify the papers of the Cora citation graph from 20 labels per class.
+    """Classify the papers of Cora, a citation graph.
+
+    Uses 20 labels per class.
 
     \b
     Example:
@@ -495,7 +507,9 @@ def build(
     "--disk-speed", metavar="SIZE", default="500MB", show_default=True, help="Disk speed per second."
 )
 def plan(workers: int, memory: str, bandwidth: str | None, disk_speed: str, **job: Any) -> None:
-    """Estimate what a run would need, without running it: memory, passes, bytes moved, disk and time.
+    """Estimate the memory and time of a run.
+
+    Also estimates passes over the graph, bytes moved and disk space, without running anything.
 
     The estimate assumes a graph from gssl graph build, and features in a file.
 
