@@ -107,7 +107,7 @@ def _run(
 @_RECORDS
 @click.option("--out", type=UserPath(), default=HOME.parent / "docs")
 def page(records: Path, out: Path) -> None:
-    """Write reproduction.md from the finished runs: ours, published, differences and misses.
+    """Write reproduction.md from the finished runs.
 
     \b
     Example:
