@@ -115,11 +115,11 @@ def seeds_text(result: Result) -> str:
     """Describe the number of seeds; deterministic methods need one run."""
     counts, fixed = _seed_counts(result, random=True), _seed_counts(result, random=False)
     if not counts:
-        return "one run (deterministic)" if fixed else "not run yet"
+        return "one run, no seeds" if fixed else "not run yet"
     fewest, most = min(counts), max(counts)
     same = f"seeds 0–{most - 1}" if most > 1 else "seed 0"
     text = same if fewest == most else f"{fewest}–{most} seeds"
-    return text + (", one run if deterministic" if fixed else "")
+    return text + (", deterministic methods once" if fixed else "")
 
 
 def tolerance_text(result: Result) -> str:

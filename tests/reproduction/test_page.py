@@ -30,12 +30,12 @@ def test_the_page_lists_what_differs_and_how_to_repeat_it(result):
     ("runs", "fixed", "text", "option"),
     [
         ((3, 3), 0, "seeds 0–2", "--seeds 3"),
-        ((3, 3), 1, "seeds 0–2, one run if deterministic", "--seeds 3"),
+        ((3, 3), 1, "seeds 0–2, deterministic methods once", "--seeds 3"),
         # a random method with one seed so far is not deterministic
         ((1, 4), 0, "1–4 seeds", "--seeds 4"),
-        ((2, 10), 1, "2–10 seeds, one run if deterministic", "--seeds 10"),
+        ((2, 10), 1, "2–10 seeds, deterministic methods once", "--seeds 10"),
         ((1, 1), 0, "seed 0", "--seeds 1"),
-        ((0, 0), 1, "one run (deterministic)", ""),
+        ((0, 0), 1, "one run, no seeds", ""),
         ((0, 0), 0, "not run yet", ""),
     ],
 )
