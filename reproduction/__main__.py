@@ -1,4 +1,4 @@
-"""``python -m reproduction``: the tables and figures of the paper, beside the published numbers."""
+"""``python -m reproduction``: the tables and figures of the paper, next to the published numbers."""
 
 from pathlib import Path
 from typing import Any
@@ -13,19 +13,19 @@ _RECORDS = click.option(
     "--records",
     type=UserPath(),
     default=HOME / "records",
-    help="The folder of finished runs, which are kept.",
+    help="The folder of finished runs.",
 )
 _RUN = options(
-    click.option("--quick", is_flag=True, help="Two seeds, and nothing slow: a few minutes."),
+    click.option("--quick", is_flag=True, help="Two seeds and no slow methods; takes a few minutes."),
     click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N−1; 10 if not given."),
     click.option("--rows", multiple=True, metavar="NAME", help="Only this row; may be given repeatedly."),
     click.option(
         "--columns", multiple=True, metavar="NAME", help="Only this column or graph; may be given repeatedly."
     ),
     click.option(
-        "--limit", type=click.FloatRange(min=1), metavar="SECONDS", help="Give up longer runs (CPU time)."
+        "--limit", type=click.FloatRange(min=1), metavar="SECONDS", help="Stop longer runs (CPU time)."
     ),
-    click.option("--renew", is_flag=True, help="Repeat runs by earlier code, which are kept otherwise."),
+    click.option("--renew", is_flag=True, help="Repeat runs by earlier code; by default they are kept."),
     click.option(
         "--out", type=UserPath(), default=HOME / "results", help="The folder of tables and figures."
     ),
@@ -36,7 +36,7 @@ _RUN = options(
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Compute the tables and figures of the paper, beside the published numbers."""
+    """Compute the tables and figures of the paper and compare them with the published numbers."""
 
 
 @main.command("list")
@@ -51,7 +51,7 @@ def list_() -> None:
 @click.argument("names", nargs=-1, required=True, metavar="NAME…")
 @_RUN
 def run_(names: tuple[str, ...], **options: Any) -> None:
-    """Compute some tables and figures; finished runs are kept, so a stopped one goes on.
+    """Compute some tables and figures. Finished runs are kept, so a stopped command can be resumed.
 
     \b
     Example:
@@ -64,7 +64,7 @@ def run_(names: tuple[str, ...], **options: Any) -> None:
 @main.command("all")
 @_RUN
 def run_all(**options: Any) -> None:
-    """Compute all tables and figures, and a page about them.
+    """Compute all tables and figures, and write a page about them.
 
     \b
     Example:
@@ -107,7 +107,7 @@ def _run(
 @_RECORDS
 @click.option("--out", type=UserPath(), default=HOME.parent / "docs")
 def page(records: Path, out: Path) -> None:
-    """Write reproduction.md from what has been run: published, ours, difference, misses.
+    """Write reproduction.md from the finished runs.
 
     \b
     Example:

@@ -94,25 +94,25 @@ def _falls(means: Mapping[Place, float], row: str) -> float:
 ABLATION = Artefact(
     name="ablation",
     source="Figure 5",
-    title="Parts of the methods on Cora",
+    title="Ablation on Cora",
     entries=tuple(_entries()),
-    note="LGC is lazy graph convolution, SEB supervised embedding, IGC inverse graph convolution. The paper "
-    "gives curves and no numbers, so only its sentences can be held against ours.",
+    note="LGC is lazy graph convolution, SEB is supervised embedding, IGC is inverse graph convolution. The "
+    "paper shows curves without numbers, so only its claims are checked.",
     claims=(
         Claim(
-            "In OGC, the best depth of LGC and SEB together beats that of each alone",
+            "In OGC, LGC and SEB together beat each alone, all at their best depths",
             lambda means: _best_together(means, "OGC", _LGC, _SEB),
         ),
         Claim(
-            "In GGC, the best depth of LGC and IGC together beats that of each alone",
+            "In GGC, LGC and IGC together beat each alone, all at their best depths",
             lambda means: _best_together(means, "GGC", _LGC, _IGC),
         ),
         Claim(
-            "In GGCM, the best depth of LGC and IGC together beats that of each alone",
+            "In GGCM, LGC and IGC together beat each alone, all at their best depths",
             lambda means: _best_together(means, "GGCM", _LGC, _IGC),
         ),
         Claim(
-            "In GGC, IGC alone falls most from its best depth to 64",
+            "In GGC, IGC alone loses the most accuracy from its best depth to depth 64",
             lambda means: _falls(means, _IGC) > max(_falls(means, row) for row in (_LGC, _WHOLE)),
         ),
     ),
@@ -150,18 +150,18 @@ NEGATIVES = Artefact(
     source="Figure 4",
     title="Number of negative pairs in IGC, 16 iterations",
     entries=tuple(_negative_entries()),
-    note="Samples never hold a real edge, unlike those of the authors' scripts. All pairs are the exact "
-    "complement, which needs no sample. Quick runs sample on Cora only.",
+    note="Sampled negatives never include a real edge, unlike those of the authors' scripts. All pairs are "
+    "the exact complement of the graph, without sampling. Quick runs sample on Cora only.",
     claims=tuple(
         claim
         for group in CITATIONS
         for claim in (
             Claim(
-                f"From 20|E| on, accuracy on {group} changes by at most a point between multiples",
+                f"On {group}, from 20|E| on, accuracy changes by at most a point between multiples",
                 partial(_stable, group=group),
             ),
             Claim(
-                f"On {group}, all pairs are at most a point worse than 20|E| sampled ones",
+                f"On {group}, all pairs are at most a point worse than 20|E| sampled pairs",
                 partial(_exact_is_as_good, group=group),
             ),
         )

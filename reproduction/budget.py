@@ -103,16 +103,17 @@ _SHALLOW = ("LP", "ManiReg", "C&S", "OGC")
 BUDGET = Artefact(
     name="budget",
     source="Table 8",
-    title="Train labels alone, and validation labels with them",
+    title="Training labels alone, and with validation labels",
     entries=tuple(_entries()),
-    note="Published numbers for train labels are the published accuracy less the published change. In the "
-    "paper, hyper-parameters of all methods are chosen to improve the accuracy on the whole label set; "
-    "GNNs are also tried with their default settings, and the better result of the two is reported. Here "
-    "every method has the same settings under both budgets. Rows with a ridge or logistic head have the "
-    "embedder's published settings and the head's default penalty: the head is not tuned here. Networks, "
-    "where gssl[baselines] is installed, have their published settings; without validation nodes they take "
-    "200 epochs and keep the last. NDLS smooths its predictions only where validation nodes choose how "
-    "often. A quick run has GCN alone of them, on Cora and Citeseer.",
+    note="The published numbers for training labels are the published accuracy minus the published change. "
+    "In the paper, hyperparameters of all methods are tuned for accuracy on the whole label set. GNNs are "
+    "also tried with their default hyperparameters, and the better result is reported. Here, every method "
+    "has the same hyperparameters under both budgets.\n\n"
+    "In rows with a ridge or logistic head, the embedder has its published hyperparameters and the head its "
+    "default penalty; the head is not tuned. Networks need gssl[baselines] and have the hyperparameters of "
+    "Table 1. When they train on validation labels, they take 200 epochs and keep the last. NDLS smooths "
+    "its predictions only if validation nodes are left to choose how often. Of the networks, quick runs "
+    "include only GCN, on Cora and Citeseer.",
     claims=tuple(
         Claim(f"On {group}, {text}", pairs=tuple(_places(group, row) for row in rows))
         for group in CITATIONS
@@ -154,8 +155,8 @@ LIM = Artefact(
     title="Less is more: which labels move OGC's embeddings",
     entries=tuple(_lim_entries()),
     unit="accuracy % and training error",
-    note="The training error is the mean over labelled nodes and classes of the squared difference between "
-    "UW and Y, after the last iteration.",
+    note="The training error is the mean squared difference between UW and Y over labelled nodes and "
+    "classes, after the last iteration.",
     claims=(
         Claim(
             "Fewer anchors give a higher accuracy on all three graphs",

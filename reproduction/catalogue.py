@@ -58,7 +58,8 @@ def find_artefacts(names: Iterable[str]) -> list[Artefact]:
         if name not in ARTEFACTS:
             close = get_close_matches(name, ARTEFACTS, n=1)
             suggestion = f" (did you mean {close[0]!r}?)" if close else ""
-            raise ValueError(f"the paper has no {name!r}{suggestion}: there are {', '.join(ARTEFACTS)}.")
+            known = ", ".join(ARTEFACTS)
+            raise ValueError(f"there is no artefact {name!r}{suggestion}: choose from {known}.")
         found.append(ARTEFACTS[name])
     return found
 
@@ -122,7 +123,7 @@ def _check_places(artefacts: list[Artefact], chosen: Selection) -> None:
     for kind, names in (("row", chosen.rows), ("column", chosen.columns)):
         for name in names:
             if name not in known[kind]:
-                raise ValueError(f"there is no {kind} {name!r}: there are {', '.join(known[kind])}.")
+                raise ValueError(f"there is no {kind} {name!r}: choose from {', '.join(known[kind])}.")
 
 
 def _obstacles(artefacts: list[Artefact], rows: tuple[str, ...]) -> list[str]:

@@ -58,6 +58,6 @@ DATASETS = Artefact(
     title="The datasets",
     entries=tuple(_entries()),
     unit="count",
-    note="The published edges of the citation graphs are those of the raw files, in which some links are "
-    "there twice or lead from a node to itself; ours are counted once and without loops.",
+    note="The published edge counts of the citation graphs are those of the raw files, which contain "
+    "self-loops and list some links twice. Ours count each link once and no self-loops.",
 )

@@ -121,11 +121,12 @@ FILTERS = Artefact(
     title="Filter functions on the karate club",
     entries=tuple(_entries()),
     unit="response",
-    note="Published numbers are those of the formulas: 1 − λ, and Theorem 2 with the mean degree of the "
-    "negative graph, which holds three random pairs for each edge and has equal degrees, up to one.",
+    note="Published numbers are values of the formulas: 1 − λ for graph convolution, and Theorem 2 for its "
+    "inverse. Theorem 2 uses the mean degree of the negative graph. This graph has three random pairs per "
+    "edge, and its degrees differ by at most one.",
     claims=(
         Claim(
-            "Inverse graph convolution lets high frequencies pass, and its response is below 1",
+            "Inverse graph convolution passes high frequencies, and its response is below 1",
             lambda means: (
                 means["", _HIGH, "λ = 0.0"] < means["", _HIGH, "λ = 1.25"]
                 and means["", "inverse, largest response", "all λ"] < 1.0

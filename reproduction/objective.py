@@ -205,7 +205,7 @@ def _claims(group: str) -> Iterator[Claim]:
     for kind, title in (("sup", "Q_sup"), ("sum", "Q_sup + Q_smo")):
         for other in ("SGC", "lazy SGC", "GGC", _GCN):
             yield Claim(
-                f"On {group}, {title} after 64 iterations is less with OGC than with {other}",
+                f"On {group}, {title} after 64 iterations is lower with OGC than with {other}",
                 pairs=(((group, f"{other}: {_ROWS[kind]}", "64"), (group, f"OGC: {_ROWS[kind]}", "64")),),
             )
 
@@ -218,10 +218,11 @@ OBJECTIVE = Artefact(
     unit="loss",
     x_title="iterations",
     log=True,
-    note="The paper argues that convolution lowers Q_smo alone and may raise the sum, while OGC lowers both; "
-    "it shows no numbers. Here W takes the same steps in all methods (squared loss, training labels, one "
-    "step per iteration), and an iteration raises the sum if moving U does so with W held. Lazy SGC has "
-    "OGC's β of 0.1 and no SEB. GCN is trained as published, with 64 hidden layers of 16 columns; its "
-    "layers, after ReLU, take the place of iterations, with a W of their own that steps as the others do.",
+    note="The paper argues that convolution lowers only Q_smo and may raise the sum, while OGC lowers both. "
+    "It shows no numbers. Here, all methods update W in the same way: squared loss, training labels, one "
+    "step per iteration. An iteration raises the sum if moving U raises it while W is fixed. Lazy SGC has "
+    "OGC's β of 0.1 and no SEB.\n\n"
+    "GCN is trained as published, with 64 hidden layers of 16 columns. Its layers, after ReLU, take the "
+    "place of iterations. It has its own W, which is updated in the same way.",
     claims=tuple(claim for group in CITATIONS for claim in _claims(group)),
 )

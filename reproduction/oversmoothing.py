@@ -205,9 +205,8 @@ KARATE = Artefact(
     title="The limit of smoothing on the karate club",
     entries=tuple(_entries()),
     unit="ratio of embeddings",
-    note="Two random features for each node, drawn anew for each seed. The embeddings themselves depend on "
-    "the features drawn, their ratios do not: Theorem 1 says √((D_i + 1) / (D_11 + 1)). GCN, where "
-    "gssl[baselines] is installed, has two columns in each layer and is not trained; its weights are "
-    "uniform, as in the paper, and drawn from [0, 1), which leaves ever smaller numbers with depth as the "
-    "paper's do.",
+    note="Every seed draws two random features per node. Embeddings depend on these features, but their "
+    "ratios do not: by Theorem 1 they are √((D_i + 1) / (D_11 + 1)). GCN needs gssl[baselines], has two "
+    "columns in each layer and is not trained. Its weights are uniform, as in the paper, and drawn from [0, "
+    "1). Its embeddings shrink with depth, like the paper's.",
 )

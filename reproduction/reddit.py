@@ -92,7 +92,7 @@ _NETWORKS: dict[str, dict[str, Any]] = {
     "GaAN": {"method": "GaAN", "params": {"epochs": 60}},
     "SAGE-LSTM": {"method": "GraphSAGE", "params": {"aggregator": "lstm", "epochs": 60}},
 }
-_TOO_LARGE = "its network would read all of Reddit at once, which needs a larger machine"
+_TOO_LARGE = "the network processes all of Reddit at once, which needs a larger machine"
 # trained without labels and followed by a ridge head
 _UNSUPERVISED: dict[str, dict[str, Any]] = {
     "DGI": {"method": "DGI", "params": {"dimensions": 128, "epochs": 60}},
@@ -181,14 +181,15 @@ def _entries() -> Iterator[Entry]:
 REDDIT = Artefact(
     name="reddit",
     source="Table 2",
-    title="Nodes not seen in fit",
+    title="Inductive accuracy on Reddit and a stand-in",
     entries=tuple(_entries()),
     unit="micro-averaged F1 %",
-    note="Reddit's files are too large to come with gssl and have no address of their own; where they are "
-    "not found only published numbers are shown. The stand-in is drawn at random with Reddit's classes, "
-    "links per node and split, at a tenth of its size: it shows that the protocol runs, and says nothing "
-    "about Reddit. Networks run on the stand-in alone, where gssl[baselines] is installed and a run is not "
-    "quick: they read all neighbours at once (an LSTM ten of them), have 64 columns (DGI 128) and take 60 "
-    "epochs, after which an LSTM without labels has learnt next to nothing. Embeddings without labels have a "
+    note="Reddit's files are too large to ship with gssl and have no download address of their own. Without "
+    "them, only the published numbers are shown. The stand-in is a random graph with Reddit's classes, "
+    "links per node and split, at a tenth of its size. It shows that the protocol runs and says nothing "
+    "about Reddit.\n\n"
+    "Networks run on the stand-in only. They need gssl[baselines] and are not part of quick runs. They use "
+    "all neighbours at once (LSTM: ten of them), have 64 columns (DGI: 128) and train for 60 epochs. After "
+    "60 epochs, an LSTM without labels has learnt next to nothing. Embeddings trained without labels have a "
     "ridge head.",
 )

@@ -159,5 +159,5 @@ def _values(job: Job) -> dict[str, float]:
         values = find_measure(job.cell.measure)(job.cell, job.seed)
     for name, value in values.items():
         if not math.isfinite(value):
-            raise ValueError(f"its {name} is {float(value)}, not a number.")
+            raise ValueError(f"its {name} is {float(value)}, not a finite number.")
     return values

@@ -38,7 +38,7 @@ class Store:
             return
         self.refresh()
         if self._n_lines and not self._records:
-            raise ValueError(f"{self.path} holds no record of a run: name another folder.")
+            raise ValueError(f"{self.path} holds no record of a run: choose another folder.")
 
     def __len__(self) -> int:
         return len(self._records)
@@ -66,7 +66,7 @@ class Store:
                 self._latest[run_key(question)] = record
             else:
                 warnings.warn(
-                    f"{self.path}, line {self._n_lines} is no record of a run and skipped: remove it.",
+                    f"{self.path}, line {self._n_lines} is not a record of a run and was skipped: remove it.",
                     stacklevel=2,
                 )
 

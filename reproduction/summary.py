@@ -89,7 +89,7 @@ def judge(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Judgement:
     if n == 1:
         return Judgement(claim.text, holds, "one seed")
     same = [claim.holds({place: _of_seed(found, k) for place, found in values.items()}) for k in range(n)]
-    return Judgement(claim.text, holds, f"by the means, and for {sum(same)} of {n} seeds")
+    return Judgement(claim.text, holds, f"judged by the means; true for {sum(same)} of {n} seeds")
 
 
 def _judge_pairs(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Judgement:
@@ -114,7 +114,8 @@ def _judge_pairs(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Jud
     if p < SIGNIFICANT:
         return Judgement(claim.text, True, evidence)
     if opposite < SIGNIFICANT:
-        return Judgement(claim.text, False, f"paired t-test over {fewest} seeds, the other way round")
+        evidence = f"paired t-test over {fewest} seeds, p < {SIGNIFICANT} for the opposite"
+        return Judgement(claim.text, False, evidence)
     return Judgement(claim.text, None, f"not decided: {evidence}")
 
 

@@ -7,8 +7,8 @@ from reproduction.summary import Line, Result, grids
 
 MARKS = {"miss": " ✗", "above": " ↑"}
 LEGEND = (
-    "ours (published); ✗ differs from the published number by more than the tolerance, "
-    "↑ is better by more than that; [number] was published and is not computed here."
+    "ours (published). ✗: differs from the published number by more than the tolerance; ↑: better by more "
+    "than the tolerance; [number]: published, not computed here."
 )
 # abbreviations for narrow terminals
 _SHORT = {"train+validation": "train+val"}
@@ -115,11 +115,11 @@ def seeds_text(result: Result) -> str:
     """Describe the number of seeds; deterministic methods need one run."""
     counts, fixed = _seed_counts(result, random=True), _seed_counts(result, random=False)
     if not counts:
-        return "one run, for nothing is random" if fixed else "not run yet"
+        return "one run, no seeds" if fixed else "not run yet"
     fewest, most = min(counts), max(counts)
     same = f"seeds 0–{most - 1}" if most > 1 else "seed 0"
     text = same if fewest == most else f"{fewest}–{most} seeds"
-    return text + (", one run where nothing is random" if fixed else "")
+    return text + (", deterministic methods once" if fixed else "")
 
 
 def tolerance_text(result: Result) -> str:
@@ -129,7 +129,7 @@ def tolerance_text(result: Result) -> str:
     # formatted with the digits in which differences are judged
     texts = [f"±{number(tolerance, digits)}" for tolerance, digits in sorted(given)]
     if not texts:
-        return "nothing is judged"
+        return "no tolerance"
     return f"{'tolerance' if len(texts) == 1 else 'tolerances'} {', '.join(texts)}"
 
 

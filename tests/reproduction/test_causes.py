@@ -40,7 +40,7 @@ def test_a_cause_needs_its_run():
     assert cause_of("budget", entry, 79.0, {place: 78.0}) is None
     text, value = cause_of("budget", entry, 79.0, {place: 80.8})
     assert value == 80.8
-    assert "the stop rule" in text
+    assert "the stopping rule" in text
     both = Entry("OGC", "train+validation", "Cora", published=86.9)
     assert cause_of("budget", both, 79.0, {place: 80.8}) is None
     assert cause_of("table1", entry, 79.0, {place: 80.8}) is None

@@ -117,7 +117,7 @@ def test_a_cell_that_fails_stands_in_the_way_of_no_other(run, tiny, tmp_path, mo
     where = "on karate, labels: train, seeds 0, 1"
     assert result.output.strip().splitlines() == [
         f"gssl: failed: classifier of LabelSpreading {where}: no luck today",
-        f"gssl: failed: classifier of OGC {where}: its accuracy is nan, not a number.",
+        f"gssl: failed: classifier of OGC {where}: its accuracy is nan, not a finite number.",
     ]
     assert "96.9 (50.0, +46.9)" in (tmp_path / "r" / "tiny.md").read_text(encoding="utf-8")
     assert len(Store(tmp_path / "r" / "records.jsonl")) == 1
@@ -128,17 +128,17 @@ def test_a_damaged_record_is_told_in_a_note(run, tiny, tmp_path):
     with (tmp_path / "r" / "records.jsonl").open("a") as stream:
         stream.write("hello\n")
     again = run("run", "tiny", "--out", "r")
-    assert "note: r/records.jsonl, line 2 is no record of a run and skipped" in again.output
+    assert "note: r/records.jsonl, line 2 is not a record of a run and was skipped" in again.output
     assert "runs to do: 0; kept in r/records.jsonl: 1" in again.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("run", "tabel1"), "the paper has no 'tabel1' (did you mean 'table1'?): there are table1, depth"),
+        (("run", "tabel1"), "there is no artefact 'tabel1' (did you mean 'table1'?): choose from table1"),
         (("run",), "Missing argument"),
         (("run", "table1", "--seeds", "0"), "Invalid value for '--seeds'"),
-        (("run", "tiny", "--rows", "GCN"), "there is no row 'GCN': there are "),
+        (("run", "tiny", "--rows", "GCN"), "there is no row 'GCN': choose from "),
         (("page", "--records", "nothing"), "holds no results: run python -m reproduction all"),
     ],
 )

@@ -23,19 +23,19 @@ def test_the_page_lists_what_differs_and_how_to_repeat_it(result):
     assert below == "- `tiny`, miss: <Cora> x 79.5 (80.6)."
     assert "- `tiny`, not above: <Cora> x 79.5 (78.4).\n" in above
     assert "`python -m reproduction run tiny --seeds 2` · seeds 0–1 · accuracy % · tolerance ±1.0\n" in page
-    assert "margin comes from there." in page
+    assert "margin comes from these extra\nlabels." in page
 
 
 @pytest.mark.parametrize(
     ("runs", "fixed", "text", "option"),
     [
         ((3, 3), 0, "seeds 0–2", "--seeds 3"),
-        ((3, 3), 1, "seeds 0–2, one run where nothing is random", "--seeds 3"),
+        ((3, 3), 1, "seeds 0–2, deterministic methods once", "--seeds 3"),
         # a random method with one seed so far is not deterministic
         ((1, 4), 0, "1–4 seeds", "--seeds 4"),
-        ((2, 10), 1, "2–10 seeds, one run where nothing is random", "--seeds 10"),
+        ((2, 10), 1, "2–10 seeds, deterministic methods once", "--seeds 10"),
         ((1, 1), 0, "seed 0", "--seeds 1"),
-        ((0, 0), 1, "one run, for nothing is random", ""),
+        ((0, 0), 1, "one run, no seeds", ""),
         ((0, 0), 0, "not run yet", ""),
     ],
 )
@@ -50,7 +50,7 @@ def test_seeds_are_those_of_random_cells(tmp_path, runs, fixed, text, option):
     entries = tuple(Entry(str(n), "x", cell=cell) for n, cell in enumerate([*cells, OTHER]))
     section = reproduction_page([summarize(Artefact("tiny", "Table 0", "t", entries), store)])
     command = f"python -m reproduction run tiny {option}".strip()
-    assert f"`{command}` · {text} · accuracy % · nothing is judged" in section
+    assert f"`{command}` · {text} · accuracy % · no tolerance" in section
 
 
 def test_the_page_tells_the_budget_in_measured_numbers(tmp_path):
@@ -59,9 +59,7 @@ def test_the_page_tells_the_budget_in_measured_numbers(tmp_path):
         if entry.row in ("OGC", "OGC, train only"):
             store.add(entry.cell, 0, {"accuracy": 80.0 if entry.row == "OGC" else 70.0}, seconds=1.0)
     page = reproduction_page([summarize(ARTEFACTS["table1"], store)])
-    told = (
-        "OGC has 70.0 / 70.0 / 70.0 on Cora / Citeseer / Pubmed, and 80.0 / 80.0 / 80.0 with the validation"
-    )
+    told = "OGC reaches 70.0 / 70.0 / 70.0 with training labels alone and 80.0 / 80.0 / 80.0 with both"
     assert told in page
 
 
@@ -71,9 +69,9 @@ def test_the_page_tells_which_run_explains_a_difference(tmp_path):
         if entry.row in ("LP", "LP, train only") and entry.column == "Cora":
             store.add(entry.cell, 0, {"accuracy": 82.6 if entry.row == "LP" else 71.7}, seconds=1.0)
     page = reproduction_page([summarize(ARTEFACTS["table1"], store)])
-    how = "1 above, with a run that explains at least part of it, as ours (published; that run):"
+    how = "1 above, at least partly explained by another run, as ours (published; other run):"
     assert f"{how}\n\n- `table1`, LP: " in page
-    assert "of a run with them: Cora 82.6 (71.5; 71.7).\n" in page
+    assert "with training labels alone: Cora 82.6 (71.5; 71.7).\n" in page
 
 
 def test_files_are_written_and_names_escaped(result, tmp_path):
@@ -95,7 +93,8 @@ def test_the_page_says_in_short_what_its_tables_show(tmp_path):
         for seed, value in enumerate(rows.get(entry.row, ()) if entry.column == "Cora" else ()):
             store.add(entry.cell, seed, {"accuracy": value}, seconds=1.0)
     page = reproduction_page([summarize(ARTEFACTS["splits"], store)])
-    assert "OGC less GGCM with a ridge head (`splits`): Cora +1.0 (paired t-test over 3 seeds, p = " in page
-    counts = "1 hold, 0 do not hold, 0 are not decided by the seeds there are, and 29 are not measured"
+    told = "on the same labels (`splits`): Cora +1.0 (paired t-test over 3 seeds, p = "
+    assert f"OGC minus GGCM with a ridge head, {told}" in page
+    counts = "1 hold, 0 do not hold, 0 are not decided, and 29 are not measured"
     assert f"- Of 30 claims, {counts}" in page
-    assert "OGC less itself" not in page
+    assert "OGC minus OGC" not in page

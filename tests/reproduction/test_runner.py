@@ -22,7 +22,7 @@ def test_failures_are_given_and_the_rest_is_kept(store, tiny, monkeypatch):
     failures = run(jobs, store, lambda job, seconds: told.append(job))
     assert [(failure.job, failure.reason) for failure in failures] == [
         (jobs[0], "no package: install it."),
-        (jobs[1], "its spread is inf, not a number."),
+        (jobs[1], "its spread is inf, not a finite number."),
     ]
     assert told == jobs
     assert len(store) == 1

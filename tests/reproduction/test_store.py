@@ -54,8 +54,8 @@ def test_a_torn_last_line_is_dropped_and_the_next_line_does_not_join_it(store):
 def test_a_file_that_is_something_else_is_refused(tmp_path):
     (tmp_path / "records.jsonl").write_text("hello\n[]\n")
     with (
-        pytest.warns(UserWarning, match="is no record"),
-        pytest.raises(ValueError, match="holds no record of a run: name another folder"),
+        pytest.warns(UserWarning, match="is not a record"),
+        pytest.raises(ValueError, match="holds no record of a run: choose another folder"),
     ):
         Store(tmp_path / "records.jsonl")
 
@@ -66,7 +66,7 @@ def test_a_damaged_line_costs_its_own_run_only(store):
     lines = store.path.read_text().splitlines()
     lines[1] = lines[1][:40]
     store.path.write_text("\n".join(lines) + "\n")
-    with pytest.warns(UserWarning, match=r"records\.jsonl, line 2 is no record of a run"):
+    with pytest.warns(UserWarning, match=r"records\.jsonl, line 2 is not a record of a run"):
         again = Store(store.path)
     assert [again.values(CELL, seed) for seed in range(3)] == [{"accuracy": 0}, None, {"accuracy": 2}]
     again.add(CELL, 1, {"accuracy": 5}, 0.1)

@@ -32,8 +32,8 @@ def test_a_terminal_marks_misses(result):
 
 def test_claims(result):
     assert claim_texts(result) == [
-        "It is so — holds: by the means, and for 0 of 2 seeds.",
-        "It is not so — does not hold ✗: by the means, and for 0 of 2 seeds.",
+        "It is so — holds: judged by the means; true for 0 of 2 seeds.",
+        "It is not so — does not hold ✗: judged by the means; true for 0 of 2 seeds.",
         "Who knows — not measured.",
     ]
 
