@@ -9,7 +9,7 @@ import numpy as np
 from gssl.io import whole_file
 from reproduction.causes import cause_of
 from reproduction.spec import CITATIONS, Claim, Place
-from reproduction.summary import Result, judge
+from reproduction.summary import Result, judge, measured
 from reproduction.tables import (
     LEGEND,
     claim_texts,
@@ -93,10 +93,10 @@ def reproduction_page(results: Sequence[Result], figures: Mapping[str, str] | No
         fields = " | ".join(map(str, counts))
         table.append(f"| {artefact.source}: {artefact.title} | {fields} | `{command(result)}` |")
     table.append(f"| **all** | {' | '.join(map(str, totals))} | |")
-    table += ["", _COUNTED, *_code_text(results), "", *_reasons(results)]
-    listed = ["", "## Numbers that differ", "", *_differing(results), ""]
+    table += ["", _COUNTED, *_code_text(results)]
     sections = (section(result, (figures or {}).get(result.artefact.name, "")) for result in results)
-    parts = [*head, *table, "", *in_short(results), *listed, budget_text(results), "", *sections]
+    parts = [*head, *table, "", *in_short(results), "", budget_text(results), ""]
+    parts += ["## Numbers that differ", "", *_differing(results), "", *_reasons(results), "", *sections]
     return "\n".join(parts)
 
 
@@ -144,7 +144,7 @@ def in_short(results: Sequence[Result]) -> list[str]:
 
 def _differences(result: Result, more: str, less: str) -> list[str]:
     """Return the differences of two rows in points, by graph or by depth, with their p-values."""
-    values = {line.entry.place: line.values for line in result.lines if line.values}
+    values, fixed = measured(result.lines)
     found = []
     for (group, row, column), first in values.items():
         second = values.get((group, less, column))
@@ -153,7 +153,7 @@ def _differences(result: Result, more: str, less: str) -> list[str]:
         pair = Claim("", pairs=(((group, more, column), (group, less, column)),))
         gap = float(np.mean(first) - np.mean(second))
         sign = "+" if gap > 0 else ""
-        evidence = judge(pair, values).evidence.removeprefix("not decided: ")
+        evidence = judge(pair, values, fixed).evidence.removeprefix("not decided: ").partition(", which")[0]
         place = column if not group else f"{column} layers"
         found.append(f"{place} {sign}{number(gap, 1)} ({evidence})")
     return found
@@ -242,18 +242,18 @@ def _reasons(results: Sequence[Result]) -> list[str]:
 
 def budget_text(results: Sequence[Result]) -> str:
     """Describe how much of OGC's lead is due to its labels, with measured numbers of Table 1 if available."""
-    measured: dict[Place, tuple[float, int]] = {}
+    found: dict[Place, tuple[float, int]] = {}
     repeat = ""
     for result in results:
         if result.artefact.name == "table1":
             repeat = command(result)
             lines = [line for line in result.lines if line.ours is not None]
-            measured = {line.entry.place: (line.ours or 0.0, line.n_seeds) for line in lines}
+            found = {line.entry.place: (line.ours or 0.0, line.n_seeds) for line in lines}
     rows = [[("", row, graph) for graph in CITATIONS] for row in ("OGC, train only", "OGC")]
-    if not all(place in measured for places in rows for place in places):
+    if not all(place in found for places in rows for place in places):
         return _BUDGET.format(measured="")
-    alone, both = (" / ".join(number(measured[place][0], 1) for place in places) for places in rows)
-    seeds = min(measured[place][1] for places in rows for place in places)
+    alone, both = (" / ".join(number(found[place][0], 1) for place in places) for places in rows)
+    seeds = min(found[place][1] for places in rows for place in places)
     return _BUDGET.format(
         measured=f" On {' / '.join(CITATIONS)}, OGC reaches {alone} with training labels alone and {both} "
         f"with both (public split, {seeds} seeds, `{repeat}`)."

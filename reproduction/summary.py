@@ -1,6 +1,6 @@
 """Summarize records: our mean and the published number of each entry, their difference, and a verdict."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Literal
@@ -71,57 +71,92 @@ class Grid:
 def summarize(artefact: Artefact, store: Store) -> Result:
     """Average each entry over seeds and compare the mean with the published number."""
     lines = tuple(_line(entry, store) for entry in artefact.entries)
-    values = {line.entry.place: line.values for line in lines if line.values}
-    claims = tuple(judge(claim, values) for claim in artefact.claims)
+    values, fixed = measured(lines)
+    claims = tuple(judge(claim, values, fixed) for claim in artefact.claims)
     seconds = sum(store.seconds(cell, seed) for cell in artefact.cells() for seed in seeds_run(cell, store))
     return Result(artefact, lines, claims, seconds)
 
 
-def judge(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Judgement:
-    """Judge a claim by paired tests over seeds, or by the means and the number of seeds that satisfy it."""
+def measured(lines: Sequence[Line]) -> tuple[dict[Place, tuple[float, ...]], set[Place]]:
+    """Return the values by place, and the places of deterministic values, which have one for all seeds."""
+    values = {line.entry.place: line.values for line in lines if line.values}
+    cells = {line.entry.place: (line.entry.cell, line.entry.minus) for line in lines}
+    fixed = {place for place in values if not any(cell and cell.random for cell in cells[place])}
+    return values, fixed
+
+
+def judge(
+    claim: Claim, values: Mapping[Place, tuple[float, ...]], fixed: Collection[Place] = ()
+) -> Judgement:
+    """Judge a claim by paired tests over seeds, or by the means and the number of seeds that satisfy it.
+
+    One seed of a random method decides nothing. Places in ``fixed`` are deterministic.
+    """
     try:
         if claim.pairs:
-            return _judge_pairs(claim, values)
-        holds = claim.holds({place: float(np.mean(found)) for place, found in values.items()})
+            return _judge_pairs(claim, values, fixed)
+        means = _Means({place: float(np.mean(found)) for place, found in values.items()})
+        holds = claim.holds(means)
     except KeyError:
         return Judgement(claim.text, None, "not measured")
-    n = min((len(found) for found in values.values() if len(found) > 1), default=1)
-    if n == 1:
-        return Judgement(claim.text, holds, "one seed")
+    counts = [len(values[place]) for place in means.used if place not in fixed]
+    if not counts:
+        return Judgement(claim.text, holds, "one run each")
+    if min(counts) == 1:
+        return Judgement(claim.text, None, _one_seed(holds))
+    n = min(counts)
     same = [claim.holds({place: _of_seed(found, k) for place, found in values.items()}) for k in range(n)]
     return Judgement(claim.text, holds, f"judged by the means; true for {sum(same)} of {n} seeds")
 
 
-def _judge_pairs(claim: Claim, values: Mapping[Place, tuple[float, ...]]) -> Judgement:
+class _Means(dict[Place, float]):
+    """Means by place that record which of them a rule uses."""
+
+    def __init__(self, means: Mapping[Place, float]) -> None:
+        super().__init__(means)
+        self.used: set[Place] = set()
+
+    def __getitem__(self, place: Place) -> float:
+        self.used.add(place)
+        return super().__getitem__(place)
+
+
+def _judge_pairs(
+    claim: Claim, values: Mapping[Place, tuple[float, ...]], fixed: Collection[Place]
+) -> Judgement:
     """Test every pair, one-sided: the claim holds if all pairs do, and one reversed pair refutes it."""
-    chances, reversed_, counts = [], [], []
+    # the p-value of each pair, and its number of seeds: those that both have, 0 if both are deterministic
+    tests: list[tuple[float, int]] = []
     for more, less in claim.pairs:
-        first, second = values[more], values[less]
-        n = max(len(first), len(second)) if 1 in (len(first), len(second)) else min(len(first), len(second))
-        gaps = np.array([_of_seed(first, k) - _of_seed(second, k) for k in range(n)])
-        counts.append(n)
+        n = min((len(values[place]) for place in (more, less) if place not in fixed), default=0)
+        gaps = np.array([_of_seed(values[more], k) - _of_seed(values[less], k) for k in range(max(n, 1))])
         if n < 2 or np.ptp(gaps) == 0.0:
             # without variation the sign decides, and equal numbers show nothing
-            chances.append(0.5 - 0.5 * float(np.sign(gaps.mean())))
+            tests.append((0.5 - 0.5 * float(np.sign(gaps.mean())), n))
         else:
-            chances.append(float(ttest_1samp(gaps, 0.0, alternative="greater").pvalue))
-        reversed_.append(1.0 - chances[-1])
-    p, opposite = max(chances), min(reversed_)
-    fewest = min(counts)
-    if fewest == 1:
+            tests.append((float(ttest_1samp(gaps, 0.0, alternative="greater").pvalue), n))
+    opposite, n = max(((p, n) for p, n in tests if n != 1), default=(0.0, 1))
+    if 1.0 - opposite < SIGNIFICANT:
+        test = f"paired t-test over {n} seeds, p < {SIGNIFICANT} for the opposite" if n else "one run each"
+        return Judgement(claim.text, False, test)
+    p, fewest = max(p for p, _ in tests), min((n for _, n in tests if n), default=0)
+    if fewest == 0:
         return Judgement(claim.text, p < SIGNIFICANT, "one run each")
+    if fewest == 1:
+        return Judgement(claim.text, None, _one_seed(p < SIGNIFICANT))
     evidence = f"paired t-test over {fewest} seeds, p = {max(p, 1e-4):.2g}"
     if p < SIGNIFICANT:
         return Judgement(claim.text, True, evidence)
-    if opposite < SIGNIFICANT:
-        evidence = f"paired t-test over {fewest} seeds, p < {SIGNIFICANT} for the opposite"
-        return Judgement(claim.text, False, evidence)
     return Judgement(claim.text, None, f"not decided: {evidence}")
+
+
+def _one_seed(agrees: bool) -> str:
+    return f"not decided: one seed, which {'agrees' if agrees else 'disagrees'}"
 
 
 def _of_seed(values: tuple[float, ...], seed: int) -> float:
     """Return the value for a seed; deterministic cells have one value for all seeds."""
-    return values[seed] if len(values) > 1 else values[0]
+    return values[min(seed, len(values) - 1)]
 
 
 def seeds_run(cell: Cell, store: Store) -> Iterator[int]:

@@ -4,7 +4,7 @@ import pytest
 
 from reproduction.spec import Artefact, Cell, Claim, Entry
 from reproduction.store import Store
-from reproduction.summary import judge, summarize
+from reproduction.summary import judge, measured, summarize
 
 KNOWN = Cell("classifier", "karate", {"method": "OGC"})
 OTHER = Cell("classifier", "cora", {"method": "OGC"}, random=False)
@@ -61,19 +61,58 @@ PAIRED = Claim("a is better", pairs=((A, B),))
             False,
             "paired t-test over 3 seeds, p < 0.05 for the opposite",
         ),
-        ((82.0,), (81.0,), True, "one run each"),
-        ((81.0,), (82.0,), False, "one run each"),
-        # a deterministic method has one number for all seeds
-        ((82.0, 82.1, 82.2), (81.0,), True, "paired t-test over 3 seeds, p = 0.0014"),
+        # one seed of a random method decides nothing, however many the other has
+        ((82.0,), (81.0,), None, "not decided: one seed, which agrees"),
+        ((81.0,), (82.0,), None, "not decided: one seed, which disagrees"),
+        ((82.0, 82.1, 82.2), (81.0,), None, "not decided: one seed, which agrees"),
+        # of different numbers of seeds, the common ones count
+        ((82.0, 83.0, 85.0), (81.0, 82.1), True, "paired t-test over 2 seeds, p = 0.017"),
         ((82.0,), (), None, "not measured"),
         ((82.0, 83.0), (82.0, 83.0), None, "not decided: paired t-test over 2 seeds, p = 0.5"),
-        ((82.0,), (82.0,), False, "one run each"),
     ],
 )
 def test_pairs_are_judged_by_a_paired_test(first, second, holds, evidence):
     values = {place: found for place, found in ((A, first), (B, second)) if found}
     judged = judge(PAIRED, values)
     assert (judged.holds, judged.evidence) == (holds, evidence)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "fixed", "holds", "evidence"),
+    [
+        # a deterministic method has one number for all seeds
+        ((82.0, 82.1, 82.2), (81.0,), {B}, True, "paired t-test over 3 seeds, p = 0.0014"),
+        ((82.0,), (81.0,), {B}, None, "not decided: one seed, which agrees"),
+        ((82.0,), (81.0,), {A, B}, True, "one run each"),
+        ((81.0,), (82.0,), {A, B}, False, "one run each"),
+        ((82.0,), (82.0,), {A, B}, False, "one run each"),
+    ],
+)
+def test_deterministic_methods_need_one_run(first, second, fixed, holds, evidence):
+    judged = judge(PAIRED, {A: first, B: second}, fixed)
+    assert (judged.holds, judged.evidence) == (holds, evidence)
+
+
+def test_one_reversed_pair_refutes_even_if_another_has_one_seed():
+    C = ("", "c", "x")
+    both = Claim("a is better", pairs=((A, B), (A, C)))
+    judged = judge(both, {A: (1.0, 1.1, 1.2), B: (2.0, 2.2, 2.1), C: (0.5,)})
+    assert (judged.holds, judged.evidence) == (False, "paired t-test over 3 seeds, p < 0.05 for the opposite")
+
+
+def test_entries_without_a_random_cell_are_deterministic(tmp_path):
+    store = Store(tmp_path / "records.jsonl")
+    store.add(KNOWN, 0, {"accuracy": 79.0}, seconds=1.0)
+    store.add(OTHER, 0, {"accuracy": 70.0}, seconds=1.0)
+    entries = (
+        Entry("random", "x", cell=KNOWN),
+        Entry("fixed", "x", cell=OTHER),
+        Entry("change", "x", cell=OTHER, minus=KNOWN),
+        Entry("later", "x", cell=Cell("classifier", "cora", {"method": "SGC"}, random=False)),
+    )
+    values, fixed = measured(summarize(Artefact("tiny", "", "", entries), store).lines)
+    assert values == {("", "random", "x"): (79.0,), ("", "fixed", "x"): (70.0,), ("", "change", "x"): (-9.0,)}
+    assert fixed == {("", "fixed", "x")}
 
 
 def test_a_claim_needs_all_of_its_pairs():
@@ -89,4 +128,8 @@ def test_a_rule_is_told_with_the_seeds_that_bear_it_out():
     rule = Claim("a is above 2", lambda means: means[A] > 2.0)
     judged = judge(rule, {A: (1.9, 2.5, 2.5)})
     assert (judged.holds, judged.evidence) == (True, "judged by the means; true for 2 of 3 seeds")
-    assert judge(rule, {A: (1.9,)}).evidence == "one seed"
+    # seeds of places that the rule does not use play no part
+    assert judge(rule, {A: (1.9, 2.5, 2.5), B: (1.0,)}).holds is True
+    judged = judge(rule, {A: (1.9,), B: (1.0, 2.0)})
+    assert (judged.holds, judged.evidence) == (None, "not decided: one seed, which disagrees")
+    assert judge(rule, {A: (1.9,)}, {A}).holds is False
