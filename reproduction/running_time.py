@@ -12,7 +12,7 @@ from gssl.evaluation import accuracy
 from gssl.methods import AdamHead
 from reproduction.depth import PUBLISHED as ACCURACIES
 from reproduction.network_cells import network
-from reproduction.settings import DEPTHS, GGC_PARAMS, fixed_params, ogc
+from reproduction.settings import DEPTHS, fixed_params, ogc
 from reproduction.spec import (
     BUDGETS,
     CITATIONS,
@@ -167,7 +167,7 @@ def _estimators(dataset: str) -> dict[str, Any]:
     for row, name in _METHODS.items():
         params: dict[str, Any] = {"agreement": 1.0} if name == "OGC" else fixed_params(name, dataset)
         params.pop("depth", None)
-        found[row] = {"method": name, "params": GGC_PARAMS if name == "GGC" else params}
+        found[row] = {"method": name, "params": params}
     return found
 
 

@@ -59,7 +59,7 @@ def with_head(name: str, head: str, dataset: str, budget: str) -> Cell:
 
 
 def fixed_params(name: str, dataset: str) -> dict[str, Any]:
-    """Return the published parameters of an embedder."""
+    """Return the published parameters of an embedder, and for GGC those of :data:`GGC_PARAMS`."""
     if name == "GGCM":
         igc_decay, alpha, _ = _GGCM[dataset]
         return {"depth": 16, "igc_decay": igc_decay, "alpha": alpha}
@@ -69,7 +69,11 @@ def fixed_params(name: str, dataset: str) -> dict[str, Any]:
         return dict(_BGRL.get(dataset, {}))
     if name == "N2N":
         return {"outputs": _N2N_OUTPUTS[dataset]}
-    known: dict[str, dict[str, Any]] = {"SGC": {"depth": 2}, "SSGC": {"depth": 16, "alpha": 0.05}}
+    known: dict[str, dict[str, Any]] = {
+        "SGC": {"depth": 2},
+        "SSGC": {"depth": 16, "alpha": 0.05},
+        "GGC": {"depth": 16, **GGC_PARAMS},
+    }
     return known.get(name, {})
 
 
@@ -87,7 +91,6 @@ def embedder(name: str, dataset: str, depths: tuple[int, ...] | None = None, **m
         # the authors train for 100 epochs and keep the one with the best validation accuracy
         settings |= {"best_epoch": True, "penalties": [_GGCM[dataset][2]]}
     if name == "GGC":
-        params, depth = GGC_PARAMS, 16
         settings |= {"best_epoch": True, "penalties": [1e-5, 2e-5, 1e-3]}
         depths = depths or (4, 8, 12, 16)
     settings |= {"params": params, "depths": list(depths or (depth,))}

@@ -17,6 +17,12 @@ def test_ggcm(graph, igc_decay, alpha, penalty):
     assert (settings["depths"], settings["penalties"], settings["best_epoch"]) == ([16], [penalty], True)
 
 
+def test_ggc_has_one_setting_on_every_graph_and_artefact():
+    params = {"decay": 0.9, "igc_beta": 0.1, "igc_decay": 0.9}
+    assert fixed_params("GGC", "planetoid/pubmed") == {"depth": 16, **params}
+    assert embedder("GGC", "planetoid/pubmed").settings["params"] == params
+
+
 def test_ogc_learns_from_both_parts_and_is_moved_by_one():
     cell = ogc("planetoid/cora")
     assert cell.settings == {"method": "OGC", "params": {}, "anchors": ["train"]}
