@@ -67,6 +67,11 @@ class Grid:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, str, dict[str, Line]], ...]
 
+    @property
+    def has_budgets(self) -> bool:
+        """Whether rows name the labels that they use."""
+        return any(budget for _, budget, _ in self.rows)
+
 
 def summarize(artefact: Artefact, store: Store) -> Result:
     """Average each entry over seeds and compare the mean with the published number."""

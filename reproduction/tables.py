@@ -50,16 +50,17 @@ def paper_tables(result: Result) -> list[Table]:
     for grid in grids(result):
         title = f"{artefact.source}: {artefact.title}" + (f" — {grid.group}" if grid.group else "")
         table = Table(title=Text(f"{title} ({artefact.unit})"), title_justify="left")
-        budgets = any(budget for _, budget, _ in grid.rows)
         table.add_column("method", overflow="fold")
-        if budgets:
+        if grid.has_budgets:
             table.add_column("labels", no_wrap=True)
         for column in grid.columns:
             table.add_column(column, justify="right", overflow="fold")
         for row, budget, lines in grid.rows:
             fields = [_styled(lines.get(column)) for column in grid.columns]
             if any(field.plain for field in fields):
-                table.add_row(Text(row), *([Text(_SHORT.get(budget, budget))] if budgets else []), *fields)
+                table.add_row(
+                    Text(row), *([Text(_SHORT.get(budget, budget))] if grid.has_budgets else []), *fields
+                )
         tables.append(table)
     return tables
 
@@ -79,13 +80,12 @@ def paper_markdown(result: Result) -> str:
     """Return an artefact as Markdown tables."""
     parts = []
     for grid in grids(result):
-        budgets = any(budget for _, budget, _ in grid.rows)
-        heads = ["method", *(["labels"] if budgets else []), *grid.columns]
+        heads = ["method", *(["labels"] if grid.has_budgets else []), *grid.columns]
         rows = [heads]
         for row, budget, lines in grid.rows:
             fields = [_markdown_field(lines.get(column)) for column in grid.columns]
             if any(fields):
-                rows.append([row, *([budget] if budgets else []), *fields])
+                rows.append([row, *([budget] if grid.has_budgets else []), *fields])
         ruler = ["---"] * (len(heads) - len(grid.columns)) + ["---:"] * len(grid.columns)
         text = "\n".join("| " + " | ".join(_escaped(field) for field in row) + " |" for row in rows)
         head, _, body = text.partition("\n")

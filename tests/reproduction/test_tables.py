@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from reproduction.spec import Entry
-from reproduction.summary import Line
+from reproduction.spec import Artefact, Cell, Entry
+from reproduction.summary import Line, summarize
 from reproduction.tables import claim_texts, line_text, number, paper_markdown, paper_tables
 
 
@@ -60,3 +60,16 @@ def test_where_the_paper_has_nothing_a_field_is_empty():
         line_text(None) == line_text(Line(Entry("OGC", "Cora"), None, 0.0, 0, None, "published only")) == ""
     )
     assert line_text(Line(Entry("OGC", "Cora"), None, 0.0, 0, None, "not run")) == "not run"
+
+
+def test_labels_are_a_column_only_if_a_row_names_them(store):
+    pytest.importorskip("jinja2", reason="the extra 'report' is not installed")
+    from reproduction.figures import render_result
+
+    cell = Cell("classifier", "karate", {"method": "OGC"})
+    store.add(cell, 0, {"accuracy": 79.0}, seconds=1.0)
+    for budget, shown in (("", False), (None, True)):
+        named = {} if budget is None else {"budget": budget}
+        found = summarize(Artefact("tiny", "", "", (Entry("a", "x", cell=cell, **named),)), store)
+        assert ("| labels |" in paper_markdown(found)) == shown
+        assert (b"<th>labels</th>" in render_result(found)) == shown
