@@ -13,13 +13,23 @@ from reproduction.summary import summarize
 CITATION_GRAPHS = ("cora", "citeseer", "pubmed")
 
 
+@pytest.fixture(scope="session")
+def needs_planetoid():
+    """Return a function that skips a test if the files of a citation graph are missing."""
+
+    def check(name):
+        try:
+            find_file(f"planetoid/ind.{name}.graph")
+        except FileNotFoundError:
+            pytest.skip("the Planetoid files are not on this machine: set GSSL_DATA_DIR to their folder")
+
+    return check
+
+
 @pytest.fixture(scope="session", params=CITATION_GRAPHS)
-def citation(request):
+def citation(request, needs_planetoid):
     """A citation graph with the public split and feature rows that sum to one, as in the paper."""
-    try:
-        find_file(f"planetoid/ind.{request.param}.graph")
-    except FileNotFoundError:
-        pytest.skip("the Planetoid files are not on this machine: set GSSL_DATA_DIR to their folder")
+    needs_planetoid(request.param)
     return load(f"planetoid/{request.param}").normalized()
 
 

@@ -2,24 +2,10 @@
 
 import pytest
 
-from gssl.datasets.location import find_file
 from reproduction.catalogue import ARTEFACTS
 from reproduction.causes import KNOWN, cause_of, count_listed
 from reproduction.network_cells import train_network
 from reproduction.spec import Cell, Entry
-
-
-@pytest.fixture
-def needs_planetoid():
-    """Return a function that skips a test if a graph's files are missing."""
-
-    def check(name):
-        try:
-            find_file(f"planetoid/ind.{name}.graph")
-        except FileNotFoundError:
-            pytest.skip("the Planetoid files are not on this machine: set GSSL_DATA_DIR to their folder")
-
-    return check
 
 
 def test_every_cause_is_about_rows_and_shown_by_places_that_there_are():

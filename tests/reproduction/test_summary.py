@@ -3,11 +3,18 @@
 import pytest
 
 from reproduction.spec import Artefact, Cell, Claim, Entry
-from reproduction.store import Store
 from reproduction.summary import judge, measured, summarize
 
 KNOWN = Cell("classifier", "karate", {"method": "OGC"})
 OTHER = Cell("classifier", "cora", {"method": "OGC"}, random=False)
+
+
+@pytest.fixture
+def two_runs(store):
+    """One run of a random cell, and one of a deterministic cell."""
+    store.add(KNOWN, 0, {"accuracy": 79.0}, seconds=1.0)
+    store.add(OTHER, 0, {"accuracy": 70.0}, seconds=1.0)
+    return store
 
 
 def test_means_differences_and_verdicts(result):
@@ -26,17 +33,14 @@ def test_means_differences_and_verdicts(result):
     assert result.seconds == 2.0
 
 
-def test_a_value_that_a_run_did_not_tell_is_not_run(tmp_path):
-    store = Store(tmp_path / "records.jsonl")
-    store.add(KNOWN, 0, {"accuracy": 79.0}, seconds=1.0)
-    store.add(OTHER, 0, {"accuracy": 70.0}, seconds=1.0)
+def test_a_value_that_a_run_did_not_tell_is_not_run(two_runs):
     entries = (
         Entry("told", "x", cell=KNOWN),
         Entry("untold", "x", cell=KNOWN, value="node 7"),
         Entry("change", "x", cell=KNOWN, minus=OTHER),
         Entry("untold change", "x", cell=KNOWN, minus=OTHER, value="node 7"),
     )
-    lines = summarize(Artefact("tiny", "", "", entries), store).lines
+    lines = summarize(Artefact("tiny", "", "", entries), two_runs).lines
     assert [(line.ours, line.verdict) for line in lines] == [
         (79.0, "unjudged"),
         (None, "not run"),
@@ -100,17 +104,14 @@ def test_one_reversed_pair_refutes_even_if_another_has_one_seed():
     assert (judged.holds, judged.evidence) == (False, "paired t-test over 3 seeds, p < 0.05 for the opposite")
 
 
-def test_entries_without_a_random_cell_are_deterministic(tmp_path):
-    store = Store(tmp_path / "records.jsonl")
-    store.add(KNOWN, 0, {"accuracy": 79.0}, seconds=1.0)
-    store.add(OTHER, 0, {"accuracy": 70.0}, seconds=1.0)
+def test_entries_without_a_random_cell_are_deterministic(two_runs):
     entries = (
         Entry("random", "x", cell=KNOWN),
         Entry("fixed", "x", cell=OTHER),
         Entry("change", "x", cell=OTHER, minus=KNOWN),
         Entry("later", "x", cell=Cell("classifier", "cora", {"method": "SGC"}, random=False)),
     )
-    values, fixed = measured(summarize(Artefact("tiny", "", "", entries), store).lines)
+    values, fixed = measured(summarize(Artefact("tiny", "", "", entries), two_runs).lines)
     assert values == {("", "random", "x"): (79.0,), ("", "fixed", "x"): (70.0,), ("", "change", "x"): (-9.0,)}
     assert fixed == {("", "fixed", "x")}
 
