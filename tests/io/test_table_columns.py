@@ -4,17 +4,9 @@ import numpy as np
 import pytest
 
 from gssl.io import open_table
-from gssl.io.table_columns import (
-    check_distinct,
-    counted,
-    encode_texts,
-    is_number,
-    listed,
-    number_sql,
-    pick_column,
-    text_sql,
-)
+from gssl.io.table_columns import check_distinct, encode_texts, is_number, number_sql, pick_column, text_sql
 from gssl.io.table_reading import Column
+from gssl.wording import counted, listed
 
 
 def test_a_column_is_the_one_named_else_a_guess_else_by_place():

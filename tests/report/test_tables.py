@@ -12,10 +12,10 @@ from gssl.report import (
     comparison_table,
     health_table,
     prediction_table,
-    printable,
     suggestion_table,
 )
 from gssl.selection import Suggestion
+from gssl.wording import printable
 
 
 def show(table):

@@ -22,9 +22,9 @@ from gssl.io import (
     write_predictions,
 )
 from gssl.io.predictions import withhold
-from gssl.io.table_columns import shortened
 from gssl.io.table_reading import is_query
 from gssl.report import classification_table
+from gssl.wording import quoted
 
 # number of classes to name in a warning
 _NAMED = 3
@@ -120,7 +120,7 @@ def _say_poor_classes(held_out: HeldOut, terminal: Terminal) -> None:
         return
     poor = poor[np.lexsort((-totals[poor], confusion.recall[poor]))]
     named = ", ".join(
-        f"{shortened(confusion.classes[c])!r} ({confusion.counts[c, c]:,} of {totals[c]:,} hidden labels)"
+        f"{quoted(confusion.classes[c])} ({confusion.counts[c, c]:,} of {totals[c]:,} hidden labels)"
         for c in poor[:_NAMED]
     )
     more = f" and {len(poor) - _NAMED:,} more" if len(poor) > _NAMED else ""

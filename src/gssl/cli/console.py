@@ -13,9 +13,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from gssl.report import printable
 from gssl.scale.execution import watching
 from gssl.scale.memory import write_size
+from gssl.wording import printable
 
 # seconds between progress lines in a pipe
 _EVERY = 10.0

@@ -11,11 +11,12 @@ from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs
 from gssl.cli.run import Run
 from gssl.io import Problem, open_table
-from gssl.io.table_columns import IDS, counted, pick_column, text_sql
+from gssl.io.table_columns import IDS, pick_column, text_sql
 from gssl.label.background import BackgroundFit
 from gssl.label.journal import Journal, journal_path
 from gssl.label.server import LabelServer
 from gssl.label.session import Session
+from gssl.wording import counted
 
 # seconds between checks whether --out is up to date
 _SAVE = 3.0

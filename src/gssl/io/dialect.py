@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gssl.wording import MISSING
+
 # bytes to inspect; more if they hold fewer than three lines, as with very many columns
 _SAMPLE_BYTES = 1 << 16
 _LARGEST_SAMPLE = 1 << 26
@@ -17,8 +19,6 @@ _SAMPLE_ROWS = 50
 # bytes to search at a time
 _CHUNK = 1 << 20
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-# how spreadsheets and libraries write missing values; not "na" and "none", which may be words
-MISSING = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "None", "NULL", "null", "NaT", "?")
 # cells that mark the first line as a header; single letters only if they do not recur
 _NAMES = {
     *("source", "target", "src", "dst", "from", "to", "weight", "u", "v", "head", "tail"),

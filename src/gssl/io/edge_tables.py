@@ -10,18 +10,16 @@ from scipy.sparse import csr_array
 from gssl.io.edge_scanning import NotScannable, scan_edges
 from gssl.io.notations import read_commas
 from gssl.io.table_columns import (
-    counted,
     encode_texts,
     is_number,
     leave_out_row_numbers,
-    listed,
     note_spaces,
     number_sql,
     pick_column,
-    shortened,
     text_sql,
 )
 from gssl.io.table_reading import Table, open_table
+from gssl.wording import counted, listed, quoted
 
 _PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
 _WEIGHTS = ("weight", "w", "edge_weight")
@@ -125,7 +123,7 @@ def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[s
     read_commas(table, [name for name in (weight, guessed) if name is not None])
     if guessed is not None and _looks_like_weight(table, guessed):
         weight = guessed
-        table.notes.append(f"{table.name}: column {shortened(weight)!r} is taken as the weight of the edges.")
+        table.notes.append(f"{table.name}: column {quoted(weight)} is taken as the weight of the edges.")
     ignored = [name for name in rest if name != weight]
     if ignored:
         table.notes.append(f"{table.name}: not used: {listed(ignored)}.")
@@ -161,7 +159,7 @@ def refuse_rows(table: Table, ends: tuple[str, str], weight: str | None) -> None
     if no_source or no_target:
         raise table.missing_id_error(row, ends[0] if no_source else ends[1])
     raise ValueError(
-        f"{table.row_name(row)}: column {shortened(weight)!r} is {shortened(value)!r}, and a weight "
+        f"{table.row_name(row)}: column {quoted(weight)} is {quoted(value)}, and a weight "
         "is a finite number from 0 on; repair it or name another column."
     )
 

@@ -17,21 +17,19 @@ from gssl.io.table_columns import (
     IDS,
     check_distinct,
     check_ids,
-    counted,
     encode_texts,
     given_sql,
     is_number,
     is_text,
     leave_out_row_numbers,
-    listed_counts,
     note_spaces,
     number_sql,
     pick_column,
     raw_text_sql,
-    shortened,
     text_sql,
 )
 from gssl.io.table_reading import Column, Table, open_table
+from gssl.wording import counted, listed_counts, quoted, shortened
 
 _LONG = (("feature", "word", "term"), ("value", "count"))
 # columns that hold labels, not features
@@ -151,8 +149,8 @@ def long_columns(table: Table) -> tuple[str, str, str] | None:
     if not _is_long(table, id, feature, names[2]):
         return None
     table.notes.append(
-        f"{table.name}: each row is taken as one feature ({shortened(feature)!r}) of an id "
-        f"({shortened(id)!r}) and its value ({shortened(names[2])!r})."
+        f"{table.name}: each row is taken as one feature ({quoted(feature)}) of an id "
+        f"({quoted(id)}) and its value ({quoted(names[2])})."
     )
     return id, feature, names[2]
 
@@ -190,7 +188,7 @@ def wide_columns(
         beside = [column for column in table.columns if column != name]
         labels = [column for column in beside if column.lower() in _LABEL_NAMES and column != text]
         table.notes += [
-            f"{table.name}: column {shortened(column)!r} is named like a label and is no feature."
+            f"{table.name}: column {quoted(column)} is named like a label and is no feature."
             for column in labels
         ]
         chosen = [column for column in beside if column not in labels]
@@ -198,9 +196,7 @@ def wide_columns(
         chosen = [pick_column(table, column, (), 0) for column in columns]
         chosen += [text] if text is not None and text not in chosen else []
     if not chosen:
-        raise ValueError(
-            f"{table.name} has no features beside the column {shortened(name)!r}: give at least one."
-        )
+        raise ValueError(f"{table.name} has no features beside the column {quoted(name)}: give at least one.")
     return name, chosen
 
 
@@ -451,8 +447,8 @@ class WideTable:
         values, found = encode_texts(self.table, "category", ["text"], ["rowid"])
         if len(values) > max(_MANY_CATEGORIES, n // 10):
             self.notes.append(
-                f"{self.name}: column {shortened(name)!r} has {len(values):,} different texts, each a "
-                f"feature of its own; text={shortened(name)!r} would take it word by word."
+                f"{self.name}: column {quoted(name)} has {len(values):,} different texts, each a "
+                f"feature of its own; text={quoted(name)} would take it word by word."
             )
         entries = (np.ones(n, dtype=np.float32), (found["rowid"], found["text"]))
         return csr_array(entries, shape=(n, len(values))), [f"{name}={value}" for value in values]
@@ -474,7 +470,7 @@ class WideTable:
         shown = "empty" if value is None or value == "" else repr(value)
         shown = shortened(shown, 100)
         raise ValueError(
-            f"{self.name}: column {shortened(name)!r} of id {shortened(node)!r} is {shown}, not {wanted}; "
+            f"{self.name}: column {quoted(name)} of id {quoted(node)} is {shown}, not {wanted}; "
             "fill it in or leave the column out."
         )
 
@@ -563,7 +559,7 @@ class LongTable:
         if bad is not None:
             row, node, feature = bad
             raise ValueError(
-                f"{table.row_name(row)}: feature {shortened(feature)!r} of id {shortened(node)!r} "
+                f"{table.row_name(row)}: feature {quoted(feature)} of id {quoted(node)} "
                 "is not a number; give one."
             )
         twice = table.fetch_row(
@@ -572,6 +568,5 @@ class LongTable:
         )
         if twice:
             raise ValueError(
-                f"{self.name}: id {shortened(twice[0])!r} has the feature {shortened(twice[1])!r} "
-                "twice; keep one row."
+                f"{self.name}: id {quoted(twice[0])} has the feature {quoted(twice[1])} twice; keep one row."
             )

@@ -13,10 +13,10 @@ from gssl.io.atomic import whole_file
 from gssl.io.feature_arrays import ArrayFile, open_matrix
 from gssl.io.feature_reading import Features, LongTable, WideTable, open_features, read_features
 from gssl.io.graph_store import GraphStore, check_rows
-from gssl.io.table_columns import shortened
 from gssl.io.table_reading import find_files
 from gssl.scale.memory import Load, plan_slabs, read_size
 from gssl.scale.run_folder import RunFolder, write_all
+from gssl.wording import shortened
 
 
 def build_feature_slabs(

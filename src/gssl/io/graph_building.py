@@ -17,25 +17,15 @@ from typing import Any
 import numpy as np
 
 from gssl.io.atomic import whole_folder
-from gssl.io.dialect import MISSING
 from gssl.io.edge_scanning import EdgeScan, NotScannable, check_utf8
 from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.pair_merging import PairMerging, Pairs
-from gssl.io.table_columns import (
-    IDS,
-    counted,
-    listed,
-    missing_id_notes,
-    note_spaces,
-    number_sql,
-    pick_column,
-    shortened,
-    text_sql,
-)
+from gssl.io.table_columns import IDS, missing_id_notes, note_spaces, number_sql, pick_column, text_sql
 from gssl.io.table_reading import Table, find_files, is_query, open_table, sql_string
 from gssl.scale.memory import read_size, write_size
 from gssl.scale.run_folder import write_all
+from gssl.wording import MISSING, counted, listed, quoted
 
 # node numbers are int32
 _MOST_NODES = 2**31 - 1
@@ -235,7 +225,7 @@ class _Build:
             f"SELECT id FROM {read} GROUP BY id HAVING count(*) > 1 ORDER BY min(file_row_number) LIMIT 1"
         )
         if twice is not None:
-            raise ValueError(f"{listing.name} has more than one row for {shortened(twice[0])!r}; keep one.")
+            raise ValueError(f"{listing.name} has more than one row for {quoted(twice[0])}; keep one.")
         self._store("ids", f"SELECT id FROM {read} ORDER BY file_row_number")
         path.unlink()
 

@@ -13,8 +13,9 @@ from scipy.sparse import csr_array
 from gssl.datasets.numpy_files import map_npy
 from gssl.graph.simplify import declare_simple
 from gssl.io.edge_tables import EdgeFacts
-from gssl.io.table_columns import counted, listed, spelling_hint
+from gssl.io.table_columns import spelling_hint
 from gssl.io.table_reading import Table, connect, sql_string
+from gssl.wording import counted, listed
 
 _FORMAT = "gssl graph store"
 _VERSION = 1

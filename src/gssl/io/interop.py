@@ -14,8 +14,7 @@ from gssl.io.feature_reading import read_features
 from gssl.io.label_tables import read_labels
 from gssl.io.predictions import Predictions, list_predictions
 from gssl.io.problem import Problem, assemble
-from gssl.io.table_columns import counted
-from gssl.io.table_reading import is_missing
+from gssl.wording import counted, is_missing
 
 # the kernels index nodes with int32
 _MOST_NODES = 2**31

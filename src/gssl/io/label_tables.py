@@ -7,20 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gssl.io.dialect import MISSING, NUMBER
-from gssl.io.table_columns import (
-    IDS,
-    check_ids,
-    counted,
-    leave_out_row_numbers,
-    listed,
-    listed_counts,
-    note_spaces,
-    pick_column,
-    shortened,
-    text_sql,
-)
+from gssl.io.dialect import NUMBER
+from gssl.io.table_columns import IDS, check_ids, leave_out_row_numbers, note_spaces, pick_column, text_sql
 from gssl.io.table_reading import Table, open_table, sql_string
+from gssl.wording import MISSING, counted, listed, listed_counts, quoted, shortened
 
 _LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
 # means unlabelled, unless there is only one other class, as in 1 and −1
@@ -180,7 +170,7 @@ def _choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[str, s
     unused = [column for column in table.columns if column not in (name, label)]
     if unused and label.lower() not in guesses:
         table.notes.append(
-            f"{table.name}: labels are taken from column {shortened(label)!r}; not used: {listed(unused)}."
+            f"{table.name}: labels are taken from column {quoted(label)}; not used: {listed(unused)}."
         )
     return name, label
 
@@ -224,7 +214,7 @@ def _refuse_measurements(table: Table, label: str) -> None:
     decimal = next((text for text in texts if not re.fullmatch(r"[+-]?\d+(\.0*)?", text)), None)
     if decimal is not None:
         raise ValueError(
-            f"{table.name}: column {shortened(label)!r} holds {len(texts):,} different numbers, such as "
+            f"{table.name}: column {quoted(label)} holds {len(texts):,} different numbers, such as "
             f"{shortened(decimal)}, and gssl predicts classes, not numbers: give classes, such as 'low' and "
             "'high'."
         )

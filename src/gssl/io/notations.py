@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable
 
-from gssl.io.table_columns import counted, given_sql, is_text, listed, raw_text_sql
+from gssl.io.table_columns import given_sql, is_text, raw_text_sql
 from gssl.io.table_reading import Column, Table, sql_string
+from gssl.wording import counted, listed
 
 _DECIMAL = r"[+-]?(\d+|\d{1,3}(\.\d{3})+)?,\d+([eE][+-]?\d+)?"
 _THOUSANDS = r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"

@@ -12,7 +12,7 @@ from scipy.sparse import csc_array, csr_array, hstack, issparse
 from gssl.graph.mapped import mapped_file, release_pages
 from gssl.io.feature_reading import Features
 from gssl.io.feature_slabs import write_temporary
-from gssl.io.table_columns import counted, listed, listed_counts, shortened
+from gssl.wording import counted, listed, listed_counts, quoted
 
 NORMALIZE = ("auto", "rows", "columns", "none")
 # numbers with a smaller share of nonzeros are counts, such as word counts
@@ -167,7 +167,7 @@ class Preparation:
             first = self.names[(unknown or zeros)[0]]
             raise ValueError(
                 f"the model learned from {counted(len(unknown or zeros), 'feature')} that {features.name} "
-                f"does not have, the first of them {shortened(first)!r}: give the same columns as in fit, "
+                f"does not have, the first of them {quoted(first)}: give the same columns as in fit, "
                 "and --text where it was given."
             )
         notes = []

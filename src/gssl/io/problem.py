@@ -13,7 +13,8 @@ from gssl.io.feature_slabs import take_rows_or_zeros
 from gssl.io.graph_store import GraphStore
 from gssl.io.label_tables import Labels, Nodes
 from gssl.io.preparation import Preparation
-from gssl.io.table_columns import counted, listed, missing_id_notes, spelling_hint
+from gssl.io.table_columns import missing_id_notes, spelling_hint
+from gssl.wording import counted, listed
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,19 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from gssl.io.dialect import MISSING
 from gssl.io.table_reading import Column, Table, sql_string
+from gssl.wording import MISSING, counted, listed, quoted
 
 # white space, as an RE2 regular expression and in SQL
 _SPACED = r"^[\s\x{a0}\x{3000}\x{feff}]|[\s\x{a0}\x{3000}\x{feff}]$"
 _SPACES = "concat(' ', chr(9), chr(10), chr(11), chr(12), chr(13), chr(160), chr(12288), chr(65279))"
 # number of ids for which a spelling hint is searched
 _HINTED = 20
-_MARKERS = frozenset(MISSING)
 IDS = ("id", "node", "node_id", "nodeid", "name", "key", "")
 
 
@@ -23,7 +22,7 @@ def pick_column(table: Table, name: str | None, guesses: Sequence[str], fallback
     there = list(table.columns)
     if name is not None:
         if name not in table.columns:
-            raise ValueError(f"{table.name} has no column {shortened(name)!r}; it has {listed(there, 7)}.")
+            raise ValueError(f"{table.name} has no column {quoted(name)}; it has {listed(there, 7)}.")
         return name
     by_lower = {column.lower(): column for column in reversed(there)}
     for guess in guesses:
@@ -95,7 +94,7 @@ def note_spaces(table: Table, names: Iterable[str]) -> None:
         merged = f", which merged {before - after:,} with others" if after < before else ""
         table.notes.append(
             f"{table.name}: removed white space around {counted(count, 'cell')} of column "
-            f"{shortened(name)!r}{merged}."
+            f"{quoted(name)}{merged}."
         )
 
 
@@ -198,7 +197,7 @@ def spelling_hint(unknown: Sequence[str], known: Callable[[list[str]], Iterable[
     tried = [(node, other, why) for node in unknown[:_HINTED] for other, why in _spellings(node)]
     for (node, other, why), there in zip(tried, known([other for _, other, _ in tried]), strict=True):
         if there:
-            return f" ({shortened(node)!r} is {shortened(other)!r} there: {why})"
+            return f" ({quoted(node)} is {quoted(other)} there: {why})"
     return ""
 
 
@@ -216,7 +215,7 @@ def _spellings(node: str) -> Iterator[tuple[str, str]]:
 
 def missing_id_notes(name: str, ids: Iterable[str]) -> list[str]:
     """Return a note if ids look like missing-value markers; they are kept as ids."""
-    found = [node for node in ids if node in _MARKERS]
+    found = [node for node in ids if node in MISSING]
     if not found:
         return []
     are, them = ("is", "it") if len(found) == 1 else ("are", "them")
@@ -224,28 +223,3 @@ def missing_id_notes(name: str, ids: Iterable[str]) -> list[str]:
         f"{name}: {listed(found)} {are} kept as node {'id' if len(found) == 1 else 'ids'}; remove the rows "
         f"with {them} where no id is known."
     ]
-
-
-def listed(names: Iterable[object], limit: int = 5) -> str:
-    """Return the first few names as text, each shortened, for an error or a note."""
-    names = list(names)
-    shown = min(limit, len(names))
-    more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
-    return ", ".join(repr(shortened(name)) for name in names[:shown]) + more
-
-
-def listed_counts(counts: Mapping[str, int], limit: int = 5) -> str:
-    """Return the first few names as text, each with its count."""
-    some = ", ".join(f"{shortened(name)!r} ({counts[name]:,})" for name in list(counts)[:limit])
-    return some + (f" and {len(counts) - limit:,} more" if len(counts) > limit else "")
-
-
-def shortened(text: object, limit: int = 40) -> str:
-    """Return a text cut to ``limit`` characters."""
-    text = str(text)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number with its noun, such as "2 ids"."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from gssl.io.dialect import Dialect, copy_lines, find_oddities, open_plain, sniff_dialect
 from gssl.scale.run_folder import RunFolder
+from gssl.wording import is_missing
 
 _PARQUET = {".parquet", ".pq"}
 _JSON = {".json", ".jsonl", ".ndjson"}
@@ -443,10 +444,3 @@ def _frame_text(value: Any) -> str | None:
     if is_missing(value):
         return None
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a cell of any library is empty: None, NaN, or pandas' NA and NaT."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))

@@ -9,7 +9,6 @@ import numpy as np
 
 from gssl.io.atomic import whole_file
 from gssl.io.dialect import NUMBER
-from gssl.io.table_columns import counted
 from gssl.io.table_reading import (
     connect,
     database_reason,
@@ -19,6 +18,7 @@ from gssl.io.table_reading import (
     sql_name,
     sql_string,
 )
+from gssl.wording import counted
 
 _FORMATS = {
     ".csv": "FORMAT csv, HEADER true, DELIMITER ','",

@@ -8,22 +8,13 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from gssl.wording import printable
+
 if TYPE_CHECKING:
     # for type checkers only, to keep commands fast to start
     from gssl.evaluation import Health, Summary
     from gssl.io import Prediction, Predictions
     from gssl.selection import Suggestion
-
-
-def printable(text: str) -> str:
-    r"""Escape control characters, so that names from files can neither control the terminal nor break lines.
-
-    Examples
-    --------
-    >>> print(printable("naïve \x1b[31m"))
-    naïve \x1b[31m
-    """
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def comparison_table(summaries: Iterable[Summary], title: str) -> Table:

@@ -1,0 +1,69 @@
+"""Words in messages: names and values shown safely and briefly, counts, and the markers of missing values."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+# how spreadsheets and libraries write missing values; not "na" and "none", which may be words
+MISSING = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "None", "NULL", "null", "NaT", "?")
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value of any library is missing: None, NaN, or pandas' NA and NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def is_missing_text(text: str) -> bool:
+    """Return whether a text is empty, white space or a marker of a missing value."""
+    text = text.strip()
+    return not text or text in MISSING
+
+
+def printable(text: str) -> str:
+    r"""Escape control characters, so that texts from files can neither control the terminal nor break lines.
+
+    Examples
+    --------
+    >>> print(printable("naïve \x1b[31m"))
+    naïve \x1b[31m
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def shortened(text: object, limit: int = 40) -> str:
+    """Return a text cut to ``limit`` characters."""
+    text = str(text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def quoted(value: object, limit: int = 40) -> str:
+    r"""Return a value as Python writes it, shortened: how every message shows what it read from a file.
+
+    Examples
+    --------
+    >>> print(quoted("a\x1b[31m"), quoted(3), quoted("long " * 20, 12))
+    'a\x1b[31m' 3 'long long l…'
+    """
+    return repr(shortened(value, limit)) if isinstance(value, str) else shortened(repr(value), limit)
+
+
+def listed(names: Iterable[object], limit: int = 5) -> str:
+    """Return the first few names as text, each shortened, for an error or a note."""
+    names = list(names)
+    shown = min(limit, len(names))
+    more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
+    return ", ".join(quoted(str(name)) for name in names[:shown]) + more
+
+
+def listed_counts(counts: Mapping[str, int], limit: int = 5) -> str:
+    """Return the first few names as text, each with its count."""
+    some = ", ".join(f"{quoted(name)} ({counts[name]:,})" for name in list(counts)[:limit])
+    return some + (f" and {len(counts) - limit:,} more" if len(counts) > limit else "")
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun, such as "2 ids"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
