@@ -13,7 +13,7 @@ from gssl.evaluation import (
     held_out_if_known,
     masked_labels,
 )
-from gssl.evaluation.holdout import balanced_fold_count, fold_numbers, label_folds
+from gssl.evaluation.holdout import balanced_fold_count, dealt_folds, fold_numbers, label_folds
 
 KARATE = gssl.datasets.load("karate")
 
@@ -178,8 +178,14 @@ def test_a_class_with_one_label_is_never_hidden():
     assert sorted(hidden.tolist()) == [0, 1]
 
 
-def test_ordered_folds_spread_each_class():
-    assert fold_numbers(np.array([0, 0, 1, 0, 1]), 2).tolist() == [0, 1, 1, 0, 0]
+def test_keyed_folds_spread_each_class_whatever_the_order_of_labels_and_classes():
+    codes, keys = np.array([0, 0, 1, 0, 1]), np.array([3.0, 1.0, 5.0, 2.0, 4.0])
+    # the smaller class first (keys 4, 5), then the larger one (keys 1, 2, 3)
+    assert fold_numbers(codes, 2, keys).tolist() == [0, 0, 1, 1, 0]
+    assert [fold.tolist() for fold in dealt_folds(codes, 2, keys)] == [[0, 1, 4], [2, 3]]
+    order = np.array([4, 2, 0, 3, 1])
+    for other in (codes, 1 - codes):
+        np.testing.assert_array_equal(fold_numbers(other[order], 2, keys[order]), [0, 1, 0, 1, 0])
 
 
 def test_there_are_no_more_folds_than_most_classes_have_labels():

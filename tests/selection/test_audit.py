@@ -7,6 +7,7 @@ from scipy.special import softmax
 
 import gssl
 from gssl.evaluation import held_out_distributions
+from gssl.io import list_predictions
 from gssl.methods.labels import UNLABELLED
 from gssl.selection import audit
 from gssl.selection.audit import leave_one_out_logits, robust_distributions
@@ -156,3 +157,12 @@ def test_bad_arguments_and_loaded_models_are_refused(spoiled, tmp_path):
     gssl.save(spoiled[3], tmp_path / "m.gssl")
     with pytest.raises(ValueError, match="fit it again"):
         audit(gssl.load(tmp_path / "m.gssl"))
+
+
+def test_one_number_of_contradicted_labels_in_the_table_and_in_the_audit(spoiled):
+    _, _, y, model = spoiled
+    predictions = list_predictions(model, np.arange(len(y)).astype(str), y != UNLABELLED)
+    found = audit(model, changes=0)
+    assert found.n_contradicted == len(predictions.doubted) > 0
+    assert (predictions.model_says[found.nodes] == found.says.astype(str)).all()
+    assert f"contradicts {found.n_contradicted:,} labels" in found.summary

@@ -1,6 +1,7 @@
 """AutoClassifier's public behaviour: results, explanations, attributes and errors."""
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from threadpoolctl import threadpool_limits
 import gssl
 from gssl.scale.execution import watching
 from gssl.selection.candidates import candidate_filters
-from gssl.selection.views import sample_nodes
 
 
 def blocks(seed=0, n=120, p_in=0.1, p_out=0.01, signal=0.3):
@@ -374,11 +374,18 @@ def test_rows_that_are_all_zero_are_no_error():
     n = 2000
     A = csr_array((np.ones(n - 1), (np.arange(n - 1), np.arange(1, n))), shape=(n, n))
     X = np.zeros((n, 4))
-    unseen = np.setdiff1d(np.arange(n), sample_nodes(n, 1000))
     y = np.full(n, -1)
-    X[unseen[:3]], y[sample_nodes(n, 1000)[:8]] = np.eye(4)[:3], [0, 1] * 4
+    X[[700, 800, 900]], y[[100, 200, 300, 400, 1100, 1200, 1300, 1400]] = np.eye(4)[:3], [0, 1] * 4
     model = gssl.AutoClassifier(depth=1).fit(X, y, adjacency=A + A.T)
     assert np.isfinite(model.label_distributions_).all()
+
+
+def test_the_gain_of_the_graph_and_features_alone_add_up_to_the_accuracy(fitted):
+    accuracy = float(fitted.explain_.split(" ±")[0])
+    gain, alone = re.search(
+        r"The graph adds ([\d.]+) ± [\d.]+ points over features alone \(([\d.]+) %\)", fitted.explain_
+    ).groups()
+    assert float(gain) + float(alone) == pytest.approx(accuracy, abs=0.11)
 
 
 def test_parameters_are_checked_before_labels_are_updated(friendly, fitted):

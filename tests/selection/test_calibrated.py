@@ -399,7 +399,7 @@ def test_errors_of_the_classifier_come_through(blocks):
     """Only the error about too few labels is handled, whatever others say."""
 
     class Moody(gssl.LabelPropagation):
-        def distributions_without(self, hidden):
+        def distributions_without(self, hidden, *, with_priors=True):
             raise ValueError("a hidden fault")
 
     X, A, y, _ = blocks

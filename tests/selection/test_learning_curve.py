@@ -81,7 +81,7 @@ def test_a_target_is_taken_from_the_curve_or_asked_for():
 
 def test_beginnings_of_an_order_have_their_share_of_each_class():
     codes = np.repeat([0, 1, 2], [60, 30, 10])
-    order = nested_order(codes, np.random.default_rng(0))
+    order = nested_order(codes, np.arange(100.0), np.random.default_rng(0))
     assert sorted(order) == list(range(100))
     for size in (10, 20, 50):
         counts = np.bincount(codes[order[:size]], minlength=3)
@@ -129,4 +129,5 @@ def test_of_many_labels_a_part_draws_the_curve(monkeypatch):
     part = learning_curve(model)
     assert part.n_labels == whole.n_labels == 200
     assert part.sizes[-1] == 60 < whole.sizes[-1]
-    assert part.at(200)[0] == pytest.approx(whole.at(200)[0], abs=0.1)
+    _, low, high = part.at(200)
+    assert low <= whole.at(200)[0] <= high

@@ -13,7 +13,6 @@ from gssl.selection.trial import (
     AVERAGED,
     Labels,
     near_best,
-    stratified_part,
     try_all,
     try_filter,
 )
@@ -27,7 +26,7 @@ def problem():
     A = np.triu(rng.random((150, 150)) < np.where(truth[:, None] == truth, 0.1, 0.02), k=1).astype(float)
     X = np.eye(3)[truth].repeat(3, axis=1) + rng.normal(size=(150, 9))
     rows = FilteredRows(Views(X, csr_array(A + A.T)), csr_array(A + A.T), X.dtype, np.arange(150), depth=2)
-    return rows, Labels(np.eye(3)[truth[:45]], np.ones(45))
+    return rows, Labels(np.eye(3)[truth[:45]], np.ones(45), np.arange(45.0))
 
 
 def test_a_trial_is_a_ridge_refitted_without_each_label(problem):
@@ -73,10 +72,3 @@ def test_the_near_best_are_few_and_none_is_clearly_worse(problem):
     worse = replace(trial, loss=trial.loss + 1.0)
     alike = [replace(trial, loss=trial.loss + 0.001 * k) for k in range(AVERAGED + 3)]
     assert near_best([worse, *alike]) == alike[:AVERAGED]
-
-
-def test_a_part_keeps_the_shares_of_classes():
-    Y = np.eye(2)[[0] * 90 + [1] * 10]
-    part = stratified_part(Y, 20)
-    np.testing.assert_array_equal(Y[part].sum(axis=0), [18, 2])
-    np.testing.assert_array_equal(stratified_part(Y, 100), np.arange(100))

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 from gssl.selection import views
-from gssl.selection.views import Views, compress, principal_axes, sample_nodes
+from gssl.selection.views import Views, compress, principal_axes
 
 
 def cosines(V, W):
@@ -70,14 +70,6 @@ def test_links_are_rows_of_the_adjacency():
     A = csr_array(np.array([[0.0, 3.0, 4.0], [3.0, 0.0, 0.0], [4.0, 0.0, 0.0]]))
     features = Views(csr_array((3, 0)), A)["links"].features
     np.testing.assert_allclose(features.times(np.eye(3)), [[0, 0.6, 0.8], [1, 0, 0], [1, 0, 0]])
-
-
-def test_a_sample_is_the_same_in_every_run():
-    nodes = sample_nodes(1000, 20)
-    np.testing.assert_array_equal(nodes, sample_nodes(1000, 20))
-    assert len(np.unique(nodes)) == 20
-    assert (np.diff(nodes) > 0).all()
-    np.testing.assert_array_equal(sample_nodes(5, 20), np.arange(5))
 
 
 @pytest.mark.parametrize("sparse", [False, True])

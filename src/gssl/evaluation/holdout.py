@@ -5,7 +5,6 @@ Only labels are hidden. Every node and edge stays, as when the model is used.
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -229,13 +228,16 @@ def held_out_distributions(
     check_is_fitted(
         model, msg="this %(name)s is not fitted: fit it first, or call held_out_accuracy, which fits it."
     )
-    classes, codes, predict = model.classes_, model.fit_codes, model.distributions_without
-    with nullcontext() if with_priors else model.without_priors():
-        folds = label_folds(codes, max(n_folds, _CHEAP_FOLDS), random_state)
-        if predict(folds[0]) is None:
-            folds = label_folds(codes, n_folds, random_state)
-            predict = partial(_refit_without, model, X, adjacency, classes, codes, options)
-        return _hold_out(folds, predict, classes, codes)
+    model = model.snapshot()
+    classes, codes = model.classes_, model.fit_codes
+    predict = partial(model.distributions_without, with_priors=with_priors)
+    folds = label_folds(codes, max(n_folds, _CHEAP_FOLDS), random_state)
+    if predict(folds[0]) is None:
+        folds = label_folds(codes, n_folds, random_state)
+        if not with_priors and model.priors is not None:
+            model = clone(model).set_params(priors=None)
+        predict = partial(_refit_without, model, X, adjacency, classes, codes, options)
+    return _hold_out(folds, predict, classes, codes)
 
 
 def held_out_if_known(model: Any) -> HeldOut | None:
@@ -258,6 +260,7 @@ def held_out_if_known(model: Any) -> HeldOut | None:
     >>> held_out_if_known(model).n_labels
     34
     """
+    model = model.snapshot()
     inner = getattr(model, "classifier_", None)
     if inner is not None and inner.priors is not None:
         # priors are applied after calibration, so stored predictions lack them
@@ -343,24 +346,44 @@ def label_folds(codes: np.ndarray, n_folds: int, random_state: int) -> list[np.n
 
     No fold is empty, and none holds all labels of a class.
     """
+    rng = np.random.default_rng(random_state)
+    return _deal([rng.permutation(group) for group in _groups(codes)], n_folds)
+
+
+def dealt_folds(codes: np.ndarray, n_folds: int, keys: np.ndarray) -> list[np.ndarray]:
+    """Split as :func:`label_folds`, but by keys of nodes, not by the order of nodes and classes."""
+    return _deal(_in_order(_groups(codes), keys), n_folds)
+
+
+def _groups(codes: np.ndarray, least: int = 2) -> list[np.ndarray]:
+    """Return the labelled nodes of each class with at least so many labels."""
+    order = np.argsort(codes, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    return [group for group in groups if codes[group[0]] != UNLABELLED and len(group) >= least]
+
+
+def _in_order(groups: Sequence[np.ndarray], keys: np.ndarray) -> list[np.ndarray]:
+    """Order nodes by key, and groups by size and then by their first key."""
+    ordered = (group[np.argsort(keys[group], kind="stable")] for group in groups)
+    return sorted(ordered, key=lambda group: (len(group), keys[group[0]]))
+
+
+def _deal(groups: Sequence[np.ndarray], n_folds: int) -> list[np.ndarray]:
     if n_folds < 2:
         raise ValueError(f"label masking needs at least 2 folds, not {n_folds}.")
-    rng = np.random.default_rng(random_state)
-    groups = [np.flatnonzero(codes == code) for code in range(codes.max(initial=-1) + 1)]
-    dealt = [rng.permutation(group) for group in groups if len(group) > 1]
-    if not dealt:
+    if not groups:
         raise ValueError(
             "every class has one label only, so none can be hidden: label a second node of some class."
         )
-    order = np.concatenate(dealt)
+    order = np.concatenate(groups)
     n_folds = min(n_folds, len(order))
     # round-robin: members of a class go to different folds, and fold sizes differ by at most one
     return [np.sort(order[fold::n_folds]) for fold in range(n_folds)]
 
 
-def fold_numbers(codes: np.ndarray, n_folds: int) -> np.ndarray:
-    """Return a fold for every label; labels of a class go to different folds as far as possible."""
-    order = np.argsort(codes, kind="stable")
+def fold_numbers(codes: np.ndarray, n_folds: int, keys: np.ndarray) -> np.ndarray:
+    """Return a fold for every label, dealt as in :func:`dealt_folds`."""
+    order = np.concatenate(_in_order(_groups(codes, 1), keys))
     fold = np.empty(len(codes), dtype=np.int64)
     fold[order] = np.arange(len(codes)) % n_folds
     return fold

@@ -15,8 +15,9 @@ from gssl.operators import multiply
 from gssl.selection import Spectrum, dual_coefficients, keep_class_mass, leave_one_out, spectrum_of_rows
 from gssl.selection.candidates import ssgc_powers
 from gssl.selection.graph_features import operators
+from gssl.selection.node_order import stratified_part
 from gssl.selection.softmax_link import inverse_temperatures
-from gssl.selection.trial import PENALTIES, stratified_part
+from gssl.selection.trial import PENALTIES
 from gssl.selection.views import Views
 
 # directions of a view, hops of its filter, and columns filtered at a time
@@ -109,7 +110,7 @@ class InteractiveModel:
         """Classify all nodes from some labelled nodes, whose classes are ``codes``."""
         Y = np.eye(n_classes)[codes]
         judged = bool(np.bincount(codes).max() > 1)
-        part = stratified_part(Y, _JUDGES)
+        part = stratified_part(codes, labelled, _JUDGES)
         best: tuple[float, Any] | None = None
         for rows in self.views if judged else self.views[:1]:
             gram = spectrum_of_rows(rows[labelled].astype(np.float64))

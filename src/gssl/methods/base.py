@@ -3,8 +3,8 @@
 from abc import ABCMeta, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
-from contextlib import contextmanager
-from typing import Any, ClassVar, Self, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -36,6 +36,9 @@ from gssl.operators import NormalizedAdjacency, normalized_adjacency
 from gssl.scale.execution import report_progress
 
 State = TypeVar("State")
+Result = TypeVar("Result")
+Given = ParamSpec("Given")
+Model = TypeVar("Model", bound="GraphClassifier")
 
 
 def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]) -> Iterator[State]:
@@ -52,6 +55,37 @@ def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]
 def last(states: Iterable[State]) -> State:
     """Run an iteration to its end and return the last state."""
     return deque(states, maxlen=1).pop()
+
+
+def replaces_state(
+    method: Callable[Concatenate[Model, Given], Model],
+) -> Callable[Concatenate[Model, Given], Model]:
+    """Run a fit on a copy of the model and take over its state at the end.
+
+    An error changes nothing, and a thread that reads the model sees its old state or its new one.
+    """
+
+    @wraps(method)
+    def run(self: Model, /, *args: Given.args, **options: Given.kwargs) -> Model:
+        fresh = object.__new__(type(self))
+        fresh.__dict__ = dict(self.__dict__)
+        method(fresh, *args, **options)
+        self.__dict__ = fresh.__dict__
+        return self
+
+    return run
+
+
+def reads_state(
+    method: Callable[Concatenate[Model, Given], Result],
+) -> Callable[Concatenate[Model, Given], Result]:
+    """Run a method on the state that the model has now, whatever another thread replaces it by meanwhile."""
+
+    @wraps(method)
+    def run(self: Model, /, *args: Given.args, **options: Given.kwargs) -> Result:
+        return method(self.snapshot(), *args, **options)
+
+    return run
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -137,16 +171,12 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.reached_ = _reached(A, codes)
         return codes
 
-    @contextmanager
-    def _rollback_on_error(self) -> Iterator[None]:
-        """Restore the model if the block raises."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+    def snapshot(self) -> Self:
+        """Return the model as it is now; a later fit or ``update_labels`` does not change it."""
+        # fits replace the dict of attributes and never change it, so sharing it is enough
+        kept = object.__new__(type(self))
+        kept.__dict__ = self.__dict__
+        return kept
 
     def _kept_inputs(self) -> FitInputs:
         """Return features and graph of fit."""
@@ -202,19 +232,6 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _with_priors(self, P: np.ndarray) -> np.ndarray:
         return P if self._priors is None else reweigh(P, *self._priors)
 
-    @contextmanager
-    def without_priors(self) -> Iterator[None]:
-        """Ignore priors inside a ``with`` block."""
-        if self._priors is None:
-            yield
-            return
-        given = self.priors, self._priors
-        self.priors = self._priors = None
-        try:
-            yield
-        finally:
-            self.priors, self._priors = given
-
     def predict_proba(self, X: Any, *, adjacency: Any = None, nodes: Any = None) -> np.ndarray:
         """Return a distribution over ``classes_`` for nodes that were not seen in fit.
 
@@ -250,6 +267,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return self.predict_informed(X, adjacency, nodes)[0]
 
+    @reads_state
     def predict(
         self, X: Any, *, adjacency: Any = None, nodes: Any = None, abstain: float | None = None
     ) -> np.ndarray:
@@ -263,6 +281,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return np.asarray(self.classes_[chosen])
         return decode_labels(self.classes_, np.where(unsure(P, informed, abstain), UNLABELLED, chosen))
 
+    @reads_state
     def transduction(self, *, abstain: float | None = None) -> np.ndarray:
         """Return a class for every node of fit, or none where the model is not sure enough.
 
@@ -285,7 +304,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         chosen = np.searchsorted(self.classes_, self.transduction_)
         return decode_labels(self.classes_, np.where(silent, UNLABELLED, chosen))
 
-    def distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
+    def distributions_without(self, hidden: np.ndarray, *, with_priors: bool = True) -> np.ndarray | None:
         """Return the distributions of nodes with their labels hidden in fit, None if that needs a refit."""
         return None
 
@@ -301,6 +320,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(predicted[known] == classes[codes[known]], weights=weights))
 
+    @reads_state
     def predict_informed(self, X: Any, adjacency: Any, nodes: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return distributions as :meth:`predict_proba`, and a mask of the informed nodes."""
         check_is_fitted(self)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from gssl.graph import reached_nodes
 from gssl.graph.mapped import nonzero_rows
-from gssl.methods.base import GraphClassifier, iterate, last
+from gssl.methods.base import GraphClassifier, iterate, last, replaces_state
 from gssl.methods.heads import LogisticHead
 from gssl.methods.inputs import MOST_HOPS, check_number
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot, rows_to_distributions
@@ -82,6 +82,7 @@ class CorrectAndSmooth(GraphClassifier):
         self.alpha_smooth = alpha_smooth
         self.depth = depth
 
+    @replaces_state
     def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
         """Fit the base, correct and smooth.
 

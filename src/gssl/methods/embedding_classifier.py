@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
 from gssl.graph.mapped import mapped_file, nonzero_rows, take_rows
-from gssl.methods.base import GraphClassifier, featured_nodes
+from gssl.methods.base import GraphClassifier, featured_nodes, reads_state, replaces_state
 from gssl.methods.embedder import Embedder, GraphEmbedder
 from gssl.methods.ggc import GGCM
 from gssl.methods.heads import AdamHead, LinearHead, LogisticHead, RidgeHead
@@ -87,6 +87,7 @@ class EmbeddingClassifier(GraphClassifier):
         self.random_state = random_state
         self.priors = priors
 
+    @replaces_state
     def fit(self, X: Any, y: Any, *, adjacency: Any = None, validation: Any = None) -> Self:
         """Embed every node and fit the head.
 
@@ -124,6 +125,7 @@ class EmbeddingClassifier(GraphClassifier):
         self._fit_inputs = _EmbeddingInputs(X, A, filters, KnownRows.empty(X))
         return self._learn(codes, validation, execution)
 
+    @replaces_state
     def update_labels(self, y: Any, *, validation: Any = None) -> Self:
         """Refit the head to new labels of the same nodes, with the same result as a new fit.
 
@@ -153,8 +155,7 @@ class EmbeddingClassifier(GraphClassifier):
         np.True_
         """
         self._check_parameters()
-        with self._rollback_on_error():
-            return self._learn(self._restart(y), validation, self._no_fit())
+        return self._learn(self._restart(y), validation, self._no_fit())
 
     def _learn(self, codes: np.ndarray, validation: Any, execution: Execution) -> Self:
         """Fit the head to labels, and predict all nodes."""
@@ -176,7 +177,8 @@ class EmbeddingClassifier(GraphClassifier):
         fit = self._fit_inputs
         return fit.filters or self.embedder_._filters(fit.A, fit.X.dtype)
 
-    def distributions_without(self, hidden: np.ndarray) -> np.ndarray | None:
+    @reads_state
+    def distributions_without(self, hidden: np.ndarray, *, with_priors: bool = True) -> np.ndarray | None:
         """Refit only the head, because embeddings do not depend on labels."""
         if not hasattr(self, "_fit_inputs"):
             return None
@@ -184,7 +186,7 @@ class EmbeddingClassifier(GraphClassifier):
         head = self._make_head().fit(self._embed_rows(kept, self._no_fit()), self._fit_codes[kept])
         P = np.zeros((len(hidden), len(self.classes_)))
         P[:, head.classes_] = head.predict_proba(self._embed_rows(hidden, self._no_fit()))
-        P = self._with_priors(P)
+        P = self._with_priors(P) if with_priors else P
         P[~self.informed_[hidden]] = 1.0 / P.shape[1]
         return P
 

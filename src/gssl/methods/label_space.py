@@ -219,9 +219,8 @@ class KnownRows:
     """A cache of the embeddings of some nodes, for ``update_labels``."""
 
     def __init__(self, nodes: np.ndarray, rows: np.ndarray) -> None:
-        self._nodes = np.empty(0, dtype=np.int64)
-        self._rows = rows[:0]
-        self._add(nodes, rows)
+        # replaced as a pair, so that threads can share a cache
+        self._kept = nodes, rows
 
     @classmethod
     def empty(cls, X: Any) -> "KnownRows":
@@ -230,20 +229,17 @@ class KnownRows:
 
     def missing(self, nodes: np.ndarray) -> np.ndarray:
         """Return the nodes that are not in the cache."""
-        return np.setdiff1d(nodes, self._nodes)
+        return np.setdiff1d(nodes, self._kept[0])
 
     def get(self, nodes: np.ndarray, embed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the rows of nodes; compute missing ones by ``embed`` and add them to the cache."""
-        missing = self.missing(nodes)
+        known, rows = self._kept
+        missing = np.setdiff1d(nodes, known)
         if len(missing):
-            self._add(missing, embed(missing))
-        return np.asarray(self._rows[np.searchsorted(self._nodes, nodes)])
-
-    def _add(self, nodes: np.ndarray, rows: np.ndarray) -> None:
-        nodes = np.concatenate([self._nodes, nodes])
-        order = np.argsort(nodes)
-        self._nodes = nodes[order]
-        self._rows = np.concatenate([self._rows, rows])[order]
+            known, rows = np.concatenate([known, missing]), np.concatenate([rows, embed(missing)])
+            order = np.argsort(known)
+            self._kept = known, rows = known[order], rows[order]
+        return np.asarray(rows[np.searchsorted(known, nodes)])
 
 
 class Products:

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gssl.graph.mapped import nonzero_rows
 from gssl.graph.validate import warn_user
-from gssl.methods.base import GraphClassifier
+from gssl.methods.base import GraphClassifier, replaces_state
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
 from gssl.methods.recurrences import conjugate_gradients
@@ -78,6 +78,7 @@ class ManifoldRegularization(GraphClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
+    @replaces_state
     def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
         """Solve for W.
 

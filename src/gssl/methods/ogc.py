@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gssl.graph import reached_nodes
 from gssl.graph.mapped import take_rows
 from gssl.graph.validate import warn_user
-from gssl.methods.base import GraphClassifier, featured_nodes, iterate, last
+from gssl.methods.base import GraphClassifier, featured_nodes, iterate, last, replaces_state
 from gssl.methods.heads import ridge
 from gssl.methods.inputs import check_number, choose_anchors, feature_scale, generator
 from gssl.methods.label_space import KnownRows, LabelSpaceEmbedding, lazy_powers
@@ -207,6 +207,7 @@ class OGC(GraphClassifier):
         self.random_state = random_state
         self.priors = priors
 
+    @replaces_state
     def fit(self, X: Any, y: Any, *, adjacency: Any = None, anchors: Any = None) -> Self:
         """Learn embeddings and predictor together, and a distribution for every node.
 
@@ -228,23 +229,22 @@ class OGC(GraphClassifier):
         """
         self._check_parameters()
         execution = current_execution(self)
-        with self._rollback_on_error():
-            self._forget(_CACHED)
-            X, A, codes = self._start(X, y, adjacency)
-            rng, scale = generator(self.random_state), feature_scale(X)
-            if anchors is None and not (codes == UNLABELLED).any():
-                codes = _hold_out(codes, rng)
-            labels = self._labels(codes, choose_anchors(anchors, codes, rng), X.dtype)
-            A_hat = normalized_adjacency(A, X.dtype)
-            bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
-            W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
-            self._steps = _Steps(A_hat, self.beta, KnownRows.empty(X))
-            Z = self._learn(X, A_hat, labels, W, scale, execution)
-            _warn_unless_learnt(Z[labels.labelled], codes[labels.labelled], X.shape[1])
-            informed = featured_nodes(A, X)
-            if not informed.all():
-                informed = informed | reached_nodes(A, labels.anchors, checked=True)
-            return self._finish(self._distributions(Z), informed)
+        self._forget(_CACHED)
+        X, A, codes = self._start(X, y, adjacency)
+        rng, scale = generator(self.random_state), feature_scale(X)
+        if anchors is None and not (codes == UNLABELLED).any():
+            codes = _hold_out(codes, rng)
+        labels = self._labels(codes, choose_anchors(anchors, codes, rng), X.dtype)
+        A_hat = normalized_adjacency(A, X.dtype)
+        bound = 1.0 / (np.sqrt(X.shape[1]) * scale)
+        W = rng.uniform(-bound, bound, size=(X.shape[1], len(self.classes_))).astype(X.dtype)
+        self._steps = _Steps(A_hat, self.beta, KnownRows.empty(X))
+        Z = self._learn(X, A_hat, labels, W, scale, execution)
+        _warn_unless_learnt(Z[labels.labelled], codes[labels.labelled], X.shape[1])
+        informed = featured_nodes(A, X)
+        if not informed.all():
+            informed = informed | reached_nodes(A, labels.anchors, checked=True)
+        return self._finish(self._distributions(Z), informed)
 
     def _learn(
         self,
@@ -319,6 +319,7 @@ class OGC(GraphClassifier):
             return LabelSpaceEmbedding(X, filters, self.beta), True
         return execution.embedding(X, filters, labelled), False
 
+    @replaces_state
     def update_labels(self, y: Any) -> Self:
         r"""Refit the predictor to new labels of the same nodes, without changing the embeddings.
 
@@ -350,19 +351,18 @@ class OGC(GraphClassifier):
         >>> model.update_labels(y).transduction_[1] == data.labels[1]
         np.True_
         """
-        with self._rollback_on_error():
-            codes, X, known = self._restart(y), self._fit_inputs.X, self._steps.known
-            labels = self._labels(codes, np.empty(0, dtype=np.int64), X.dtype)
-            rows, scores = self._products(len(known.missing(labels.labelled)))
-            U_L = known.get(labels.labelled, rows)
-            W, Z_L = np.zeros((U_L.shape[1], labels.Y.shape[1]), U_L.dtype), np.zeros_like(labels.Y)
-            scale = feature_scale(X)
-            eta_w = self._gradient_factor * self.eta_w / (scale * scale)
-            for _ in range(self.n_iter_):
-                W, Z_L, eta_w = self._descend(U_L, W, Z_L, labels.Y, eta_w)
-            self.coef_ = W
-            self._forget(("_anchor_scores", "_unseen_coef"))
-            return self._finish(self._distributions(scores(W)), self.informed_)
+        codes, X, known = self._restart(y), self._fit_inputs.X, self._steps.known
+        labels = self._labels(codes, np.empty(0, dtype=np.int64), X.dtype)
+        rows, scores = self._products(len(known.missing(labels.labelled)))
+        U_L = known.get(labels.labelled, rows)
+        W, Z_L = np.zeros((U_L.shape[1], labels.Y.shape[1]), U_L.dtype), np.zeros_like(labels.Y)
+        scale = feature_scale(X)
+        eta_w = self._gradient_factor * self.eta_w / (scale * scale)
+        for _ in range(self.n_iter_):
+            W, Z_L, eta_w = self._descend(U_L, W, Z_L, labels.Y, eta_w)
+        self.coef_ = W
+        self._forget(("_anchor_scores", "_unseen_coef"))
+        return self._finish(self._distributions(scores(W)), self.informed_)
 
     def _products(self, n_rows: int) -> tuple[Any, Any]:
         """Return functions nodes → rows of U and W → UW, by label space or by U, whichever is cheaper."""

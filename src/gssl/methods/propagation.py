@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gssl.graph import reached_nodes
 from gssl.graph.mapped import mapped_file
 from gssl.graph.validate import warn_user
-from gssl.methods.base import GraphClassifier
+from gssl.methods.base import GraphClassifier, replaces_state
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, one_hot, rows_to_distributions
 from gssl.methods.recurrences import (
@@ -83,6 +83,7 @@ class LabelPropagation(GraphClassifier):
         self.tol = tol
         self.class_mass = class_mass
 
+    @replaces_state
     def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
         """Propagate the labels over the graph.
 

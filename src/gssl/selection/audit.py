@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import solve
 from scipy.special import softmax
 
-from gssl.evaluation.holdout import HeldOut, held_out_distributions
+from gssl.evaluation.holdout import HeldOut, held_out_distributions, held_out_if_known
 from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.average import Average
@@ -45,7 +45,7 @@ class Audit:
     probability, p_given : ndarrays of shape (m,)
         The probabilities of ``says`` and of ``given``.
     p_wrong : ndarray of shape (m,)
-        The probability that the label is wrong.
+        The probability that the label is wrong, which takes into account that other labels may be wrong, too.
     removed, flipped : int ndarrays of shape (m,)
         How many predictions would change if the label were removed, or replaced by the most probable other
         class; −1 if not computed.
@@ -70,12 +70,18 @@ class Audit:
         return len(self.nodes)
 
     @property
+    def n_contradicted(self) -> int:
+        """The number of labels that the model contradicts when they are hidden."""
+        return int((self.given != self.says).sum())
+
+    @property
     def summary(self) -> str:
-        """The expected number of wrong labels in a sentence."""
+        """The expected number of wrong labels, and the number that the model contradicts, in words."""
         low, high = self.interval
         return (
             f"About {self.expected_wrong:.0f} of {len(self):,} labels are wrong ({low:.0f} to {high:.0f}), "
-            "assuming that a wrong label may be of any other class."
+            "assuming that a wrong label may be of any other class. The model contradicts "
+            f"{self.n_contradicted:,} labels while they are hidden, in part by its own errors."
         )
 
     def columns(self, node_ids: Any = None) -> dict[str, list[Any]]:
@@ -141,6 +147,7 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
     """
     if isinstance(changes, bool) or not isinstance(changes, int | np.integer) or changes < 0:
         raise ValueError(f"changes is a number of labels, a whole number from 0 on, not {changes!r}.")
+    shown = held_out_if_known(model) if held_out is None else held_out
     model = unwrapped(model)
     X, A, classes = model._fit_inputs.X, model._fit_inputs.A, model.classes_
     held = held_out
@@ -155,7 +162,10 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
     P, right, _, rates = judged
     order = np.argsort(-_doubt(P, held.codes), kind="stable")
     nodes, codes, P, wrong = held.nodes[order], held.codes[order], P[order], 1.0 - right[order]
-    says, expected = P.argmax(axis=1), float(wrong.sum())
+    expected = float(wrong.sum())
+    # what the model says is the same here as in tables of predictions: only p_wrong doubts other labels, too
+    told = (held if shown is None else shown).distributions[order]
+    says = told.argmax(axis=1)
     removed, flipped = (np.full(len(nodes), -1) for _ in range(2))
     top = slice(0, int(changes))
     if average is not None and not hasattr(model, "propagation_") and len(nodes[top]):
@@ -165,8 +175,8 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
         nodes=nodes,
         given=classes[codes],
         says=classes[says],
-        probability=P[np.arange(len(P)), says],
-        p_given=P[np.arange(len(P)), codes],
+        probability=told[np.arange(len(P)), says],
+        p_given=told[np.arange(len(P)), codes],
         p_wrong=wrong,
         removed=removed,
         flipped=flipped,

@@ -12,7 +12,7 @@ from scipy.special import softmax
 from gssl.evaluation.holdout import HeldOut
 from gssl.graph import GraphWarning
 from gssl.methods import LabelPropagation, LabelSpreading
-from gssl.methods.base import GraphClassifier, featured_nodes
+from gssl.methods.base import GraphClassifier, featured_nodes, reads_state, replaces_state
 from gssl.methods.inputs import FitInputs, check_number
 from gssl.methods.labels import UNLABELLED, class_weights
 from gssl.operators import small_algebra
@@ -21,10 +21,17 @@ from gssl.selection.average import Average
 from gssl.selection.filtered_rows import polynomial_scores, terms
 from gssl.selection.graph_features import operators
 from gssl.selection.leaderboard import Leaderboard, in_order
-from gssl.selection.model_search import FOLDS, NO_FEATURES, ModelSearch, clear_winner, explain
+from gssl.selection.model_search import (
+    FOLDS,
+    NO_FEATURES,
+    ModelSearch,
+    clear_winner,
+    describe_graph,
+    describe_models,
+)
 from gssl.selection.self_training import TEACHERS
 from gssl.selection.trial import tabulate_trials
-from gssl.selection.views import WIDTHS, Views, make_features
+from gssl.selection.views import WIDTHS, Views, by_density, make_features
 
 # distributions of label spreading are raised to this power, to be as confident as the average
 _SHARP = 3
@@ -139,6 +146,7 @@ class AutoClassifier(GraphClassifier):
         self.priors = priors
         self.time_budget = time_budget
 
+    @replaces_state
     def fit(self, X: Any, y: Any, *, adjacency: Any = None) -> Self:
         """Choose models by leave-one-out and predict every node.
 
@@ -163,13 +171,14 @@ class AutoClassifier(GraphClassifier):
                 "AutoClassifier: what a time_budget leaves out depends on the clock, and resume repeats what "
                 "was done: give either."
             )
-        with self._rollback_on_error():
-            self._forget()  # an earlier fit: this one might not use features
-            X, A, codes = self._start(X, y, adjacency)
-            execution.checkpoint(X, A, codes)  # raises if the folder belongs to other inputs
-            self._fit_inputs = SelectionInputs(X, A, Views(X, A))
-            return self._choose(execution)
+        self._forget()  # an earlier fit: this one might not use features
+        X, A, codes = self._start(X, y, adjacency)
+        execution.checkpoint(X, A, codes)  # raises if the folder belongs to other inputs
+        X = by_density(X)  # the choice of models must not depend on how X is stored
+        self._fit_inputs = SelectionInputs(X, A, Views(X, A))
+        return self._choose(execution)
 
+    @replaces_state
     def update_labels(self, y: Any) -> Self:
         """Choose models again for other labels of the same nodes; the result is that of a new fit.
 
@@ -196,7 +205,7 @@ class AutoClassifier(GraphClassifier):
         np.True_
         """
         self._check_parameters()
-        with self._rollback_on_error(), without_resume():
+        with without_resume():
             self._restart(y)
             return self._choose(current_execution(self))
 
@@ -234,7 +243,7 @@ class AutoClassifier(GraphClassifier):
         self._fitted_average = search.average(found)
         self._leave_one_out = softmax(found.sharpness * found.hidden, axis=1)
         self.leaderboard_ = tabulate_trials(found.trials, found.chosen) if search.folds else Leaderboard([])
-        self.explain_ = explain(found, search)
+        self.explain_ = describe_models(found, search)
         rivals = search.rivals()
         winner = clear_winner(rivals, search, found.hidden)
         entries = [replace(entry, chosen=entry.chosen and winner is None) for entry in self.leaderboard_]
@@ -260,6 +269,8 @@ class AutoClassifier(GraphClassifier):
                 "compared, so label spreading counts for half, and predict needs a graph that begins with "
                 "the nodes of fit."
             )
+        if search.folds and search.has_features:
+            self.explain_ = f"{describe_graph(found, search, self._leave_one_out)} {self.explain_}".strip()
         self._say_accuracy(search)
         if winner is not None:
             return None
@@ -336,10 +347,11 @@ class AutoClassifier(GraphClassifier):
     def _class_weights(self) -> np.ndarray:
         return class_weights(self.class_weight, self.classes_, self._fit_codes[self._fit_codes != UNLABELLED])
 
-    def distributions_without(self, hidden: np.ndarray) -> np.ndarray:
+    @reads_state
+    def distributions_without(self, hidden: np.ndarray, *, with_priors: bool = True) -> np.ndarray:
         """Look up the stored distributions of hidden labels."""
-        places = np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
-        return self._with_priors(self._leave_one_out[places])
+        P = self._leave_one_out[np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)]
+        return self._with_priors(P) if with_priors else P
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=1, whole=True)

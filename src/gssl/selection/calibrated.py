@@ -1,7 +1,6 @@
 """CalibratedClassifier: any classifier, with calibrated probabilities."""
 
 import warnings
-from copy import copy
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -13,7 +12,7 @@ from gssl.evaluation.holdout import has_cheap_holdout, held_out_distributions
 from gssl.graph import GraphWarning
 from gssl.graph.validate import warn_user
 from gssl.methods import EmbeddingClassifier
-from gssl.methods.base import GraphClassifier
+from gssl.methods.base import GraphClassifier, replaces_state
 from gssl.methods.inputs import check_number
 from gssl.methods.labels import UNLABELLED, decode_labels
 from gssl.operators import NormalizedAdjacency
@@ -117,7 +116,8 @@ class CalibratedClassifier(SetPredictor):
     def _unfitted(self) -> Any:
         return EmbeddingClassifier() if self.classifier is None else self.classifier
 
-    def fit(self, X: Any, y: Any, *, adjacency: Any = None, **options: Any) -> Self:
+    @replaces_state
+    def fit(self, /, X: Any, y: Any, *, adjacency: Any = None, **options: Any) -> Self:
         """Fit the classifier to all labels, and calibrate it on hidden ones.
 
         Parameters
@@ -136,11 +136,11 @@ class CalibratedClassifier(SetPredictor):
         self
         """
         self._check_parameters()
-        with self._rollback_on_error():
-            self.__dict__.pop("classifier_", None)  # from an earlier fit
-            self._start(X, y, adjacency)
-            return self._learn(None, options)
+        self.__dict__.pop("classifier_", None)  # from an earlier fit
+        self._start(X, y, adjacency)
+        return self._learn(None, options)
 
+    @replaces_state
     def update_labels(self, y: Any) -> Self:
         """Fit and calibrate to other labels of the same nodes; the result is that of a new fit.
 
@@ -170,10 +170,8 @@ class CalibratedClassifier(SetPredictor):
         20
         """
         self._check_parameters()
-        with self._rollback_on_error():
-            self._restart(y)
-            # a copy, so that the current classifier is unchanged if the labels are invalid
-            return self._learn(copy(self.classifier_), {})
+        self._restart(y)
+        return self._learn(self.classifier_.snapshot(), {})
 
     def _learn(self, earlier: Any, options: dict[str, Any]) -> Self:
         """Fit the classifier to the stored inputs and labels, updating an earlier one if possible."""

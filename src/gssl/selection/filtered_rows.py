@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -92,6 +93,8 @@ class FilteredRows:
         self.dtype = np.dtype(dtype)
         self.operators: dict[str, GraphOperator] = operators(A, dtype)
         self._tables: dict[str, dict[Term, np.ndarray]] = {}
+        # explanations and audits of one model may run in several threads
+        self._lock = Lock()
 
     def labelled_rows(self, labelled: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """Return the filtered unit rows of some nodes in all features, by filtering their indicators."""
@@ -108,18 +111,19 @@ class FilteredRows:
 
     def rows(self, kind: str, filter_: Filter, width: int, places: Any = slice(None)) -> np.ndarray:
         """Return filtered rows of some nodes in double precision, with blocks stacked horizontally."""
-        tables = self._tables.setdefault(kind, {})
-        made = tables["smooth", 0].shape[1] if tables else 0
-        if width > made:
-            more = self._make(self.views[kind], slice(made, width))
-            for term, table in more.items():
-                tables[term] = np.hstack([tables[term], table]) if made else table
+        with self._lock:
+            tables = self._tables.get(kind, {})
+            made = tables["smooth", 0].shape[1] if tables else 0
+            if width > made:
+                more = self._make(self.views[kind], slice(made, width))
+                tables = {k: np.hstack([tables[k], more[k]]) if made else more[k] for k in more}
+                self._tables[kind] = tables
         blocks = [self._block(tables, block, width, places) for block in filter_.blocks]
         return np.hstack(blocks) if len(blocks) > 1 else blocks[0]
 
     def forget(self) -> None:
         """Drop the tables; ``rows`` computes them again on demand."""
-        self._tables.clear()
+        self._tables = {}
 
     def _block(self, tables: dict[Term, np.ndarray], block: Block, width: int, places: Any) -> np.ndarray:
         total: Any = 0.0

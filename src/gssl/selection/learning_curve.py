@@ -11,7 +11,7 @@ from gssl.methods.labels import UNLABELLED
 from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.average import Average
-from gssl.selection.trial import Labels, stratified_part
+from gssl.selection.trial import Labels
 from gssl.selection.why import unwrapped
 
 # number of draws, and of nested subsets per draw, with logarithmically spaced sizes
@@ -187,12 +187,14 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
     n_labels = len(codes)
     sizes = subset_sizes(codes)
     # a sample of many labels is enough
-    part = stratified_part(average.labels.Y, int(_MOST / (1.0 - _JUDGES)))
+    part = average.labels.sample(int(_MOST / (1.0 - _JUDGES)))
     codes = codes[part]
     rng = np.random.default_rng(random_state)
     with small_algebra():
         hits, shown = _subset_hits(average, part, codes, sizes, rng)
-        samples = _sample_curves(hits, shown, sizes, rng)
+        # resample labels in the order of their keys: the order of nodes must not matter
+        order = np.argsort(average.labels.keys[part], kind="stable")
+        samples = _sample_curves(hits[:, :, order], shown[:, :, order], sizes, rng)
     judged = ~shown
     accuracy = (hits & judged).sum(axis=(0, 2)) / np.maximum(judged.sum(axis=(0, 2)), 1)
     return LearningCurve(n_labels, len(model.fit_codes), sizes, accuracy, target, samples)
@@ -218,11 +220,11 @@ def subset_sizes(codes: np.ndarray) -> np.ndarray:
     return np.unique(np.geomspace(least, most, _SIZES).astype(int))
 
 
-def nested_order(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def nested_order(codes: np.ndarray, keys: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return a random order of labels such that every prefix is stratified by class."""
-    position = np.empty(len(codes))
-    for code in np.unique(codes):
-        members = rng.permutation(np.flatnonzero(codes == code))
+    position, ordered = np.empty(len(codes)), np.argsort(keys, kind="stable")
+    for code in dict.fromkeys(codes[ordered].tolist()):
+        members = rng.permutation(ordered[codes[ordered] == code])
         position[members] = (np.arange(len(members)) + rng.random()) / len(members)
     return np.argsort(position)
 
@@ -235,7 +237,7 @@ def _subset_hits(
     n_draws = _DRAWS if m < _MANY else _DRAWS // 2
     shown = np.zeros((n_draws, len(sizes), m), dtype=bool)
     logits = np.zeros((*shown.shape, labels.Y.shape[1]))
-    orders = [nested_order(codes, rng) for _ in range(n_draws)]
+    orders = [nested_order(codes, labels.keys, rng) for _ in range(n_draws)]
     for draw, order in enumerate(orders):
         for k, size in enumerate(sizes):
             shown[draw, k, order[:size]] = True

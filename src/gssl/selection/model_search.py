@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.evaluation.graph_gain import GraphGain, compare_hits
-from gssl.evaluation.holdout import balanced_fold_count, label_folds
+from gssl.evaluation.holdout import balanced_fold_count, dealt_folds
 from gssl.evaluation.metrics import score_error
 from gssl.methods import LabelSpreading
 from gssl.methods.labels import UNLABELLED, one_hot, rows_to_distributions
@@ -19,17 +19,16 @@ from gssl.selection.average import Average
 from gssl.selection.candidates import default_filters
 from gssl.selection.filtered_rows import ROOM, FilteredRows
 from gssl.selection.leaderboard import Entry
+from gssl.selection.node_order import keys_with_labels, spread_nodes
 from gssl.selection.self_training import TEACHERS, Ensemble, Fit, Targets, self_train, taught_targets
 from gssl.selection.softmax_link import inverse_temperatures
 from gssl.selection.trial import Labels, Trial, near_best, try_all, untried
-from gssl.selection.views import Views, sample_nodes
+from gssl.selection.views import Views
 
 # spreads tried for label spreading without features; with features, only the default is tried
 SPREADS = (0.5, 0.9, 0.99)
 # number of folds, the number used if nodes × classes is large, and what counts as large
 FOLDS, _FEW_FOLDS, _MANY = 3, 2, 1_000_000
-# folds for comparing single models, which are not self-trained
-_MORE_FOLDS = 10
 # with fewer labels per class, label spreading is averaged in
 _FEW = 3
 # a rival wins with at least this many hidden labels and a lead of this many standard errors
@@ -88,9 +87,11 @@ class ModelSearch:
         self.has_features = any(kind != "links" for kind in views)
         self.labelled = np.flatnonzero(codes != UNLABELLED)
         self.truth = codes[self.labelled]
-        self.labels = Labels(one_hot(self.truth, self.n_classes, np.float64), weights[self.truth])
+        keys = keys_with_labels(views.node_keys, A, codes)
+        Y = one_hot(self.truth, self.n_classes, np.float64)
+        self.labels = Labels(Y, weights[self.truth], keys[self.labelled])
         n = len(codes)
-        sample = sample_nodes(n, TEACHERS)
+        sample = spread_nodes(keys, TEACHERS)
         nodes = np.union1d(sample, self.labelled)
         self.rows = FilteredRows(views, A, self.dtype, nodes, depth, execution)
         if views.wants_span(len(self.labelled)):
@@ -102,7 +103,7 @@ class ModelSearch:
         self.folds: list[np.ndarray] = []
         if np.bincount(self.truth).max() > 1:
             wanted = FOLDS if n * self.n_classes <= _MANY else _FEW_FOLDS
-            self.folds = label_folds(codes, balanced_fold_count(self.truth, wanted), random_state=0)
+            self.folds = dealt_folds(codes, balanced_fold_count(self.truth, wanted), keys)
         self.few = len(self.labelled) < _FEW * self.n_classes
 
     def run(self) -> Found:
@@ -204,16 +205,13 @@ class ModelSearch:
         """Compare two models on hidden labels."""
         return compare_hits(self.hits(said)[self.tested], self.hits(ours)[self.tested])
 
-    def graph_gain(self, chosen: Sequence[Trial], plain: Sequence[Trial]) -> GraphGain:
-        """Compare the best chosen model that uses the graph with the best one that uses features only.
+    def without_graph(self, trials: Sequence[Trial]) -> np.ndarray | None:
+        """Return the logits of hidden labels by the near-best models of features alone; None without any.
 
-        Both use the same folds. There are more of them than in the search: features alone need more labels.
+        These are averaged and hidden as all models are, but not self-trained, which would use the graph.
         """
-        folds = label_folds(self.codes, balanced_fold_count(self.truth, _MORE_FOLDS), random_state=0)
-        graph = [trial for trial in chosen if trial not in plain]
-        best = [min(trials, key=lambda trial: trial.loss) for trials in (graph, plain)]
-        said = [self.hidden_logits(Ensemble(self.rows, [trial]), folds) for trial in best]
-        return self.gain(*said)
+        plain = [trial for trial in trials if not trial.filter.uses_graph and trial.kind != "links"]
+        return self.hidden_logits(Ensemble(self.rows, near_best(plain)), self.folds) if plain else None
 
     def rivals(self) -> list[Rival]:
         """Evaluate label spreading on the folds, until the deadline."""
@@ -295,25 +293,28 @@ def spread_hidden(
     return P
 
 
-def explain(found: Found, search: ModelSearch) -> str:
-    """Describe what the graph adds and which models predict."""
+def describe_graph(found: Found, search: ModelSearch, P: np.ndarray) -> str:
+    """Say by how much the final model is better on hidden labels than features alone."""
+    chosen = found.chosen
+    if not found.taught and not any(trial.filter.uses_graph or trial.kind == "links" for trial in chosen):
+        return "No model that uses the graph is among the best: features alone predict."
+    plain = search.without_graph(found.trials)
+    if plain is None or search.tested.sum() < _TESTED:
+        return ""
+    gain = search.gain(P, plain)
+    error = f"± {100 * gain.standard_error:.1f} points"
+    compared = f"features alone ({100 * gain.without_graph:.1f} %)"
+    points = f"{100 * abs(gain.difference):.1f} {error} over {compared}."
+    if abs(gain.difference) < 2 * gain.standard_error:
+        return f"The graph makes no clear difference: {'−' if gain.difference < 0 else '+'}{points}"
+    return f"The graph {'costs' if gain.difference < 0 else 'adds'} {points}"
+
+
+def describe_models(found: Found, search: ModelSearch) -> str:
+    """Say which models predict."""
     if not search.folds:
         return "No class has two labels, so nothing could be compared: smooth filters predict, untested."
     said = [] if search.has_features else [f"{NO_FEATURES}, so links take their place."]
-    plain = [trial for trial in found.trials if not trial.filter.uses_graph and trial.kind != "links"]
-    if all(trial in plain for trial in found.chosen):
-        said.append("No model that uses the graph is among the best: features alone predict.")
-    elif plain and search.has_features and search.tested.sum() >= _TESTED:
-        gain = search.graph_gain(found.chosen, plain)
-        error = f"± {100 * gain.standard_error:.1f} points"
-        compared = f"features alone ({100 * gain.without_graph:.1f} %)"
-        if abs(gain.difference) < 2 * gain.standard_error:
-            sign = "−" if gain.difference < 0 else "+"
-            points = f"{sign}{100 * abs(gain.difference):.1f} {error}"
-            said.append(f"The graph makes no clear difference: {points} over {compared}.")
-        else:
-            adds, points = ("adds", "costs")[gain.difference < 0], f"{100 * abs(gain.difference):.1f} {error}"
-            said.append(f"The graph {adds} {points} over {compared}.")
     names = dict.fromkeys(trial.name for trial in found.chosen)
     count = len(found.chosen)
     models = "1 model predicts" if count == 1 else f"The average of {count} near-best models predicts"

@@ -14,6 +14,7 @@ from gssl.selection.candidates import Filter, candidate_filters
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
 from gssl.selection.leave_one_out import keep_class_mass, leave_one_out, spectrum_of_rows
+from gssl.selection.node_order import stratified_part
 from gssl.selection.softmax_link import Link, fit_link, inverse_temperatures
 from gssl.selection.views import WIDTHS
 
@@ -44,14 +45,19 @@ _NAMES = {
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """One-hot labels of the labelled nodes, and their weights."""
+    """One-hot labels of the labelled nodes, their weights, and the keys of their nodes."""
 
     Y: np.ndarray
     weights: np.ndarray
+    keys: np.ndarray
 
     def part(self, rows: np.ndarray) -> "Labels":
         """Return some of the labels."""
-        return Labels(self.Y[rows], self.weights[rows])
+        return Labels(self.Y[rows], self.weights[rows], self.keys[rows])
+
+    def sample(self, size: int) -> np.ndarray:
+        """Choose about ``size`` labels that keep the class shares."""
+        return stratified_part(self.Y.argmax(axis=1), self.keys, size)
 
     @property
     def effective_number(self) -> float:
@@ -155,7 +161,7 @@ def try_all(rows: FilteredRows, places: np.ndarray, labels: Labels, deadline: fl
 
     Links are tried as features only if the best filter is not a smooth one.
     """
-    part = stratified_part(labels.Y, JUDGES)
+    part = labels.sample(JUDGES)
     places, labels = places[part], labels.part(part)
 
     def run(steps: Sequence[tuple[str, Filter, int]], first: bool = False) -> None:
@@ -213,19 +219,6 @@ def near_best(trials: Sequence[Trial]) -> list[Trial]:
         if trial.loss - best.loss <= _NEAR * error + _CLOSE:
             chosen.append(trial)
     return chosen[:AVERAGED]
-
-
-def stratified_part(Y: np.ndarray, size: int) -> np.ndarray:
-    """Choose about ``size`` rows, evenly spaced within each class, keeping the class shares."""
-    codes = Y.argmax(axis=1)
-    if len(codes) <= size:
-        return np.arange(len(codes))
-    chosen = []
-    for code in np.unique(codes):
-        members = np.flatnonzero(codes == code)
-        kept = max(1, round(size * len(members) / len(codes)))
-        chosen.append(members[np.arange(kept) * len(members) // kept])
-    return np.sort(np.concatenate(chosen))
 
 
 def tabulate_trials(trials: Sequence[Trial], chosen: Sequence[Trial]) -> Leaderboard:

@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from gssl.graph.mapped import take_rows
+from gssl.graph.mapped import mapped_file, take_rows
 from gssl.operators import multiply
 from gssl.selection.graph_features import Features
+from gssl.selection.node_order import node_keys, spread_nodes
 
 # nested widths to try; the widest only for graphs with at least _LARGE nodes
 WIDTHS = (64, 128, 256, 512)
@@ -24,6 +25,8 @@ _ROWS, _FEWEST, _NUMBERS = 6_000, 1_000, 1 << 24
 _MOST_LINKED = 30_000
 # a large graph with at least _RARE sparse features gets a view that spans its labelled rows, up to this many
 _RARE, _MOST_SPANNED = 4_096, 1_024
+# a matrix with a smaller share of nonzeros is stored sparse
+_SPARSE_BELOW = 0.1
 
 Kind = Literal["unit", "raw", "standardized", "links", "spanned"]
 
@@ -60,12 +63,23 @@ def make_features(kind: str, X: Any, A: csr_array, n_links: int, scales: np.ndar
     return Features.standardized(X, scales) if kind == "standardized" else Features(X)
 
 
+def by_density(X: Any) -> Any:
+    """Return X sparse if few entries are nonzero, else dense; an array in a file stays there."""
+    if mapped_file(X) is not None or not X.shape[1]:
+        return X
+    few = (X.nnz if issparse(X) else np.count_nonzero(X)) < _SPARSE_BELOW * X.shape[0] * X.shape[1]
+    if issparse(X):
+        return X if few else X.toarray()
+    return csr_array(X) if few else X
+
+
 class Views(Mapping[str, View]):
     """The views of some inputs by kind, the usual one first, compressed on demand."""
 
     def __init__(self, X: Any, A: csr_array) -> None:
         self._X, self._A = X, A
-        self._nodes = _sample_rows(X)
+        self.node_keys = node_keys(X, A)
+        self._nodes = _sample_rows(X, self.node_keys)
         self._made: dict[str, View] = {}
         self._kinds: list[Kind] = []
         rows = take_rows(X, self._nodes)
@@ -134,35 +148,34 @@ class Views(Mapping[str, View]):
             # use the directions of unit rows
             return View(kind, features, self["unit"].axes)
         n_axes = WIDTHS[-1] if X.shape[0] >= _LARGE else WIDTHS[-2]
-        nodes = self._nodes
         if kind == "links":
             linked = np.flatnonzero(np.diff(self._A.indptr))
-            nodes = linked[sample_nodes(len(linked), _ROWS)]
-        return View(kind, features, principal_axes(features.rows(nodes), n_axes).astype(features.dtype))
+            rows = features.rows(linked[spread_nodes(self.node_keys[linked], _ROWS)])
+            # the columns are nodes
+            axes = principal_axes(rows, n_axes, self.node_keys)
+        else:
+            axes = principal_axes(features.rows(self._nodes), n_axes)
+        return View(kind, features, axes.astype(features.dtype))
 
 
-def sample_nodes(n: int, most: int) -> np.ndarray:
-    """Return all nodes, or a sorted random sample that is the same in every run."""
-    if n <= most:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
-
-
-def _sample_rows(X: Any) -> np.ndarray:
+def _sample_rows(X: Any, keys: np.ndarray) -> np.ndarray:
     """Return the nodes to compute directions from."""
-    n, d = X.shape
-    return sample_nodes(n, _ROWS if issparse(X) else min(_ROWS, max(_FEWEST, _NUMBERS // max(1, d))))
+    most = _ROWS if issparse(X) else min(_ROWS, max(_FEWEST, _NUMBERS // max(1, X.shape[1])))
+    return spread_nodes(keys, most)
 
 
 def compress(X: Any, width: int) -> np.ndarray:
     """Project rows onto at most ``width`` leading directions."""
-    return np.asarray(multiply(X, principal_axes(take_rows(X, _sample_rows(X)), width).astype(X.dtype)))
+    return np.asarray(
+        multiply(X, principal_axes(take_rows(X, _sample_rows(X, node_keys(X))), width).astype(X.dtype))
+    )
 
 
-def principal_axes(rows: Any, n_axes: int) -> np.ndarray:
+def principal_axes(rows: Any, n_axes: int, keys: np.ndarray | None = None) -> np.ndarray:
     r"""Return the leading right singular vectors of some rows, as columns.
 
-    With more than a few hundred features, uses a randomised decomposition.
+    With more than a few hundred features, uses a randomised decomposition, in which random numbers belong to
+    columns in the order of their keys.
     """
     m, d = rows.shape
     n_axes = min(n_axes, m, d)
@@ -178,6 +191,8 @@ def principal_axes(rows: Any, n_axes: int) -> np.ndarray:
     rows = rows.astype(np.float32)  # enough for approximate directions
     k = min(n_axes + _EXTRA, m, d)
     omega = np.random.default_rng(0).standard_normal((d, k)).astype(rows.dtype)
+    if keys is not None:
+        omega[np.argsort(keys, kind="stable")] = omega.copy()
     Q = _orthonormal(rows @ omega)
     for _ in range(_PASSES):
         Q = _orthonormal(rows @ _orthonormal(rows.T @ Q))

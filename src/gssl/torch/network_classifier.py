@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import cross_entropy, softmax
 
-from gssl.methods.base import GraphClassifier, featured_nodes
+from gssl.methods.base import GraphClassifier, featured_nodes, replaces_state
 from gssl.methods.inputs import check_number, select_labelled
 from gssl.methods.labels import UNLABELLED
 from gssl.scale.execution import current_settings
@@ -93,6 +93,7 @@ class NetworkClassifier(GraphClassifier):
         self.patience = patience
         self.random_state = random_state
 
+    @replaces_state
     def fit(self, X: Any, y: Any, *, adjacency: Any = None, validation: Any = None) -> Self:
         """Train the network on the labelled nodes and predict all nodes.
 
