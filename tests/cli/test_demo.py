@@ -12,7 +12,7 @@ def demo(tmp_path_factory):
     out = tmp_path_factory.mktemp("demo")
     # the node map is faster on one thread while other tests run
     with threadpool_limits(1):
-        result = CliRunner().invoke(app, ["demo", "--draws", "1", "--out", str(out)])
+        result = CliRunner().invoke(app, ["demo", "--draws", "2", "--out", str(out)])
     assert result.exit_code == 0, result.output
     with (out / "predictions.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
