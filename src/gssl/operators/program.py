@@ -1,0 +1,401 @@
+r"""Programs: every linear method as a short list of steps, each one pass over the graph.
+
+With mixtures C, G and R of the graph's operators and the identity, and numbers s, p, e and o,
+
+    U_0 = s X
+    T  += G_k U_{k−1}
+    U_k = C_k U_{k−1} + p_k U_{k−2} + R_k X + J_k        k = 1, …, K
+    output = e U_K + T + o X
+
+C carries the embedding on, G gathers a total over scales, R restarts from the features, p remembers the past,
+and J is injected from outside. The transpose of a program is a program, too (:meth:`Program.transpose`), so
+single rows of a result and products with it never need code of their own.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array, issparse
+
+from gssl.graph.mapped import mapped_file
+from gssl.operators.arrays import alike, dense, zeros
+from gssl.operators.inverse import Complement
+from gssl.operators.mixture import Filters, Mixture, add_scaled, mix
+
+# returns the matrices of a graph, given the ``graph`` of a step
+FiltersOf = Callable[[Any], Filters]
+# returns what is injected at a step, given its number from 0 on; None for nothing
+Injected = Callable[[int], Any]
+# nodes processed at a time
+_BLOCK = 4096
+# maximum number of links of a graph that is copied into a sparse matrix, about 50 MB
+_MOST_LINKS = 1 << 22
+# a sparse product is cheaper than a pass while one node reaches at most this fraction of all nodes
+_REACHED = 0.05
+
+NOTHING = Mixture()
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step: the mixtures ``carry`` (C), ``restart`` (R) and ``gather`` (G), and the number ``past`` (p).
+
+    ``graph`` names the matrices that it is applied with. ``gather_weights`` and ``restart_weights`` are
+    factors of nodes, for mixtures that keep only: diag(w) G and R diag(w).
+    """
+
+    carry: Mixture
+    restart: Mixture = NOTHING
+    gather: Mixture = NOTHING
+    past: float = 0.0
+    graph: Any = 1
+    gather_weights: np.ndarray | None = None
+    restart_weights: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The embedding after a step, the one before it, and the running total (None if nothing is gathered)."""
+
+    U: Any
+    before: Any
+    total: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    r"""A linear map of features as steps over a graph; see the equations of this module.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+    start, end, keep : float
+        The numbers s, e and o.
+
+    Examples
+    --------
+    >>> from gssl.operators import normalized_adjacency
+    >>> filters = Filters(normalized_adjacency(csr_array([[0.0, 1.0], [1.0, 0.0]])))
+    >>> half = Program([Step(Mixture.lazy(0.5))])
+    >>> half.run(np.array([[1.0], [0.0]]), lambda graph: filters)
+    array([[0.75],
+           [0.25]])
+    """
+
+    steps: Sequence[Step]
+    start: float = 1.0
+    end: float = 1.0
+    keep: float = 0.0
+
+    @property
+    def gathers(self) -> bool:
+        """Whether there is a running total."""
+        return any(any(step.gather.weights) for step in self.steps)
+
+    @property
+    def buffers(self) -> int:
+        """How many arrays as large as X a run holds at once, including X."""
+        return 3 + self.gathers
+
+    @property
+    def hops(self) -> int | None:
+        """The number of hops that the output of a node depends on; None if it may be any node."""
+        if any(mixture.sharp for step in self.steps for mixture in _mixtures(step)):
+            return None
+        reach, before, most = 0, 0, 0
+        for step in self.steps:
+            if any(step.gather.weights):
+                most = max(most, reach + (step.gather.smooth != 0.0))
+            carried = reach + (step.carry.smooth != 0.0) if any(step.carry.weights) else 0
+            restarted = int(step.restart.smooth != 0.0)
+            reach, before = max(carried, restarted, before if step.past else 0), reach
+        return max(most, reach if self.end else 0)
+
+    def transpose(self) -> "Program":
+        r"""Return the transposed map: the steps in reverse, with G and R, and s and e exchanged.
+
+        .. math:: V_{k-1} = C_k^\top V_k + p_{k+1} V_{k+1} + G_k^\top Y, \qquad
+                  \text{output} = s V_0 + \sum_k R_k^\top V_k + o Y
+
+        All operators of a graph are symmetric.
+        """
+        backwards = list(reversed(self.steps))
+        pasts = [0.0, *(step.past for step in backwards)]
+        return Program(
+            [
+                replace(
+                    step,
+                    restart=step.gather,
+                    gather=step.restart,
+                    past=past,
+                    gather_weights=step.restart_weights,
+                    restart_weights=step.gather_weights,
+                )
+                for step, past in zip(backwards, pasts, strict=False)
+            ],
+            start=self.end,
+            end=self.start,
+            keep=self.keep,
+        )
+
+    def __mul__(self, number: float) -> "Program":
+        """Return the program with its output multiplied by a number."""
+        steps = [replace(step, gather=step.gather * number) for step in self.steps]
+        return replace(self, steps=steps, end=self.end * number, keep=self.keep * number)
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: "Program") -> "Program":
+        """Return the sum of two programs: the second starts again from X after the first is gathered."""
+        if not self.steps and not other.steps:
+            return Program(
+                [], 0.0, 0.0, self.start * self.end + self.keep + other.start * other.end + other.keep
+            )
+        graph = (*self.steps, *other.steps)[0].graph
+        again = Step(NOTHING, Mixture(keep=other.start), Mixture(keep=self.end), graph=graph)
+        # the past of its first step would be the first program
+        later = [replace(step, past=step.past if k else 0.0) for k, step in enumerate(other.steps)]
+        return Program([*self.steps, again, *later], self.start, other.end, self.keep + other.keep)
+
+    def run(
+        self,
+        X: Any,
+        filters: FiltersOf,
+        inject: Injected | None = None,
+        on_step: Callable[[int, int], None] | None = None,
+    ) -> Any:
+        """Return the output for the columns of X.
+
+        Parameters
+        ----------
+        X : ndarray, csr_array or tensor of shape (n, d)
+        filters : callable
+            Returns the matrices for the ``graph`` of a step.
+        inject : callable, optional
+            Returns what is added to U at a step, numbered from 0 on: an array, or an object with ``add_to``.
+        on_step : callable, optional
+            Called with the number of steps done and of all steps.
+
+        Returns
+        -------
+        ndarray or tensor of shape (n, d)
+        """
+        run = _Run(self, X, filters)
+        state = State(X, None, None)
+        for done, after in enumerate(run.states(inject), start=1):
+            state = after
+            if on_step is not None:
+                on_step(done, len(self.steps))
+        return run.output(state)
+
+    def states(self, X: Any, filters: FiltersOf, inject: Injected | None = None) -> Iterator[State]:
+        """Yield the state after each step of :meth:`run`; buffers are reused, so copy what is to be kept."""
+        # sparse states and the part that _Run leaves to its end are of use to outputs only
+        return _Run(self, X, filters, whole=True).states(inject)
+
+
+class _Run:
+    """A program on some columns of X.
+
+    If X is sparse, its products with operators are, too, except for a rank-one part of the complement,
+    N̂ = T(3I + A)T − ttᵀ. By linearity, that part runs by itself as a single column. ``whole`` avoids both.
+    """
+
+    def __init__(self, program: Program, X: Any, filters: FiltersOf, *, whole: bool = False) -> None:
+        self.program, self.X, self.filters = program, X, filters
+        self._sparse = issparse(X) and not whole
+        # the last graph, its matrix, and the products of its operators with X
+        self._graph: Filters | None = None
+        self._matrix: Any = None
+        self._products: dict[str, Any] = {}
+
+    def states(self, inject: Injected | None = None) -> Iterator[State]:
+        """Yield the state after each step."""
+        program, X = self.program, self.X
+        total = zeros(X) if program.gathers else None
+        U = X if program.start == 1.0 else _scaled(X, program.start)
+        state, n_sparse = State(U, None, total), 0 if inject is not None else self._sparse_steps()
+        for k, step in enumerate(program.steps):
+            state = self._take(step, state, sparse=k < n_sparse)
+            if inject is not None:
+                _add(state.U, inject(k))
+            yield state
+
+    def output(self, state: State) -> Any:
+        """Return the output after the last state."""
+        program, X = self.program, self.X
+        if not program.steps:
+            return _scaled(X, program.end * program.start + program.keep)
+        output = state.total
+        if output is None:
+            output = dense(state.U, copy=state.U is X)
+            if program.end != 1.0:
+                output *= program.end
+        else:
+            add_scaled(output, program.end, state.U)
+        add_scaled(output, program.keep, X)
+        self._add_rank_one(output)
+        return output
+
+    def _take(self, step: Step, state: State, *, sparse: bool) -> State:
+        """Gather, carry on and restart, in one pass over the graph where possible."""
+        graph, U, total, X = self.filters(step.graph), state.U, state.total, self.X
+        if graph is not self._graph:
+            self._graph, self._matrix, self._products = graph, None, {}
+        gathered: Mixture | None = step.gather if any(step.gather.weights) else None
+        if gathered is not None and step.gather_weights is not None:
+            _add_weighted(total, gathered.keep, step.gather_weights, U)
+            gathered = None
+        passes = any(step.carry.weights) or (step.past and state.before is not None)
+        if gathered is not None and (sparse or not passes):
+            self._gather(graph, U, gathered, total)
+            gathered = None
+        if sparse:
+            V = csr_array(step.carry.smooth * (self._matrix_of(graph) @ U) + step.carry.keep * U)
+            return State(self._restarted(step, graph, V), None, total)
+        spare = None if issparse(state.before) or state.before is X else state.before
+        if not passes:
+            V = zeros(X) if spare is None else spare
+            V[:] = 0
+            return State(self._restarted(step, graph, V), U, total)
+        carried, restart, weights = step.carry, step.restart, step.restart_weights
+        if step.past and state.before is not None:
+            spare = dense(state.before, copy=True) if spare is None else spare
+            carried = replace(carried, past=step.past)
+        if weights is None and not issparse(X):
+            # the kernels add a multiple of X while they write the result
+            carried, restart = replace(carried, restart=restart.keep), replace(restart, keep=0.0)
+        V = mix(graph, U, carried, out=spare, gathered=gathered, total=total, X=X)
+        return State(self._restarted(replace(step, restart=restart), graph, V), U, total)
+
+    def _gather(self, graph: Filters, U: Any, gathered: Mixture, total: Any) -> None:
+        """Add a mixture of U to the total in a pass of its own."""
+        if gathered.smooth or gathered.sharp:
+            total += dense(mix(graph, U, replace(gathered, restart=0.0, past=0.0)))
+        else:
+            add_scaled(total, gathered.keep, U)
+
+    def _restarted(self, step: Step, graph: Filters, V: Any) -> Any:
+        """Return V with R X added, in place unless it is sparse."""
+        restart, X = step.restart, self.X
+        if not any(restart.weights):
+            return V
+        if step.restart_weights is not None:
+            if issparse(V):
+                return csr_array(V + restart.keep * (diags_array(step.restart_weights) @ X))
+            _add_weighted(V, restart.keep, step.restart_weights, X)
+            return V
+        for name in ("smooth", "sharp", "keep"):
+            weight = getattr(restart, name)
+            if weight:
+                product = X if name == "keep" else self._product(graph, name)
+                if issparse(V):
+                    V = V + weight * product
+                else:
+                    add_scaled(V, weight, product)
+        return V
+
+    def _product(self, graph: Filters, name: str) -> Any:
+        """Return ÂX or N̂X; sparse, and without its rank-one part, if X is sparse and the graph small."""
+        if name not in self._products:
+            if not (self._sparse and is_small(graph)):
+                self._products[name] = mix(graph, self.X, Mixture(**{name: 1.0}))
+            elif name == "smooth":
+                self._products[name] = csr_array(self._matrix_of(graph) @ self.X)
+            else:
+                N_hat = graph.N_hat
+                sparse = _sparse_part(N_hat) if isinstance(N_hat, Complement) else N_hat
+                self._products[name] = csr_array(sparse @ self.X)
+        return self._products[name]
+
+    def _add_rank_one(self, output: Any) -> None:
+        """Add what :meth:`_product` leaves out: the program of the column −t, times the row tᵀX."""
+        steps, graph = self.program.steps, self.filters(self.program.steps[-1].graph)
+        sharpens = any(step.restart.sharp for step in steps)
+        if not (sharpens and self._sparse and is_small(graph) and isinstance(graph.N_hat, Complement)):
+            return
+        t = graph.N_hat.scale
+        alone = Program(
+            [replace(step, restart=NOTHING) for step in steps], self.program.start, self.program.end
+        )
+        column = alone.run(
+            np.zeros((len(t), 1), t.dtype),
+            self.filters,
+            lambda k: t.dtype.type(-steps[k].restart.sharp) * t[:, None],
+        )
+        row = (self.X.T @ t)[None, :]
+        for start in range(0, len(output), _BLOCK):
+            output[start : start + _BLOCK] += column[start : start + _BLOCK] * row
+
+    def _matrix_of(self, graph: Filters) -> Any:
+        if self._matrix is None:
+            self._matrix = graph.A_hat.tocsr()
+        return self._matrix
+
+    def _sparse_steps(self) -> int:
+        """Return for how many steps unit columns stay so sparse that sparse products are cheaper."""
+        steps, X = self.program.steps, self.X
+        # one entry per column, as in single rows of the transposed program
+        if not (steps and self._sparse and X.nnz <= X.shape[1]):
+            return 0
+        if any(step.carry.sharp or step.past or step.graph != steps[0].graph for step in steps):
+            return 0
+        graph = self.filters(steps[0].graph)
+        if not is_small(graph):
+            return 0
+        n, degrees = X.shape[0], np.diff(graph.A_hat.indptr).astype(np.float64)
+        growth = max(1.0, float(degrees @ (degrees - 1.0)) / max(1.0, degrees.sum()))
+        reached, n_sparse = 1.0 + growth, 0
+        while reached <= _REACHED * n and n_sparse < len(steps):
+            reached, n_sparse = 1.0 + growth * reached, n_sparse + 1
+        return n_sparse
+
+
+def is_small(filters: Filters) -> bool:
+    """Return whether a graph is in memory and small enough to be copied into a sparse matrix."""
+    indices = filters.A_hat.indices
+    here = type(filters) is Filters and mapped_file(indices) is None
+    return here and len(indices) <= _MOST_LINKS
+
+
+def _sparse_part(N_hat: Complement) -> csr_array:
+    """Return T(3I + A)T."""
+    n, t = len(N_hat.scale), diags_array(N_hat.scale)
+    ones = np.ones(len(N_hat.indices), N_hat.scale.dtype)
+    links = csr_array((ones, N_hat.indices, N_hat.indptr), shape=(n, n))
+    return csr_array(t @ links @ t + N_hat.scale.dtype.type(3) * (t @ t))
+
+
+def _scaled(X: Any, number: float) -> Any:
+    """Return a dense copy of X times a number."""
+    U = dense(X, copy=True)
+    if number != 1.0:
+        U *= number
+    return U
+
+
+def _add(U: Any, injected: Any) -> None:
+    """Add what is injected: an array, or anything that adds itself, such as a :class:`Pull`."""
+    if hasattr(injected, "add_to"):
+        injected.add_to(U)
+    elif injected is not None:
+        U += injected
+
+
+def _add_weighted(total: Any, number: float, weights: np.ndarray, U: Any) -> None:
+    """Add number · diag(weights) U to a dense array."""
+    if issparse(U):
+        add_scaled(total, number, csr_array(diags_array(weights.astype(U.dtype)) @ U))
+        return
+    factors = alike(number * weights[:, None], total)
+    if isinstance(factors, np.ndarray):
+        factors = factors.astype(total.dtype)
+    for start in range(0, len(total), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        total[rows] += factors[rows] * U[rows]
+
+
+def _mixtures(step: Step) -> tuple[Mixture, Mixture, Mixture]:
+    return step.carry, step.restart, step.gather
