@@ -1,5 +1,7 @@
 """The numba loops agree with their NumPy versions for every combination of options."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
@@ -31,6 +33,13 @@ def make_graph(n, weighted, seed=0):
     return csr_array(upper + upper.T)
 
 
+def path_graph(nodes):
+    """Return the path through the nodes in this order."""
+    A = np.zeros((len(nodes), len(nodes)))
+    A[nodes[:-1], nodes[1:]] = A[nodes[1:], nodes[:-1]] = 1
+    return csr_array(A)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sharp", [False, True])
@@ -60,6 +69,24 @@ def test_mix_is_its_twin(dtype, weighted, sharp, gather, sparse, width, past):
     np.testing.assert_allclose(ours, out, atol=tolerance)
     if gather:
         np.testing.assert_allclose(total, expected, atol=tolerance)
+
+
+def test_the_complement_of_another_graph_with_as_many_links_is_not_taken_for_that_of_this_graph():
+    A, other = path_graph([0, 1, 2, 3, 4, 5]), path_graph([5, 0, 3, 1, 4, 2])
+    U = np.random.default_rng(0).random((6, 4))
+    A_hat, N_hat = normalized_adjacency(A), complement_negatives(other)
+    assert len(A_hat.indices) == len(N_hat.indices)
+    mixed = mix(Filters(A_hat, N_hat), U, Mixture(smooth=0.3, sharp=0.7))
+    np.testing.assert_allclose(mixed, 0.3 * (A_hat @ U) + 0.7 * (N_hat @ U), atol=1e-14)
+
+
+def test_the_complement_of_the_same_graph_shares_the_pass_over_its_links():
+    A = path_graph([0, 1, 2, 3, 4, 5])
+    A_hat, N_hat = normalized_adjacency(A), complement_negatives(A)
+    assert Filters(A_hat, N_hat).shares_links
+    assert pickle.loads(pickle.dumps(Filters(A_hat, N_hat))).shares_links
+    assert not Filters(A_hat, complement_negatives(path_graph([5, 0, 3, 1, 4, 2]))).shares_links
+    assert not Filters(A_hat).shares_links
 
 
 def test_a_past_needs_an_output_that_holds_it():
