@@ -8,6 +8,8 @@ import numba
 import numpy as np
 from numba import types
 
+# its names are not known to type checkers
+_config: Any = numba.config
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
 
 
@@ -16,7 +18,7 @@ def compiled(loop: Any, *arguments: Any) -> Any:
 
     With ``NUMBA_DISABLE_JIT=1``, the loop runs as plain Python, which is slow and can be debugged.
     """
-    if numba.config.DISABLE_JIT:
+    if _config.DISABLE_JIT:
         # compiled loops do not warn of overflow either
         return np.errstate(all="ignore")(loop)
     start = perf_counter()
