@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -46,3 +47,23 @@ sum_rows("d")
         )
         said.append(done.stdout.count("compiled add_scaled_rows"))
     assert said == [1, 0]
+
+
+# tests that compare with dense algebra and are quick in plain Python: every operator and kind of pass
+DENSE = [
+    *(f"operators/test_{name}.py" for name in ("mixture", "convolution", "inverse", "losses", "supervision")),
+    *(f"methods/test_{name}.py" for name in ("ggc", "linear_filters", "recurrences")),
+    *(f"methods/test_propagation.py::test_label_{name}" for name in ("spreading", "propagation")),
+    "methods/test_g2cn.py::test_g2cn",
+    "methods/test_ogc.py::test_ogc",
+    "io/test_edge_scanning.py::test_plain_text_is_scanned_to_the_same_edges",
+]
+
+
+def test_without_compilation_the_loops_give_the_results_of_dense_algebra_in_plain_python():
+    tests = [str(Path(__file__).parents[1] / name) for name in DENSE]
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-k", "not number_of_threads"]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-m", "pytest", *options, *tests]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

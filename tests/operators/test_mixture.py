@@ -31,35 +31,63 @@ def make_graph(n, weighted, seed=0):
     return csr_array(upper + upper.T)
 
 
+def path_graph(nodes):
+    """Return the path through the nodes in this order."""
+    A = np.zeros((len(nodes), len(nodes)))
+    A[nodes[:-1], nodes[1:]] = A[nodes[1:], nodes[:-1]] = 1
+    return csr_array(A)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sharp", [False, True])
 @pytest.mark.parametrize("gather", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize(("width", "past"), [(13, 0.0), (13, -0.6), (3, -0.6)])
-def test_mix_is_its_twin(dtype, weighted, sharp, gather, sparse, width, past):
+@pytest.mark.parametrize("restart", [0.0, 0.8])
+@pytest.mark.parametrize(("width", "past"), [(13, 0.0), (13, -0.6), (3, 0.0), (3, -0.6)])
+def test_mix_is_its_twin(dtype, weighted, sharp, gather, sparse, restart, width, past):
     A = make_graph(80, weighted)
     X = random_array((80, width), density=0.3, rng=np.random.default_rng(1), format="csr").astype(dtype)
     U = csr_array(X) if sparse else X.toarray()
     A_hat, N_hat = normalized_adjacency(A, dtype), complement_negatives(A, dtype)
-    carried = (CARRIED if sharp else Mixture(0.3, 0.0, 0.4)) + Mixture(past=past)
+    carried = (CARRIED if sharp else Mixture(0.3, 0.0, 0.4)) + Mixture(past=past, restart=restart)
     gathered = (GATHERED if sharp else Mixture(-0.5, 0.0, 0.1)) if gather else None
     total = np.ones((80, width), dtype) if gather else None
     # without a past, the content of out must not be read
     before = np.full((80, width), 2.0 if past else np.nan, dtype)
-    ours = mix(Filters(A_hat, N_hat), U, carried, out=before.copy(), gathered=gathered, total=total)
+    # without a restart, there are no features to read
+    B = np.random.default_rng(2).random((80, width)).astype(dtype) if restart else None
+    ours = mix(Filters(A_hat, N_hat), U, carried, out=before.copy(), gathered=gathered, total=total, X=B)
 
     t = N_hat.scale if sharp else np.empty(0, dtype)
     sums = rows_numpy.sum_rows(t, X.toarray()).astype(dtype) if sharp else t
     graph = (A_hat.indptr, A_hat.indices, A_hat.weights, A_hat.scale, t, sums)
     out, expected = before, np.ones((80, width), dtype) if gather else np.empty((0, 0), dtype)
     q = (gathered or Mixture()).coefficients
-    rows_numpy.mix(graph, U, carried.coefficients, q, out, expected)
+    rows_numpy.mix(graph, U, carried.coefficients, q, out, expected, restart, B)
     tolerance = 1e-5 if dtype == np.float32 else 1e-13
     assert ours.dtype == dtype
     np.testing.assert_allclose(ours, out, atol=tolerance)
     if gather:
         np.testing.assert_allclose(total, expected, atol=tolerance)
+
+
+def test_the_complement_of_another_graph_with_as_many_links_is_not_taken_for_that_of_this_graph():
+    A, other = path_graph([0, 1, 2, 3, 4, 5]), path_graph([5, 0, 3, 1, 4, 2])
+    U = np.random.default_rng(0).random((6, 4))
+    A_hat, N_hat = normalized_adjacency(A), complement_negatives(other)
+    assert len(A_hat.indices) == len(N_hat.indices)
+    mixed = mix(Filters(A_hat, N_hat), U, Mixture(smooth=0.3, sharp=0.7))
+    np.testing.assert_allclose(mixed, 0.3 * (A_hat @ U) + 0.7 * (N_hat @ U), atol=1e-14)
+
+
+def test_the_complement_of_the_same_graph_shares_the_pass_over_its_links():
+    A = path_graph([0, 1, 2, 3, 4, 5])
+    A_hat, N_hat = normalized_adjacency(A), complement_negatives(A)
+    assert Filters(A_hat, N_hat).shares_links
+    assert Filters(A_hat, complement_negatives(A.copy())).shares_links
+    assert not Filters(A_hat, complement_negatives(path_graph([5, 0, 3, 1, 4, 2]))).shares_links
+    assert not Filters(A_hat).shares_links
 
 
 def test_a_past_needs_an_output_that_holds_it():
@@ -68,14 +96,16 @@ def test_a_past_needs_an_output_that_holds_it():
         mix(filters, np.ones((30, 2)), Mixture(smooth=1.0, past=1.0))
 
 
-def test_narrow_products_and_column_sums_are_their_twins():
-    rng = np.random.default_rng(2)
-    X = csr_array(random_array((300, 50), density=0.1, rng=rng, format="csr"))
-    V, t = rng.random((50, 4)), rng.random(300)
-    np.testing.assert_allclose(multiply(X, V), rows_numpy.multiply(X, V), atol=1e-14)
-    np.testing.assert_allclose(multiply(X.toarray(), V), rows_numpy.multiply(X, V), atol=1e-14)
-    np.testing.assert_allclose(column_sums(t, X.toarray()), rows_numpy.sum_rows(t, X.toarray()), rtol=1e-14)
-    np.testing.assert_allclose(column_sums(t, X), rows_numpy.sum_rows(t, X.toarray()), rtol=1e-14)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [4, 9])
+def test_products_and_column_sums_are_their_twins(dtype, width):
+    rng, close = np.random.default_rng(2), {"rtol": 1e-5 if dtype == np.float32 else 1e-13, "atol": 1e-14}
+    X = csr_array(random_array((300, 50), density=0.1, rng=rng, format="csr").astype(dtype))
+    V, t = rng.random((50, width)).astype(dtype), rng.random(300).astype(dtype)
+    np.testing.assert_allclose(multiply(X, V), rows_numpy.multiply(X, V), **close)
+    np.testing.assert_allclose(multiply(X.toarray(), V), rows_numpy.multiply(X, V), **close)
+    np.testing.assert_allclose(column_sums(t, X.toarray()), rows_numpy.sum_rows(t, X.toarray()), **close)
+    np.testing.assert_allclose(column_sums(t, X), rows_numpy.sum_rows(t, X.toarray()), **close)
 
 
 def test_inputs_may_be_read_only_and_in_column_order():

@@ -43,7 +43,6 @@ def twice(monkeypatch):
         with monkeypatch.context() as patch:
             for module in (rows, narrow):
                 patch.setattr(module, "compiled", lambda loop, *_: used.append(loop.__name__) or loop)
-            patch.setattr(narrow, "tuple_setitem", lambda t, i, x: (*t[:i], x, *t[i + 1 :]))
             forget_loops()
             plain = call()
         forget_loops()
@@ -68,8 +67,9 @@ def graph(weighted):
 @pytest.mark.parametrize("sharp", [0.0, 0.7])
 @pytest.mark.parametrize("gather", [False, True])
 @pytest.mark.parametrize("past", [0.0, 0.5])
+@pytest.mark.parametrize("restart", [0.0, 0.2])
 @pytest.mark.parametrize("kind", ["wide", "narrow", "sparse"])
-def test_mixtures(twice, dtype, weighted, sharp, gather, past, kind):
+def test_mixtures(twice, dtype, weighted, sharp, gather, past, restart, kind):
     A = graph(weighted)
     X = random_array((12, 3 if kind == "narrow" else 9), density=0.5, rng=np.random.default_rng(1))
     U = csr_array(X).astype(dtype) if kind == "sparse" else X.toarray().astype(dtype)
@@ -78,8 +78,8 @@ def test_mixtures(twice, dtype, weighted, sharp, gather, past, kind):
     def call():
         total = np.ones(U.shape, dtype) if gather else None
         gathered = Mixture(-0.5, sharp, 0.1) if gather else None
-        carried = Mixture(0.3, sharp, 0.4, past=past)
-        out = mix(filters, U, carried, out=np.ones(U.shape, dtype), gathered=gathered, total=total)
+        carried, out = Mixture(0.3, sharp, 0.4, restart, past), np.ones(U.shape, dtype)
+        mix(filters, U, carried, out=out, gathered=gathered, total=total, X=X.toarray().astype(dtype))
         return np.concatenate([out, total]) if gather else out
 
     compiled, plain, used = twice(call)

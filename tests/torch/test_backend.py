@@ -4,15 +4,27 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gssl
 from gssl.datasets import make_block_graph
-from gssl.operators import add_scaled, dense, fetch, multiply, zeros
+from gssl.operators import (
+    Filters,
+    Mixture,
+    add_scaled,
+    complement_negatives,
+    dense,
+    fetch,
+    multiply,
+    normalized_adjacency,
+    zeros,
+)
 from gssl.operators.arrays import alike
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+TorchExecution = pytest.importorskip("gssl.torch.backend").TorchExecution
 
 EMBEDDERS = [
     gssl.SGC(depth=3),
@@ -47,6 +59,16 @@ def data(request):
     for c in range(3):
         y[np.flatnonzero(graph.labels == c)[:5]] = c
     return graph.features.astype(np.float64), A, y
+
+
+def test_the_complement_of_another_graph_with_as_many_links_is_not_taken_for_that_of_this_graph():
+    A = csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    other = csr_array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    filters = Filters(normalized_adjacency(A), complement_negatives(other))
+    step, U = Mixture(smooth=0.3, sharp=0.7), np.eye(3)
+    found = TorchExecution("cpu").place(filters).mix(U, step)
+    expected = 0.3 * (filters.A_hat @ U) + 0.7 * (filters.N_hat @ U)
+    np.testing.assert_allclose(found, expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("embedder", EMBEDDERS, ids=repr)

@@ -3,15 +3,17 @@
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
-from gssl.scale.run_folder import explain_write_errors, lock_handle
+from gssl.files import lock_handle, make_lock, open_regular
+from gssl.scale.run_folder import explain_write_errors
 
 _PREFIX = ".gssl-"
 
@@ -76,17 +78,11 @@ def _sweep(folder: Path) -> None:
     """Delete temporary files of dead processes, whose locks are released."""
     for part in folder.glob(f"{_PREFIX}*"):
         # our files are named with eight hexadecimal digits and perhaps a suffix
-        if not re.fullmatch(r"[a-f0-9]{8}(\..*)?", part.name.removeprefix(_PREFIX)) or part.is_symlink():
+        if not re.fullmatch(r"[a-f0-9]{8}(\..*)?", part.name.removeprefix(_PREFIX)):
             continue
-        try:
-            handle = os.open(part, os.O_RDWR)
-        except OSError:
-            continue
-        try:
-            if lock_handle(handle, wait=False):
+        with suppress(OSError), open_regular(part, "r+b") as opened:
+            if lock_handle(opened.fileno(), wait=False):
                 part.unlink(missing_ok=True)
-        finally:
-            os.close(handle)
 
 
 @contextmanager
@@ -105,21 +101,33 @@ def whole_folder(path: str | Path, mark: str) -> Iterator[Path]:
     with _locked(path), explain_write_errors(path):
         try:
             mark_file = part / "mark"
-            if not mark_file.is_file() or mark_file.read_text(encoding="utf-8") != mark:
+            begun = _is_private(part) and mark_file.is_file()
+            if not begun or mark_file.read_text(encoding="utf-8") != mark:
                 shutil.rmtree(part, ignore_errors=True)
-                part.mkdir()
+                part.mkdir(mode=0o700)
                 mark_file.write_text(mark, encoding="utf-8")
             yield part
+            # the permissions of any new folder: who may read a new file may also search the folder
+            mode = stat.S_IMODE(mark_file.stat().st_mode)
+            part.chmod(stat.S_IMODE(part.stat().st_mode) | mode | (mode & 0o444) >> 2)
             mark_file.unlink()
             part.rename(path)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
 
+def _is_private(folder: Path) -> bool:
+    """Return whether only this user can have written to a folder, so that no link was planted in it."""
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    facts = folder.stat()
+    return os.name != "posix" or (facts.st_uid == os.geteuid() and not facts.st_mode & 0o077)
+
+
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Lock a path against other processes; the lock is released when the process ends."""
-    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    lock = make_lock(path.with_name(f".{path.name}.lock"))
     try:
         lock.acquire(blocking=False)
     except Timeout as error:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy.sparse import csr_array, issparse
 
+from gssl.files import write_all
 from gssl.graph.mapped import iterate_blocks, mapped_file
 from gssl.io.atomic import whole_file
 from gssl.io.feature_arrays import ArrayFile, open_matrix
@@ -15,7 +16,7 @@ from gssl.io.feature_reading import Features, LongTable, WideTable, open_feature
 from gssl.io.graph_store import GraphStore, check_rows
 from gssl.io.table_reading import find_files
 from gssl.scale.memory import Load, plan_slabs, read_size
-from gssl.scale.run_folder import RunFolder, write_all
+from gssl.scale.run_folder import RunFolder
 from gssl.wording import shortened
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gssl.files import write_all
 from gssl.io.atomic import whole_folder
 from gssl.io.edge_scanning import EdgeScan, NotScannable, check_utf8
 from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
@@ -24,7 +25,6 @@ from gssl.io.pair_merging import PairMerging, Pairs
 from gssl.io.table_columns import IDS, missing_id_notes, note_spaces, number_sql, pick_column, text_sql
 from gssl.io.table_reading import Table, find_files, is_query, open_table, sql_string
 from gssl.scale.memory import read_size, write_size
-from gssl.scale.run_folder import write_all
 from gssl.wording import MISSING, counted, listed, quoted
 
 # node numbers are int32

@@ -21,10 +21,10 @@ from scipy.sparse import csr_array, issparse
 
 from gssl import methods
 from gssl.datasets.numpy_files import csr_from_parts
+from gssl.files import write_all
 from gssl.io.atomic import whole_file
 from gssl.io.model_checks import check_parts, check_steps
 from gssl.io.table_reading import find_files
-from gssl.scale.run_folder import write_all
 from gssl.selection import AutoClassifier, CalibratedClassifier, Entry, Leaderboard
 
 FORMAT = "gssl-model"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+from gssl.files import write_all
 from gssl.io.edge_tables import EdgeFacts
-from gssl.scale.run_folder import write_all
 
 # row pointers to compute at a time
 _ROWS = 1 << 17

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
+from gssl.files import make_lock, open_regular, sync_folder, write_all
 from gssl.io.atomic import check_writable
-from gssl.scale.run_folder import explain_write_errors, write_all
+from gssl.scale.run_folder import explain_write_errors
 
 _HEADER = {"journal": "gssl label", "format": 1}
 _HEADER_BYTES = json.dumps(_HEADER).encode()
@@ -30,7 +31,7 @@ class Journal:
         self.path = path
         check_writable(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = FileLock(path.with_name(f".{path.name}.lock"))
+        self._lock = make_lock(path.with_name(f".{path.name}.lock"))
         try:
             self._lock.acquire(blocking=False)
         except Timeout as error:
@@ -41,12 +42,12 @@ class Journal:
             self.actions, kept = _read(path)
             with explain_write_errors(path):
                 # unbuffered, so that data of a failed write are not written later
-                self._file = path.open("r+b" if path.exists() else "w+b", buffering=0)
+                self._file = open_regular(path, "r+b" if path.exists() else "x+b", buffering=0)
                 self._file.truncate(kept)
                 self._file.seek(kept)
                 if not kept:
                     self._write(_HEADER)
-                    _sync_folder(path.parent)
+                    sync_folder(path.parent)
         except BaseException:
             self._unlock()
             raise
@@ -81,7 +82,8 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
     """Return the actions in a file, and the length of its valid part."""
     if not path.exists():
         return [], 0
-    content = path.read_bytes()
+    with open_regular(path) as opened:
+        content = opened.read()
     first, *lines = content.split(b"\n")[:-1] or [b""]
     if _parse(first) != _HEADER:
         # a truncated header, possibly padded with zeros, is an empty journal
@@ -110,14 +112,3 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return action if isinstance(action, dict) else None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Sync a folder, so that the name of a new file is on disk; POSIX only."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

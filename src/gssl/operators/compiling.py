@@ -5,13 +5,22 @@ from time import perf_counter
 from typing import Any
 
 import numba
+import numpy as np
 from numba import types
 
+# its names are not known to type checkers
+_config: Any = numba.config
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
 
 
 def compiled(loop: Any, *arguments: Any) -> Any:
-    """Compile a loop, or load it from numba's cache; log compilations."""
+    """Compile a loop, or load it from numba's cache; log compilations.
+
+    With ``NUMBA_DISABLE_JIT=1``, the loop runs as plain Python, which is slow and can be debugged.
+    """
+    if _config.DISABLE_JIT:
+        # compiled loops do not warn of overflow either
+        return np.errstate(all="ignore")(loop)
     start = perf_counter()
     signature = types.void(*arguments)
     try:

@@ -1,6 +1,7 @@
 """Linear steps of embeddings: mixtures of ÂU, N̂U, U and the features X, each applied in one pass."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -89,6 +90,14 @@ class Filters:
     A_hat: Any
     N_hat: Any = None
 
+    @cached_property
+    def shares_links(self) -> bool:
+        """Whether ``N_hat`` is the complement of the graph of ``A_hat``, so that one pass reads both."""
+        A_hat, N_hat = self.A_hat, self.N_hat
+        if N_hat is None or issparse(N_hat):
+            return False
+        return _is_same(A_hat.indptr, N_hat.indptr) and _is_same(A_hat.indices, N_hat.indices)
+
     def mix(
         self,
         U: Any,
@@ -106,8 +115,7 @@ class Filters:
         dtype = A_hat.scale.dtype
         U = _readable(U, dtype)
         sharpens = carried.sharp != 0.0 or (gathered is not None and gathered.sharp != 0.0)
-        # the complement stores the links of A, which are those of A_hat unless that has self-loops added
-        shared = sharpens and not issparse(N_hat) and len(N_hat.indices) == len(A_hat.indices)
+        shared = sharpens and self.shares_links
         if out is None:
             if carried.past:
                 raise ValueError("a mixture with a past needs out, the array that holds it.")
@@ -281,6 +289,15 @@ def _multiply_file(X: np.ndarray, V: np.ndarray) -> np.ndarray:
         out[rows] += X[rows, columns] @ V[columns]
         release_pages(V)
     return out
+
+
+def _is_same(one: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether two arrays are one array in memory or in a file, or else have the same values."""
+    if one is other:
+        return True
+    file = mapped_file(one)
+    # row pointers in 32 bits are copied for each matrix, so that their values decide
+    return (file is not None and file == mapped_file(other)) or np.array_equal(one, other)
 
 
 def _readable(U: Any, dtype: Any) -> Any:

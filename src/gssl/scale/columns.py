@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from gssl.files import open_regular, read_into, write_all
 from gssl.graph.mapped import FileArray, mapped_file, release_pages
 from gssl.operators import multiply
 from gssl.scale.memory import SlabPlan
-from gssl.scale.run_folder import RunFolder, read_into, write_all
+from gssl.scale.run_folder import RunFolder
 
 # bytes read at a time
 _BLOCK_BYTES = 1 << 23
@@ -95,7 +96,7 @@ class ColumnSource:
             self._folder = self._write_slabs(self._rows)
         if out is None:
             out = np.empty((self._X.shape[0], columns.stop - columns.start), self._X.dtype)
-        with self._file(self._folder, s).open("rb", buffering=0) as opened:
+        with open_regular(self._file(self._folder, s), buffering=0) as opened:
             read_into(opened, out)
         return out
 
@@ -109,7 +110,7 @@ class ColumnSource:
             for rows in read_row_blocks(given, file):
                 for s, columns in enumerate(self._slabs):
                     # reopened for each block: there may be more slabs than a process may have open files
-                    with self._file(folder, s).open("ab", buffering=0) as opened:
+                    with open_regular(self._file(folder, s), "ab", buffering=0) as opened:
                         write_all(opened, np.ascontiguousarray(rows[:, columns]))
         return folder
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gssl.files import check_real_folder
 from gssl.operators import DenseEmbedding, Embedding, Filters
 from gssl.scale.memory import read_size
 
@@ -228,6 +229,8 @@ def part_of_run(name: str) -> Iterator[None]:
     """Use a subfolder of the resume folder within a block, for a fit inside another fit."""
     settings = _settings.get()
     folder = None if settings.resume is None else settings.resume / name
+    if folder is not None:
+        check_real_folder(folder)
     with _using(replace(settings, resume=folder)):
         yield
 

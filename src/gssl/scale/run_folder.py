@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from filelock import FileLock, Timeout
+from filelock import Timeout
 from numpy.lib import format as npy
 
+from gssl.files import check_real_folder, lock_handle, make_lock, open_regular, sync_folder, write_all
 from gssl.scale.memory import write_size
 
 # the inode of each lock file that this process holds
@@ -40,12 +41,17 @@ class RunFolder:
         self.durable = kept is not None
         if kept is None:
             _sweep(Path(tempfile.gettempdir()))
-            self.path, handle = _make_temporary()
-            weakref.finalize(self, _remove, self.path, handle)
+            self.path, owner = _make_temporary()
+            weakref.finalize(self, _remove, self.path, owner)
         else:
             self.path = Path(kept)
             with self.explained(self.path):
                 self.path.mkdir(parents=True, exist_ok=True)
+
+    def subfolder(self, name: str) -> "RunFolder":
+        """Open or make a resume folder in this one."""
+        check_real_folder(self.path / name)
+        return RunFolder(self.path / name)
 
     def lock(self) -> Any:
         """Lock the folder against other processes while the returned lock exists; this one may lock it again.
@@ -53,7 +59,7 @@ class RunFolder:
         Return None where files cannot be locked, as on some network drives.
         """
         file = self.path.resolve() / ".lock"
-        lock = FileLock(file, timeout=0, thread_local=False, is_singleton=True)
+        lock = make_lock(file, timeout=0, thread_local=False, is_singleton=True)
         if lock.is_locked and _inode(file) != _locked[lock]:
             lock.release(force=True)  # the folder was removed and may have been recreated
         try:
@@ -75,14 +81,16 @@ class RunFolder:
         part = target.with_name(f".{name}.part")
         with self.explained(target):
             try:
-                with part.open("wb") as opened:
+                part.unlink(missing_ok=True)
+                with open_regular(part, "xb") as opened:
                     fill(opened)
                     self.sync(opened)
                 part.replace(target)
             except OSError:
                 part.unlink(missing_ok=True)
                 raise
-            self._sync_folder()
+            if self.durable:
+                sync_folder(self.path)
         return target
 
     def write_array(self, name: str, array: np.ndarray) -> Path:
@@ -94,7 +102,7 @@ class RunFolder:
         path = self.path / name
         try:
             # mapped first: a damaged header may claim more bytes than the file has
-            return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+            return np.array(map_array(path))
         except Exception as error:  # a damaged file can raise anything
             raise ValueError(f"{path} is damaged: remove {self.path} and run again.") from error
 
@@ -106,7 +114,10 @@ class RunFolder:
         """Read JSON; return None if there is no such file."""
         path = self.path / name
         try:
-            return json.loads(path.read_bytes()) if path.exists() else None
+            with open_regular(path) as opened:
+                return json.loads(opened.read())
+        except FileNotFoundError:
+            return None
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is damaged: remove {self.path}.") from error
 
@@ -127,59 +138,53 @@ class RunFolder:
         with explain_write_errors(path, advice):
             yield
 
-    def _sync_folder(self) -> None:
-        if self.durable:
-            handle = os.open(self.path, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+
+def map_array(path: Path) -> np.ndarray:
+    """Map an array of a ``.npy`` file read-only; raise any error if the file is damaged."""
+    with open_regular(path) as opened:
+        if npy.read_magic(opened) != (1, 0):
+            raise ValueError("another format than the one written here.")
+        shape, by_columns, dtype = npy.read_array_header_1_0(opened)
+        if dtype.hasobject:
+            raise ValueError("an array of objects cannot be mapped.")
+        if not all(shape):
+            return np.empty(shape, dtype)
+        return np.memmap(opened, dtype, "r", opened.tell(), shape, "F" if by_columns else "C")
 
 
-def lock_handle(handle: int, *, wait: bool) -> bool:
-    """Lock an open file until it is closed; return whether that was possible."""
-    try:
-        from fcntl import LOCK_EX, LOCK_NB, flock
-
-        flock(handle, LOCK_EX if wait else LOCK_EX | LOCK_NB)
-    except (ImportError, OSError):  # Windows, locked by another process, or locks are not supported here
-        return False
-    return True
-
-
-def _make_temporary() -> tuple[Path, int]:
+def _make_temporary() -> tuple[Path, Any]:
     """Make a temporary folder, and in it a file that names this machine and is locked while open."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=_PREFIX))
         with explain_write_errors(path, _ELSEWHERE):
-            handle = os.open(path / _OWNER, os.O_RDWR | os.O_CREAT, 0o600)
-            lock_handle(handle, wait=True)
-            os.write(handle, platform.node().encode())
+            owner = open_regular(path / _OWNER, "x+b", buffering=0)
+            lock_handle(owner.fileno(), wait=True)
+            owner.write(platform.node().encode())
         if (path / _OWNER).exists():
-            return path, handle
-        os.close(handle)  # another process removed it before it was locked
+            return path, owner
+        owner.close()  # another process removed it before it was locked
 
 
 def _sweep(parent: Path) -> None:
     """Remove temporary folders of killed processes of this machine, whose locks have been released."""
-    for owner in parent.glob(f"{_PREFIX}*/{_OWNER}"):
+    for file in parent.glob(f"{_PREFIX}*/{_OWNER}"):
         try:
-            handle = os.open(owner, os.O_RDWR)
+            check_real_folder(file.parent)
+            owner = open_regular(file, "r+b", buffering=0)
         except OSError:
-            continue  # owned by another user, or removed
-        here = os.read(handle, 1024) == platform.node().encode()
-        if here and lock_handle(handle, wait=False):
-            _remove(owner.parent, handle)
+            continue  # owned by another user, removed, or not made by gssl
+        here = owner.read(1024) == platform.node().encode()
+        if here and lock_handle(owner.fileno(), wait=False):
+            _remove(file.parent, owner)
         else:
-            os.close(handle)
+            owner.close()
 
 
-def _remove(path: Path, handle: int) -> None:
+def _remove(path: Path, owner: Any) -> None:
     if os.name != "posix":
-        os.close(handle)  # Windows cannot remove an open file
+        owner.close()  # Windows cannot remove an open file
     shutil.rmtree(path, ignore_errors=True)
-    if os.name == "posix":
-        os.close(handle)
+    owner.close()
 
 
 class ColumnFile:
@@ -192,8 +197,8 @@ class ColumnFile:
         self._folder, self.path = folder, folder.path / name
         self.shape, self.dtype = shape, np.dtype(dtype)
         header = {"descr": npy.dtype_to_descr(self.dtype), "fortran_order": True, "shape": shape}
-        mode = "r+b" if self.path.exists() else "w+b"
-        with folder.explained(self.path), self.path.open(mode) as opened:
+        mode = "r+b" if os.path.lexists(self.path) else "x+b"
+        with folder.explained(self.path), open_regular(self.path, mode) as opened:
             npy.write_array_header_1_0(opened, header)
             self._begin = opened.tell()
             n_bytes = self._begin + shape[0] * shape[1] * self.dtype.itemsize
@@ -207,7 +212,7 @@ class ColumnFile:
     def write(self, columns: slice, U: np.ndarray) -> None:
         """Write columns of the matrix."""
         n = self.shape[0]
-        with self._folder.explained(self.path), self.path.open("r+b", buffering=0) as opened:
+        with self._folder.explained(self.path), open_regular(self.path, "r+b", buffering=0) as opened:
             opened.seek(self._begin + columns.start * n * self.dtype.itemsize)
             for start in range(0, U.shape[1], _COLUMNS):
                 write_all(opened, np.ascontiguousarray(U[:, start : start + _COLUMNS].T, dtype=self.dtype))
@@ -217,7 +222,7 @@ class ColumnFile:
         """Map the matrix read-only; a temporary folder is kept as long as the map exists."""
         if not all(self.shape):
             return np.empty(self.shape, self.dtype)
-        mapped: Any = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        mapped: Any = map_array(self.path)
         mapped._gssl_folder = self._folder
         return np.asanyarray(mapped)
 
@@ -259,28 +264,5 @@ def _error_number(error: BaseException) -> int | None:
     return next((code for code in _FULL if os.strerror(code) in message), None)
 
 
-def read_into(opened: Any, array: np.ndarray, offset: int = 0) -> None:
-    """Fill an array from a file, repeating partial reads."""
-    view = _bytes_of(array)
-    opened.seek(offset)
-    while len(view):
-        got = opened.readinto(view)
-        if not got:
-            raise OSError("a file of features became shorter while it was read: write it again.")
-        view = view[got:]
-
-
-def write_all(opened: Any, array: np.ndarray) -> None:
-    """Write all bytes of an array, repeating partial writes."""
-    view = _bytes_of(array)
-    while len(view):
-        view = view[opened.write(view) :]
-
-
 def _inode(path: Path) -> int | None:
     return path.stat().st_ino if path.exists() else None
-
-
-def _bytes_of(array: np.ndarray) -> memoryview:
-    flat: Any = array.reshape(-1).view(np.uint8)
-    return memoryview(flat) if array.size else memoryview(b"")

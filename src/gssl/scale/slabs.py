@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from gssl.files import open_regular, read_into, write_all
 from gssl.operators import Embedding, Filters, Mixture, Pull, mix
 from gssl.operators.embedding import TransposedRows
 from gssl.scale.checkpoint import KeptResults, Results, StepCheckpoint, claim, identity
 from gssl.scale.columns import ColumnSource, add_product, transposed_product
 from gssl.scale.execution import Checkpoint, Execution, FiltersOf, Task, report_progress
 from gssl.scale.memory import Load, SlabPlan, available_memory, embedding_load, graph_bytes, plan_slabs
-from gssl.scale.run_folder import RunFolder, read_into, write_all
+from gssl.scale.run_folder import RunFolder
 
 # β and the pull of a lazy convolution
 LazyStep = tuple[float, Pull | None]
@@ -73,7 +74,7 @@ class SlabExecution(Execution):
             # if no checkpoint has claimed the folder, the first task does so with its inputs
             claim(folder, known)
             self._claimed = True
-        return KeptResults(RunFolder(folder.path / f"run-{known[:12]}"), known, plan, most)
+        return KeptResults(folder.subfolder(f"run-{known[:12]}"), known, plan, most)
 
     def finished(self, results: Results, X: Any) -> np.ndarray:
         """Return the whole result; if its input was the previous kept result, remove that from disk."""
@@ -220,7 +221,7 @@ class _Slabs(Buffers):
             if U is not room:  # all columns, or sparse
                 self.free(room)
             return U
-        with slab.open("rb", buffering=0) as opened:
+        with open_regular(slab, buffering=0) as opened:
             read_into(opened, room)
         return room
 
@@ -231,10 +232,8 @@ class _Slabs(Buffers):
             return
         if moved and self._folder is not None:
             path = self._folder.path / f"slab-{s:04}"
-            with (
-                self._folder.explained(path),
-                path.open("r+b" if path.exists() else "wb", buffering=0) as file,
-            ):
+            mode = "r+b" if s in self._moved else "xb"
+            with self._folder.explained(path), open_regular(path, mode, buffering=0) as file:
                 write_all(file, U)
             self._moved[s] = path
         if not isinstance(self._moved.get(s), np.ndarray):

@@ -84,7 +84,7 @@ class TorchFilters(Filters):
         negatives, negative_scale = None, None
         if isinstance(N_hat, Complement):
             ones = np.ones(len(N_hat.indices), A_hat.scale.dtype)
-            same = len(N_hat.indices) == len(A_hat.indices) and not A_hat.weights.size
+            same = filters.shares_links and not A_hat.weights.size
             negatives = links if same else _matrix(N_hat, ones, device)
             negative_scale = _column(N_hat.scale.astype(A_hat.scale.dtype), device)
         elif N_hat is not None:

@@ -11,16 +11,25 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numba.cpython.unsafe.tuple import tuple_setitem as _tuple_setitem
+from numba.cpython.unsafe.tuple import tuple_setitem
+from numba.extending import overload
 
 from gssl.operators._kernels.rows import AHEAD, given, prefetch, real_type, signature_of_mix
 from gssl.operators.compiling import compiled
 
 # intrinsics are called without their first argument, which type checkers do not know
-tuple_setitem: Any = _tuple_setitem
+_set_item: Any = tuple_setitem
 
 # largest number of columns: one less than a vector register holds
 NARROW = 7
+
+
+def replaced(values: Any, c: Any, value: Any) -> Any:
+    """Return a tuple with another value at position c."""
+    return (*values[:c], value, *values[c + 1 :])
+
+
+overload(replaced)(lambda values, c, value: lambda values, c, value: _set_item(values, c, value))
 
 
 @cache
@@ -36,18 +45,18 @@ def mix_narrow(dtype: str, width: int, sharp: bool) -> Any:
             a = zeros
             b = zeros
             for c in range(width):
-                a = tuple_setitem(a, c, s[i] * s[i] / row * U[i, c])
+                a = replaced(a, c, s[i] * s[i] / row * U[i, c])
                 if sharp:
-                    b = tuple_setitem(b, c, 3 * t[i] * U[i, c] - sums[c])
+                    b = replaced(b, c, 3 * t[i] * U[i, c] - sums[c])
             for e in range(indptr[i], indptr[i + 1]):
                 # an unsigned index avoids the check for negative indices
                 j = np.uint64(indices[e])
                 w = weights[e] if weighted else s[j]
                 prefetch(U, np.int64(indices[min(e + AHEAD, last)]), 0)
                 for c in range(width):
-                    a = tuple_setitem(a, c, a[c] + w * U[j, c])
+                    a = replaced(a, c, a[c] + w * U[j, c])
                     if sharp:
-                        b = tuple_setitem(b, c, b[c] + t[j] * U[j, c])
+                        b = replaced(b, c, b[c] + t[j] * U[j, c])
             if gather:
                 for c in range(width):
                     total[i, c] += q[0] * row * a[c] + q[2] * U[i, c]
@@ -78,7 +87,7 @@ def multiply_narrow(dtype: str, width: int) -> Any:
             for e in range(indptr[i], indptr[i + 1]):
                 j = np.uint64(indices[e])
                 for c in range(width):
-                    a = tuple_setitem(a, c, a[c] + data[e] * V[j, c])
+                    a = replaced(a, c, a[c] + data[e] * V[j, c])
             for c in range(width):
                 out[i, c] = a[c]
 

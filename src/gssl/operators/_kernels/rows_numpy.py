@@ -1,4 +1,4 @@
-"""Readable NumPy versions of the loops in ``rows``, on whole matrices."""
+"""Readable NumPy versions of the loops in ``rows`` and ``narrow``, on whole matrices."""
 
 from typing import Any
 
@@ -9,9 +9,16 @@ Numbers = tuple[float, float, float, float]
 
 
 def mix(
-    graph: tuple[np.ndarray, ...], U: Any, p: Numbers, q: Numbers, out: np.ndarray, total: np.ndarray
+    graph: tuple[np.ndarray, ...],
+    U: Any,
+    p: Numbers,
+    q: Numbers,
+    out: np.ndarray,
+    total: np.ndarray,
+    r: float = 0.0,
+    X: Any = None,
 ) -> None:
-    """Mix all rows: see ``rows.mix_dense`` and ``rows.mix_sparse``.
+    """Mix all rows: see ``rows.mix_dense``, ``rows.mix_sparse`` (without r) and ``narrow.mix_narrow``.
 
     ``graph`` is (indptr, indices, weights, s, t, sums).
     """
@@ -33,6 +40,8 @@ def mix(
         total += q[0] * smooth + q[1] * sharp + q[2] * U
     before = p[3] * out if p[3] else 0.0
     out[:] = p[0] * smooth + p[1] * sharp + p[2] * U + before
+    if r:
+        out += r * X
 
 
 def sum_rows(t: np.ndarray, U: np.ndarray) -> np.ndarray:
