@@ -324,9 +324,9 @@ class OGC(FittedParameters, GraphClassifier):
         r"""Refit the predictor to new labels of the same nodes, without changing the embeddings.
 
         The embeddings, ``history_`` and ``n_iter_`` stay those of fit. W is learned from zero, with the
-        parameters of fit and as many steps, on the embeddings of all nodes that have a label in y. So the result does not depend
-        on earlier updates, and is close to that of a fit to y with the anchors of the first fit. Labels may
-        be added, removed or of new classes.
+        parameters of fit and as many steps, on the embeddings of all nodes that have a label in y. So the
+        result does not depend on earlier updates, and is close to that of a fit to y with the anchors of the
+        first fit. Labels may be added, removed or of new classes.
 
         One column is propagated for each class, and one for each labelled node whose embedding is not cached.
         Embeddings are cached by earlier updates, and by fit unless it worked in label space or more than a
