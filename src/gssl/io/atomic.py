@@ -98,7 +98,7 @@ def whole_folder(path: str | Path, mark: str) -> Iterator[Path]:
     check_writable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
-    with _locked(path), explain_write_errors(path):
+    with explain_write_errors(path), _locked(path):
         try:
             mark_file = part / "mark"
             begun = _is_private(part) and mark_file.is_file()

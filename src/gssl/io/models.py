@@ -25,6 +25,7 @@ from gssl.files import write_all
 from gssl.io.atomic import whole_file
 from gssl.io.model_checks import check_parts, check_steps
 from gssl.io.table_reading import find_files
+from gssl.methods.inputs import FittedParameters
 from gssl.selection import AutoClassifier, CalibratedClassifier, Entry, Leaderboard
 
 FORMAT = "gssl-model"
@@ -71,6 +72,8 @@ def _transient(*names: str) -> tuple[Fitted, ...]:
 
 # by class name; a model has the attributes of all its base classes
 FITTED: dict[str, tuple[Fitted, ...]] = {
+    # a file has the parameters of fit as its parameters
+    "FittedParameters": _transient("_fit_parameters"),
     "Embedder": (*_INPUT, _N_ITER, _EMBEDDING, Fitted("_fitted_on_graph", "flag")),
     "GraphClassifier": (
         *_INPUT,
@@ -297,6 +300,7 @@ class _Writer:
         self._keys: dict[int, tuple[str, Any]] = {}
 
     def describe(self, model: Any, prefix: str = "") -> dict[str, Any]:
+        model = model._as_fitted() if isinstance(model, FittedParameters) else model
         description = _write_unfitted(model)
         name, known = type(model).__name__, fitted_attributes(type(model))
         for attribute in known:
@@ -416,6 +420,8 @@ class _Reader:
         if getattr(model, "uses_features", True) and not hasattr(model, "n_features_in_"):
             raise ValueError(f"'n_features_in_' of its {name} is missing.")
         check_parts(model)
+        if isinstance(model, FittedParameters):
+            model._keep_parameters()
 
     def _read(self, attribute: Fitted, value: Any) -> Any:
         match attribute.kind:

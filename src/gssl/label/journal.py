@@ -31,7 +31,8 @@ class Journal:
         self.path = path
         check_writable(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = make_lock(path.with_name(f".{path.name}.lock"))
+        with explain_write_errors(path):
+            self._lock = make_lock(path.with_name(f".{path.name}.lock"))
         try:
             self._lock.acquire(blocking=False)
         except Timeout as error:

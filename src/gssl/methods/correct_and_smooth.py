@@ -10,12 +10,12 @@ from gssl.graph import reached_nodes
 from gssl.graph.mapped import nonzero_rows
 from gssl.methods.base import GraphClassifier, iterate, last, replaces_state
 from gssl.methods.heads import LogisticHead
-from gssl.methods.inputs import MOST_HOPS, check_number
+from gssl.methods.inputs import MOST_HOPS, FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot, rows_to_distributions
 from gssl.operators import multiply
 
 
-class CorrectAndSmooth(GraphClassifier):
+class CorrectAndSmooth(FittedParameters, GraphClassifier):
     r"""Predict from features alone, propagate the errors at labelled nodes, then propagate the predictions.
 
     With :math:`S = D^{-1/2} A D^{-1/2}`, Z the distributions of a base predictor and E = Y − Z at labelled
@@ -104,6 +104,7 @@ class CorrectAndSmooth(GraphClassifier):
         labelled = np.flatnonzero(codes != UNLABELLED)
         self.base_ = clone(base).fit(X[labelled], codes[labelled])
         self.n_iter_ = self.depth
+        self._keep_parameters()
         return self._finish(*self._propagate(X, A, codes))
 
     def _check_parameters(self) -> None:
@@ -176,7 +177,7 @@ class CorrectAndSmooth(GraphClassifier):
 
     def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         """Propagate over a graph whose first nodes are those of fit, with their labels."""
-        return self._propagate(X, A, self._grown_codes(A.shape[0]))
+        return self._as_fitted()._propagate(X, A, self._grown_codes(A.shape[0]))
 
 
 def _scaled(A: csr_array, exponents: np.ndarray) -> csr_array:

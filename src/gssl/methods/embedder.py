@@ -9,12 +9,18 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.methods.inputs import MOST_HOPS, check_graph, check_number, check_optional_features
+from gssl.methods.inputs import (
+    MOST_HOPS,
+    FittedParameters,
+    check_graph,
+    check_number,
+    check_optional_features,
+)
 from gssl.operators import Filters, dense, normalized_adjacency
 from gssl.scale.execution import BUFFERS, Execution, FiltersOf, Task, current_execution
 
 
-class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     """Embed every node, from a graph and features, without labels."""
 
     # whether fit learns from X; if not, X may be None, and only builds a graph if none is given
@@ -85,6 +91,7 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         filters = self._filters(A, X.dtype)
         del A  # to free memory: only the filters are needed
         self.embedding_ = self._embed(X, filters, execution)
+        self._keep_parameters()
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, adjacency: Any = None) -> np.ndarray:
@@ -103,8 +110,9 @@ class Embedder(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
                 "rows of X, to transform."
             )
-        filters = self._filters(self._graph(adjacency, X, allow_empty=True), X.dtype)
-        return self._embed(X, filters, current_execution(self, resumes=False))
+        fitted = self._as_fitted()
+        filters = fitted._filters(fitted._graph(adjacency, X, allow_empty=True), X.dtype)
+        return fitted._embed(X, filters, current_execution(fitted, resumes=False))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -107,13 +107,15 @@ class EmbeddingClassifier(GraphClassifier):
         self
         """
         self._check_parameters()
-        X, A, codes = self._start(X, y, adjacency)
+        # first, because it decides whether features and a graph are needed
         self.embedder_ = GGCM() if self.embedder is None else clone(self.embedder)
+        X, A, codes = self._start(X, y, adjacency)
         self._fix_randomness()
         execution = current_execution(self.embedder_)
         self.head_ = self._make_head()
         self._rows(codes, validation)  # raises before the work begins
         self.embedder_._learn(A, X)
+        self.embedder_._keep_parameters()
         self.n_iter_ = self.embedder_.n_iter_
         self.embedder_._fitted_on_graph = adjacency is not None
         for name in ("n_features_in_", "feature_names_in_"):
@@ -183,7 +185,7 @@ class EmbeddingClassifier(GraphClassifier):
         if not hasattr(self, "_fit_inputs"):
             return None
         kept = np.setdiff1d(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
-        head = self._make_head().fit(self._embed_rows(kept, self._no_fit()), self._fit_codes[kept])
+        head = clone(self.head_).fit(self._embed_rows(kept, self._no_fit()), self._fit_codes[kept])
         P = np.zeros((len(hidden), len(self.classes_)))
         P[:, head.classes_] = head.predict_proba(self._embed_rows(hidden, self._no_fit()))
         P = self._with_priors(P) if with_priors else P
@@ -199,12 +201,12 @@ class EmbeddingClassifier(GraphClassifier):
     @property
     def runs_by_columns(self) -> bool:
         """Whether the embedder can process slabs of columns."""
-        return self.embedder is None or bool(getattr(self.embedder, "runs_by_columns", False))
+        return self._inner() is None or bool(getattr(self._inner(), "runs_by_columns", False))
 
     @property
     def uses_features(self) -> bool:
         """Whether the embedder uses features."""
-        return bool(getattr(self.embedder, "uses_features", True))
+        return bool(getattr(self._inner(), "uses_features", True))
 
     def _fix_randomness(self) -> None:
         """Fix the embedder's seed, so that negatives drawn again for later embeddings are the same."""
@@ -214,11 +216,15 @@ class EmbeddingClassifier(GraphClassifier):
             self.embedder_.set_params(random_state=int(generator(seed).integers(2**31)))
 
     def _graph(self, adjacency: Any, X: Any) -> csr_array:
-        make = getattr(self.embedder, "_graph", check_graph)
+        make = getattr(self._inner(), "_graph", check_graph)
         return make(adjacency, X)
 
     def _rows_suffice(self) -> bool:
-        return not getattr(self.embedder, "_uses_graph", True)
+        return not getattr(self._inner(), "_uses_graph", True)
+
+    def _inner(self) -> Any:
+        """Return the fitted embedder, or the parameter before fit."""
+        return self.__dict__.get("embedder_", self.embedder)
 
     def _informed(self, X: Any, A: csr_array) -> np.ndarray:
         """Return a mask of the informed nodes."""
@@ -236,7 +242,7 @@ class EmbeddingClassifier(GraphClassifier):
 
     def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         """Return the width of U, or one column per labelled row and class if label space is cheaper."""
-        embedder = GGCM() if self.embedder is None else self.embedder
+        embedder = GGCM() if self._inner() is None else self._inner()
         if not isinstance(embedder, GraphEmbedder):
             return int(embedder.embedding_width(0 if X is None else X.shape[1]))
         n, d = X.shape
@@ -244,7 +250,7 @@ class EmbeddingClassifier(GraphClassifier):
         hops = embedder.depth * (A.nnz + n)
         # reading a sparse X is cheap; writing n × d numbers is not
         in_label_space = (hops + (X.nnz if issparse(X) else X.size)) * width
-        linear = isinstance(self.head, LinearHead | str)
+        linear = isinstance(self.__dict__.get("head_", self.head), LinearHead | str)
         return width if linear and in_label_space < 0.5 * (hops + n) * d else int(d)
 
     def _embed_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from gssl.graph.validate import warn_user
 from gssl.methods.inputs import (
     FeatureSizeError,
+    FittedParameters,
     check_features,
     check_number,
     generator,
@@ -24,7 +25,7 @@ from gssl.methods.labels import UNLABELLED, class_weights, encode_labels, neares
 from gssl.operators import dense, multiply, small_algebra, soft_labels
 
 
-class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class LinearHead(FittedParameters, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Predict distributions by a linear function of embeddings.
 
     A fitted head consists of ``coef_`` of shape (d, c) and ``intercept_`` of shape (c,), so scores can also
@@ -71,6 +72,7 @@ class LinearHead(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             raise FeatureSizeError(
                 f"{type(self).__name__}: features are too small for a predictor in {W.dtype}: scale X."
             )
+        self._keep_parameters()
         return self
 
     def predict(self, U: Any) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Checks of the inputs and parameters of every method."""
 
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array, issparse
@@ -25,6 +26,24 @@ class FitInputs:
 
     X: Any
     A: csr_array
+
+
+class FittedParameters:
+    """Predict with the parameters of fit: those that are set later belong to the next fit."""
+
+    def _keep_parameters(self) -> None:
+        """Keep the current parameters as those of fit."""
+        estimator: Any = self
+        self._fit_parameters = estimator.get_params(deep=False)
+
+    def _as_fitted(self) -> Self:
+        """Return this model with the parameters of its fit; it shares everything else."""
+        kept = self.__dict__.get("_fit_parameters", {})
+        if all(getattr(self, name) is value for name, value in kept.items()):
+            return self
+        fitted = copy(self)
+        fitted.__dict__.update(kept)
+        return fitted
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:

@@ -10,13 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 from gssl.graph.mapped import nonzero_rows
 from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier, replaces_state
-from gssl.methods.inputs import check_number
+from gssl.methods.inputs import FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
 from gssl.methods.recurrences import conjugate_gradients
 from gssl.operators import multiply
 
 
-class ManifoldRegularization(GraphClassifier):
+class ManifoldRegularization(FittedParameters, GraphClassifier):
     r"""Fit a linear function of the features to the labels, and keep it smooth along the edges.
 
     Laplacian-regularised least squares with a linear kernel, for m labelled nodes and L = D − A:
@@ -97,6 +97,7 @@ class ManifoldRegularization(GraphClassifier):
         self._check_parameters()
         X, A, codes = self._start(X, y, adjacency)
         self.coef_ = self._solve(X.astype(np.float64), A.astype(np.float64), codes).astype(X.dtype)
+        self._keep_parameters()
         return self._finish(*self._score_graph(X, A))
 
     def _check_parameters(self) -> None:

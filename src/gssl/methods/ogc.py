@@ -16,7 +16,7 @@ from gssl.graph.mapped import take_rows
 from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier, featured_nodes, iterate, last, replaces_state
 from gssl.methods.heads import ridge
-from gssl.methods.inputs import check_number, choose_anchors, feature_scale, generator
+from gssl.methods.inputs import FittedParameters, check_number, choose_anchors, feature_scale, generator
 from gssl.methods.label_space import KnownRows, LabelSpaceEmbedding, lazy_powers
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
 from gssl.operators import (
@@ -111,7 +111,7 @@ class _Steps:
         return losses
 
 
-class OGC(GraphClassifier):
+class OGC(FittedParameters, GraphClassifier):
     r"""Smooth embeddings over the graph while labels guide them (Sect. 4.1, Alg. 1).
 
     Every iteration takes one gradient step of the linear predictor W on the labelled nodes, then moves
@@ -244,6 +244,7 @@ class OGC(GraphClassifier):
         informed = featured_nodes(A, X)
         if not informed.all():
             informed = informed | reached_nodes(A, labels.anchors, checked=True)
+        self._keep_parameters()
         return self._finish(self._distributions(Z), informed)
 
     def _learn(
@@ -323,10 +324,10 @@ class OGC(GraphClassifier):
     def update_labels(self, y: Any) -> Self:
         r"""Refit the predictor to new labels of the same nodes, without changing the embeddings.
 
-        The embeddings, ``history_`` and ``n_iter_`` stay those of fit. W is learned from zero, with as many
-        steps as in fit, on the embeddings of all nodes that have a label in y. So the result does not depend
-        on earlier updates, and is close to that of a fit to y with the anchors of the first fit. Labels may
-        be added, removed or of new classes.
+        The embeddings, ``history_`` and ``n_iter_`` stay those of fit. W is learned from zero, with the
+        parameters of fit and as many steps, on the embeddings of all nodes that have a label in y. So the
+        result does not depend on earlier updates, and is close to that of a fit to y with the anchors of the
+        first fit. Labels may be added, removed or of new classes.
 
         One column is propagated for each class, and one for each labelled node whose embedding is not cached.
         Embeddings are cached by earlier updates, and by fit unless it worked in label space or more than a
@@ -357,12 +358,13 @@ class OGC(GraphClassifier):
         U_L = known.get(labels.labelled, rows)
         W, Z_L = np.zeros((U_L.shape[1], labels.Y.shape[1]), U_L.dtype), np.zeros_like(labels.Y)
         scale = feature_scale(X)
-        eta_w = self._gradient_factor * self.eta_w / (scale * scale)
+        fitted = self._as_fitted()
+        eta_w = fitted._gradient_factor * fitted.eta_w / (scale * scale)
         for _ in range(self.n_iter_):
-            W, Z_L, eta_w = self._descend(U_L, W, Z_L, labels.Y, eta_w)
+            W, Z_L, eta_w = fitted._descend(U_L, W, Z_L, labels.Y, eta_w)
         self.coef_ = W
         self._forget(("_anchor_scores", "_unseen_coef"))
-        return self._finish(self._distributions(scores(W)), self.informed_)
+        return self._finish(fitted._distributions(scores(W)), self.informed_)
 
     def _products(self, n_rows: int) -> tuple[Any, Any]:
         """Return functions nodes → rows of U and W → UW, by label space or by U, whichever is cheaper."""
@@ -463,19 +465,19 @@ class OGC(GraphClassifier):
         return self._score_part(X, normalized_adjacency(A, X.dtype), every), featured_nodes(A, X)
 
     def _reach(self) -> int:
-        return max(self.n_iter_, self._unseen_steps) if self.beta else 0
+        return max(self.n_iter_, self._unseen_steps) if self._as_fitted().beta else 0
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency, nodes: np.ndarray) -> np.ndarray:
         """Repeat the steps of fit if the graph begins with its nodes, otherwise use the second predictor."""
-        filters = current_execution(self, resumes=False).place(Filters(A_hat))
-        lazy = Mixture.lazy(self.beta)
+        filters, fitted = current_execution(self, resumes=False).place(Filters(A_hat)), self._as_fitted()
+        lazy = Mixture.lazy(fitted.beta)
         grown = self._begins_with_fit(X)
         W = self.coef_ if grown else self._unseen_coef
         # the convolution acts on rows and W on columns, so convolve the narrower scores
         scores = multiply(X if len(nodes) == X.shape[0] else X[nodes], W.astype(X.dtype))
         if not grown:
             smooth = iterate(lambda Z, k: mix(filters, Z, lazy), scores, range(self._unseen_steps))
-            return self._distributions(last(smooth))
+            return fitted._distributions(last(smooth))
         anchors = np.flatnonzero(self._anchored)
         rows = np.flatnonzero(np.isin(nodes, anchors))
         places = np.searchsorted(anchors, nodes[rows])
@@ -485,11 +487,12 @@ class OGC(GraphClassifier):
             Z[rows] += self._anchor_scores[k, places]
             return Z
 
-        return self._distributions(last(iterate(step, scores, range(1, self.n_iter_ + 1))))
+        return fitted._distributions(last(iterate(step, scores, range(1, self.n_iter_ + 1))))
 
     @property
     def _unseen_steps(self) -> int:
-        return min(math.ceil(_UNSEEN_HOPS / self.beta), self.max_iter) if self.beta else 1
+        fitted = self._as_fitted()
+        return min(math.ceil(_UNSEEN_HOPS / fitted.beta), fitted.max_iter) if fitted.beta else 1
 
     def _begins_with_fit(self, X: Any) -> bool:
         """Return whether the anchors of fit are at the same positions, judged by their scores XW."""

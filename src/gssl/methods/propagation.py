@@ -10,7 +10,7 @@ from gssl.graph import reached_nodes
 from gssl.graph.mapped import mapped_file
 from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier, replaces_state
-from gssl.methods.inputs import check_number
+from gssl.methods.inputs import FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, one_hot, rows_to_distributions
 from gssl.methods.recurrences import (
     FLOOR,
@@ -28,7 +28,7 @@ _SKETCHES = 2
 _SINGLE, _SPAN = 1e-6, 1e6
 
 
-class LabelPropagation(GraphClassifier):
+class LabelPropagation(FittedParameters, GraphClassifier):
     r"""Assign to every node the mean label distribution of its neighbours; given labels stay fixed.
 
     .. math:: F_U = (D_{UU} - A_{UU})^{-1} A_{UL} Y_L
@@ -106,6 +106,7 @@ class LabelPropagation(GraphClassifier):
         # reached_ is all true if there are no links, but then labels reach labelled nodes only
         reached = self.reached_ if A.nnz else codes != UNLABELLED
         P, self.n_iter_ = self._propagate(X, A, codes, reached, execution)
+        self._keep_parameters()
         return self._finish(P, reached.copy())
 
     def _check_parameters(self) -> None:
@@ -194,7 +195,7 @@ class LabelPropagation(GraphClassifier):
         execution = current_execution(self, resumes=False)
         codes = self._grown_codes(A.shape[0])
         reached = reached_nodes(A, codes != UNLABELLED, checked=True)
-        P, _ = self._propagate(X, A, codes, reached, execution)
+        P, _ = self._as_fitted()._propagate(X, A, codes, reached, execution)
         return P, reached
 
 

@@ -59,7 +59,8 @@ class RunFolder:
         Return None where files cannot be locked, as on some network drives.
         """
         file = self.path.resolve() / ".lock"
-        lock = make_lock(file, timeout=0, thread_local=False, is_singleton=True)
+        with self.explained(file):
+            lock = make_lock(file, timeout=0, thread_local=False, is_singleton=True)
         if lock.is_locked and _inode(file) != _locked[lock]:
             lock.release(force=True)  # the folder was removed and may have been recreated
         try:

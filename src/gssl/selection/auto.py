@@ -13,7 +13,7 @@ from gssl.evaluation.holdout import HeldOut
 from gssl.graph import GraphWarning
 from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods.base import GraphClassifier, featured_nodes, reads_state, replaces_state
-from gssl.methods.inputs import FitInputs, check_number
+from gssl.methods.inputs import FitInputs, FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, class_weights
 from gssl.operators import small_algebra
 from gssl.scale.execution import Execution, current_execution, part_of_run, without_resume
@@ -55,7 +55,7 @@ class SelectionInputs(FitInputs):
         return {**self.__dict__, "views": Views(self.X, self.A)}
 
 
-class AutoClassifier(GraphClassifier):
+class AutoClassifier(FittedParameters, GraphClassifier):
     r"""Try many graph filters on the given labels, and average those that are about as good as the best.
 
     Features are compressed once, to at most a few hundred directions. A model is ridge regression on the
@@ -224,6 +224,7 @@ class AutoClassifier(GraphClassifier):
         if hasattr(self, "propagation_"):
             spread = self.propagation_.label_distributions_, self.propagation_.informed_
         P, informed = self._distributions(logits, spread, inputs.X, inputs.A)
+        self._keep_parameters()
         # label spreading does not use class weights
         return self._finish(P, informed, None if logits is None else self._class_weights())
 

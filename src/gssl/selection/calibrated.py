@@ -13,7 +13,7 @@ from gssl.graph import GraphWarning
 from gssl.graph.validate import warn_user
 from gssl.methods import EmbeddingClassifier
 from gssl.methods.base import GraphClassifier, replaces_state
-from gssl.methods.inputs import check_number
+from gssl.methods.inputs import FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, decode_labels
 from gssl.operators import NormalizedAdjacency
 from gssl.scale.execution import without_resume
@@ -21,7 +21,7 @@ from gssl.selection.calibration import CHOICES, FITS, Calibration, calibrate
 from gssl.selection.conformal import SetPredictor
 
 
-class CalibratedClassifier(SetPredictor):
+class CalibratedClassifier(FittedParameters, SetPredictor):
     r"""Fit a classifier, and calibrate its probabilities on labels that were hidden from it.
 
     A correction is one increasing function of probabilities, the same for all classes,
@@ -191,6 +191,7 @@ class CalibratedClassifier(SetPredictor):
         self.n_iter_ = self.classifier_.n_iter_
         with without_resume():  # fits without some labels are not the one to resume
             self._hide_labels(X, A, options)
+        self._keep_parameters()
         return self._finish(self.calibration_(self.classifier_._before_priors()), self.classifier_.informed_)
 
     def _read_priors(self, class_weight: Any) -> np.ndarray | None:
