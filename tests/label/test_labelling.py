@@ -73,7 +73,7 @@ def test_nodes_that_are_not_in_the_graph_are_counted():
 
 def test_an_unknown_action_is_refused():
     with pytest.raises(ValueError, match="'burn' is no action"):
-        fresh().apply({"do": "burn"})
+        fresh().check({"do": "burn"})
 
 
 def test_class_names_are_checked():
