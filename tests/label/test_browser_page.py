@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.browser import open_tabs, start_browser
 
+from gssl.cli.label_command import write_redirect
 from gssl.io import Problem
 from gssl.label.server import LabelServer
 from gssl.label.session import Session
@@ -56,7 +57,7 @@ def serve():
         server = LabelServer(session)
         server.start()
         servers.append(server)
-        return server.url
+        return server.new_url()
 
     yield serve
     for server in servers:
@@ -165,6 +166,25 @@ def test_a_lasso_labels_several_nodes_and_they_are_undone_at_once(open_page, ser
     assert tab.locator("#selection").is_hidden()
     tab.keyboard.press("Enter")
     playwright.expect(tab.locator("#node-why")).to_have_text("Opened by you")
+
+
+def test_a_page_that_was_opened_by_the_private_file_can_be_reloaded(browser, serve, session, tmp_path):
+    url = serve(session)
+    file = write_redirect(tmp_path, url)
+    context = browser.new_context()
+    tab = context.new_page()
+    for address in (file.as_uri(), url):
+        # the second time, the token is used up and the cookie counts
+        tab.goto(address)
+        tab.wait_for_selector("body[data-ready]", timeout=30_000)
+        assert tab.url == url.split("?")[0]
+        tab.reload()
+        tab.wait_for_selector("body[data-ready]", timeout=30_000)
+    other = browser.new_context()
+    tab = other.new_page()
+    assert tab.goto(url).status == 403
+    context.close()
+    other.close()
 
 
 def test_two_tabs_stay_consistent(open_page, serve, session):

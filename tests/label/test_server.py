@@ -25,7 +25,7 @@ def ask(server):
     """Return a function that sends a request like the page; headers override its own, None removes one."""
 
     def ask(method, path, body=None, **headers):
-        usual = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"{server.cookie}={server.token}"}
+        usual = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"{server.cookie}={server.secret}"}
         if method == "POST":
             usual |= {"Origin": f"http://127.0.0.1:{server.port}", "Content-Type": "application/json"}
         given = {**usual, **{name.replace("_", "-"): value for name, value in headers.items()}}
@@ -53,13 +53,33 @@ def decode(body, n=90):
     return state, np.frombuffer(rest[: 2 * n], "<u2"), np.frombuffer(rest[2 * n :], np.uint8)
 
 
-def test_the_page_is_served_to_those_who_know_the_token(server, ask):
-    status, body, headers = ask("GET", f"/?token={server.token}", Cookie=None)
+def test_an_address_is_exchanged_once_for_a_cookie(server, ask):
+    url = server.new_url()
+    path = url[url.index("/?token=") :]
+    assert server.secret not in url
+    status, body, headers = ask("GET", path, Cookie=None)
     assert status == 200
-    assert b"<title>gssl label</title>" in body
+    assert b'content="0;url=/"' in body
     cookie = headers["Set-Cookie"]
-    assert cookie == f"{server.cookie}={server.token}; Path=/; HttpOnly; SameSite=Strict"
-    assert ask("GET", "/")[0] == 200
+    assert cookie == f"{server.cookie}={server.secret}; Path=/; HttpOnly; SameSite=Strict"
+    assert b"<title>gssl label</title>" in ask("GET", "/")[1]
+    # a second browser is refused, that of the first is let in
+    status, body, headers = ask("GET", path, Cookie=None)
+    assert status == 403
+    assert "Set-Cookie" not in headers
+    assert b"press Enter in its terminal" in body
+    assert ask("GET", path)[0] == 200
+    # a new address does not end the others
+    first, second = server.new_url(), server.new_url()
+    assert first != second
+    for url in (second, first):
+        assert ask("GET", url[url.index("/?token=") :], Cookie=None)[0] == 200
+
+
+def test_the_token_of_an_address_is_no_cookie(server, ask):
+    token = server.new_url().split("token=")[1]
+    assert ask("GET", "/api/version", Cookie=f"{server.cookie}={token}")[0] == 403
+    assert ask("GET", f"/?token={server.secret}", Cookie=None)[0] == 403
 
 
 @pytest.mark.parametrize(
@@ -82,7 +102,7 @@ def test_a_cookie_of_another_server_is_refused(server, ask):
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1.evil.example:80", "", None])
 def test_other_hosts_are_refused(server, ask, host):
     assert ask("GET", "/api/version", Host=host)[0] == 421
-    assert ask("GET", f"/?token={server.token}", Host=host)[0] == 421
+    assert ask("GET", f"/?token={server.secret}", Host=host)[0] == 421
 
 
 def test_localhost_is_this_host(server, ask):
@@ -209,7 +229,7 @@ def test_an_answer_to_a_body_that_is_too_large_can_be_read(server, session):
         host = f"127.0.0.1:{server.port}"
         client.sendall(
             f"POST /api/act HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nContent-Type: "
-            f"application/json\r\nCookie: {server.cookie}={server.token}\r\n"
+            f"application/json\r\nCookie: {server.cookie}={server.secret}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n".encode()
         )
         client.sendall(body)
@@ -234,7 +254,7 @@ def test_requests_of_other_kinds_are_answered_in_json(server, line):
 
 
 def test_idle_connections_make_room_for_the_page(server, ask):
-    host = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"{server.cookie}={server.token}"}
+    host = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"{server.cookie}={server.secret}"}
     page = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
     page.request("GET", "/api/version", headers=host)
     page.getresponse().read()

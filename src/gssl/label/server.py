@@ -53,7 +53,12 @@ _EXPORTS = {
     "parquet": "application/vnd.apache.parquet",
     "jsonl": "application/jsonl; charset=utf-8",
 }
-_CLOSED = "This page belongs to a gssl label that was started elsewhere: open the address that it printed."
+_CLOSED = (
+    "This browser has no access to this gssl label: open the address that it printed, which works once, or "
+    "press Enter in its terminal for a new one."
+)
+# a page of its own, so that the browser asks for the next one as the same site and sends the cookie
+_ENTRANCE = b'<!doctype html><title>gssl label</title><meta http-equiv="refresh" content="0;url=/">'
 
 
 class RefusedError(Exception):
@@ -109,7 +114,7 @@ class _Connections:
 
 
 class LabelServer(ThreadingHTTPServer):
-    """Serve the labelling page of a session on 127.0.0.1, protected by a token.
+    """Serve the labelling page of a session on 127.0.0.1, protected by a cookie.
 
     Parameters
     ----------
@@ -119,10 +124,8 @@ class LabelServer(ThreadingHTTPServer):
 
     Attributes
     ----------
-    token : str
-        New for each server.
-    url : str
-        The address to open, with the token.
+    secret : str
+        The value of the cookie, new for each server.
 
     Examples
     --------
@@ -131,7 +134,7 @@ class LabelServer(ThreadingHTTPServer):
     >>> ids, y = data.node_ids.astype(object), np.full(34, None, dtype=object)
     >>> session = gssl.label.Session(gssl.io.Problem(ids, data.adjacency, None, y), layout=False)
     >>> with LabelServer(session) as server:
-    ...     server.url.startswith("http://127.0.0.1:")
+    ...     server.new_url().startswith("http://127.0.0.1:")
     True
     """
 
@@ -142,7 +145,8 @@ class LabelServer(ThreadingHTTPServer):
 
     def __init__(self, session: Session, port: int = 0) -> None:
         self.session = session
-        self.token = secrets.token_urlsafe(24)
+        self.secret = secrets.token_urlsafe(24)
+        self._tokens: set[str] = set()
         self.connections = _Connections()
         self._limits = ExitStack()
         try:
@@ -155,10 +159,19 @@ class LabelServer(ThreadingHTTPServer):
         """The port that the server listens on."""
         return int(self.server_address[1])
 
-    @property
-    def url(self) -> str:
-        """The address to open."""
-        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+    def new_url(self) -> str:
+        """Return an address that opens the page in one browser: its token gives the cookie once."""
+        token = secrets.token_urlsafe(24)
+        self._tokens.add(token)
+        return f"http://127.0.0.1:{self.port}/?token={token}"
+
+    def redeem(self, token: str) -> bool:
+        """Use up the token of an address; return whether it was valid."""
+        try:
+            self._tokens.remove(token)
+        except KeyError:
+            return False
+        return True
 
     @property
     def cookie(self) -> str:
@@ -276,26 +289,25 @@ class _Handler(BaseHTTPRequestHandler):
         if not own_origin or not (own_site or is_link):
             raise RefusedError(403, "Pages of other sites may not ask here.")
 
-    def _knows_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self.server.token.encode())
-
-    def _check_token(self) -> None:
+    def _check_cookie(self) -> None:
         try:
             morsel = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
         except CookieError:
             morsel = None
-        if morsel is None or not self._knows_token(morsel.value):
+        given = "" if morsel is None else morsel.value
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), self.server.secret.encode()):
             raise RefusedError(403, _CLOSED)
         self.connection.settimeout(_PAGE)
 
     def _get(self, path: str, query: dict[str, str]) -> None:
         if path == "/" and "token" in query:
-            if not self._knows_token(query["token"]):
-                raise RefusedError(403, _CLOSED)
-            cookie = f"{self.server.cookie}={self.server.token}; Path=/; HttpOnly; SameSite=Strict"
-            self._send_file("index.html", {"Set-Cookie": cookie})
+            # a used address still opens the page in the browser that used it
+            if not self.server.redeem(query["token"]):
+                self._check_cookie()
+            cookie = f"{self.server.cookie}={self.server.secret}; Path=/; HttpOnly; SameSite=Strict"
+            self._send(200, _ENTRANCE, _TYPES[".html"], {"Set-Cookie": cookie})
             return
-        self._check_token()
+        self._check_cookie()
         session = self.server.session
         if path == "/":
             self._send_file("index.html")
@@ -323,7 +335,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(404, f"there is nothing at {path[:80]}.")
 
     def _post(self, path: str, query: dict[str, str]) -> None:
-        self._check_token()
+        self._check_cookie()
         session = self.server.session
         if path == "/api/act":
             if self.headers.get_content_type() != "application/json":
@@ -397,12 +409,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _send_json(self, thing: Any) -> None:
         self._send(200, json.dumps(thing).encode())
 
-    def _send_file(self, name: str, more: dict[str, str] | None = None) -> None:
+    def _send_file(self, name: str) -> None:
         folder = files("gssl.label") / "static"
         # serve only names from the folder's listing, to prevent path traversal
         if name not in {entry.name for entry in folder.iterdir()} or Path(name).suffix not in _TYPES:
             raise RefusedError(404, f"there is no file {name[:80]}.")
-        self._send(200, (folder / name).read_bytes(), _TYPES[Path(name).suffix], more)
+        self._send(200, (folder / name).read_bytes(), _TYPES[Path(name).suffix])
 
     def _send(
         self,

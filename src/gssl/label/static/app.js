@@ -9,9 +9,6 @@ const POLL = 2000;
 let state = null, card = null, busy = false, selection = [];
 const tabs = new BroadcastChannel(`gssl-label-${location.port}`);
 
-// remove the token from the URL: it is in a cookie now
-history.replaceState(null, "", "/");
-
 const handlers = { open, label, newClass };
 const map = new NodeMap($("map"), { open, select, hover });
 
