@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tests.browser import open_tabs, start_browser
 
 from gssl.cli.label_command import write_redirect
 from gssl.io import Problem
+from gssl.label import server as server_module
 from gssl.label.server import LabelServer
 from gssl.label.session import Session
 
@@ -185,6 +187,90 @@ def test_a_page_that_was_opened_by_the_private_file_can_be_reloaded(browser, ser
     assert tab.goto(url).status == 403
     context.close()
     other.close()
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Let every action take a while, as on a large graph."""
+    act = server_module._Handler._act
+
+    def wait(handler, session, action):
+        time.sleep(0.15)
+        act(handler, session, action)
+
+    monkeypatch.setattr(server_module._Handler, "_act", wait)
+
+
+def start_with_classes(problem, names=KEYS):
+    session = Session(problem, layout=False)
+    for node, name in enumerate(names):
+        session.act({"do": "label", "nodes": [node], "label": name}, session.version)
+    return session
+
+
+def settle(tab, version):
+    tab.wait_for_selector(f"body:not(.busy)[data-version='{version}']", timeout=30_000)
+
+
+def test_keys_that_are_typed_ahead_label_one_node_each_in_order(open_page, serve, problem, slow):
+    session = start_with_classes(problem)
+    tab = open_page(serve(session))
+    keys = "12331212"
+    for key in keys:
+        tab.keyboard.press(key)
+    playwright.expect(tab.locator("#waiting")).to_contain_text("waiting")
+    settle(tab, 11)
+    assert tab.locator("#waiting").is_hidden()
+    assert count(tab) == 11
+    assert [code + 1 for code in session.labelling.codes.values()][3:] == [int(key) for key in keys]
+    for _ in range(8):
+        tab.keyboard.press("z")
+    settle(tab, 19)
+    assert sorted(session.labelling.codes) == [0, 1, 2]
+    # keys of several kinds keep their order: the label is undone, and the node after next is skipped
+    first = tab.text_content("#node-id")
+    for key in ("1", "z", "n", " ", "2"):
+        tab.keyboard.press(key)
+    settle(tab, 23)
+    assert len(session.labelling.skipped - {int(first[1:])}) == 1
+    assert list(session.labelling.codes.values())[3:] == [1]
+
+
+def test_escape_drops_the_keys_that_wait(open_page, serve, problem, slow):
+    session = start_with_classes(problem)
+    tab = open_page(serve(session))
+    for _ in range(6):
+        tab.keyboard.press("1")
+    tab.keyboard.press("Escape")
+    assert tab.locator("#waiting").is_hidden()
+    tab.wait_for_selector("body:not(.busy)")
+    assert 3 < len(session.labelling.codes) < 9
+    settle(tab, session.version)
+
+
+def test_keys_that_wait_are_dropped_if_another_tab_has_changed_the_labels(open_page, serve, problem, slow):
+    session = start_with_classes(problem)
+    tab = open_page(serve(session), quiet=True)
+    session.act({"do": "label", "nodes": [50], "label": "ash"}, session.version)
+    for _ in range(3):
+        tab.keyboard.press("2")
+    settle(tab, 4)
+    playwright.expect(tab.locator("#toast")).to_contain_text("2 waiting keys were dropped")
+    assert list(session.labelling.codes.values()).count(1) == 1
+
+
+def test_a_waiting_key_labels_what_was_selected_when_it_was_typed(open_page, serve, problem, slow):
+    session = start_with_classes(problem)
+    tab = open_page(serve(session))
+    tab.keyboard.press("1")
+    tab.keyboard.press("1")
+    # a selection that is made while two keys wait is for the third
+    tab.focus("#map")
+    tab.keyboard.press("Shift+Enter")
+    tab.keyboard.press("2")
+    settle(tab, 6)
+    assert list(session.labelling.codes.values()).count(0) == 3
+    assert list(session.labelling.codes.values()).count(1) == 86
 
 
 def test_two_tabs_stay_consistent(open_page, serve, session):
