@@ -273,6 +273,71 @@ def test_a_waiting_key_labels_what_was_selected_when_it_was_typed(open_page, ser
     assert list(session.labelling.codes.values()).count(1) == 86
 
 
+NAMES = [f"{chr(97 + i % 26)}{'aeiou'[i // 26]}s wood {i:02d}" for i in range(57)]
+
+
+def answers(tab):
+    return tab.locator("#answers .answer:not(.new) .answer-name").all_text_contents()
+
+
+def test_with_more_classes_than_keys_the_likely_and_the_recent_ones_have_the_digits(
+    open_page, serve, problem
+):
+    session = start_with_classes(problem, NAMES)
+    tab = open_page(serve(session))
+    node = int(tab.text_content("#node-id")[1:])
+    guesses = [each["name"] for each in session.card(node)["thinks"][:5]]
+    # the last label was of the last class
+    assert answers(tab)[:7] == [*guesses, *[name for name in NAMES[::-1] if name not in guesses][:2]]
+    assert sorted(answers(tab)) == sorted(NAMES)
+    assert tab.locator("#answers kbd").all_text_contents() == [*"123456789", "+"]
+    press(tab, "1", 58)
+    assert session.labelling.label(node) == guesses[0]
+    # the first letters narrow the list, and Enter takes the first
+    node = int(tab.text_content("#node-id")[1:])
+    tab.keyboard.type("ca")
+    assert answers(tab) == ["cas wood 02"]
+    press(tab, "Enter", 59)
+    assert session.labelling.label(node) == "cas wood 02"
+    assert len(answers(tab)) == 57
+    assert "cas wood 02" in answers(tab)[:6]
+    # typed quickly, one after the other, also a name that begins with the key of an action
+    tab.keyboard.type("des")
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Enter")
+    tab.keyboard.type("zas")
+    tab.keyboard.press("Enter")
+    settle(tab, 61)
+    assert [session.labelling.classes[code] for code in session.labelling.codes.values()][-2:] == [
+        "des wood 29",
+        "zas wood 25",
+    ]
+    # any class can be reached, and Escape leaves
+    for name in NAMES:
+        tab.keyboard.press("Enter")
+        tab.keyboard.type(name)
+        assert answers(tab)[0] == name
+        tab.keyboard.press("Escape")
+    tab.keyboard.type("wood")
+    assert len(answers(tab)) == 57
+    tab.keyboard.type("xyz")
+    assert answers(tab) == []
+    tab.keyboard.press("Enter")
+    assert "No class begins with" in tab.text_content("#toast")
+    assert session.version == 61
+
+
+def test_with_a_key_for_every_class_each_keeps_its_key(open_page, serve, problem):
+    session = start_with_classes(problem, NAMES[:33])
+    tab = open_page(serve(session))
+    assert answers(tab) == NAMES[:33]
+    assert tab.locator("#class-filter").is_hidden()
+    press(tab, "y", 34)
+    press(tab, "2", 35)
+    assert answers(tab) == NAMES[:33]
+    assert list(session.labelling.codes.values())[-2:] == [32, 1]
+
+
 def test_two_tabs_stay_consistent(open_page, serve, session):
     url = serve(session)
     first = open_page(url)

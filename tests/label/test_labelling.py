@@ -52,6 +52,15 @@ def test_given_labels_come_first_and_new_classes_after_them():
     assert labelling.undoable == "labelled d"
 
 
+def test_recent_classes_are_those_given_last():
+    labelling = fresh("pine", "elm")
+    assert labelling.recent(3) == []
+    for node, name in (("c", "ash"), ("d", "elm"), ("a", "oak"), ("c", "fir")):
+        labelling.apply({"do": "label", "nodes": [node], "label": name})
+    assert labelling.recent(9) == ["fir", "oak", "elm"]
+    assert labelling.recent(2) == ["fir", "oak"]
+
+
 def test_a_label_ends_a_skip_and_a_skip_keeps_a_label():
     labelling = fresh("x")
     labelling.apply({"do": "skip", "nodes": ["a", "b"]})

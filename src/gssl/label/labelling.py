@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,8 @@ from gssl.wording import quoted
 MAX_NAME = 200
 # more would not fit the page, nor the memory of a large graph
 MAX_CLASSES = 1_000
+# labels in which recently used classes are looked for
+_LAST = 1_000
 # names that would be read as missing labels
 _RESERVED = ("-1", "nan", "None")
 
@@ -55,6 +58,12 @@ class Labelling:
         """Return the label of a node, or None."""
         code = self.codes.get(node)
         return None if code is None else self.classes[code]
+
+    def recent(self, count: int) -> list[str]:
+        """Return the classes of the last labels, the latest first; labels given at the start do not count."""
+        last = islice(reversed(self.codes.items()), _LAST)
+        used = dict.fromkeys(code for node, code in last if self.given.get(node) != code)
+        return [self.classes[code] for code in islice(used, count)]
 
     def check(self, action: Mapping[str, Any]) -> dict[str, Any]:
         """Return a numbered action that ``apply`` cannot fail on; raise ValueError if it is invalid."""
@@ -120,9 +129,8 @@ class Labelling:
         self._remember(n, f"{verb} {name}", [node for node, _ in known])
         for node, label in known:
             self.skipped.discard(node)
-            if label is None:
-                self.codes.pop(node, None)
-            else:
+            self.codes.pop(node, None)
+            if label is not None:
                 self.codes[node] = self._code(label)
 
     def _skip(self, n: int, names: Sequence[str]) -> None:

@@ -36,6 +36,8 @@ _ENOUGH = 20
 _WEAK = 0.25
 # maximum number of lines of a journal that are noted one by one
 _NOTED = 5
+# maximum number of recently used classes that have keys on the page
+_RECENT = 9
 # codes for the page: the guess of a node without one, and the confidence of a labelled node
 NO_GUESS, IS_LABELLED = 65_535, 255
 # minimum number of labels to estimate the accuracy
@@ -352,6 +354,7 @@ class Session:
                 {"name": name, "labels": int(counts[code]), "predicted": int(self._counts[code])}
                 for code, name in enumerate(labelling.classes)
             ],
+            "recent": labelling.recent(_RECENT),
             "few": FEW,
             "speaks": self._speaks,
             "accuracy": self._accuracy(),

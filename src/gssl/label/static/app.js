@@ -1,7 +1,7 @@
 // The page: one state, one node, and keys. The server responds to an action with the next state.
 
 import * as api from "./api.js";
-import { KEYS } from "./colors.js";
+import { classOfKey, firstNarrowed, isKey, isLetter, showAnswers } from "./answers.js";
 import { NodeMap } from "./map.js";
 import { $, say, showCard, showFound, showState, toast } from "./view.js";
 
@@ -56,13 +56,18 @@ function render(next, { announce = "" } = {}) {
   state = next;
   card = next.card;
   showState(state, handlers);
-  showCard(card, state, handlers);
+  showNode();
   map.setState(state);
   map.setCurrent(card);
   if (card && map.n) map.show(card.index);
   showTarget();
   document.body.dataset.version = state.version;
   if (announce) say(`${announce}. ${state.labelled} labels. ${describe()}`);
+}
+
+function showNode() {
+  showCard(card, state, handlers);
+  showAnswers(state, card, handlers);
 }
 
 function describe() {
@@ -134,6 +139,7 @@ function label(name, selected = selection) {
 
 function labelByName(name, event) {
   if (event.detail) document.activeElement.blur();
+  if ($("class-filter").value) leaveFilter();
   label(() => name);
 }
 
@@ -151,7 +157,7 @@ function open(node) {
   closeDialogs();
   inTurn(async () => {
     card = await api.getNode(node);
-    showCard(card, state, handlers);
+    showNode();
     map.setCurrent(card);
     map.show(node);
     say(describe());
@@ -256,6 +262,30 @@ $("new-class").querySelector("form").addEventListener("submit", (event) => {
   if (card || selection.nodes.length) label(() => name);
   else inTurn(() => act({ do: "class", label: name }, `Class ${name} added`));
 });
+function narrow(text) {
+  $("class-filter").value = text;
+  if (document.activeElement !== $("class-filter")) $("class-filter").focus();
+  showAnswers(state, card, handlers);
+}
+
+function leaveFilter() {
+  narrow("");
+  $("class-filter").blur();
+}
+
+$("class-filter").addEventListener("input", () => showAnswers(state, card, handlers));
+$("class-filter").addEventListener("keydown", (event) => {
+  if (event.isComposing) return;
+  if (event.key === "Escape") leaveFilter();
+  else if (event.key === "Enter") {
+    const name = firstNarrowed(state);
+    if (name == null) return $("class-filter").value.trim() && toast(`No class begins with ${$("class-filter").value}: + adds one.`, true);
+    leaveFilter();
+    label(() => name);
+  } else return;
+  event.preventDefault();
+  event.stopPropagation();
+});
 $("new-class-cancel").addEventListener("click", closeDialogs);
 $("search-open").addEventListener("click", openSearch);
 $("help-open").addEventListener("click", () => $("help").showModal());
@@ -284,7 +314,7 @@ $("import-file").addEventListener("change", () => {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (document.querySelector("dialog[open]")) return;
+  if (!state || document.querySelector("dialog[open]")) return;
   const target = event.target;
   if (target.matches("input, textarea, select")) return;
   const presses = target.matches("button, a, summary") && (event.key === " " || event.key === "Enter");
@@ -298,9 +328,13 @@ document.addEventListener("keydown", (event) => {
   if (keys[event.key]) {
     event.preventDefault();
     if (!event.repeat) keys[event.key]();
-  } else if (KEYS.includes(event.key)) {
+  } else if (isKey(event.key, state)) {
     event.preventDefault();
-    if (!event.repeat) label(() => state.classes[KEYS.indexOf(event.key)]?.name);
+    // with many classes the digits are guesses, so the class is that of the node that is labelled
+    if (!event.repeat) label(() => classOfKey(event.key, state, card));
+  } else if (isLetter(event.key, state) || (event.key === "Enter" && !$("class-filter").hidden)) {
+    event.preventDefault();
+    narrow(event.key === "Enter" ? "" : event.key);
   }
 });
 
