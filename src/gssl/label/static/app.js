@@ -44,7 +44,8 @@ function dropWaiting() {
   showWaiting();
   if (!dropped) return false;
   const told = `${dropped} waiting ${dropped === 1 ? "key was" : "keys were"} dropped.`;
-  toast(busy && $("toast").classList.contains("trouble") ? `${$("toast").textContent} ${told}` : told, true);
+  // behind the reason, if one is shown
+  toast($("toast").className === "shown trouble" ? `${$("toast").textContent} ${told}` : told, true);
   say($("toast").textContent);
   return true;
 }
