@@ -181,7 +181,7 @@ def serve(pipe: Connection, n: int, d: int, n_actions: int) -> None:
             server.start()
             background = BackgroundFit(session)
             background.start()
-            pipe.send((ready | times, server.url))
+            pipe.send((ready | times, server.new_url()))
             pipe.recv()
             pipe.send(session.refits)
             background.stop()

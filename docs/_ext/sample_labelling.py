@@ -52,7 +52,7 @@ def take_pictures(folder: Path) -> None:
         browser = driver.chromium.launch(executable_path=chromium, args=list(FLAGS))
         for name, (width, height, scheme) in SHOTS.items():
             tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-            tab.goto(server.url)
+            tab.goto(server.new_url())
             tab.wait_for_selector("body[data-ready]")
             tab.wait_for_timeout(500)
             tab.screenshot(path=folder / f"{name}.png")

@@ -1,5 +1,9 @@
+import os
+import queue
+import re
 import threading
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -18,7 +22,7 @@ from gssl.label.journal import Journal
 def serve(monkeypatch):
     """Return a function that runs the command until ``during(session, url)`` returns, as if by Ctrl-C."""
 
-    def serve(during, **given):
+    def serve(during, browser=False, **given):
         handlers = {}
         monkeypatch.setattr(
             label_command.signal, "signal", lambda number, handler: handlers.update({number: handler})
@@ -29,7 +33,7 @@ def serve(monkeypatch):
 
         def act(server):
             try:
-                during(server.session, server.url)
+                during(server.session, server.new_url())
             except BaseException as error:
                 trouble.append(error)
             handlers[label_command.signal.SIGINT]()
@@ -41,7 +45,7 @@ def serve(monkeypatch):
         monkeypatch.setattr(label_command.LabelServer, "start", started)
         monkeypatch.setattr(label_command.BackgroundFit, "start", lambda background: None)
         inputs = Inputs(edges="e.csv", features="f.csv", **given)
-        run_label(Run(inputs, Choice(), ExecutionOptions(), Terminal()), Path("labels.csv"), 0, False)
+        run_label(Run(inputs, Choice(), ExecutionOptions(), Terminal()), Path("labels.csv"), 0, browser)
         if trouble:
             raise trouble[0]
 
@@ -74,6 +78,61 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
     serve(lambda session, url: seen.append(len(session.labelling.codes)))
     assert seen == [12]
     assert "holds 12 actions: going on from there" in capsys.readouterr().err
+
+
+def test_the_browser_is_given_a_private_file_instead_of_the_token(graph, serve, monkeypatch, capsys):
+    opened = queue.Queue()
+    monkeypatch.setattr(label_command.webbrowser, "open", opened.put)
+    files = []
+
+    def during(session, url):
+        address = opened.get(timeout=20)
+        assert address.startswith("file://")
+        assert "token" not in address
+        file = Path(urllib.request.url2pathname(address.removeprefix("file://")))
+        files.append(file)
+        if os.name == "posix":
+            assert file.stat().st_mode & 0o777 == 0o600
+            assert file.parent.stat().st_mode & 0o777 == 0o700
+        (private,) = re.findall(r"http://127.0.0.1:\d+/\?token=[\w-]+", file.read_text())
+        printed = capsys.readouterr().out.split()[2]
+        assert printed != private
+        for address in (private, printed):
+            with urllib.request.urlopen(address) as answer:
+                assert answer.status == 200
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                urllib.request.urlopen(address)
+
+    serve(during, browser=True)
+    assert not files[0].parent.exists()
+
+
+def test_enter_prints_a_new_address(graph, serve, capsys):
+    serve(lambda session, url: None)
+    # without a terminal
+    assert "for another browser, start the command again" in capsys.readouterr().out
+
+    class Server:
+        addresses = iter(["http://one", "http://two"])
+
+        def new_url(self):
+            return next(self.addresses)
+
+    reads, writes = os.pipe()
+    os.write(writes, b"\n")
+    thread = threading.Thread(target=label_command.print_addresses, args=(Server(), reads))
+    thread.start()
+    deadline = time.monotonic() + 20
+    printed = ""
+    while "http://one" not in printed and time.monotonic() < deadline:
+        printed += capsys.readouterr().out
+        time.sleep(0.02)
+    assert printed == "Label at http://one\n"
+    os.write(writes, b"\n")
+    os.close(writes)
+    thread.join(20)
+    os.close(reads)
+    assert capsys.readouterr().out == "Label at http://two\n"
 
 
 def test_without_a_label_nothing_is_written(graph, serve, capsys):

@@ -5,12 +5,15 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 from tests.browser import open_tabs, start_browser
 
+from gssl.cli.label_command import write_redirect
 from gssl.io import Problem
+from gssl.label import server as server_module
 from gssl.label.server import LabelServer
 from gssl.label.session import Session
 
@@ -56,7 +59,7 @@ def serve():
         server = LabelServer(session)
         server.start()
         servers.append(server)
-        return server.url
+        return server.new_url()
 
     yield serve
     for server in servers:
@@ -165,6 +168,174 @@ def test_a_lasso_labels_several_nodes_and_they_are_undone_at_once(open_page, ser
     assert tab.locator("#selection").is_hidden()
     tab.keyboard.press("Enter")
     playwright.expect(tab.locator("#node-why")).to_have_text("Opened by you")
+
+
+def test_a_page_that_was_opened_by_the_private_file_can_be_reloaded(browser, serve, session, tmp_path):
+    url = serve(session)
+    file = write_redirect(tmp_path, url)
+    context = browser.new_context()
+    tab = context.new_page()
+    for address in (file.as_uri(), url):
+        # the second time, the token is used up and the cookie counts
+        tab.goto(address)
+        tab.wait_for_selector("body[data-ready]", timeout=30_000)
+        assert tab.url == url.split("?")[0]
+        tab.reload()
+        tab.wait_for_selector("body[data-ready]", timeout=30_000)
+    other = browser.new_context()
+    tab = other.new_page()
+    assert tab.goto(url).status == 403
+    context.close()
+    other.close()
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Let every action take a while, as on a large graph."""
+    act = server_module._Handler._act
+
+    def wait(handler, session, action):
+        time.sleep(0.15)
+        act(handler, session, action)
+
+    monkeypatch.setattr(server_module._Handler, "_act", wait)
+
+
+def start_with_classes(problem, names=KEYS):
+    session = Session(problem, layout=False)
+    for node, name in enumerate(names):
+        session.act({"do": "label", "nodes": [node], "label": name}, session.version)
+    return session
+
+
+def settle(tab, version):
+    tab.wait_for_selector(f"body:not(.busy)[data-version='{version}']", timeout=30_000)
+
+
+def test_keys_that_are_typed_ahead_label_one_node_each_in_order(open_page, serve, problem, slow):
+    session = start_with_classes(problem)
+    tab = open_page(serve(session))
+    keys = "12331212"
+    for key in keys:
+        tab.keyboard.press(key)
+    playwright.expect(tab.locator("#waiting")).to_contain_text("waiting")
+    settle(tab, 11)
+    assert tab.locator("#waiting").is_hidden()
+    assert count(tab) == 11
+    assert [code + 1 for code in session.labelling.codes.values()][3:] == [int(key) for key in keys]
+    for _ in range(8):
+        tab.keyboard.press("z")
+    settle(tab, 19)
+    assert sorted(session.labelling.codes) == [0, 1, 2]
+    # keys of several kinds keep their order: the label is undone, and the node after next is skipped
+    first = tab.text_content("#node-id")
+    for key in ("1", "z", "n", " ", "2"):
+        tab.keyboard.press(key)
+    settle(tab, 23)
+    assert len(session.labelling.skipped - {int(first[1:])}) == 1
+    assert list(session.labelling.codes.values())[3:] == [1]
+
+
+def test_escape_drops_the_keys_that_wait(open_page, serve, problem, slow):
+    session = start_with_classes(problem)
+    tab = open_page(serve(session))
+    for _ in range(6):
+        tab.keyboard.press("1")
+    tab.keyboard.press("Escape")
+    assert tab.locator("#waiting").is_hidden()
+    tab.wait_for_selector("body:not(.busy)")
+    assert 3 < len(session.labelling.codes) < 9
+    settle(tab, session.version)
+
+
+def test_keys_that_wait_are_dropped_if_another_tab_has_changed_the_labels(open_page, serve, problem, slow):
+    session = start_with_classes(problem)
+    tab = open_page(serve(session), quiet=True)
+    session.act({"do": "label", "nodes": [50], "label": "ash"}, session.version)
+    for _ in range(3):
+        tab.keyboard.press("2")
+    settle(tab, 4)
+    playwright.expect(tab.locator("#toast")).to_contain_text("2 waiting keys were dropped")
+    assert list(session.labelling.codes.values()).count(1) == 1
+
+
+def test_a_waiting_key_labels_what_was_selected_when_it_was_typed(open_page, serve, problem, slow):
+    session = start_with_classes(problem)
+    tab = open_page(serve(session))
+    tab.keyboard.press("1")
+    tab.keyboard.press("1")
+    # a selection that is made while two keys wait is for the third
+    tab.focus("#map")
+    tab.keyboard.press("Shift+Enter")
+    tab.keyboard.press("2")
+    settle(tab, 6)
+    assert list(session.labelling.codes.values()).count(0) == 3
+    assert list(session.labelling.codes.values()).count(1) == 86
+
+
+NAMES = [f"{chr(97 + i % 26)}{'aeiou'[i // 26]}s wood {i:02d}" for i in range(57)]
+
+
+def answers(tab):
+    return tab.locator("#answers .answer:not(.new) .answer-name").all_text_contents()
+
+
+def test_with_more_classes_than_keys_the_likely_and_the_recent_ones_have_the_digits(
+    open_page, serve, problem
+):
+    session = start_with_classes(problem, NAMES)
+    tab = open_page(serve(session))
+    node = int(tab.text_content("#node-id")[1:])
+    guesses = [each["name"] for each in session.card(node)["thinks"][:5]]
+    # the last label was of the last class
+    assert answers(tab)[:7] == [*guesses, *[name for name in NAMES[::-1] if name not in guesses][:2]]
+    assert sorted(answers(tab)) == sorted(NAMES)
+    assert tab.locator("#answers kbd").all_text_contents() == [*"123456789", "+"]
+    press(tab, "1", 58)
+    assert session.labelling.label(node) == guesses[0]
+    # the first letters narrow the list, and Enter takes the first
+    node = int(tab.text_content("#node-id")[1:])
+    tab.keyboard.type("ca")
+    assert answers(tab) == ["cas wood 02"]
+    press(tab, "Enter", 59)
+    assert session.labelling.label(node) == "cas wood 02"
+    assert len(answers(tab)) == 57
+    assert "cas wood 02" in answers(tab)[:6]
+    # typed quickly, one after the other, also a name that begins with the key of an action
+    tab.keyboard.type("des")
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Enter")
+    tab.keyboard.type("zas")
+    tab.keyboard.press("Enter")
+    settle(tab, 61)
+    assert [session.labelling.classes[code] for code in session.labelling.codes.values()][-2:] == [
+        "des wood 29",
+        "zas wood 25",
+    ]
+    # any class can be reached, and Escape leaves
+    for name in NAMES:
+        tab.keyboard.press("Enter")
+        tab.keyboard.type(name)
+        assert answers(tab)[0] == name
+        tab.keyboard.press("Escape")
+    tab.keyboard.type("wood")
+    assert len(answers(tab)) == 57
+    tab.keyboard.type("xyz")
+    assert answers(tab) == []
+    tab.keyboard.press("Enter")
+    assert "No class begins with" in tab.text_content("#toast")
+    assert session.version == 61
+
+
+def test_with_a_key_for_every_class_each_keeps_its_key(open_page, serve, problem):
+    session = start_with_classes(problem, NAMES[:33])
+    tab = open_page(serve(session))
+    assert answers(tab) == NAMES[:33]
+    assert tab.locator("#class-filter").is_hidden()
+    press(tab, "y", 34)
+    press(tab, "2", 35)
+    assert answers(tab) == NAMES[:33]
+    assert list(session.labelling.codes.values())[-2:] == [32, 1]
 
 
 def test_two_tabs_stay_consistent(open_page, serve, session):

@@ -52,6 +52,15 @@ def test_given_labels_come_first_and_new_classes_after_them():
     assert labelling.undoable == "labelled d"
 
 
+def test_recent_classes_are_those_given_last():
+    labelling = fresh("pine", "elm")
+    assert labelling.recent(3) == []
+    for node, name in (("c", "ash"), ("d", "elm"), ("a", "oak"), ("c", "fir")):
+        labelling.apply({"do": "label", "nodes": [node], "label": name})
+    assert labelling.recent(9) == ["fir", "oak", "elm"]
+    assert labelling.recent(2) == ["fir", "oak"]
+
+
 def test_a_label_ends_a_skip_and_a_skip_keeps_a_label():
     labelling = fresh("x")
     labelling.apply({"do": "skip", "nodes": ["a", "b"]})
@@ -73,7 +82,7 @@ def test_nodes_that_are_not_in_the_graph_are_counted():
 
 def test_an_unknown_action_is_refused():
     with pytest.raises(ValueError, match="'burn' is no action"):
-        fresh().apply({"do": "burn"})
+        fresh().check({"do": "burn"})
 
 
 def test_class_names_are_checked():

@@ -1,7 +1,9 @@
 import http.client
 import json
+import socket
 import struct
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ def ask(server):
     """Return a function that sends a request like the page; headers override its own, None removes one."""
 
     def ask(method, path, body=None, **headers):
-        usual = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"{server.cookie}={server.token}"}
+        usual = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"{server.cookie}={server.secret}"}
         if method == "POST":
             usual |= {"Origin": f"http://127.0.0.1:{server.port}", "Content-Type": "application/json"}
         given = {**usual, **{name.replace("_", "-"): value for name, value in headers.items()}}
@@ -51,13 +53,33 @@ def decode(body, n=90):
     return state, np.frombuffer(rest[: 2 * n], "<u2"), np.frombuffer(rest[2 * n :], np.uint8)
 
 
-def test_the_page_is_served_to_those_who_know_the_token(server, ask):
-    status, body, headers = ask("GET", f"/?token={server.token}", Cookie=None)
+def test_an_address_is_exchanged_once_for_a_cookie(server, ask):
+    url = server.new_url()
+    path = url[url.index("/?token=") :]
+    assert server.secret not in url
+    status, body, headers = ask("GET", path, Cookie=None)
     assert status == 200
-    assert b"<title>gssl label</title>" in body
+    assert b'content="0;url=/"' in body
     cookie = headers["Set-Cookie"]
-    assert cookie == f"{server.cookie}={server.token}; Path=/; HttpOnly; SameSite=Strict"
-    assert ask("GET", "/")[0] == 200
+    assert cookie == f"{server.cookie}={server.secret}; Path=/; HttpOnly; SameSite=Strict"
+    assert b"<title>gssl label</title>" in ask("GET", "/")[1]
+    # a second browser is refused, that of the first is let in
+    status, body, headers = ask("GET", path, Cookie=None)
+    assert status == 403
+    assert "Set-Cookie" not in headers
+    assert b"press Enter in its terminal" in body
+    assert ask("GET", path)[0] == 200
+    # a new address does not end the others
+    first, second = server.new_url(), server.new_url()
+    assert first != second
+    for url in (second, first):
+        assert ask("GET", url[url.index("/?token=") :], Cookie=None)[0] == 200
+
+
+def test_the_token_of_an_address_is_no_cookie(server, ask):
+    token = server.new_url().split("token=")[1]
+    assert ask("GET", "/api/version", Cookie=f"{server.cookie}={token}")[0] == 403
+    assert ask("GET", f"/?token={server.secret}", Cookie=None)[0] == 403
 
 
 @pytest.mark.parametrize(
@@ -80,7 +102,7 @@ def test_a_cookie_of_another_server_is_refused(server, ask):
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1.evil.example:80", "", None])
 def test_other_hosts_are_refused(server, ask, host):
     assert ask("GET", "/api/version", Host=host)[0] == 421
-    assert ask("GET", f"/?token={server.token}", Host=host)[0] == 421
+    assert ask("GET", f"/?token={server.secret}", Host=host)[0] == 421
 
 
 def test_localhost_is_this_host(server, ask):
@@ -169,6 +191,9 @@ def test_a_stale_action_is_answered_with_the_state_of_now(ask, session):
         (b'{"do": "label", "nodes": [1], "label": "nan", "version": 0}', 400),
         (b'{"do": "label", "nodes": [1], "label": "x"}', 400),
         (b'{"do": "label", "nodes": [1], "label": "x", "version": {}}', 400),
+        (b'{"do": "import", "labels": 5, "version": 0}', 400),
+        (b'{"do": "next", "version": 0}', 400),
+        (b'{"do": "next", "node": Infinity, "version": 0}', 400),
     ],
 )
 def test_bad_bodies_are_refused_in_a_sentence(ask, session, body, status):
@@ -176,6 +201,92 @@ def test_bad_bodies_are_refused_in_a_sentence(ask, session, body, status):
     assert found == status
     assert json.loads(answer)["error"]
     assert session.version == 0
+
+
+@pytest.mark.parametrize(
+    "number", ["Infinity", "-Infinity", "NaN", "1e999", "0.5", '"0"', "true", "null", "9" * 5000, "1e30"]
+)
+@pytest.mark.parametrize("field", ["version", "stay"])
+def test_a_number_that_is_no_index_is_refused_before_anything_is_written(ask, session, number, field):
+    if (field, number) == ("stay", "null"):
+        return
+    given = {"version": "0", field: number}
+    fields = ", ".join(f'"{name}": {value}' for name, value in given.items())
+    body = f'{{"do": "label", "nodes": [1], "label": "x", {fields}}}'
+    status, answer, _ = ask("POST", "/api/act", body.encode())
+    assert status == 400
+    error = json.loads(answer)["error"]
+    assert error.endswith(".")
+    assert len(error) < 200
+    assert session.version == 0
+    assert session.journal.path.read_text().count("\n") == 1
+
+
+def test_an_answer_to_a_body_that_is_too_large_can_be_read(server, session):
+    # more than the buffers of both sockets hold, and sent before the answer is read
+    body = b" " * (server_module.MAX_ACTION + 8_000_000)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+        host = f"127.0.0.1:{server.port}"
+        client.sendall(
+            f"POST /api/act HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nContent-Type: "
+            f"application/json\r\nCookie: {server.cookie}={server.secret}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n".encode()
+        )
+        client.sendall(body)
+        client.shutdown(socket.SHUT_WR)
+        answer = b""
+        while piece := client.recv(65_536):
+            answer += piece
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"at most 4,000,000 bytes" in answer
+
+
+@pytest.mark.parametrize(
+    "line", [b"PUT / HTTP/1.1", b"GET / HTTP/9.9", b"nonsense of no kind", b"GET /" + b"x" * 70_000]
+)
+def test_requests_of_other_kinds_are_answered_in_json(server, line):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+        client.sendall(line + b"\r\nContent-Length: 0\r\n\r\n")
+        answer = b""
+        while piece := client.recv(65_536):
+            answer += piece
+    assert json.loads(answer.split(b"\r\n\r\n")[-1])["error"]
+
+
+def test_idle_connections_make_room_for_the_page(server, ask):
+    host = {"Host": f"127.0.0.1:{server.port}", "Cookie": f"{server.cookie}={server.secret}"}
+    page = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    page.request("GET", "/api/version", headers=host)
+    page.getresponse().read()
+    before = threading.active_count()
+    idle = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(200)]
+    try:
+        # some have begun a request that never ends
+        for client in idle[150:]:
+            client.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
+        assert ask("GET", "/api/version")[0] == 200
+        # the oldest were closed, and the connection of the page was not
+        assert idle[0].recv(1) == b""
+        deadline = time.monotonic() + 20
+        while threading.active_count() > before + server_module.MAX_CONNECTIONS:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        page.request("GET", "/api/version", headers=host)
+        assert page.getresponse().status == 200
+    finally:
+        page.close()
+        for client in idle:
+            client.close()
+
+
+def test_a_connection_that_asks_nothing_is_closed(session, monkeypatch):
+    assert server_module._Handler.timeout <= 10
+    monkeypatch.setattr(server_module._Handler, "timeout", 0.1)
+    with LabelServer(session) as server:
+        server.start()
+        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+            assert client.recv(1) == b""
+        server.shutdown()
 
 
 def test_large_and_endless_bodies_are_refused_unread(ask, monkeypatch):

@@ -100,6 +100,16 @@ def test_stale_actions_change_nothing(session, label):
         ({"do": "label", "nodes": "n1", "label": "x"}, "list of indices"),
         ({"do": "label", "nodes": [1], "label": ""}, "empty"),
         ({"do": "class"}, "text"),
+        ({"do": "import", "labels": 5}, "pairs of id and class"),
+        ({"do": "import", "labels": [["n1"]]}, "pairs of id and class"),
+        ({"do": "import", "labels": [[1, "x"]]}, "pairs of id and class"),
+        ({"do": "import", "labels": [["n1", "a\x1b"]]}, "control"),
+        ({"do": "import", "labels": [["n1", "nan"]]}, "missing"),
+        ({"do": "import", "labels": [["n1", None]]}, "text"),
+        ({"do": "import", "labels": [["n1", "x"]] * 2 + [["n2", ""]]}, "empty"),
+        ({"do": "label", "nodes": [1], "label": {}}, "text"),
+        ({"do": "label", "nodes": [1], "label": []}, "text"),
+        ({"do": {}}, "no action"),
     ],
 )
 def test_actions_that_make_no_sense_are_refused(session, action, why):
@@ -107,6 +117,24 @@ def test_actions_that_make_no_sense_are_refused(session, action, why):
         session.act(action, 0)
     assert session.version == 0
     assert session.journal.path.read_text().count("\n") == 1
+
+
+def test_the_page_cannot_number_actions_or_choose_what_undo_takes_back(session, label):
+    label(0, 1)
+    session.act({"do": "skip", "nodes": [5], "n": 10**9}, session.version)
+    assert session.version == 3
+    session.act({"do": "undo", "of": 1, "n": -1}, session.version)
+    assert sorted(session.labelling.codes) == [0, 1]
+
+
+def test_a_class_too_many_is_refused_before_it_is_written(session, monkeypatch):
+    monkeypatch.setattr("gssl.label.labelling.MAX_CLASSES", 2)
+    pairs = [["n1", "ash"], ["n2", "birch"], ["n3", "cedar"]]
+    with pytest.raises(ValueError, match="at most 2 classes"):
+        session.act({"do": "import", "labels": pairs}, 0)
+    assert session.journal.path.read_text().count("\n") == 1
+    session.act({"do": "import", "labels": pairs[:2]}, 0)
+    session.act({"do": "label", "nodes": [7], "label": "ash"}, 1)
 
 
 def test_suggestions_leave_out_labelled_skipped_and_passed_nodes(session, label):

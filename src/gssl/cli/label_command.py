@@ -1,7 +1,12 @@
 """``gssl label``: serve a local page for labelling nodes."""
 
+import os
 import signal
+import sys
+import tempfile
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Event, Thread
 
@@ -58,16 +63,25 @@ def _serve(server: LabelServer, out: Path, browser: bool, terminal: Terminal, jo
     server.start()
     background.start()
     # print, because the terminal shows nothing with --quiet
-    print(f"Label at {server.url}", flush=True)
+    print(f"Label at {server.new_url()}", flush=True)
+    asks = sys.stdin is not None and sys.stdin.isatty()
+    terminal.say(
+        "The address opens the page once, and reloading works; for another browser, "
+        + ("press Enter here." if asks else "start the command again.")
+    )
     terminal.say(
         f"Labels are written to {out}, and every action to {journal_file}, so that the next run continues "
         "from there. Stop with Ctrl-C."
     )
-    if browser:
-        Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
+    if asks:
+        # in the background, reading then fails instead of stopping the process
+        if hasattr(signal, "SIGTTIN"):
+            signal.signal(signal.SIGTTIN, signal.SIG_IGN)
+        Thread(target=print_addresses, args=(server, sys.stdin.fileno()), daemon=True).start()
     written = -1
-    while not stop.wait(_SAVE):
-        written = _save(session, out, written, terminal)
+    with _open_browser(server.new_url()) if browser else nullcontext():
+        while not stop.wait(_SAVE):
+            written = _save(session, out, written, terminal)
     server.shutdown()
     background.stop()
     if background.error:
@@ -76,6 +90,33 @@ def _serve(server: LabelServer, out: Path, browser: bool, terminal: Terminal, jo
     n_labels, n_classes = len(session.labelling.codes), len(set(session.labelling.codes.values()))
     summary = f"{counted(n_labels, 'label')} in {n_classes} classes: {out}"
     terminal.say(summary if out.exists() else "No label was given, so nothing was written.")
+
+
+@contextmanager
+def _open_browser(url: str) -> Iterator[None]:
+    """Open an address in a browser by a private file: other users can see the command line of a browser."""
+    with tempfile.TemporaryDirectory(prefix="gssl-label-") as folder:
+        address = write_redirect(Path(folder), url).as_uri()
+        Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        yield
+
+
+def write_redirect(folder: Path, url: str) -> Path:
+    """Write a page that only the user can read and that leads to an address."""
+    page = folder / "label.html"
+    page.touch(mode=0o600, exist_ok=False)
+    page.write_text(
+        f'<!doctype html><title>gssl label</title><meta http-equiv="refresh" content="0;url={url}">'
+    )
+    return page
+
+
+def print_addresses(server: LabelServer, handle: int) -> None:
+    """Print a new address for each line of a terminal."""
+    # by the handle, because a thread that waits in sys.stdin would hold its lock when Python ends
+    with suppress(OSError):
+        while os.read(handle, 1024):
+            print(f"Label at {server.new_url()}", flush=True)
 
 
 def _save(session: Session, out: Path, written: int, terminal: Terminal) -> int:

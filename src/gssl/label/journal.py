@@ -1,7 +1,9 @@
-"""A journal of actions as lines of JSON, synced to disk before the server responds."""
+"""A journal of actions as lines of JSON with checksums, synced to disk before the server responds."""
 
 import json
 import os
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,10 @@ from gssl.files import make_lock, open_regular, sync_folder, write_all
 from gssl.io.atomic import check_writable
 from gssl.scale.run_folder import explain_write_errors
 
-_HEADER = {"journal": "gssl label", "format": 1}
-_HEADER_BYTES = json.dumps(_HEADER).encode()
+_HEADER = {"journal": "gssl label", "format": 2}
+# the header and the fields of format 1, which had no checksums
+_EARLIER, _EARLIER_FIELDS = {**_HEADER, "format": 1}, {"do", "nodes", "label", "labels", "at"}
+_SEAL = len(b', "crc": "00000000"}')
 
 
 def journal_path(out: Path) -> Path:
@@ -24,7 +28,8 @@ def journal_path(out: Path) -> Path:
 class Journal:
     """An append-only file of actions; a last line that was truncated by a crash is dropped.
 
-    ``actions`` are those found when the file was opened. Only one process can open it at a time.
+    ``actions`` and their ``lines`` are those in the file when it was opened, without the ``damaged`` lines,
+    which stay in it. Only one process can open it at a time.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,7 +45,7 @@ class Journal:
                 f"{path} is in use by another gssl label: use its page, or end it first."
             ) from error
         try:
-            self.actions, kept = _read(path)
+            self.actions, self.lines, self.damaged, kept = _read(path)
             with explain_write_errors(path):
                 # unbuffered, so that data of a failed write are not written later
                 self._file = open_regular(path, "r+b" if path.exists() else "x+b", buffering=0)
@@ -74,37 +79,76 @@ class Journal:
         self._lock.release()
 
     def _write(self, line: dict[str, Any]) -> None:
-        content = json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-        write_all(self._file, np.frombuffer(content, np.uint8))
+        write_all(self._file, np.frombuffer(_encode(line) + b"\n", np.uint8))
         os.fsync(self._file.fileno())
 
 
-def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """Return the actions in a file, and the length of its valid part."""
-    if not path.exists():
-        return [], 0
-    with open_regular(path) as opened:
-        content = opened.read()
-    first, *lines = content.split(b"\n")[:-1] or [b""]
-    if _parse(first) != _HEADER:
-        # a truncated header, possibly padded with zeros, is an empty journal
-        if lines or not _HEADER_BYTES.startswith(content.rstrip(b"\0")):
-            raise ValueError(f"{path} is no journal of gssl label: choose another --out.")
-        return [], 0
-    found: list[dict[str, Any]] = []
-    kept = len(first) + 1
-    for number, line in enumerate(lines, start=2):
-        action = _parse(line)
+def _read(path: Path) -> tuple[list[dict[str, Any]], list[int], list[int], int]:
+    """Return the actions in a file, their lines, the damaged lines, and the length of its valid part."""
+    content = b""
+    if path.exists():
+        with open_regular(path) as opened:
+            content = opened.read()
+    header, *records = content.split(b"\n")[:-1] or [b""]
+    # a line cut off by a crash has no end, or contains zeros if it had several blocks
+    torn = records.pop() if records and b"\0" in records[-1] else None
+    kept = content.rfind(b"\n") + 1 - (0 if torn is None else len(torn) + 1)
+    first = _decode(header)
+    is_sealed = first == _HEADER
+    actions, lines, damaged = _read_records(records, is_sealed)
+    if is_sealed or _parse(header) == _EARLIER:
+        return actions, lines, damaged, kept
+    if first is not None and "journal" in first:
+        raise ValueError(f"{path} was written by a newer gssl: update gssl, or choose another --out.")
+    if actions:
+        return actions, lines, [1, *damaged], kept
+    # a truncated header, possibly padded with zeros, is an empty journal
+    if records or not any(_encode(each).startswith(content.rstrip(b"\0")) for each in (_HEADER, _EARLIER)):
+        raise ValueError(f"{path} is no journal of gssl label: choose another --out.")
+    return [], [], [], 0
+
+
+def _read_records(
+    records: Sequence[bytes], is_sealed: bool
+) -> tuple[list[dict[str, Any]], list[int], list[int]]:
+    """Return the actions, their lines and the damaged lines; after a checksum, every record needs one."""
+    actions: list[dict[str, Any]] = []
+    lines: list[int] = []
+    damaged: list[int] = []
+    undoable: list[int] = []
+    for number, record in enumerate(records, start=1):
+        action = _decode(record)
+        is_sealed = is_sealed or action is not None
+        if not is_sealed:
+            action = _parse(record)
+            action = action if action is not None and action.keys() <= _EARLIER_FIELDS else None
+            # an undo of format 1 is of the last line before it, even if that is damaged
+            if action is not None and action.get("do") == "undo":
+                action["of"] = undoable.pop() if undoable else number
+            else:
+                undoable.append(number)
         if action is None:
-            if number == len(lines) + 1:
-                break  # an incomplete last line, for example after a power failure
-            raise ValueError(
-                f"{path}, line {number}, is no action of gssl label: remove it and all after it, or "
-                "choose another --out."
-            )
-        found.append(action)
-        kept += len(line) + 1
-    return found, kept
+            damaged.append(number + 1)
+            continue
+        actions.append(action if is_sealed else {**action, "n": number})
+        lines.append(number + 1)
+    return actions, lines, damaged
+
+
+def _encode(line: dict[str, Any]) -> bytes:
+    """Return an object as a line of JSON with a checksum."""
+    return _seal(json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+
+def _seal(content: bytes) -> bytes:
+    """Add the checksum of an object as its last field."""
+    return content[:-1] + b', "crc": "%08x"}' % zlib.crc32(content)
+
+
+def _decode(line: bytes) -> dict[str, Any] | None:
+    """Return a line without its checksum; None if it has none or another."""
+    content = line[:-_SEAL] + b"}"
+    return _parse(content) if _seal(content) == line else None
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

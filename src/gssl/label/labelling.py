@@ -2,13 +2,29 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gssl.wording import quoted
+
 MAX_NAME = 200
+# more would not fit the page, nor the memory of a large graph
+MAX_CLASSES = 1_000
+# labels in which recently used classes are looked for
+_LAST = 1_000
 # names that would be read as missing labels
 _RESERVED = ("-1", "nan", "None")
+
+
+class _Before(NamedTuple):
+    """What an action changed: its number and name, the classes before it, and its nodes, each as it was."""
+
+    n: int
+    what: str
+    n_classes: int
+    nodes: list[tuple[int, int | None, bool]]
 
 
 class Labelling:
@@ -16,7 +32,7 @@ class Labelling:
 
     An action is a dict: ``{"do": "label", "nodes": [ids], "label": name or None}``, ``{"do": "skip", "nodes":
     [ids]}``, ``{"do": "class", "label": name}``, ``{"do": "import", "labels": [[id, name], …]}`` or
-    ``{"do": "undo"}``.
+    ``{"do": "undo", "of": n}``. Its number ``n``, and that of what undo takes back, may be left out.
     """
 
     def __init__(self, node_ids: np.ndarray, y: np.ndarray) -> None:
@@ -31,53 +47,96 @@ class Labelling:
         self.unknown = 0
         # the nodes of the last action
         self.last: list[int] = []
-        self._undo: list[tuple[str, int, list[tuple[int, int | None, bool]]]] = []
+        self._undo: list[_Before] = []
 
     @property
     def undoable(self) -> str:
         """A description of the action that undo would revert; empty if there is none."""
-        return self._undo[-1][0] if self._undo else ""
+        return self._undo[-1].what if self._undo else ""
 
     def label(self, node: int) -> str | None:
         """Return the label of a node, or None."""
         code = self.codes.get(node)
         return None if code is None else self.classes[code]
 
-    def apply(self, action: Mapping[str, Any]) -> None:
-        """Apply an action; nodes that are not in the graph are counted and skipped."""
-        do = action.get("do")
-        if do == "undo":
-            self._take_back()
-        elif do == "label":
-            self._set([(str(node), action["label"]) for node in action["nodes"]])
-        elif do == "import":
-            self._set([(str(node), label) for node, label in action["labels"]], "imported")
-        elif do == "skip":
-            self._skip([str(node) for node in action["nodes"]])
-        elif do == "class":
-            self._remember(f"class {action['label']}", [])
-            self._code(str(action["label"]))
-        else:
-            raise ValueError(f"{do!r} is no action: use label, skip, class, import or undo.")
-        self.version += 1
+    def recent(self, count: int) -> list[str]:
+        """Return the classes of the last labels, the latest first; labels given at the start do not count."""
+        last = islice(reversed(self.codes.items()), _LAST)
+        used = dict.fromkeys(code for node, code in last if self.given.get(node) != code)
+        return [self.classes[code] for code in islice(used, count)]
 
-    def _set(self, pairs: Sequence[tuple[str, Any]], how: str = "labelled") -> None:
+    def check(self, action: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a numbered action that ``apply`` cannot fail on; raise ValueError if it is invalid."""
+        do, n = action.get("do"), action.get("n", self.version + 1)
+        if type(n) is not int or not self.version < n < 2**53:
+            raise ValueError(f"its number is not above {self.version:,}, that of the action before it.")
+        if do == "undo":
+            of = action.get("of", self._undo[-1].n if self._undo else n)
+            if type(of) is not int:
+                raise ValueError("an undo names the action it takes back by its number.")
+            return {"do": do, "of": of, "n": n}
+        if do == "skip":
+            return {"do": do, "nodes": _check_ids(action.get("nodes")), "n": n}
+        if do == "class":
+            return {"do": do, "label": self._check_names([action.get("label")])[0], "n": n}
+        if do == "import":
+            ids, names = _check_pairs(action.get("labels"))
+            pairs = zip(ids, self._check_names(names), strict=True)
+            return {"do": do, "labels": [[i, name] for i, name in pairs], "n": n}
+        if do != "label":
+            shown = quoted(do) if isinstance(do, str | None) else "this"
+            raise ValueError(f"{shown} is no action: use label, skip, class, import or undo.")
+        if "label" not in action:
+            raise ValueError("an action that labels names a class, or null to remove a label: give one.")
+        label = None if action["label"] is None else self._check_names([action["label"]])[0]
+        return {"do": do, "nodes": _check_ids(action.get("nodes")), "label": label, "n": n}
+
+    def _check_names(self, names: Sequence[Any]) -> list[str]:
+        """Return names of classes: existing ones unchanged, new ones checked."""
+        known = {name: name for name in self.classes}
+        for name in names:
+            if not isinstance(name, str) or name not in known:
+                checked = check_class_name(name)
+                known[name] = known[checked] = checked
+        n_classes = len(set(known.values()))
+        if n_classes > max(MAX_CLASSES, len(self.classes)):
+            raise ValueError(
+                f"there are at most {MAX_CLASSES:,} classes on the page: {n_classes:,} are too many."
+            )
+        return [known[name] for name in names]
+
+    def apply(self, action: Mapping[str, Any]) -> None:
+        """Apply a checked action; nodes that are not in the graph are counted and skipped."""
+        do, n = action["do"], action.get("n", self.version + 1)
+        if do == "undo":
+            self._take_back(action.get("of", self._undo[-1].n if self._undo else n))
+        elif do == "label":
+            self._set(n, [(node, action["label"]) for node in action["nodes"]])
+        elif do == "import":
+            self._set(n, [(node, label) for node, label in action["labels"]], "imported")
+        elif do == "skip":
+            self._skip(n, action["nodes"])
+        else:
+            self._remember(n, f"class {action['label']}", [])
+            self._code(action["label"])
+        self.version = n
+
+    def _set(self, n: int, pairs: Sequence[tuple[str, Any]], how: str = "labelled") -> None:
         known = [(self.places[node], label) for node, label in pairs if node in self.places]
         self.unknown += len(pairs) - len(known)
         verb = "unlabelled" if how == "labelled" and all(label is None for _, label in known) else how
         name = pairs[0][0] if len(pairs) == 1 else f"{len(known):,} nodes"
-        self._remember(f"{verb} {name}", [node for node, _ in known])
+        self._remember(n, f"{verb} {name}", [node for node, _ in known])
         for node, label in known:
             self.skipped.discard(node)
-            if label is None:
-                self.codes.pop(node, None)
-            else:
-                self.codes[node] = self._code(str(label))
+            self.codes.pop(node, None)
+            if label is not None:
+                self.codes[node] = self._code(label)
 
-    def _skip(self, names: Sequence[str]) -> None:
+    def _skip(self, n: int, names: Sequence[str]) -> None:
         nodes = [self.places[name] for name in names if name in self.places]
         self.unknown += len(names) - len(nodes)
-        self._remember("skipped", nodes)
+        self._remember(n, "skipped", nodes)
         self.skipped.update(node for node in nodes if node not in self.codes)
 
     def _code(self, name: str) -> int:
@@ -85,23 +144,39 @@ class Labelling:
             self.classes.append(name)
         return self.classes.index(name)
 
-    def _remember(self, what: str, nodes: list[int]) -> None:
+    def _remember(self, n: int, what: str, nodes: list[int]) -> None:
         self.last = nodes
         before = [(node, self.codes.get(node), node in self.skipped) for node in nodes]
-        self._undo.append((what, len(self.classes), before))
+        self._undo.append(_Before(n, what, len(self.classes), before))
 
-    def _take_back(self) -> None:
-        if not self._undo:
-            return
-        _, n_classes, before = self._undo.pop()
-        self.last = [node for node, _, _ in before]
-        for node, code, skipped in before:
-            if code is None:
-                self.codes.pop(node, None)
-            else:
-                self.codes[node] = code
-            (self.skipped.add if skipped else self.skipped.discard)(node)
-        del self.classes[n_classes:]
+    def _take_back(self, of: int) -> None:
+        """Take back an action, and later ones whose undo was lost: undo goes from the last to the first."""
+        self.last = []
+        while self._undo and self._undo[-1].n >= of:
+            before = self._undo.pop()
+            self.last = [node for node, _, _ in before.nodes]
+            for node, code, skipped in before.nodes:
+                if code is None:
+                    self.codes.pop(node, None)
+                else:
+                    self.codes[node] = code
+                (self.skipped.add if skipped else self.skipped.discard)(node)
+            del self.classes[before.n_classes :]
+
+
+def _check_ids(nodes: Any) -> list[str]:
+    if not isinstance(nodes, list) or not all(isinstance(node, str) for node in nodes):
+        raise ValueError("an action names its nodes by a list of ids.")
+    return nodes
+
+
+def _check_pairs(pairs: Any) -> tuple[list[str], list[Any]]:
+    """Return the ids and the labels of an import."""
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise ValueError("labels are imported as a list of pairs of id and class.")
+    if not all(isinstance(node, str) for node, _ in pairs):
+        raise ValueError("labels are imported as pairs of id and class, both texts.")
+    return [node for node, _ in pairs], [label for _, label in pairs]
 
 
 def check_class_name(given: Any) -> str:

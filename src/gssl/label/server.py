@@ -3,14 +3,16 @@
 import hmac
 import json
 import secrets
+import socket
 import struct
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
+from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,11 +20,16 @@ from gssl.io import read_labels
 from gssl.io.table_writing import TABLES
 from gssl.label.session import Session, StaleError
 from gssl.operators import small_algebra
+from gssl.wording import quoted
 
 # maximum sizes of requests in bytes
 MAX_ACTION, MAX_IMPORT = 4_000_000, 64_000_000
-# seconds after which an idle connection is closed
-_TIMEOUT = 120
+# maximum number of open connections; a browser opens about six
+MAX_CONNECTIONS = 64
+# seconds after which an idle connection is closed: without the cookie, and of the page
+_STRANGER, _PAGE = 10, 120
+# seconds in which a client may finish sending a body that was refused
+_LINGER = 10
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' "
     "data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -46,7 +53,12 @@ _EXPORTS = {
     "parquet": "application/vnd.apache.parquet",
     "jsonl": "application/jsonl; charset=utf-8",
 }
-_CLOSED = "This page belongs to a gssl label that was started elsewhere: open the address that it printed."
+_CLOSED = (
+    "This browser has no access to this gssl label: open the address that it printed, which works once, or "
+    "press Enter in its terminal for a new one."
+)
+# a page of its own, so that the browser asks for the next one as the same site and sends the cookie
+_ENTRANCE = b'<!doctype html><title>gssl label</title><meta http-equiv="refresh" content="0;url=/">'
 
 
 class RefusedError(Exception):
@@ -57,8 +69,52 @@ class RefusedError(Exception):
         self.status = status
 
 
+class _Connections:
+    """The open connections: each is idle, waiting for a request, or busy with one."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        # idle ones in the order in which they became so, and whether they are of the page
+        self._idle: dict[socket.socket, bool] = {}
+        self._busy: set[socket.socket] = set()
+
+    def admit(self, connection: socket.socket) -> bool:
+        """Add a connection; if there are too many, close the oldest idle one, of strangers first."""
+        with self._lock:
+            if len(self._idle) + len(self._busy) >= MAX_CONNECTIONS:
+                strangers = (each for each, of_page in self._idle.items() if not of_page)
+                oldest = next(strangers, next(iter(self._idle), None))
+                if oldest is None:
+                    return False
+                del self._idle[oldest]
+                with suppress(OSError):
+                    # its thread, which waits for a request, closes it
+                    oldest.shutdown(socket.SHUT_RDWR)
+            self._idle[connection] = False
+            return True
+
+    def begin(self, connection: socket.socket) -> None:
+        """Count a connection as busy, unless it was closed meanwhile."""
+        with self._lock:
+            if self._idle.pop(connection, None) is not None:
+                self._busy.add(connection)
+
+    def end(self, connection: socket.socket, of_page: bool) -> None:
+        """Count a connection as idle again."""
+        with self._lock:
+            if connection in self._busy:
+                self._busy.remove(connection)
+                self._idle[connection] = of_page
+
+    def forget(self, connection: socket.socket) -> None:
+        """Remove a connection that is closed."""
+        with self._lock:
+            self._idle.pop(connection, None)
+            self._busy.discard(connection)
+
+
 class LabelServer(ThreadingHTTPServer):
-    """Serve the labelling page of a session on 127.0.0.1, protected by a token.
+    """Serve the labelling page of a session on 127.0.0.1, protected by a cookie.
 
     Parameters
     ----------
@@ -68,10 +124,8 @@ class LabelServer(ThreadingHTTPServer):
 
     Attributes
     ----------
-    token : str
-        New for each server.
-    url : str
-        The address to open, with the token.
+    secret : str
+        The value of the cookie, new for each server.
 
     Examples
     --------
@@ -80,7 +134,7 @@ class LabelServer(ThreadingHTTPServer):
     >>> ids, y = data.node_ids.astype(object), np.full(34, None, dtype=object)
     >>> session = gssl.label.Session(gssl.io.Problem(ids, data.adjacency, None, y), layout=False)
     >>> with LabelServer(session) as server:
-    ...     server.url.startswith("http://127.0.0.1:")
+    ...     server.new_url().startswith("http://127.0.0.1:")
     True
     """
 
@@ -91,7 +145,9 @@ class LabelServer(ThreadingHTTPServer):
 
     def __init__(self, session: Session, port: int = 0) -> None:
         self.session = session
-        self.token = secrets.token_urlsafe(24)
+        self.secret = secrets.token_urlsafe(24)
+        self._tokens: set[str] = set()
+        self.connections = _Connections()
         self._limits = ExitStack()
         try:
             super().__init__(("127.0.0.1", port), _Handler)
@@ -103,10 +159,19 @@ class LabelServer(ThreadingHTTPServer):
         """The port that the server listens on."""
         return int(self.server_address[1])
 
-    @property
-    def url(self) -> str:
-        """The address to open."""
-        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+    def new_url(self) -> str:
+        """Return an address that opens the page in one browser: its token gives the cookie once."""
+        token = secrets.token_urlsafe(24)
+        self._tokens.add(token)
+        return f"http://127.0.0.1:{self.port}/?token={token}"
+
+    def redeem(self, token: str) -> bool:
+        """Use up the token of an address; return whether it was valid."""
+        try:
+            self._tokens.remove(token)
+        except KeyError:
+            return False
+        return True
 
     @property
     def cookie(self) -> str:
@@ -132,6 +197,18 @@ class LabelServer(ThreadingHTTPServer):
         super().server_close()
         self._limits.close()
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in its own thread, unless all others are busy."""
+        if self.connections.admit(request):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        self.connections.forget(request)
+        super().shutdown_request(request)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print nothing about connections that browsers drop."""
 
@@ -148,7 +225,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: LabelServer
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "gssl", ""
-    timeout = _TIMEOUT
+    timeout = _STRANGER
     # one packet for header and body
     wbufsize = 1 << 16
     disable_nagle_algorithm = True
@@ -160,6 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._serve(self._post)
 
     def _serve(self, answer: Any) -> None:
+        self.server.connections.begin(self.connection)
         try:
             self._check_host()
             url = urlsplit(self.path)
@@ -167,11 +245,33 @@ class _Handler(BaseHTTPRequestHandler):
             answer(url.path, {name: values[-1] for name, values in query.items()})
         except (ConnectionError, TimeoutError):
             raise
-        except (RefusedError, ValueError, KeyError, TypeError, OSError, RecursionError) as error:
-            # the rest of the body has not been read
-            self.close_connection = True
-            status = error.status if isinstance(error, RefusedError) else 400
-            self._send(status, json.dumps({"error": " ".join(str(error).splitlines())}).encode())
+        except RefusedError as error:
+            self._refuse(error.status, str(error))
+        except (ValueError, RecursionError) as error:
+            self._refuse(400, str(error))
+        except OSError as error:
+            self._refuse(500, str(error))
+        except Exception as error:  # a connection must not end without an answer
+            self._refuse(500, f"gssl label failed with {type(error).__name__}: {error}.")
+        finally:
+            self.server.connections.end(self.connection, not self.close_connection)
+
+    def _refuse(self, status: int, message: str) -> None:
+        """Answer with an error, and close the connection: the rest of the body has not been read."""
+        self.close_connection = True
+        self._send(status, json.dumps({"error": " ".join(message.splitlines())}).encode())
+        self.server.connections.end(self.connection, False)
+        # a socket that is closed with unread data resets the connection, and the client loses the answer
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(_LINGER)
+            deadline = monotonic() + _LINGER
+            while monotonic() < deadline and self.connection.recv(1 << 16):
+                pass
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer a request that is no HTTP, or of a method other than GET and POST."""
+        self._refuse(code, message or explain or "This is no request to gssl label.")
 
     def _check_host(self) -> None:
         """Reject cross-site requests and DNS rebinding."""
@@ -189,25 +289,25 @@ class _Handler(BaseHTTPRequestHandler):
         if not own_origin or not (own_site or is_link):
             raise RefusedError(403, "Pages of other sites may not ask here.")
 
-    def _knows_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self.server.token.encode())
-
-    def _check_token(self) -> None:
+    def _check_cookie(self) -> None:
         try:
             morsel = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
         except CookieError:
             morsel = None
-        if morsel is None or not self._knows_token(morsel.value):
+        given = "" if morsel is None else morsel.value
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), self.server.secret.encode()):
             raise RefusedError(403, _CLOSED)
+        self.connection.settimeout(_PAGE)
 
     def _get(self, path: str, query: dict[str, str]) -> None:
         if path == "/" and "token" in query:
-            if not self._knows_token(query["token"]):
-                raise RefusedError(403, _CLOSED)
-            cookie = f"{self.server.cookie}={self.server.token}; Path=/; HttpOnly; SameSite=Strict"
-            self._send_file("index.html", {"Set-Cookie": cookie})
+            # a used address still opens the page in the browser that used it
+            if not self.server.redeem(query["token"]):
+                self._check_cookie()
+            cookie = f"{self.server.cookie}={self.server.secret}; Path=/; HttpOnly; SameSite=Strict"
+            self._send(200, _ENTRANCE, _TYPES[".html"], {"Set-Cookie": cookie})
             return
-        self._check_token()
+        self._check_cookie()
         session = self.server.session
         if path == "/":
             self._send_file("index.html")
@@ -219,10 +319,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, session.places.astype("<f4").tobytes(), "application/octet-stream")
         elif path == "/api/state":
             with session.lock:
-                self._send_state(session, 200, _card(session, query.get("node")))
+                node = None if "node" not in query else _index(query["node"])
+                self._send_state(session, 200, _card(session, node))
         elif path == "/api/node":
             with session.lock:
-                self._send_json(session.card(session.check_nodes([int(query["i"])])[0]))
+                self._send_json(session.card(session.check_nodes([_index(query.get("i", ""))])[0]))
         elif path == "/api/search":
             # without the lock: texts do not change, and a search may take longer than several actions
             found = session.facts.search(query.get("q", "")[:200])
@@ -234,15 +335,12 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(404, f"there is nothing at {path[:80]}.")
 
     def _post(self, path: str, query: dict[str, str]) -> None:
-        self._check_token()
+        self._check_cookie()
         session = self.server.session
         if path == "/api/act":
             if self.headers.get_content_type() != "application/json":
                 raise RefusedError(415, "an action is application/json.")
-            action = json.loads(self._body(MAX_ACTION))
-            if not isinstance(action, dict):
-                raise ValueError("an action is an object of JSON.")
-            self._act(session, action)
+            self._act(session, _parse(self._body(MAX_ACTION)))
         elif path == "/api/import":
             self._import(session, query, self._body(MAX_IMPORT))
         else:
@@ -251,12 +349,16 @@ class _Handler(BaseHTTPRequestHandler):
     def _act(self, session: Session, action: dict[str, Any]) -> None:
         """Apply an action; respond with the new state and the next node, or the node to stay at."""
         with session.lock:
-            status, stay = 200, action.get("stay")
+            status, stay, version = 200, action.get("stay"), action.get("version")
+            if stay is not None:
+                session.check_nodes([stay])
+            if type(version) is not int:
+                raise ValueError("an action names the version that it refers to by a whole number.")
             try:
                 if action.get("do") == "next":
-                    session.pass_over(session.check_nodes([action["node"]])[0])
+                    session.pass_over(session.check_nodes([action.get("node")])[0])
                 else:
-                    session.act(action, int(action["version"]))
+                    session.act(action, version)
                     if action.get("do") == "undo" and len(session.labelling.last) == 1:
                         stay = session.labelling.last[0]
             except StaleError:
@@ -267,6 +369,7 @@ class _Handler(BaseHTTPRequestHandler):
         suffix = f".{query.get('format', 'csv').lower()}"
         if suffix not in TABLES:
             raise ValueError(f"labels come as {', '.join(TABLES)}, not {suffix[:12]}: convert the file.")
+        version = _index(query.get("version", ""))
         with tempfile.TemporaryDirectory(prefix="gssl-label-") as folder:
             file = Path(folder) / f"labels{suffix}"
             file.write_bytes(body)
@@ -276,7 +379,7 @@ class _Handler(BaseHTTPRequestHandler):
                 raise ValueError(str(error).replace(str(file), "the file")) from error
         with session.lock:
             try:
-                said, status = session.import_labels(labels, int(query["version"])), 200
+                said, status = session.import_labels(labels, version), 200
             except StaleError:
                 said, status = "The labels have changed meanwhile: import again.", 409
             self._send_state(session, status, {**_card(session, None), "said": said})
@@ -306,12 +409,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _send_json(self, thing: Any) -> None:
         self._send(200, json.dumps(thing).encode())
 
-    def _send_file(self, name: str, more: dict[str, str] | None = None) -> None:
+    def _send_file(self, name: str) -> None:
         folder = files("gssl.label") / "static"
         # serve only names from the folder's listing, to prevent path traversal
         if name not in {entry.name for entry in folder.iterdir()} or Path(name).suffix not in _TYPES:
             raise RefusedError(404, f"there is no file {name[:80]}.")
-        self._send(200, (folder / name).read_bytes(), _TYPES[Path(name).suffix], more)
+        self._send(200, (folder / name).read_bytes(), _TYPES[Path(name).suffix])
 
     def _send(
         self,
@@ -337,6 +440,28 @@ class _Handler(BaseHTTPRequestHandler):
 def _card(session: Session, node: Any) -> dict[str, Any]:
     """Return the card of a node, or of the next one to label if None."""
     if node is not None:
-        return {"card": session.card(session.check_nodes([int(node)])[0])}
+        return {"card": session.card(session.check_nodes([node])[0])}
     found = session.suggest()
     return {"card": None if found is None else session.card(*found)}
+
+
+def _index(text: str) -> int:
+    """Return a whole number of an address."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise ValueError(f"{quoted(text)} is no index: give a whole number.")
+    return int(text)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not in JSON")
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    """Return an action sent by the page; NaN and Infinity, which Python would accept, are refused."""
+    try:
+        action = json.loads(body, parse_constant=_refuse_constant)
+    except ValueError as error:
+        raise ValueError("an action is an object of JSON, with finite numbers.") from error
+    if not isinstance(action, dict):
+        raise ValueError("an action is an object of JSON.")
+    return action

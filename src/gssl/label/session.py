@@ -14,7 +14,7 @@ from gssl.io import Labels, Problem, write_columns
 from gssl.label.cards import NodeFacts
 from gssl.label.interactive import Answer, InteractiveModel, estimate_accuracy, filtered_directions, top_two
 from gssl.label.journal import Journal
-from gssl.label.labelling import Labelling, check_class_name
+from gssl.label.labelling import Labelling
 from gssl.label.queue import Queue
 from gssl.operators import small_algebra
 from gssl.report.neighbourhood import Mark, draw_neighbourhood
@@ -22,6 +22,7 @@ from gssl.selection import Audit, LearningCurve
 from gssl.selection.audit import rank_labels
 from gssl.selection.suggestion import unit_rows
 from gssl.selection.why import strongest_voices
+from gssl.wording import quoted
 
 # for classes with fewer labels, the page shows how many more are needed
 FEW = 5
@@ -33,6 +34,10 @@ _REPLAYED = 20
 _ENOUGH = 20
 # below this skill, suggested nodes were found to be no better than random ones
 _WEAK = 0.25
+# maximum number of lines of a journal that are noted one by one
+_NOTED = 5
+# maximum number of recently used classes that have keys on the page
+_RECENT = 9
 # codes for the page: the guess of a node without one, and the confidence of a labelled node
 NO_GUESS, IS_LABELLED = 65_535, 255
 # minimum number of labels to estimate the accuracy
@@ -122,8 +127,8 @@ class Session:
         places = place_all(self._queues[0].rows) if layout else np.zeros((self.n_nodes, 2))
         self.places = places.astype(np.float32)
         self.notes: list[str] = []
-        for action in [] if journal is None else journal.actions:
-            self.labelling.apply(action)
+        if journal is not None:
+            self._replay(journal)
         if self.labelling.unknown:
             self.notes.append(
                 f"the journal names {self.labelling.unknown:,} nodes that are not in the graph; they are "
@@ -147,7 +152,7 @@ class Session:
         return self.labelling.version
 
     def act(self, action: dict[str, Any], version: int) -> None:
-        """Check an action, write it to the journal, apply it, and classify all nodes again.
+        """Check an action whole, write it to the journal, apply it, and classify all nodes again.
 
         Nodes are indices here and ids in the journal. Raises ``StaleError`` if ``version`` is not the
         current one, and ValueError for an invalid action.
@@ -155,7 +160,7 @@ class Session:
         with self.lock:
             if version != self.version:
                 raise StaleError(f"the page shows version {version} and the labels are at {self.version}.")
-            checked = self._check(action)
+            checked = self.labelling.check(self._by_id(action))
             if checked["do"] == "undo" and not self.labelling.undoable:
                 return
             if self.journal is not None:
@@ -169,7 +174,7 @@ class Session:
     def import_labels(self, labels: Labels, version: int) -> str:
         """Import the labels of a table; return a message with their number."""
         pairs = [
-            [str(i), self._class(str(label))]
+            [str(i), str(label)]
             for i, label in zip(labels.ids, labels.labels, strict=True)
             if label is not None
         ]
@@ -180,26 +185,25 @@ class Session:
         left = len(pairs) - len(known)
         return f"{len(known):,} labels imported" + (f"; {left:,} of unknown nodes left out." if left else ".")
 
-    def _check(self, action: dict[str, Any]) -> dict[str, Any]:
-        """Return an action with indices replaced by ids and a checked class name."""
-        do = action.get("do")
-        if do == "undo":
-            return {"do": "undo"}
-        if do == "import":
-            return {"do": "import", "labels": action["labels"]}
-        if do == "class":
-            return {"do": "class", "label": check_class_name(action.get("label"))}
-        if do not in ("label", "skip"):
-            raise ValueError(f"{do!r} is no action: use label, skip, class or undo.")
-        ids = [self.facts.name(node) for node in self.check_nodes(action.get("nodes"))]
-        if do == "skip":
-            return {"do": "skip", "nodes": ids}
-        label = action.get("label")
-        return {"do": "label", "nodes": ids, "label": None if label is None else self._class(label)}
+    def _by_id(self, action: dict[str, Any]) -> dict[str, Any]:
+        """Return the fields of an action that the page may set, with ids in place of indices."""
+        given: dict[str, Any] = {name: action[name] for name in ("do", "label", "labels") if name in action}
+        if action.get("do") in ("label", "skip"):
+            given["nodes"] = [self.facts.name(node) for node in self.check_nodes(action.get("nodes"))]
+        return given
 
-    def _class(self, name: Any) -> str:
-        """Return the name of an existing class unchanged, or the checked name of a new one."""
-        return name if name in self.labelling.classes else check_class_name(name)
+    def _replay(self, journal: Journal) -> None:
+        """Apply the actions of a journal; lines that are no actions are noted and left out."""
+        left_out = dict.fromkeys(journal.damaged, "it is damaged.")
+        for line, action in zip(journal.lines, journal.actions, strict=True):
+            try:
+                self.labelling.apply(self.labelling.check(action))
+            except ValueError as error:
+                left_out[line] = str(error)
+        for line in sorted(left_out)[:_NOTED]:
+            self.notes.append(f"{journal.path}, line {line:,}, is left out: {left_out[line]}")
+        if len(left_out) > _NOTED:
+            self.notes.append(f"{len(left_out) - _NOTED:,} more lines of {journal.path} are left out.")
 
     def check_nodes(self, nodes: Any) -> list[int]:
         """Return node indices without duplicates; raise if they are invalid."""
@@ -207,7 +211,7 @@ class Session:
             raise ValueError("an action names its nodes by a list of indices: give at least one.")
         for node in nodes:
             if isinstance(node, bool) or not isinstance(node, int) or not 0 <= node < self.n_nodes:
-                raise ValueError(f"there is no node {node!r}: give an index below {self.n_nodes:,}.")
+                raise ValueError(f"there is no node {quoted(node)}: give an index below {self.n_nodes:,}.")
         return list(dict.fromkeys(nodes))
 
     def _fit(self, labels: dict[int, int]) -> tuple[Answer | None, tuple[int, ...]]:
@@ -350,6 +354,7 @@ class Session:
                 {"name": name, "labels": int(counts[code]), "predicted": int(self._counts[code])}
                 for code, name in enumerate(labelling.classes)
             ],
+            "recent": labelling.recent(_RECENT),
             "few": FEW,
             "speaks": self._speaks,
             "accuracy": self._accuracy(),

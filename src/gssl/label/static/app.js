@@ -1,30 +1,74 @@
 // The page: one state, one node, and keys. The server responds to an action with the next state.
 
 import * as api from "./api.js";
-import { KEYS } from "./colors.js";
+import { classOfKey, firstNarrowed, isKey, isLetter, showAnswers } from "./answers.js";
 import { NodeMap } from "./map.js";
 import { $, say, showCard, showFound, showState, toast } from "./view.js";
 
 const POLL = 2000;
-let state = null, card = null, busy = false, selection = [];
+let state = null, card = null, selection = { nodes: [], labelled: false };
 const tabs = new BroadcastChannel(`gssl-label-${location.port}`);
 
-// remove the token from the URL: it is in a cookie now
-history.replaceState(null, "", "/");
+// steps that wait for the running one; each applies to what the page shows when its turn comes
+const waiting = [];
+let busy = false;
 
-const handlers = { open, label, newClass };
+async function inTurn(step) {
+  if (!state) return;
+  waiting.push(step);
+  if (busy) return showWaiting();
+  busy = true;
+  document.body.classList.add("busy");
+  while (waiting.length) {
+    const next = waiting.shift();
+    showWaiting();
+    try {
+      // after a failure, the page is not what the keys were typed for
+      if ((await next()) === false) dropWaiting();
+    } catch (error) {
+      trouble(error);
+      dropWaiting();
+    }
+  }
+  busy = false;
+  document.body.classList.remove("busy");
+}
+
+function showWaiting() {
+  $("waiting").hidden = !waiting.length;
+  $("waiting").textContent = `${waiting.length} waiting`;
+}
+
+function dropWaiting() {
+  const dropped = waiting.splice(0).length;
+  showWaiting();
+  if (!dropped) return false;
+  const told = `${dropped} waiting ${dropped === 1 ? "key was" : "keys were"} dropped.`;
+  // behind the reason, if one is shown
+  toast($("toast").className === "shown trouble" ? `${$("toast").textContent} ${told}` : told, true);
+  say($("toast").textContent);
+  return true;
+}
+
+const handlers = { open, label: labelByName, newClass };
 const map = new NodeMap($("map"), { open, select, hover });
 
 function render(next, { announce = "" } = {}) {
   state = next;
   card = next.card;
   showState(state, handlers);
-  showCard(card, state, handlers);
+  showNode();
   map.setState(state);
   map.setCurrent(card);
   if (card && map.n) map.show(card.index);
+  showTarget();
   document.body.dataset.version = state.version;
   if (announce) say(`${announce}. ${state.labelled} labels. ${describe()}`);
+}
+
+function showNode() {
+  showCard(card, state, handlers);
+  showAnswers(state, card, handlers);
 }
 
 function describe() {
@@ -34,42 +78,34 @@ function describe() {
 }
 
 async function painted() {
-  // resolves after the next frame is painted
-  await new Promise((done) => requestAnimationFrame(() => {
-    const channel = new MessageChannel();
-    channel.port1.onmessage = done;
-    channel.port2.postMessage(0);
-  }));
+  // resolves after the next frame is painted; a hidden tab paints none
+  if (document.hidden) return;
+  await new Promise((done) => {
+    setTimeout(done, 250);
+    requestAnimationFrame(() => {
+      const channel = new MessageChannel();
+      channel.port1.onmessage = done;
+      channel.port2.postMessage(0);
+    });
+  });
 }
 
 async function act(action, told) {
-  if (busy || !state) return false;
-  busy = true;
   const start = performance.now();
-  document.body.classList.add("busy");
-  try {
-    const next = await api.act({ version: state.version, ...action });
-    const answered = performance.now();
-    if (next.stale) {
-      render(next);
-      toast("The labels have changed in another tab: look again.", true);
-      say("The labels have changed in another tab: look again.");
-      return false;
-    }
-    render(next, { announce: told });
-    if (told) toast(told);
-    tabs.postMessage(next.version);
-    const rendered = performance.now();
-    await painted();
-    performance.measure("answer", { start, end: performance.now(), detail: { server: answered - start, script: rendered - answered } });
-    return true;
-  } catch (error) {
-    trouble(error);
+  const next = await api.act({ version: state.version, ...action });
+  const answered = performance.now();
+  render(next, { announce: next.stale ? "" : told });
+  if (next.stale) {
+    toast("The labels have changed in another tab: look again.", true);
+    say("The labels have changed in another tab: look again.");
     return false;
-  } finally {
-    busy = false;
-    document.body.classList.remove("busy");
   }
+  if (told) toast(told);
+  tabs.postMessage(next.version);
+  const rendered = performance.now();
+  await painted();
+  performance.measure("answer", { start, end: performance.now(), detail: { server: answered - start, script: rendered - answered } });
+  return true;
 }
 
 function trouble(error) {
@@ -84,18 +120,28 @@ function trouble(error) {
     : "The server does not answer. All labels so far are in its journal: start gssl label again and open the address that it prints.";
 }
 
-async function label(name, event) {
-  if (event && event.detail) document.activeElement.blur();
-  if (selection.length) {
-    const open = selection.filter((node) => state.confidences[node] !== 255);
-    if (!open.length) return toast("All selected nodes have labels already.", true);
-    const told = `${open.length.toLocaleString("en")} nodes labelled ${name}`;
-    if (await act({ do: "label", nodes: open, label: name }, told)) select([]);
-    return;
-  }
-  if (!card) return;
-  flash(name);
-  await act({ do: "label", nodes: [card.index], label: name }, `${card.id} labelled ${name}`);
+// the name is given when the turn comes; what was selected, when the key was typed
+function label(name, selected = selection) {
+  inTurn(async () => {
+    const given = name();
+    if (given == null) return;
+    if (selected.nodes.length && !selected.labelled) {
+      const open = selected.nodes.filter((node) => state.confidences[node] !== 255);
+      if (!open.length) return toast("All selected nodes have labels already.", true);
+      selected.labelled = await act({ do: "label", nodes: open, label: given }, `${open.length.toLocaleString("en")} nodes labelled ${given}`);
+      if (selected.labelled && selection === selected) select([]);
+      return selected.labelled;
+    }
+    if (!card) return;
+    flash(given);
+    return act({ do: "label", nodes: [card.index], label: given }, `${card.id} labelled ${given}`);
+  });
+}
+
+function labelByName(name, event) {
+  if (event.detail) document.activeElement.blur();
+  if ($("class-filter").value) leaveFilter();
+  label(() => name);
 }
 
 function flash(name) {
@@ -103,27 +149,25 @@ function flash(name) {
   document.querySelector(`.answer[data-code="${code}"]`)?.classList.add("chosen");
 }
 
-const undo = () => state?.undo ? act({ do: "undo" }, `Undone: ${state.undo}`) : toast("Nothing to undo.");
-const skip = () => card && act({ do: "skip", nodes: [card.index] }, `${card.id} skipped`);
-const next = () => card && act({ do: "next", node: card.index }, "");
-const unlabel = () => card?.label != null && act({ do: "label", nodes: [card.index], label: null, stay: card.index }, `Label of ${card.id} removed`);
+const undo = () => inTurn(() => state.undo ? act({ do: "undo" }, `Undone: ${state.undo}`) : toast("Nothing to undo."));
+const skip = () => inTurn(() => card && act({ do: "skip", nodes: [card.index] }, `${card.id} skipped`));
+const next = () => inTurn(() => card && act({ do: "next", node: card.index }, ""));
+const unlabel = () => inTurn(() => card?.label == null ? null : act({ do: "label", nodes: [card.index], label: null, stay: card.index }, `Label of ${card.id} removed`));
 
-async function open(node) {
+function open(node) {
   closeDialogs();
-  try {
+  inTurn(async () => {
     card = await api.getNode(node);
-    showCard(card, state, handlers);
+    showNode();
     map.setCurrent(card);
     map.show(node);
     say(describe());
     if (matchMedia("(max-width: 60rem)").matches) $("card").scrollIntoView({ block: "start" });
-  } catch (error) {
-    trouble(error);
-  }
+  });
 }
 
 function select(nodes) {
-  selection = nodes;
+  selection = { nodes, labelled: false };
   map.setSelected(nodes);
   setLasso(false);
   $("selection").hidden = !nodes.length;
@@ -171,9 +215,13 @@ function closeDialogs() {
 
 function newClass() {
   $("new-class-name").value = "";
-  $("new-class-hint").textContent = selection.length
-    ? `Labels the ${selection.length} selected nodes.` : card ? `Labels node ${card.id}.` : "";
+  showTarget();
   $("new-class").showModal();
+}
+
+function showTarget() {
+  $("new-class-hint").textContent = selection.nodes.length
+    ? `Labels the ${selection.nodes.length} selected nodes.` : card ? `Labels node ${card.id}.` : "";
 }
 
 function openSearch() {
@@ -212,8 +260,32 @@ $("new-class").querySelector("form").addEventListener("submit", (event) => {
   const name = $("new-class-name").value.trim();
   if (!name) return;
   closeDialogs();
-  if (card || selection.length) label(name);
-  else act({ do: "class", label: name }, `Class ${name} added`);
+  if (card || selection.nodes.length) label(() => name);
+  else inTurn(() => act({ do: "class", label: name }, `Class ${name} added`));
+});
+function narrow(text) {
+  $("class-filter").value = text;
+  if (document.activeElement !== $("class-filter")) $("class-filter").focus();
+  showAnswers(state, card, handlers);
+}
+
+function leaveFilter() {
+  narrow("");
+  $("class-filter").blur();
+}
+
+$("class-filter").addEventListener("input", () => showAnswers(state, card, handlers));
+$("class-filter").addEventListener("keydown", (event) => {
+  if (event.isComposing) return;
+  if (event.key === "Escape") leaveFilter();
+  else if (event.key === "Enter") {
+    const name = firstNarrowed(state);
+    if (name == null) return $("class-filter").value.trim() && toast(`No class begins with ${$("class-filter").value}: + adds one.`, true);
+    leaveFilter();
+    label(() => name);
+  } else return;
+  event.preventDefault();
+  event.stopPropagation();
 });
 $("new-class-cancel").addEventListener("click", closeDialogs);
 $("search-open").addEventListener("click", openSearch);
@@ -226,42 +298,44 @@ $("zoom-in").addEventListener("click", () => map.zoomBy(1.5));
 $("zoom-out").addEventListener("click", () => map.zoomBy(1 / 1.5));
 $("zoom-all").addEventListener("click", () => map.showAll());
 $("import").addEventListener("click", () => $("import-file").click());
-$("import-file").addEventListener("change", async () => {
+$("import-file").addEventListener("change", () => {
   const [file] = $("import-file").files;
   $("import-file").value = "";
   $("menu").open = false;
   if (!file) return;
-  try {
+  inTurn(async () => {
     const found = await api.importFile(file, state.version);
     render(found);
     toast(found.said, found.stale);
     say(found.said);
     tabs.postMessage(found.version);
-  } catch (error) {
-    trouble(error);
-  }
+    return !found.stale;
+  });
 });
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (document.querySelector("dialog[open]")) return;
+  if (!state || document.querySelector("dialog[open]")) return;
   const target = event.target;
   if (target.matches("input, textarea, select")) return;
   const presses = target.matches("button, a, summary") && (event.key === " " || event.key === "Enter");
   if (presses) return;
   const keys = { " ": skip, n: next, z: undo, "/": openSearch, "?": () => $("help").showModal(), "+": newClass, Delete: unlabel, Backspace: unlabel };
-  const code = KEYS.indexOf(event.key);
   if (event.key === "Escape") {
-    select([]);
+    if (!dropWaiting()) select([]);
     $("menu").open = false;
     return;
   }
   if (keys[event.key]) {
     event.preventDefault();
     if (!event.repeat) keys[event.key]();
-  } else if (code >= 0 && state && code < state.classes.length) {
+  } else if (isKey(event.key, state)) {
     event.preventDefault();
-    if (!event.repeat) label(state.classes[code].name);
+    // with many classes the digits are guesses, so the class is that of the node that is labelled
+    if (!event.repeat) label(() => classOfKey(event.key, state, card));
+  } else if (isLetter(event.key, state) || (event.key === "Enter" && !$("class-filter").hidden)) {
+    event.preventDefault();
+    narrow(event.key === "Enter" ? "" : event.key);
   }
 });
 
@@ -274,7 +348,7 @@ async function refresh() {
   if (busy || found.version < state.version || card?.index !== node) return;
   if (open && found.card && found.card.label != null) found = await api.getState();
   else if (found.card && card) found.card.speaks_for = card.speaks_for;
-  render(found);
+  if (!busy && found.version >= state.version) render(found);
 }
 
 tabs.onmessage = (message) => {

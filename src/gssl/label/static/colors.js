@@ -14,6 +14,3 @@ export function rgb(code) {
 }
 
 export const css = (code) => `rgb(${rgb(code).join(" ")})`;
-
-// keys of classes: 1–9, then letters that no other action uses
-export const KEYS = [..."123456789abcdefghijklmopqrstuvwxy"];

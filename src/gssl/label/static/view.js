@@ -1,9 +1,9 @@
 // Rendering of a state and of a node. Names from the data are only inserted as text nodes.
 
-import { css, KEYS } from "./colors.js";
+import { css } from "./colors.js";
 
 export const $ = (id) => document.getElementById(id);
-const percent = (share) => `${Math.round(100 * share)} %`;
+export const percent = (share) => `${Math.round(100 * share)} %`;
 const count = (number) => number.toLocaleString("en");
 // shorten names in the middle: they often differ only at the end
 export const short = (name, length = 26) => name.length <= length ? name
@@ -38,7 +38,6 @@ export function showState(state, handlers) {
   $("undo").title = state.undo ? `Undo: ${state.undo}` : "Nothing to undo";
   showProgress(state);
   showModel(state);
-  showAnswers(state, handlers);
   showClasses(state);
   showAccuracy(state);
   $("class-names").replaceChildren(...state.classes.map((each) => el("option", { value: each.name })));
@@ -73,14 +72,6 @@ function showModel(state) {
   $("model").textContent = told[0];
   $("model").title = told[1];
   $("model").dataset.speaks = state.speaks;
-}
-
-function showAnswers(state, handlers) {
-  const buttons = state.classes.map((each, code) =>
-    el("button", { type: "button", class: "answer", "data-code": code, style: { "--color": css(code) }, "aria-keyshortcuts": KEYS[code], onclick: (event) => handlers.label(each.name, event) },
-      KEYS[code] ? el("kbd", {}, KEYS[code]) : null, el("span", { class: "answer-name" }, each.name)));
-  buttons.push(el("button", { type: "button", class: "answer new", onclick: () => handlers.newClass() }, el("kbd", {}, "+"), state.classes.length ? "other" : "Type the first class"));
-  $("answers").replaceChildren(...buttons);
 }
 
 function showClasses(state) {
