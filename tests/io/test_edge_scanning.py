@@ -6,8 +6,8 @@ import pytest
 import gssl.io.edge_scanning as edge_scanning
 import gssl.io.edge_tables as edge_tables
 from gssl.io import read_edges
+from gssl.io.edge_columns import choose_columns
 from gssl.io.edge_scanning import EdgeScan, NotScannable, scan_edges
-from gssl.io.edge_tables import choose_columns
 from gssl.io.table_reading import open_table
 
 

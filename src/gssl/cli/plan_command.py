@@ -7,7 +7,7 @@ from rich.table import Table
 
 from gssl.cli.console import Terminal
 from gssl.io import open_table
-from gssl.io.edge_tables import choose_columns
+from gssl.io.edge_columns import choose_columns
 from gssl.io.feature_arrays import ArrayFile
 from gssl.io.feature_reading import open_features
 from gssl.io.table_columns import text_sql

@@ -7,24 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.io.edge_columns import choose_columns
 from gssl.io.edge_scanning import NotScannable, scan_edges
-from gssl.io.notations import read_commas
-from gssl.io.table_columns import (
-    encode_texts,
-    is_number,
-    leave_out_row_numbers,
-    note_spaces,
-    number_sql,
-    pick_column,
-    text_sql,
-)
+from gssl.io.table_columns import encode_texts, note_spaces, number_sql, text_sql
 from gssl.io.table_reading import Table, open_table
-from gssl.wording import counted, listed, quoted
+from gssl.wording import counted, quoted
 
-_PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
-_WEIGHTS = ("weight", "w", "edge_weight")
-# a third column with one of these names does not hold weights, even if it is numeric
-_NOT_WEIGHTS = ("time", "timestamp", "date", "year", "day", "id", "type", "label")
 # the SQL condition for an invalid weight
 BAD_WEIGHT = "weight IS NULL OR NOT isfinite(weight) OR weight < 0"
 
@@ -63,7 +51,8 @@ def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: boo
         See :func:`gssl.io.open_table`.
     columns : two or three names, optional
         The columns of the ends and the weight. If None: ``source, target``, ``src, dst``, ``from, to``, else
-        the first two; the weight is ``weight``, or the third of three columns if it holds numbers.
+        the first two; the weight is ``weight``, or the third of three columns if it holds numbers that its
+        name and values do not show to be distances, times or ids.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
 
@@ -100,46 +89,6 @@ def _query_edges(
     if odd:
         refuse_rows(table, ends, weight)
     return encode_texts(table, "edges", ["a", "b"], [] if weight is None else ["weight"])
-
-
-def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[str, str], str | None]:
-    """Return the columns of both ends of an edge, and the weight column or None."""
-    if columns is not None:
-        if isinstance(columns, str) or len(columns) not in (2, 3):
-            raise ValueError(f"edges need two column names, or three with the weight, not {columns!r}.")
-        a, b, *rest = (pick_column(table, name, (), 0) for name in columns)
-        read_commas(table, rest)
-        return (a, b), rest[0] if rest else None
-    if len(table.columns) > 2:
-        leave_out_row_numbers(table)
-    lower = {name.lower() for name in table.columns}
-    pair = next((pair for pair in _PAIRS if lower.issuperset(pair)), ("", ""))
-    ends = (pick_column(table, None, pair[:1], 0), pick_column(table, None, pair[1:], 1))
-    rest = [name for name in table.columns if name not in ends]
-    weight = next((name for name in rest if name.lower() in _WEIGHTS), None)
-    guessed = rest[0] if weight is None and len(rest) == 1 else None
-    if guessed is not None and guessed.lower() in _NOT_WEIGHTS:
-        guessed = None
-    read_commas(table, [name for name in (weight, guessed) if name is not None])
-    if guessed is not None and _looks_like_weight(table, guessed):
-        weight = guessed
-        table.notes.append(f"{table.name}: column {quoted(weight)} is taken as the weight of the edges.")
-    ignored = [name for name in rest if name != weight]
-    if ignored:
-        table.notes.append(f"{table.name}: not used: {listed(ignored)}.")
-    return ends, weight
-
-
-def _looks_like_weight(table: Table, name: str) -> bool:
-    column = table.columns[name]
-    if is_number(column):
-        return True
-    if column.type not in ("VARCHAR", "JSON"):
-        return False
-    count, numbers = table.fetch_row(
-        f"SELECT count({column.sql}), count({number_sql(column)}) FROM {table.relation}"
-    )
-    return bool(0 < count == numbers)
 
 
 def refuse_rows(table: Table, ends: tuple[str, str], weight: str | None) -> None:

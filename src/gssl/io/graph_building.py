@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from gssl.io.atomic import whole_folder
+from gssl.io.edge_columns import choose_columns
 from gssl.io.edge_scanning import EdgeScan, NotScannable, check_utf8
-from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
+from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, refuse_rows
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.pair_merging import PairMerging, Pairs
 from gssl.io.table_columns import IDS, missing_id_notes, note_spaces, number_sql, pick_column, text_sql
