@@ -194,6 +194,15 @@ def test_a_graph_on_disk_gives_the_predictions_of_its_tables(graph, run, classif
     assert classify(edges=None, features=features, out="q.csv", more=more) == wanted
 
 
+def test_an_edge_without_an_id_is_noted_and_strict_refuses_it(graph, run, classify):
+    Path("e.csv").write_text(Path("e.csv").read_text() + "007,\n")
+    given = ["--edges", "e.csv", "--labels", "l.csv", "--method", "labelpropagation", "--out", "p.csv"]
+    for command in (["classify", *given], ["graph", "build", "--edges", "e.csv", "--out", "web.graph"]):
+        refused = run(*command, "--strict", ok=False).stderr
+        assert "e.csv, row 61: column 'target' has no id; remove the row or fill it in." in refused
+        assert "e.csv: skipped 1 edge without an id, in row 61." in run(*command).stderr
+
+
 def test_nodes_in_the_order_of_a_table(graph, run):
     run("graph", "build", "--edges", "e.csv", "--nodes", "f.csv", "--out", "web.graph")
     from gssl.io import open_graph_store

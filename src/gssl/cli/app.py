@@ -76,7 +76,9 @@ _READING = options(
     click.option(
         "--nodes", metavar="TABLE", help="Ids of all nodes, in order; taken from the other tables by default."
     ),
-    click.option("--strict", is_flag=True, help="Fail on ids that a table lacks, instead of filling in."),
+    click.option(
+        "--strict", is_flag=True, help="Fail on ids that a table lacks, instead of filling in or skipping."
+    ),
     _NO_HEADER,
     _EDGE_COLUMNS,
     click.option("--id-column", metavar="NAME", help="Id column in --features; guessed by default."),
@@ -437,12 +439,14 @@ def graph() -> None:
 @click.option(
     "--memory", metavar="SIZE", default="2GB", show_default=True, help="Memory limit for the build."
 )
+@click.option("--strict", is_flag=True, help="Fail on an edge without an id, instead of skipping it.")
 @options(_NO_HEADER, _EDGE_COLUMNS, THREADS, QUIET)
 def build(
     edges: str,
     nodes: str | None,
     out: Path,
     memory: str,
+    strict: bool,
     no_header: bool,
     edge_columns: str,
     threads: int | None,
@@ -466,6 +470,7 @@ def build(
             nodes=nodes,
             columns=_split_names(edge_columns) or None,
             header=False if no_header else None,
+            strict=strict,
             memory_budget=memory,
             threads=threads,
         )

@@ -111,7 +111,8 @@ def read_problem(
             nodes = read_nodes(inputs.nodes, header=inputs.header)
     if inputs.edges is not None:
         with terminal.step("reading edges"):
-            edges = read_edges(inputs.edges, inputs.edge_columns or None, header=inputs.header)
+            columns = inputs.edge_columns or None
+            edges = read_edges(inputs.edges, columns, header=inputs.header, strict=inputs.strict)
     if inputs.features is not None:
         with terminal.step("reading features"):
             features = _read_features(inputs, store, memory)

@@ -8,13 +8,15 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.io.edge_columns import choose_columns
-from gssl.io.edge_scanning import NotScannable, scan_edges
+from gssl.io.edge_scanning import NotScannable, note_skipped, scan_edges
 from gssl.io.table_columns import encode_texts, note_spaces, number_sql, text_sql
 from gssl.io.table_reading import Table, open_table
 from gssl.wording import counted, quoted
 
-# the SQL condition for an invalid weight
+# the SQL conditions for an edge to skip, for an invalid weight, and for such a weight of an edge to keep
+NO_ID = "a IS NULL OR b IS NULL"
 BAD_WEIGHT = "weight IS NULL OR NOT isfinite(weight) OR weight < 0"
+BAD_EDGE = f"NOT ({NO_ID}) AND ({BAD_WEIGHT})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,13 @@ class Edges:
     notes: list[str] = field(default_factory=list)
 
 
-def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: bool | None = None) -> Edges:
+def read_edges(
+    source: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    header: bool | None = None,
+    strict: bool = False,
+) -> Edges:
     """Read edges; ids are kept as text, without surrounding white space.
 
     Parameters
@@ -55,6 +63,8 @@ def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: boo
         name and values do not show to be distances, times or ids.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
+    strict : bool, default=False
+        Raise on an edge without an id, instead of skipping it with a note.
 
     Returns
     -------
@@ -70,29 +80,47 @@ def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: boo
     ends, weight = choose_columns(table, columns)
     note_spaces(table, ends)
     try:
-        ids, found = scan_edges(table, ends, weight)
+        ids, found = scan_edges(table, ends, weight, strict=strict)
     except NotScannable:
-        ids, found = _query_edges(table, ends, weight)
+        ids, found = _query_edges(table, ends, weight, strict)
     return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
 
 
 def _query_edges(
-    table: Table, ends: tuple[str, str], weight: str | None
+    table: Table, ends: tuple[str, str], weight: str | None, strict: bool
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     a, b = (text_sql(table, end) for end in ends)
     value = "" if weight is None else f", {number_sql(table.columns[weight])} AS weight"
     table.execute(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
-    bad = "a IS NULL OR b IS NULL" + ("" if weight is None else f" OR {BAD_WEIGHT}")
-    count, odd = table.fetch_row(f"SELECT count(*), count(*) FILTER ({bad}) FROM edges")
-    if not count:
-        raise ValueError(f"{table.name} has no edges: give at least one row.")
-    if odd:
-        refuse_rows(table, ends, weight)
+    bad = "false" if weight is None else BAD_EDGE
+    count, odd, skipped, first = table.fetch_row(
+        f"SELECT count(*), count(*) FILTER ({bad}), count(*) FILTER ({NO_ID}), min(rowid) FILTER ({NO_ID}) "
+        "FROM edges"
+    )
+    check_counts(table, ends, weight, (count, odd, skipped), strict)
+    if skipped:
+        note_skipped(table, skipped, first)
+        table.execute(f"DELETE FROM edges WHERE {NO_ID}")
     return encode_texts(table, "edges", ["a", "b"], [] if weight is None else ["weight"])
 
 
-def refuse_rows(table: Table, ends: tuple[str, str], weight: str | None) -> None:
-    """Raise an error about the first row without an id or with an invalid weight, if there is one."""
+def check_counts(
+    table: Table, ends: tuple[str, str], weight: str | None, counts: tuple[int, int, int], strict: bool
+) -> None:
+    """Raise on no edges, on invalid weights, and on missing ids if strict or if no edge has both.
+
+    ``counts`` are those of all rows, of rows with an invalid weight, and of rows without an id.
+    """
+    count, odd, skipped = counts
+    if not count:
+        raise ValueError(f"{table.name} has no edges: give at least one row.")
+    strict = strict or skipped == count
+    if odd or (skipped and strict):
+        _refuse_row(table, ends, weight, f"{NO_ID} OR {BAD_WEIGHT}" if strict else BAD_EDGE)
+
+
+def _refuse_row(table: Table, ends: tuple[str, str], weight: str | None, bad: str) -> None:
+    """Raise an error about the first row of a condition."""
     a, b = (text_sql(table, end) for end in ends)
     number, cell = "1.0", "NULL"
     if weight is not None:
@@ -100,10 +128,8 @@ def refuse_rows(table: Table, ends: tuple[str, str], weight: str | None) -> None
     first = table.fetch_row(
         f"SELECT row, a IS NULL, b IS NULL, cell FROM (SELECT row_number() OVER () - 1 AS row, {a} AS a, "
         f"{b} AS b, {number} AS weight, {cell} AS cell FROM {table.relation}) "
-        f"WHERE a IS NULL OR b IS NULL OR {BAD_WEIGHT} ORDER BY row LIMIT 1"
+        f"WHERE {bad} ORDER BY row LIMIT 1"
     )
-    if first is None:
-        return
     row, no_source, no_target, value = first
     if no_source or no_target:
         raise table.missing_id_error(row, ends[0] if no_source else ends[1])
