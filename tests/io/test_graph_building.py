@@ -50,6 +50,12 @@ ODD_FILES = [
     ("e.csv", "source,target\na,b\nb,\n,c\n,\nc,a\n"),
     ("e.csv", "source,target,weight\n,,\na,b,0.5\n\nonly,,much\nb,c,2\n"),
     ("e.txt", "1\t2\n2\t\n\t\n2\t3\n"),
+    # users and items: with the same ids, with ids of their own, and with missing ones
+    ("e.csv", "user_id,item_id\n1,1\n1,2\n2,1\n3,9\n10,2\n"),
+    ("e.csv", "user_id,item_id,rating\n1,1,5\n1,2,4\n2,1,5\n2,1,1\n"),
+    ("e.csv", "user,item\na,x\nb,x\nb,y\n"),
+    ("e.csv", "user_id,item_id\n1,1\n,2\n2,\n2,1\n"),
+    ("e.csv", "source,target,x\n1,2,1082040961\n2,3,1098777142\n"),
 ]
 
 

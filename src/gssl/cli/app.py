@@ -71,6 +71,12 @@ _FEATURES = options(
 _EDGE_COLUMNS = click.option(
     "--edge-columns", metavar="A,B[,W]", help="Column names in --edges; guessed by default.", default=""
 )
+_TWO_SIDED = click.option(
+    "--two-sided/--same-nodes",
+    default=None,
+    help="Whether an id in both columns of --edges is two nodes, as of users and items, or one; the names of "
+    "the columns tell by default.",
+)
 _NO_HEADER = click.option("--no-header", is_flag=True, help="Text files have no header line.")
 _READING = options(
     click.option(
@@ -81,6 +87,7 @@ _READING = options(
     ),
     _NO_HEADER,
     _EDGE_COLUMNS,
+    _TWO_SIDED,
     click.option("--id-column", metavar="NAME", help="Id column in --features; guessed by default."),
     click.option(
         "--normalize",
@@ -440,7 +447,7 @@ def graph() -> None:
     "--memory", metavar="SIZE", default="2GB", show_default=True, help="Memory limit for the build."
 )
 @click.option("--strict", is_flag=True, help="Fail on an edge without an id, instead of skipping it.")
-@options(_NO_HEADER, _EDGE_COLUMNS, THREADS, QUIET)
+@options(_NO_HEADER, _EDGE_COLUMNS, _TWO_SIDED, THREADS, QUIET)
 def build(
     edges: str,
     nodes: str | None,
@@ -449,6 +456,7 @@ def build(
     strict: bool,
     no_header: bool,
     edge_columns: str,
+    two_sided: bool | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -470,6 +478,7 @@ def build(
             nodes=nodes,
             columns=_split_names(edge_columns) or None,
             header=False if no_header else None,
+            two_sided=two_sided,
             strict=strict,
             memory_budget=memory,
             threads=threads,

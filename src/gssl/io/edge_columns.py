@@ -23,6 +23,60 @@ _NOT_WEIGHTS = {
     *("updated", "since", "until", "duration", "delay", "latency", "lag", "age", "id", "ids", "uuid", "key"),
     *("index", "idx", "type", "kind", "class", "label", "category", "relation", "rel", "code", "zip"),
 }
+# words that say nothing about the kind of a node
+_GENERIC = {
+    *("id", "ids", "uid", "guid", "uuid", "key", "name", "no", "nr", "num", "number", "index", "idx", "code"),
+    *("node", "vertex", "entity", "col", "column", "field"),
+}
+# the part that a node plays in an edge
+_ROLES = {
+    *("source", "target", "src", "dst", "dest", "destination", "sink", "from", "to", "start", "end", "begin"),
+    *("head", "tail", "origin", "in", "out", "left", "right", "first", "second", "one", "two", "row", "ego"),
+    *("citing", "citer", "sender", "receiver", "recipient", "caller", "callee", "subject", "object", "query"),
+    *("match", "payer", "payee", "lender", "borrower", "buyer", "seller", "mentor", "mentee"),
+    *("here", "there", "this", "that"),
+}
+# roles that one end plays to the other, whose column may have any name: user, friend
+_RELATIVES = {
+    *("follower", "followee", "followed", "following", "follows", "friend", "neighbor", "neighbour", "peer"),
+    *("parent", "child", "ancestor", "descendant", "predecessor", "successor", "cited", "cites", "reference"),
+    *("references", "related", "similar", "other", "alter"),
+}
+# words for the same kind of thing share a line; people may have several roles under one id
+_THINGS = {
+    word: group[0]
+    for group in (
+        ("person", "people", "user", "customer", "member", "client", "employee", "worker", "author", "actor"),
+        ("person", "director", "student", "teacher", "patient", "doctor", "player", "reviewer", "visitor"),
+        ("artist", "band", "singer", "musician"),
+        ("item", "product", "good"),
+        ("paper", "article", "publication", "document", "doc"),
+        ("book", "isbn"),
+        ("page", "site", "website", "url", "domain"),
+        ("movie", "film"),
+        ("song", "track", "album"),
+        ("video", "clip"),
+        ("game", "app"),
+        ("post", "tweet", "message", "comment", "thread", "question", "answer"),
+        ("tag", "keyword", "word", "term", "token", "topic", "category", "genre"),
+        ("group", "community", "team", "club", "organization", "organisation", "company", "institution"),
+        ("conference", "journal", "venue"),
+        ("gene", "protein"),
+        ("disease", "symptom"),
+        ("drug", "compound"),
+        ("event", "meeting"),
+        ("city", "country", "location", "place", "station", "airport"),
+        ("shop", "restaurant", "business", "merchant", "hotel"),
+        ("order", "transaction", "invoice", "basket", "cart", "session"),
+        ("course", "lecture"),
+        ("device", "phone", "card", "ip"),
+        ("recipe", "dish"),
+        ("ingredient", "food"),
+        ("skill", "job"),
+    )
+    for word in group
+}
+_WORDS = _GENERIC | _ROLES | _RELATIVES | _THINGS.keys()
 # smallest and largest Unix time, in seconds and in milliseconds
 _UNIX_TIMES = ((10**8, 10**10), (10**11, 10**13))
 
@@ -56,6 +110,50 @@ def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[s
 def split_words(name: str) -> list[str]:
     """Split a column name such as ``FromNodeId``, ``user_id`` or ``node1`` into lower-case words."""
     return re.findall(r"[^\W\d_]+|\d+", re.sub(r"(?<=[a-z\d])(?=[A-Z])", "_", name).lower())
+
+
+def tell_kinds(table: Table, ends: tuple[str, str]) -> bool | None:
+    """Return True if two columns hold two kinds of nodes, False if one, None if their names do not tell.
+
+    Without a header there is one kind, also where unknown names may be ids, as in a first line alice,bob.
+    """
+    if table.dialect is not None and not table.dialect.header:
+        return False
+    (stem, role, relative), (other, other_role, other_relative) = (_read_name(name) for name in ends)
+    if stem == other and (role or other_role):
+        return False
+    if (relative and not stem) or (other_relative and not other):
+        return False
+    things = [_THINGS.get(words[-1]) if words else None for words in (stem, other)]
+    if None not in things and things[0] != things[1]:
+        return True
+    return None if table.dialect is None or table.dialect.sure else False
+
+
+def same_kind(name: str, other: str) -> bool:
+    """Return whether two columns are named for the same kind of node, such as ``user_id`` and ``userId``."""
+    (stem, *_), (other_stem, *_) = _read_name(name), _read_name(other)
+    return name.lower() == other.lower() or stem == other_stem != ()
+
+
+def _read_name(name: str) -> tuple[tuple[str, ...], bool, bool]:
+    """Return the words of a name for the kind of a node, and whether other words name a role or relative."""
+    words = [part for word in split_words(name) for part in _split_compound(word)]
+    marks = {word for word in words if len(word) == 1 or word.isdigit()}
+    roles = marks | (_ROLES | _RELATIVES).intersection(words)
+    stem = tuple(word for word in words if word not in roles and word not in _GENERIC)
+    return stem, bool(roles), not _RELATIVES.isdisjoint(roles)
+
+
+def _split_compound(word: str) -> list[str]:
+    """Split a word such as ``userid`` or ``fromnodeid`` into known ones, in the singular."""
+    if word not in _WORDS and word.removesuffix("s") in _WORDS:
+        return [word.removesuffix("s")]
+    for suffix in () if word in _WORDS else ("id", "ids", "idx", "node"):
+        parts = _split_compound(word.removesuffix(suffix)) if word.endswith(suffix) else []
+        if parts and _WORDS.issuperset(parts):
+            return [*parts, suffix]
+    return [word]
 
 
 def _holds_numbers(table: Table, name: str) -> bool:

@@ -26,7 +26,8 @@ class EdgeScan:
     """Number the ids of a text table in the order of their first occurrence, within ``most_bytes``.
 
     Rows without an id are skipped. Raise NotScannable for tables that are not plain text, or have quotes,
-    missing weights or ragged rows, and with ``strict`` for those with missing ids.
+    missing weights or ragged rows; with ``strict``, if an id is missing; with ``apart``, if both columns have
+    an id.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class EdgeScan:
         most_bytes: float = np.inf,
         *,
         strict: bool = False,
+        apart: bool = False,
     ) -> None:
         if not _is_plain(table):
             raise NotScannable
@@ -45,6 +47,8 @@ class EdgeScan:
         self._loops = _scan_loops
         self._table = table
         self._most_bytes, self._strict = most_bytes, strict
+        # which ids each column has had, if that matters
+        self._had = np.zeros((2, _SLOTS), bool) if apart else None
         # the position of the first row that was skipped, among all rows
         self.first_skipped: int | None = None
         names = table.dialect.names  # type: ignore[union-attr]
@@ -100,7 +104,7 @@ class EdgeScan:
         for file in self._table.files:
             for data, stop in _whole_lines(file, dialect.skip + dialect.header):
                 count = self._number((data, kinds, self._columns), stop, ends, weights)
-                if self.n_skipped and self._strict:
+                if (self.n_skipped and self._strict) or self._share_an_id(ends[: 2 * count].reshape(-1, 2)):
                     raise NotScannable
                 if self.n_skipped and self.first_skipped is None:
                     self.first_skipped = n_rows + int(self._state[loops.FIRST])
@@ -119,6 +123,16 @@ class EdgeScan:
             if state[loops.OUTCOME] == loops.ODD:
                 raise NotScannable
             self._grow()
+
+    def _share_an_id(self, ends: np.ndarray) -> bool:
+        """Return whether an id of a block is in both columns, which ``apart`` must tell."""
+        if self._had is None:
+            return False
+        if self.n_ids > self._had.shape[1]:
+            self._had = np.pad(self._had, ((0, 0), (0, 2 * self.n_ids - self._had.shape[1])))
+        for side in range(2):
+            self._had[side, ends[:, side]] = True
+        return bool(self._had[1, ends[:, 0]].any() or self._had[0, ends[:, 1]].any())
 
     def _grow(self) -> None:
         held = self._slots.nbytes + self._offsets.nbytes + self._arena.nbytes
@@ -147,10 +161,10 @@ def _is_plain(table: Table) -> bool:
 
 
 def scan_edges(
-    table: Table, ends: tuple[str, str], weight: str | None, *, strict: bool = False
+    table: Table, ends: tuple[str, str], weight: str | None, *, strict: bool = False, apart: bool = False
 ) -> tuple[np.ndarray, Any]:
     """Read all edges into memory: ids in text order, and the columns ``a``, ``b`` and ``weight``."""
-    scan = EdgeScan(table, ends, weight, strict=strict)
+    scan = EdgeScan(table, ends, weight, strict=strict, apart=apart)
     blocks = [(ends.copy(), weights.copy()) for ends, weights in scan.blocks()]
     if not any(len(ends) for ends, _ in blocks):
         raise NotScannable

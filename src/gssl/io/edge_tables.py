@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.io.edge_columns import choose_columns
+from gssl.io.edge_columns import choose_columns, tell_kinds
 from gssl.io.edge_scanning import NotScannable, note_skipped, scan_edges
+from gssl.io.edge_sides import check_shared, shared_sql, split_sql
 from gssl.io.table_columns import encode_texts, note_spaces, number_sql, text_sql
 from gssl.io.table_reading import Table, open_table
 from gssl.wording import counted, quoted
@@ -34,6 +35,8 @@ class Edges:
         The source, for messages.
     notes : list of str
         Irregularities in the table.
+    kind_columns : tuple of two str, or empty
+        The columns of the source and the target, if these are two kinds of nodes that share ids.
     """
 
     ids: np.ndarray
@@ -42,6 +45,7 @@ class Edges:
     weights: np.ndarray | None = None
     name: str = "edges"
     notes: list[str] = field(default_factory=list)
+    kind_columns: tuple[str, ...] = ()
 
 
 def read_edges(
@@ -49,6 +53,7 @@ def read_edges(
     columns: Sequence[str] | None = None,
     *,
     header: bool | None = None,
+    two_sided: bool | None = None,
     strict: bool = False,
 ) -> Edges:
     """Read edges; ids are kept as text, without surrounding white space.
@@ -63,6 +68,10 @@ def read_edges(
         name and values do not show to be distances, times or ids.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
+    two_sided : bool, optional
+        Whether equal ids in both columns are two nodes, which get the column's name as a prefix, such as
+        ``user_id:1`` and ``item_id:1``. If None, the names tell: ``source, target`` or ``node1, node2`` are
+        one kind of node, ``user, item`` two; other names raise an error if the columns share ids.
     strict : bool, default=False
         Raise on an edge without an id, instead of skipping it with a note.
 
@@ -79,16 +88,21 @@ def read_edges(
     table = open_table(source, header=header)
     ends, weight = choose_columns(table, columns)
     note_spaces(table, ends)
+    apart = tell_kinds(table, ends) if two_sided is None else two_sided
+    split = False
     try:
-        ids, found = scan_edges(table, ends, weight, strict=strict)
+        ids, found = scan_edges(table, ends, weight, strict=strict, apart=apart is not False)
     except NotScannable:
-        ids, found = _query_edges(table, ends, weight, strict)
-    return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
+        split = _query_edges(table, ends, weight, apart, strict)
+        ids, found = encode_texts(table, "edges", ["a", "b"], [] if weight is None else ["weight"])
+    kind_columns = ends if split else ()
+    return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes, kind_columns)
 
 
 def _query_edges(
-    table: Table, ends: tuple[str, str], weight: str | None, strict: bool
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    table: Table, ends: tuple[str, str], weight: str | None, apart: bool | None, strict: bool
+) -> bool:
+    """Store the edges in the database, checked; return whether their ends are two kinds of nodes."""
     a, b = (text_sql(table, end) for end in ends)
     value = "" if weight is None else f", {number_sql(table.columns[weight])} AS weight"
     table.execute(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
@@ -98,10 +112,17 @@ def _query_edges(
         "FROM edges"
     )
     check_counts(table, ends, weight, (count, odd, skipped), strict)
+    split = False
+    if apart is not False:
+        table.execute(f"CREATE TEMP TABLE shared AS {shared_sql('edges')}")
+        split = check_shared(table, ends, apart, "edges", "shared")
+    if split:
+        renamed = split_sql(ends, "edges", "shared")
+        table.execute(f"CREATE OR REPLACE TEMP TABLE edges AS SELECT * FROM {renamed}")
     if skipped:
         note_skipped(table, skipped, first)
         table.execute(f"DELETE FROM edges WHERE {NO_ID}")
-    return encode_texts(table, "edges", ["a", "b"], [] if weight is None else ["weight"])
+    return split
 
 
 def check_counts(

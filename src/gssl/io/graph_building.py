@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from gssl.io.atomic import whole_folder
-from gssl.io.edge_columns import choose_columns
+from gssl.io.edge_columns import choose_columns, tell_kinds
 from gssl.io.edge_scanning import EdgeScan, NotScannable, check_utf8, note_skipped
+from gssl.io.edge_sides import ambiguous_id_error, check_shared, shared_sql, split_sql
 from gssl.io.edge_tables import BAD_WEIGHT, NO_ID, EdgeFacts, check_counts
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.pair_merging import PairMerging, Pairs
@@ -53,6 +54,7 @@ def build_graph_store(
     nodes: Any = None,
     columns: Sequence[str] | None = None,
     header: bool | None = None,
+    two_sided: bool | None = None,
     strict: bool = False,
     memory_budget: Any = "2GB",
     threads: int | None = None,
@@ -77,6 +79,8 @@ def build_graph_store(
         The columns of the ends and the weight; guessed if None.
     header : bool, optional
         Whether the first lines of text files name the columns; detected if None.
+    two_sided : bool, optional
+        Whether equal ids in both columns are two nodes; the names of the columns tell if None.
     strict : bool, default=False
         Raise on an edge without an id, instead of skipping it with a note.
     memory_budget : number of bytes or str, default="2GB"
@@ -105,12 +109,14 @@ def build_graph_store(
     if budget < _LEAST:
         raise ValueError(f"a memory budget of {write_size(budget)} is too small: give at least 400 MB.")
     place = Path(directory).expanduser()
-    mark = _mark(edges, nodes, columns, header, strict)
+    mark = _mark(edges, nodes, columns, header, two_sided, strict)
     with whole_folder(place, mark) as folder:
         table = open_table(edges, header=header)
         # also closed after an error: the database of a build can only be open once
         with closing(table.connection):
-            work = _Build(table, folder, budget, strict, *choose_columns(table, columns))
+            ends, weight = choose_columns(table, columns)
+            apart = tell_kinds(table, ends) if two_sided is None else two_sided
+            work = _Build(table, folder, budget, strict, ends, weight, apart)
             work.limit(threads)
             note_spaces(table, work.ends)
             work.number_nodes(nodes, header)
@@ -144,6 +150,9 @@ class _Build:
     strict: bool
     ends: tuple[str, str]
     weight: str | None
+    # whether the ends are two kinds of nodes, None if unknown; and whether these share ids
+    apart: bool | None
+    split: bool = False
     n_nodes: int = 0
     _facts: tuple[int, int, int, bool] = (0, 0, 0, False)
     # the number of rows without an id, and the position of the first
@@ -170,6 +179,10 @@ class _Build:
         """Store the ids so that the row number of an id is its node number."""
         if not self._has("scanned"):
             self._scan()
+        if self.apart is not False and not self._was_scanned():
+            if not self._has("shared"):
+                self._store("shared", shared_sql(self._texts()))
+            self.split = check_shared(self.table, self.ends, self.apart, self._texts(), "build.shared")
         if not self._has("ids"):
             if nodes is not None:
                 self._copy_nodes(nodes, header)
@@ -196,7 +209,8 @@ class _Build:
         skipped, first = 0, None
         try:
             most_bytes = (self.budget - _BASE) * _DATABASE_SHARE
-            scan = EdgeScan(self.table, self.ends, self.weight, most_bytes, strict=self.strict)
+            apart = self.apart is not False
+            scan = EdgeScan(self.table, self.ends, self.weight, most_bytes, strict=self.strict, apart=apart)
             with (self.folder / "codes").open("wb") as codes, (self.folder / "weights").open("wb") as values:
                 for ends, weights in scan.blocks():
                     write_all(codes, ends)
@@ -239,6 +253,10 @@ class _Build:
         )
         if twice is not None:
             raise ValueError(f"{listing.name} has more than one row for {quoted(twice[0])}; keep one.")
+        if self.split:
+            shared = self.table.fetch_row(f"SELECT min(id) FROM {read} SEMI JOIN build.shared USING (id)")[0]
+            if shared is not None:
+                raise ambiguous_id_error(listing.name, shared, self.ends)
         self._store("ids", f"SELECT id FROM {read} ORDER BY file_row_number")
         path.unlink()
 
@@ -326,7 +344,8 @@ class _Build:
         """Return the SQL relation of the ids and the weight, as text and number."""
         a, b = (text_sql(self.table, end) for end in self.ends)
         number = "NULL" if self.weight is None else number_sql(self.table.columns[self.weight])
-        return f"(SELECT {a} AS a, {b} AS b, {number} AS weight FROM {self.table.relation})"
+        texts = f"(SELECT {a} AS a, {b} AS b, {number} AS weight FROM {self.table.relation})"
+        return split_sql(self.ends, texts, "build.shared") if self.split else texts
 
     def _check(self) -> None:
         bad = "false" if self.weight is None else f"u IS DISTINCT FROM -1 AND ({BAD_WEIGHT})"
@@ -359,8 +378,13 @@ class _Build:
         markers = ", ".join(sql_string(text) for text in MISSING)
         odd = self.table.fetch_rows(f"SELECT id FROM build.ids WHERE id IN ({markers}) ORDER BY rowid")
         self.table.notes += missing_id_notes(self.table.name, [node for (node,) in odd])
+        sides = ""
+        if self.split:
+            u, v = (f"rowid IN (SELECT {end} FROM build.coded)" for end in "uv")
+            sides = f", CASE WHEN {u} THEN 0 WHEN {v} THEN 1 ELSE -1 END::TINYINT AS side"
         self.table.execute(
-            f"COPY (SELECT id FROM build.ids ORDER BY rowid) TO {path} (FORMAT parquet, COMPRESSION zstd)"
+            f"COPY (SELECT id{sides} FROM build.ids ORDER BY rowid) TO {path} "
+            "(FORMAT parquet, COMPRESSION zstd)"
         )
         self.table.execute("DETACH build")
 
@@ -415,7 +439,7 @@ class _Build:
         for file in (*self.folder.glob("build.duckdb*"), *(self.folder / name for name in _WORKING)):
             file.unlink(missing_ok=True)
         notes = [*self.table.notes, *facts.notes(self.table.name)]
-        write_manifest(self.folder, self.table.name, facts, notes)
+        write_manifest(self.folder, self.table.name, facts, notes, self.ends if self.split else ())
 
     def _has(self, name: str) -> bool:
         return bool(
