@@ -209,8 +209,9 @@ def stopped_at(stage, file, place, least=1 << 20):
 
 
 @pytest.mark.parametrize("stage", ["number_nodes", "merge"])
-def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monkeypatch, stage):
-    file = write("e.csv", "source,target\nb,a\na,007\n007,007\n")
+@pytest.mark.parametrize("text", ["source,target\nb,a\na,007\n007,007\n", "user,item\n1,1\n2,\n3,1\n"])
+def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monkeypatch, stage, text):
+    file = write("e.csv", text)
     place = tmp_path / "store"
     child = stopped_at(stage, file, place)
     with pytest.raises(OSError, match="is being built by another process"):
@@ -238,7 +239,7 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
 
 
 def test_a_kill_after_a_scan_goes_on_with_its_rows(write, tmp_path, monkeypatch):
-    file = write("e.csv", "source,target\nb,a\na,007\n007,007\n")
+    file = write("e.csv", "source,target\nb,a\na,007\n,b\n007,007\n")
     place = tmp_path / "store"
     child = stopped_at("number_nodes", file, place, least=0)
     os.kill(child.pid, signal.SIGKILL)
