@@ -104,3 +104,9 @@ def test_categories_are_counted_as_features(graph, run):
     graph.write("f.csv", ["id", "age", "city"], [(n, i, "abc"[i % 3]) for i, n in enumerate(graph.ids)])
     told = run("plan", "--edges", "e.csv", "--features", "f.csv", "--bandwidth", "10GB").stdout
     assert "30 nodes, 60 edges, 4 features" in told
+
+
+def test_users_and_items_with_the_same_ids_are_counted_apart(graph, run):
+    graph.write("e.csv", ["user_id", "item_id"], [(1, 1), (1, 2), (2, 1), (3, 9)])
+    told = run("plan", "--edges", "e.csv", "--features", "2", "--bandwidth", "10GB").stdout
+    assert "6 nodes, 4 edges" in told

@@ -6,8 +6,8 @@ import pytest
 import gssl.io.edge_scanning as edge_scanning
 import gssl.io.edge_tables as edge_tables
 from gssl.io import read_edges
+from gssl.io.edge_columns import choose_columns
 from gssl.io.edge_scanning import EdgeScan, NotScannable, scan_edges
-from gssl.io.edge_tables import choose_columns
 from gssl.io.table_reading import open_table
 
 
@@ -51,6 +51,22 @@ def test_plain_text_is_scanned_to_the_same_edges(write, monkeypatch, name, text)
     edges = edge_tables.Edges(ids, found["a"], found["b"], found.get("weight"))
     assert listed(edges) == listed(expected)
     assert listed(read_edges(path)) == listed(expected)
+
+
+@pytest.mark.parametrize("block", [1 << 10, 1 << 14])
+def test_rows_without_an_id_are_counted_once_while_tables_grow(write, monkeypatch, block):
+    rows = [f"a{i},{'' if i % 7 == 5 else f'b{i}'}" for i in range(3000)]
+    path = write("e.csv", "source,target\n" + "\n".join(rows))
+    expected = read_edges(path)
+    monkeypatch.setattr(edge_scanning, "_LEAST", 0)
+    monkeypatch.setattr(edge_scanning, "_BLOCK", block)
+    monkeypatch.setattr(edge_scanning, "_SLOTS", 1 << 4)
+    scan = EdgeScan(open_table(path), ("source", "target"), None)
+    assert sum(len(ends) for ends, _ in scan.blocks()) == len(expected.source)
+    assert (scan.n_skipped, scan.first_skipped) == (428, 5)
+    assert read_edges(path).notes == expected.notes
+    with pytest.raises(NotScannable):
+        list(EdgeScan(open_table(path), ("source", "target"), None, strict=True).blocks())
 
 
 @pytest.mark.parametrize("block", [1 << 10, 1 << 14])

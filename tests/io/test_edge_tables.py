@@ -59,7 +59,8 @@ def test_floats_that_lost_digits_are_refused(tmp_path):
 def test_json_floats_lose_their_point_but_text_keeps_it(write, pairs):
     file = write("e.jsonl", '{"a": 7.0, "b": "7.0"}\n{"a": null, "b": "x"}\n')
     with pytest.raises(ValueError, match="row 2: column 'a' has no id"):
-        read_edges(file)
+        read_edges(file, strict=True)
+    assert pairs(read_edges(file)) == [("7", "7.0")]
     file = write("e.jsonl", '{"a": 7.0, "b": "7.0"}\n')
     assert pairs(read_edges(file)) == [("7", "7.0")]
 
@@ -82,3 +83,30 @@ def test_weights(write, pairs):
 def test_a_bad_weight_names_its_row(write, value):
     with pytest.raises(ValueError, match=r"e\.csv, row 2: column 'weight' is .*finite number"):
         read_edges(write("e.csv", f"source,target,weight\na,b,1\nb,c,{value}\n"))
+
+
+def test_an_edge_without_an_id_is_skipped_with_a_note_and_strict_refuses_it(write, pairs):
+    file = write("e.csv", "source,target\na,b\nb,\nc,a\n")
+    edges = read_edges(file)
+    assert pairs(edges) == [("a", "b"), ("c", "a")]
+    assert edges.notes == [f"{file}: skipped 1 edge without an id, in row 2."]
+    with pytest.raises(ValueError, match=r"e\.csv, row 2: column 'target' has no id; remove the row or fill"):
+        read_edges(file, strict=True)
+
+
+def test_many_files_say_in_which_the_first_edge_without_an_id_is(write, tmp_path):
+    write("part-1.csv", "source,target\na,b\n")
+    write("part-2.csv", "source,target\nb,c\nc,\n")
+    edges = read_edges(tmp_path / "part-*.csv")
+    assert edges.notes[0].endswith(f"skipped 1 edge without an id, in {tmp_path}/part-2.csv, row 2.")
+
+
+def test_only_edges_without_an_id_are_an_error(write):
+    with pytest.raises(ValueError, match=r"e\.csv, row 1: column 'target' has no id"):
+        read_edges(write("e.csv", "source,target\na,\n,b\n"))
+
+
+def test_a_bad_weight_counts_only_where_both_ids_are_there(write):
+    assert read_edges(write("e.csv", "source,target,weight\na,b,1\nc,,-5\n")).weights.tolist() == [1.0]
+    with pytest.raises(ValueError, match=r"e\.csv, row 2: column 'weight' is '-5'"):
+        read_edges(write("e.csv", "source,target,weight\nc,,1\na,b,-5\n"))

@@ -45,18 +45,37 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text"), FILES)
-def test_the_store_is_what_memory_would_hold(write, tmp_path, name, text):
-    file = write(name, text)
-    same(build_graph_store(file, tmp_path / "store"), assemble(read_edges(file)))
+# files whose rows are not all taken as they are
+ODD_FILES = [
+    ("e.csv", "source,target\na,b\nb,\n,c\n,\nc,a\n"),
+    ("e.csv", "source,target,weight\n,,\na,b,0.5\n\nonly,,much\nb,c,2\n"),
+    ("e.txt", "1\t2\n2\t\n\t\n2\t3\n"),
+    # users and items: with the same ids, with ids of their own, and with missing ones
+    ("e.csv", "user_id,item_id\n1,1\n1,2\n2,1\n3,9\n10,2\n"),
+    ("e.csv", "user_id,item_id,rating\n1,1,5\n1,2,4\n2,1,5\n2,1,1\n"),
+    ("e.csv", "user,item\na,x\nb,x\nb,y\n"),
+    ("e.csv", "user_id,item_id\n1,1\n,2\n2,\n2,1\n"),
+    ("e.csv", "source,target,x\n1,2,1082040961\n2,3,1098777142\n"),
+]
 
 
-@pytest.mark.parametrize(("name", "text"), FILES)
-def test_scanned_text_gives_the_same_store(write, tmp_path, monkeypatch, name, text):
+@pytest.mark.parametrize(("name", "text"), [*FILES, *ODD_FILES])
+def test_the_scanner_duckdb_and_the_store_agree(write, tmp_path, monkeypatch, name, text):
     file = write(name, text)
-    problem = assemble(read_edges(file))
+    by_duckdb = assemble(read_edges(file))
+    same(build_graph_store(file, tmp_path / "by-duckdb"), by_duckdb)
     monkeypatch.setattr(edge_scanning, "_LEAST", 0)
-    same(build_graph_store(file, tmp_path / "store"), problem)
+    same(build_graph_store(file, tmp_path / "by-scanner"), by_duckdb)
+    same(build_graph_store(file, tmp_path / "of-scanned"), assemble(read_edges(file)))
+
+
+def test_edges_without_an_id_are_skipped_and_counted_and_strict_refuses_them(write, tmp_path):
+    file = write("e.csv", "source,target\na,b\nb,\n,c\nc,a\n")
+    store = build_graph_store(file, tmp_path / "store")
+    assert store.node_ids.tolist() == ["a", "b", "c"]
+    assert store.notes == [f"{file}: skipped 2 edges without an id, the first in row 2."]
+    with pytest.raises(ValueError, match=r"e\.csv, row 2: column 'target' has no id; remove the row or fill"):
+        build_graph_store(file, tmp_path / "other", strict=True)
 
 
 def test_a_scan_with_a_table_of_nodes(write, tmp_path, monkeypatch):
@@ -133,8 +152,8 @@ def test_the_order_of_a_table_of_nodes_and_its_lonely_nodes(write, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("source,target\na,b\nc,\n", r"e\.csv, row 2: column 'target' has no id"),
-        ("source,target\na,b\n,b\n", r"e\.csv, row 2: column 'source' has no id"),
+        ("source,target\na,\n,b\n", r"e\.csv, row 1: column 'target' has no id"),
+        ("source,target\n,b\n", r"e\.csv, row 1: column 'source' has no id"),
         ("source,target,weight\na,b,1\nb,c,-2\n", r"e\.csv, row 2: column 'weight' is '-2', and a weight"),
         ("source,target\n", r"e\.csv has no edges"),
         ("source,target\na,b\nc\n", r"e\.csv, line 3 has 1 cell where there should be 2"),
@@ -190,8 +209,9 @@ def stopped_at(stage, file, place, least=1 << 20):
 
 
 @pytest.mark.parametrize("stage", ["number_nodes", "merge"])
-def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monkeypatch, stage):
-    file = write("e.csv", "source,target\nb,a\na,007\n007,007\n")
+@pytest.mark.parametrize("text", ["source,target\nb,a\na,007\n007,007\n", "user,item\n1,1\n2,\n3,1\n"])
+def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monkeypatch, stage, text):
+    file = write("e.csv", text)
     place = tmp_path / "store"
     child = stopped_at(stage, file, place)
     with pytest.raises(OSError, match="is being built by another process"):
@@ -219,7 +239,7 @@ def test_a_kill_leaves_no_store_and_the_next_build_goes_on(write, tmp_path, monk
 
 
 def test_a_kill_after_a_scan_goes_on_with_its_rows(write, tmp_path, monkeypatch):
-    file = write("e.csv", "source,target\nb,a\na,007\n007,007\n")
+    file = write("e.csv", "source,target\nb,a\na,007\n,b\n007,007\n")
     place = tmp_path / "store"
     child = stopped_at("number_nodes", file, place, least=0)
     os.kill(child.pid, signal.SIGKILL)

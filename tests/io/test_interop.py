@@ -81,8 +81,10 @@ def test_bad_frames():
         from_frames([1, 2])
     with pytest.raises(ValueError, match="the table is empty"):
         from_frames(pd.DataFrame())
-    with pytest.raises(ValueError, match="the table, row 2: column 'b' has no id"):
-        from_frames(pd.DataFrame({"a": ["x", "y"], "b": ["y", None]}))
+    with pytest.raises(ValueError, match="the table, row 1: column 'b' has no id"):
+        from_frames(pd.DataFrame({"a": ["x", "y"], "b": [None, None]}))
+    notes = from_frames(pd.DataFrame({"a": ["x", "y"], "b": ["y", None]})).notes
+    assert notes == ["the table: skipped 1 edge without an id, in row 2."]
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph])

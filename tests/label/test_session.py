@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gssl.io import Labels, Problem, read_labels
+from gssl.io import Labels, Problem, assemble, read_edges, read_labels
 from gssl.label.interactive import estimate_accuracy
 from gssl.label.journal import Journal
 from gssl.label.session import IS_LABELLED, NO_GUESS, Careful, Session, StaleError
@@ -280,6 +280,14 @@ def test_labels_are_imported_and_exported(session, label, tmp_path):
     assert session.labels() == {"id": ["n0"], "label": ["ash"]}
     with pytest.raises(ValueError, match="none of the labels"):
         session.import_labels(Labels(ids[2:3], labels[2:3]), session.version)
+
+
+def test_imported_labels_of_items_are_not_those_of_users():
+    edges = read_edges("SELECT i AS user_id, i % 3 AS item_id FROM range(9) AS t(i)")
+    session = Session(assemble(edges), layout=False)
+    labels = read_labels("SELECT '1' AS item_id, 'ash' AS label UNION ALL SELECT '8', 'fir'")
+    assert session.import_labels(labels, session.version) == "1 labels imported; 1 of unknown nodes left out."
+    assert session.labels() == {"id": ["item_id:1"], "label": ["ash"]}
 
 
 def test_a_class_without_labels_has_a_place_and_no_part_in_predictions(session, label):

@@ -71,14 +71,23 @@ _FEATURES = options(
 _EDGE_COLUMNS = click.option(
     "--edge-columns", metavar="A,B[,W]", help="Column names in --edges; guessed by default.", default=""
 )
+_TWO_SIDED = click.option(
+    "--two-sided/--same-nodes",
+    default=None,
+    help="Whether an id in both columns of --edges is two nodes, as of users and items, or one; the names of "
+    "the columns tell by default.",
+)
 _NO_HEADER = click.option("--no-header", is_flag=True, help="Text files have no header line.")
 _READING = options(
     click.option(
         "--nodes", metavar="TABLE", help="Ids of all nodes, in order; taken from the other tables by default."
     ),
-    click.option("--strict", is_flag=True, help="Fail on ids that a table lacks, instead of filling in."),
+    click.option(
+        "--strict", is_flag=True, help="Fail on ids that a table lacks, instead of filling in or skipping."
+    ),
     _NO_HEADER,
     _EDGE_COLUMNS,
+    _TWO_SIDED,
     click.option("--id-column", metavar="NAME", help="Id column in --features; guessed by default."),
     click.option(
         "--normalize",
@@ -437,14 +446,17 @@ def graph() -> None:
 @click.option(
     "--memory", metavar="SIZE", default="2GB", show_default=True, help="Memory limit for the build."
 )
-@options(_NO_HEADER, _EDGE_COLUMNS, THREADS, QUIET)
+@click.option("--strict", is_flag=True, help="Fail on an edge without an id, instead of skipping it.")
+@options(_NO_HEADER, _EDGE_COLUMNS, _TWO_SIDED, THREADS, QUIET)
 def build(
     edges: str,
     nodes: str | None,
     out: Path,
     memory: str,
+    strict: bool,
     no_header: bool,
     edge_columns: str,
+    two_sided: bool | None,
     threads: int | None,
     quiet: bool,
 ) -> None:
@@ -466,6 +478,8 @@ def build(
             nodes=nodes,
             columns=_split_names(edge_columns) or None,
             header=False if no_header else None,
+            two_sided=two_sided,
+            strict=strict,
             memory_budget=memory,
             threads=threads,
         )

@@ -168,5 +168,6 @@ def _read_truth(table: str, problem: Problem, inputs: Inputs) -> Labels:
     from gssl.cli.run_page import nodes_with_new_truth
 
     truth = read_labels(table, na=inputs.na or None, header=inputs.header)
+    truth = truth if problem.kinds is None else problem.kinds.resolve(truth)
     nodes_with_new_truth(truth, problem.node_ids, problem.given)
     return truth

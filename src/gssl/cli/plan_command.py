@@ -7,7 +7,8 @@ from rich.table import Table
 
 from gssl.cli.console import Terminal
 from gssl.io import open_table
-from gssl.io.edge_tables import choose_columns
+from gssl.io.edge_columns import choose_columns, tell_kinds
+from gssl.io.edge_sides import shared_sql, split_sql
 from gssl.io.feature_arrays import ArrayFile
 from gssl.io.feature_reading import open_features
 from gssl.io.table_columns import text_sql
@@ -46,11 +47,14 @@ def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
             table = open_table(edges)
             ends, weight = choose_columns(table, None)
             a, b = (text_sql(table, end) for end in ends)
-            rows = f"SELECT {a} AS a, {b} AS b FROM {table.relation}"
-            pairs = f"SELECT DISTINCT least(a, b), greatest(a, b) FROM ({rows}) WHERE a <> b"
+            rows = f"(SELECT {a} AS a, {b} AS b FROM {table.relation})"
+            if tell_kinds(table, ends):
+                table.execute(f"CREATE TEMP TABLE shared AS {shared_sql(rows)}")
+                rows = split_sql(ends, rows, "shared")
+            pairs = f"SELECT DISTINCT least(a, b), greatest(a, b) FROM {rows} WHERE a <> b"
             found["edges"] = table.fetch_row(f"SELECT count(*) FROM ({pairs})")[0]
             found["weighted"] = options["weighted"] or weight is not None
-            ids.append(f"SELECT unnest([a, b]) AS id FROM ({rows})")
+            ids.append(f"SELECT unnest([a, b]) AS id FROM {rows}")
             opened.append(table)
         if isinstance(features, str):
             reader = open_features(features)

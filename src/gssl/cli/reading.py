@@ -53,6 +53,8 @@ class Inputs:
     # texts that mean no label; the usual ones if empty
     na: tuple[str, ...] = ()
     no_header: bool = False
+    # whether equal ids in both columns of the edges are two nodes; None: the names tell
+    two_sided: bool | None = None
     strict: bool = False
 
     @property
@@ -111,7 +113,13 @@ def read_problem(
             nodes = read_nodes(inputs.nodes, header=inputs.header)
     if inputs.edges is not None:
         with terminal.step("reading edges"):
-            edges = read_edges(inputs.edges, inputs.edge_columns or None, header=inputs.header)
+            edges = read_edges(
+                inputs.edges,
+                inputs.edge_columns or None,
+                header=inputs.header,
+                two_sided=inputs.two_sided,
+                strict=inputs.strict,
+            )
     if inputs.features is not None:
         with terminal.step("reading features"):
             features = _read_features(inputs, store, memory)

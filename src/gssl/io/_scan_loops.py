@@ -13,8 +13,9 @@ from numba import types
 
 from gssl.operators.compiling import compiled, inlined
 
-# entries of the state of a scan; FETCHED keeps the compiler from removing the prefetch
-POSITION, ROW, IDS, BYTES, OUTCOME, STOP, FETCHED = range(7)
+# entries of the state of a scan; FETCHED keeps the compiler from removing the prefetch, SKIPPED counts rows
+# without an id, and FIRST is the position of the first of them in its block
+POSITION, ROW, IDS, BYTES, OUTCOME, STOP, FETCHED, SKIPPED, FIRST = range(9)
 # outcomes
 DONE, NO_SLOTS, NO_BYTES, ODD = 0, 1, 2, 3
 # kinds of bytes
@@ -44,7 +45,7 @@ def number_cells(text: Any, ids: Any, state: Any, codes: Any, weights: Any) -> N
     ``text`` holds the bytes, the kind of each byte value, and the number of columns with the positions of
     source, target and weight (or −1); ``ids`` holds the hash table, the bytes of the ids and their offsets.
     """
-    keys, cells = np.empty((3, _BATCH), np.uint64), np.empty((4, _BATCH), np.int64)
+    keys, cells = np.empty((3, _BATCH), np.uint64), np.empty((5, _BATCH), np.int64)
     state[OUTCOME] = DONE
     while state[POSITION] < state[STOP] and state[OUTCOME] == DONE:
         n = _parse_rows(text, state, keys, cells, weights)
@@ -53,11 +54,11 @@ def number_cells(text: Any, ids: Any, state: Any, codes: Any, weights: Any) -> N
 
 @inlined
 def _parse_rows(text: Any, state: Any, keys: Any, cells: Any, weights: Any) -> Any:
-    """Fill a batch: keys with their hash; cells as first byte, length, index into codes, start of line."""
+    """Fill a batch: keys and their hash; cells: first byte, length, index into codes, line, skipped rows."""
     data, kinds, columns = text
     words = data.view(np.uint64)
     spans = np.zeros((3, 2), np.int64)
-    i, row, stop = state[POSITION], state[ROW], state[STOP]
+    i, row, stop, skipped = state[POSITION], state[ROW], state[STOP], state[SKIPPED]
     n = 0
     while i < stop and n + 2 <= _BATCH:
         kind = kinds[data[i]]
@@ -66,8 +67,13 @@ def _parse_rows(text: Any, state: Any, keys: Any, cells: Any, weights: Any) -> A
             continue
         line = i
         i = _split_row(data, kinds, columns, line, spans)
+        if i >= 0 and (spans[0, 0] == spans[0, 1] or spans[1, 0] == spans[1, 1]):
+            if skipped == 0:
+                state[FIRST] = row
+            skipped += 1
+            continue
         value = _decimal(data, spans[2, 0], spans[2, 1]) if columns[3] >= 0 else 0.0
-        if i < 0 or value < 0.0 or spans[0, 0] == spans[0, 1] or spans[1, 0] == spans[1, 1]:
+        if i < 0 or value < 0.0:
             state[OUTCOME] = ODD
             return 0
         for side in range(2):
@@ -78,11 +84,12 @@ def _parse_rows(text: Any, state: Any, keys: Any, cells: Any, weights: Any) -> A
                 k1 = (k1 ^ np.uint64(data[j])) * _MIX_1
             keys[0, n], keys[1, n], keys[2, n] = k0, k1, _mix(k0, k1)
             cells[0, n], cells[1, n], cells[2, n], cells[3, n] = first, length, 2 * row + side, line
+            cells[4, n] = skipped
             n += 1
         if columns[3] >= 0:
             weights[row] = value
         row += 1
-    state[POSITION], state[ROW] = i, row
+    state[POSITION], state[ROW], state[SKIPPED] = i, row, skipped
     return n
 
 
@@ -128,7 +135,7 @@ def _number_batch(n: Any, data: Any, ids: Any, state: Any, keys: Any, cells: Any
                 n_ids, used = state[IDS], state[BYTES]
                 if n_ids == len(offsets) - 1 or used + length + 1 > len(arena):
                     state[OUTCOME] = NO_SLOTS if n_ids == len(offsets) - 1 else NO_BYTES
-                    state[POSITION], state[ROW] = cells[3, k], cells[2, k] // 2
+                    state[POSITION], state[ROW], state[SKIPPED] = cells[3, k], cells[2, k] // 2, cells[4, k]
                     return
                 # the arena holds one id per line
                 for j in range(length):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gssl.io.table_reading import Table
+from gssl.wording import counted
 
 # bytes of text to scan at a time, and bytes of the shortest row
 _BLOCK, _SHORTEST = 1 << 23, 4
@@ -24,11 +25,20 @@ class NotScannable(Exception):  # noqa: N818 - not an error
 class EdgeScan:
     """Number the ids of a text table in the order of their first occurrence, within ``most_bytes``.
 
-    Raise NotScannable for tables that are not plain text, or have quotes, missing cells or ragged rows.
+    Rows without an id are skipped. Raise NotScannable for tables that are not plain text, or have quotes,
+    missing weights or ragged rows; with ``strict``, if an id is missing; with ``apart``, if both columns have
+    an id.
     """
 
     def __init__(
-        self, table: Table, ends: tuple[str, str], weight: str | None, most_bytes: float = np.inf
+        self,
+        table: Table,
+        ends: tuple[str, str],
+        weight: str | None,
+        most_bytes: float = np.inf,
+        *,
+        strict: bool = False,
+        apart: bool = False,
     ) -> None:
         if not _is_plain(table):
             raise NotScannable
@@ -36,11 +46,15 @@ class EdgeScan:
 
         self._loops = _scan_loops
         self._table = table
-        self._most_bytes = most_bytes
+        self._most_bytes, self._strict = most_bytes, strict
+        # which ids each column has had, if that matters
+        self._had = np.zeros((2, _SLOTS), bool) if apart else None
+        # the position of the first row that was skipped, among all rows
+        self.first_skipped: int | None = None
         names = table.dialect.names  # type: ignore[union-attr]
         places = [names.index(name) for name in ends] + [-1 if weight is None else names.index(weight)]
         self._columns = np.array([len(names), *places])
-        self._state = np.zeros(7, np.int64)
+        self._state = np.zeros(9, np.int64)
         self._slots = np.zeros(_SLOTS * self._loops.WIDTH, np.uint64)
         # the hash table is at most 60 % full
         self._offsets = np.zeros(6 * _SLOTS // 10 + 1, np.int64)
@@ -50,6 +64,11 @@ class EdgeScan:
     def n_ids(self) -> int:
         """The number of ids so far."""
         return int(self._state[self._loops.IDS])
+
+    @property
+    def n_skipped(self) -> int:
+        """The number of rows without an id so far."""
+        return int(self._state[self._loops.SKIPPED])
 
     def order(self) -> np.ndarray | None:
         """Return the codes in text order of their ids, or None if any id is longer than 16 bytes."""
@@ -81,9 +100,15 @@ class EdgeScan:
         most_rows = _BLOCK // _SHORTEST + 1
         ends = np.empty(2 * most_rows, np.int32)
         weights = np.empty(most_rows if self._columns[3] >= 0 else 0)
+        n_rows = 0
         for file in self._table.files:
             for data, stop in _whole_lines(file, dialect.skip + dialect.header):
                 count = self._number((data, kinds, self._columns), stop, ends, weights)
+                if (self.n_skipped and self._strict) or self._share_an_id(ends[: 2 * count].reshape(-1, 2)):
+                    raise NotScannable
+                if self.n_skipped and self.first_skipped is None:
+                    self.first_skipped = n_rows + int(self._state[loops.FIRST])
+                n_rows += count
                 yield ends[: 2 * count].reshape(-1, 2), weights[:count]
 
     def _number(self, text: tuple[np.ndarray, ...], stop: int, ends: np.ndarray, weights: np.ndarray) -> int:
@@ -98,6 +123,16 @@ class EdgeScan:
             if state[loops.OUTCOME] == loops.ODD:
                 raise NotScannable
             self._grow()
+
+    def _share_an_id(self, ends: np.ndarray) -> bool:
+        """Return whether an id of a block is in both columns, which ``apart`` must tell."""
+        if self._had is None:
+            return False
+        if self.n_ids > self._had.shape[1]:
+            self._had = np.pad(self._had, ((0, 0), (0, 2 * self.n_ids - self._had.shape[1])))
+        for side in range(2):
+            self._had[side, ends[:, side]] = True
+        return bool(self._had[1, ends[:, 0]].any() or self._had[0, ends[:, 1]].any())
 
     def _grow(self) -> None:
         held = self._slots.nbytes + self._offsets.nbytes + self._arena.nbytes
@@ -125,9 +160,11 @@ def _is_plain(table: Table) -> bool:
     )
 
 
-def scan_edges(table: Table, ends: tuple[str, str], weight: str | None) -> tuple[np.ndarray, Any]:
+def scan_edges(
+    table: Table, ends: tuple[str, str], weight: str | None, *, strict: bool = False, apart: bool = False
+) -> tuple[np.ndarray, Any]:
     """Read all edges into memory: ids in text order, and the columns ``a``, ``b`` and ``weight``."""
-    scan = EdgeScan(table, ends, weight)
+    scan = EdgeScan(table, ends, weight, strict=strict, apart=apart)
     blocks = [(ends.copy(), weights.copy()) for ends, weights in scan.blocks()]
     if not any(len(ends) for ends, _ in blocks):
         raise NotScannable
@@ -143,7 +180,16 @@ def scan_edges(table: Table, ends: tuple[str, str], weight: str | None) -> tuple
     found = {name: np.concatenate([number[ends[:, i]] for ends, _ in blocks]) for i, name in enumerate("ab")}
     if weight is not None:
         found["weight"] = np.concatenate([weights for _, weights in blocks])
+    note_skipped(table, scan.n_skipped, scan.first_skipped)
     return ids[order], found
+
+
+def note_skipped(table: Table, count: int, first: int | None) -> None:
+    """Note the number of edges without an id, and the position of the first."""
+    if count and first is not None:
+        row = table.row_name(first).removeprefix(f"{table.name}, ")
+        where = "in" if count == 1 else "the first in"
+        table.notes.append(f"{table.name}: skipped {counted(count, 'edge')} without an id, {where} {row}.")
 
 
 def check_utf8(lines: np.ndarray) -> bool:

@@ -7,26 +7,17 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.io.edge_scanning import NotScannable, scan_edges
-from gssl.io.notations import read_commas
-from gssl.io.table_columns import (
-    encode_texts,
-    is_number,
-    leave_out_row_numbers,
-    note_spaces,
-    number_sql,
-    pick_column,
-    text_sql,
-)
+from gssl.io.edge_columns import choose_columns, tell_kinds
+from gssl.io.edge_scanning import NotScannable, note_skipped, scan_edges
+from gssl.io.edge_sides import check_shared, shared_sql, split_sql
+from gssl.io.table_columns import encode_texts, note_spaces, number_sql, text_sql
 from gssl.io.table_reading import Table, open_table
-from gssl.wording import counted, listed, quoted
+from gssl.wording import counted, quoted
 
-_PAIRS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"), ("head", "tail"))
-_WEIGHTS = ("weight", "w", "edge_weight")
-# a third column with one of these names does not hold weights, even if it is numeric
-_NOT_WEIGHTS = ("time", "timestamp", "date", "year", "day", "id", "type", "label")
-# the SQL condition for an invalid weight
+# the SQL conditions for an edge to skip, for an invalid weight, and for such a weight of an edge to keep
+NO_ID = "a IS NULL OR b IS NULL"
 BAD_WEIGHT = "weight IS NULL OR NOT isfinite(weight) OR weight < 0"
+BAD_EDGE = f"NOT ({NO_ID}) AND ({BAD_WEIGHT})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +35,8 @@ class Edges:
         The source, for messages.
     notes : list of str
         Irregularities in the table.
+    kind_columns : tuple of two str, or empty
+        The columns of the source and the target, if these are two kinds of nodes that share ids.
     """
 
     ids: np.ndarray
@@ -52,9 +45,17 @@ class Edges:
     weights: np.ndarray | None = None
     name: str = "edges"
     notes: list[str] = field(default_factory=list)
+    kind_columns: tuple[str, ...] = ()
 
 
-def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: bool | None = None) -> Edges:
+def read_edges(
+    source: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    header: bool | None = None,
+    two_sided: bool | None = None,
+    strict: bool = False,
+) -> Edges:
     """Read edges; ids are kept as text, without surrounding white space.
 
     Parameters
@@ -63,9 +64,16 @@ def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: boo
         See :func:`gssl.io.open_table`.
     columns : two or three names, optional
         The columns of the ends and the weight. If None: ``source, target``, ``src, dst``, ``from, to``, else
-        the first two; the weight is ``weight``, or the third of three columns if it holds numbers.
+        the first two; the weight is ``weight``, or the third of three columns if it holds numbers that its
+        name and values do not show to be distances, times or ids.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
+    two_sided : bool, optional
+        Whether equal ids in both columns are two nodes, which get the column's name as a prefix, such as
+        ``user_id:1`` and ``item_id:1``. If None, the names tell: ``source, target`` or ``node1, node2`` are
+        one kind of node, ``user, item`` two; other names raise an error if the columns share ids.
+    strict : bool, default=False
+        Raise on an edge without an id, instead of skipping it with a note.
 
     Returns
     -------
@@ -80,70 +88,60 @@ def read_edges(source: Any, columns: Sequence[str] | None = None, *, header: boo
     table = open_table(source, header=header)
     ends, weight = choose_columns(table, columns)
     note_spaces(table, ends)
+    apart = tell_kinds(table, ends) if two_sided is None else two_sided
+    split = False
     try:
-        ids, found = scan_edges(table, ends, weight)
+        ids, found = scan_edges(table, ends, weight, strict=strict, apart=apart is not False)
     except NotScannable:
-        ids, found = _query_edges(table, ends, weight)
-    return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes)
+        split = _query_edges(table, ends, weight, apart, strict)
+        ids, found = encode_texts(table, "edges", ["a", "b"], [] if weight is None else ["weight"])
+    kind_columns = ends if split else ()
+    return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes, kind_columns)
 
 
 def _query_edges(
-    table: Table, ends: tuple[str, str], weight: str | None
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    table: Table, ends: tuple[str, str], weight: str | None, apart: bool | None, strict: bool
+) -> bool:
+    """Store the edges in the database, checked; return whether their ends are two kinds of nodes."""
     a, b = (text_sql(table, end) for end in ends)
     value = "" if weight is None else f", {number_sql(table.columns[weight])} AS weight"
     table.execute(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
-    bad = "a IS NULL OR b IS NULL" + ("" if weight is None else f" OR {BAD_WEIGHT}")
-    count, odd = table.fetch_row(f"SELECT count(*), count(*) FILTER ({bad}) FROM edges")
+    bad = "false" if weight is None else BAD_EDGE
+    count, odd, skipped, first = table.fetch_row(
+        f"SELECT count(*), count(*) FILTER ({bad}), count(*) FILTER ({NO_ID}), min(rowid) FILTER ({NO_ID}) "
+        "FROM edges"
+    )
+    check_counts(table, ends, weight, (count, odd, skipped), strict)
+    split = False
+    if apart is not False:
+        table.execute(f"CREATE TEMP TABLE shared AS {shared_sql('edges')}")
+        split = check_shared(table, ends, apart, "edges", "shared")
+    if split:
+        renamed = split_sql(ends, "edges", "shared")
+        table.execute(f"CREATE OR REPLACE TEMP TABLE edges AS SELECT * FROM {renamed}")
+    if skipped:
+        note_skipped(table, skipped, first)
+        table.execute(f"DELETE FROM edges WHERE {NO_ID}")
+    return split
+
+
+def check_counts(
+    table: Table, ends: tuple[str, str], weight: str | None, counts: tuple[int, int, int], strict: bool
+) -> None:
+    """Raise on no edges, on invalid weights, and on missing ids if strict or if no edge has both.
+
+    ``counts`` are those of all rows, of rows with an invalid weight, and of rows without an id.
+    """
+    count, odd, skipped = counts
     if not count:
         raise ValueError(f"{table.name} has no edges: give at least one row.")
-    if odd:
-        refuse_rows(table, ends, weight)
-    return encode_texts(table, "edges", ["a", "b"], [] if weight is None else ["weight"])
+    strict = strict or skipped == count
+    if odd or (skipped and strict):
+        _refuse_row(table, ends, weight, f"{NO_ID} OR {BAD_WEIGHT}" if strict else BAD_EDGE)
 
 
-def choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[tuple[str, str], str | None]:
-    """Return the columns of both ends of an edge, and the weight column or None."""
-    if columns is not None:
-        if isinstance(columns, str) or len(columns) not in (2, 3):
-            raise ValueError(f"edges need two column names, or three with the weight, not {columns!r}.")
-        a, b, *rest = (pick_column(table, name, (), 0) for name in columns)
-        read_commas(table, rest)
-        return (a, b), rest[0] if rest else None
-    if len(table.columns) > 2:
-        leave_out_row_numbers(table)
-    lower = {name.lower() for name in table.columns}
-    pair = next((pair for pair in _PAIRS if lower.issuperset(pair)), ("", ""))
-    ends = (pick_column(table, None, pair[:1], 0), pick_column(table, None, pair[1:], 1))
-    rest = [name for name in table.columns if name not in ends]
-    weight = next((name for name in rest if name.lower() in _WEIGHTS), None)
-    guessed = rest[0] if weight is None and len(rest) == 1 else None
-    if guessed is not None and guessed.lower() in _NOT_WEIGHTS:
-        guessed = None
-    read_commas(table, [name for name in (weight, guessed) if name is not None])
-    if guessed is not None and _looks_like_weight(table, guessed):
-        weight = guessed
-        table.notes.append(f"{table.name}: column {quoted(weight)} is taken as the weight of the edges.")
-    ignored = [name for name in rest if name != weight]
-    if ignored:
-        table.notes.append(f"{table.name}: not used: {listed(ignored)}.")
-    return ends, weight
-
-
-def _looks_like_weight(table: Table, name: str) -> bool:
-    column = table.columns[name]
-    if is_number(column):
-        return True
-    if column.type not in ("VARCHAR", "JSON"):
-        return False
-    count, numbers = table.fetch_row(
-        f"SELECT count({column.sql}), count({number_sql(column)}) FROM {table.relation}"
-    )
-    return bool(0 < count == numbers)
-
-
-def refuse_rows(table: Table, ends: tuple[str, str], weight: str | None) -> None:
-    """Raise an error about the first row without an id or with an invalid weight, if there is one."""
+def _refuse_row(table: Table, ends: tuple[str, str], weight: str | None, bad: str) -> None:
+    """Raise an error about the first row of a condition."""
     a, b = (text_sql(table, end) for end in ends)
     number, cell = "1.0", "NULL"
     if weight is not None:
@@ -151,10 +149,8 @@ def refuse_rows(table: Table, ends: tuple[str, str], weight: str | None) -> None
     first = table.fetch_row(
         f"SELECT row, a IS NULL, b IS NULL, cell FROM (SELECT row_number() OVER () - 1 AS row, {a} AS a, "
         f"{b} AS b, {number} AS weight, {cell} AS cell FROM {table.relation}) "
-        f"WHERE a IS NULL OR b IS NULL OR {BAD_WEIGHT} ORDER BY row LIMIT 1"
+        f"WHERE {bad} ORDER BY row LIMIT 1"
     )
-    if first is None:
-        return
     row, no_source, no_target, value = first
     if no_source or no_target:
         raise table.missing_id_error(row, ends[0] if no_source else ends[1])

@@ -24,6 +24,9 @@ _MOST_COLUMNS = 1 << 24
 class ArrayFile:
     """A matrix in ``.npy`` with its ids in ``<name>.ids.npy``, or a matrix and its ids in ``.npz``."""
 
+    # the ids have no column
+    id = None
+
     def __init__(self, path: Path, ids: Any = None) -> None:
         self.path, self.name, self.notes = path, str(path), list[str]()
         self.kinds: tuple[str, ...] = ()

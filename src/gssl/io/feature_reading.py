@@ -65,6 +65,8 @@ class Features:
         Irregularities in the table.
     kinds : tuple of str
         "number", "category" or "word" for each column; if empty, all are numbers.
+    id_column : str or None
+        The name of the column of the ids.
     """
 
     ids: np.ndarray
@@ -73,6 +75,7 @@ class Features:
     name: str = "features"
     notes: list[str] = field(default_factory=list)
     kinds: tuple[str, ...] = ()
+    id_column: str | None = None
 
 
 def read_features(
@@ -116,7 +119,7 @@ def read_features(
     (('age', 'job=spy'), [[1.5, 1.0]])
     """
     reader = open_features(source, id, columns, text, ids, header)
-    return Features(*reader.read(), reader.name, reader.notes, reader.kinds)
+    return Features(*reader.read(), reader.name, reader.notes, reader.kinds, reader.id)
 
 
 def open_features(

@@ -120,7 +120,8 @@ def map_features(
     reader.limit_memory(budget // 2)
     if not reader.names:
         return read_features(source, id=id, header=header)
-    places = None if store is None else reader.places(store)
+    # ids that two kinds of nodes share are found when all tables are joined
+    places = None if store is None or store.kind_columns else reader.places(store)
     if store is not None and places is not None and np.array_equal(np.sort(places), np.arange(store.n_nodes)):
         ids = store.node_ids
     else:
@@ -129,7 +130,7 @@ def map_features(
     # room for at least one column; if the budget is too small, the fit raises an error
     columns = _columns(reader, places, max(budget // 2, 64 * len(ids)))
     matrix = write_temporary(columns, len(ids), len(reader.names))
-    return Features(ids, matrix, reader.names, reader.name, reader.notes)
+    return Features(ids, matrix, reader.names, reader.name, reader.notes, id_column=reader.id)
 
 
 def _columns(

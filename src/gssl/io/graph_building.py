@@ -9,6 +9,7 @@ import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,8 +19,10 @@ import numpy as np
 
 from gssl.files import write_all
 from gssl.io.atomic import whole_folder
-from gssl.io.edge_scanning import EdgeScan, NotScannable, check_utf8
-from gssl.io.edge_tables import BAD_WEIGHT, EdgeFacts, choose_columns, refuse_rows
+from gssl.io.edge_columns import choose_columns, tell_kinds
+from gssl.io.edge_scanning import EdgeScan, NotScannable, check_utf8, note_skipped
+from gssl.io.edge_sides import ambiguous_id_error, check_shared, shared_sql, split_sql
+from gssl.io.edge_tables import BAD_WEIGHT, NO_ID, EdgeFacts, check_counts
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.pair_merging import PairMerging, Pairs
 from gssl.io.table_columns import IDS, missing_id_notes, note_spaces, number_sql, pick_column, text_sql
@@ -51,6 +54,8 @@ def build_graph_store(
     nodes: Any = None,
     columns: Sequence[str] | None = None,
     header: bool | None = None,
+    two_sided: bool | None = None,
+    strict: bool = False,
     memory_budget: Any = "2GB",
     threads: int | None = None,
 ) -> GraphStore:
@@ -74,6 +79,10 @@ def build_graph_store(
         The columns of the ends and the weight; guessed if None.
     header : bool, optional
         Whether the first lines of text files name the columns; detected if None.
+    two_sided : bool, optional
+        Whether equal ids in both columns are two nodes; the names of the columns tell if None.
+    strict : bool, default=False
+        Raise on an edge without an id, instead of skipping it with a note.
     memory_budget : number of bytes or str, default="2GB"
         For the whole process, as an estimate; at least 400 MB. During the build, the disk of ``directory``
         also needs about 50 bytes per row.
@@ -100,22 +109,26 @@ def build_graph_store(
     if budget < _LEAST:
         raise ValueError(f"a memory budget of {write_size(budget)} is too small: give at least 400 MB.")
     place = Path(directory).expanduser()
-    mark = _mark(edges, nodes, columns, header)
+    mark = _mark(edges, nodes, columns, header, two_sided, strict)
     with whole_folder(place, mark) as folder:
         table = open_table(edges, header=header)
-        work = _Build(table, folder, budget, *choose_columns(table, columns))
-        work.limit(threads)
-        note_spaces(table, work.ends)
-        work.number_nodes(nodes, header)
-        work.code_edges(nodes)
-        work.write_ids()
+        # also closed after an error: the database of a build can only be open once
+        with closing(table.connection):
+            ends, weight = choose_columns(table, columns)
+            apart = tell_kinds(table, ends) if two_sided is None else two_sided
+            work = _Build(table, folder, budget, strict, ends, weight, apart)
+            work.limit(threads)
+            note_spaces(table, work.ends)
+            work.number_nodes(nodes, header)
+            work.code_edges(nodes)
+            work.write_ids()
         work.finish(work.merge())
     return open_graph_store(place)
 
 
-def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, header: bool | None) -> str:
+def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, *settings: bool | None) -> str:
     """Return a text that identifies the inputs of a store; it is unique if any of them is not a file."""
-    parts: list[Any] = [2, list(columns or ()), header]
+    parts: list[Any] = [3, list(columns or ()), *settings]
     for source in (edges, nodes):
         if source is None:
             parts.append(None)
@@ -134,10 +147,16 @@ class _Build:
     table: Table
     folder: Path
     budget: int
+    strict: bool
     ends: tuple[str, str]
     weight: str | None
+    # whether the ends are two kinds of nodes, None if unknown; and whether these share ids
+    apart: bool | None
+    split: bool = False
     n_nodes: int = 0
     _facts: tuple[int, int, int, bool] = (0, 0, 0, False)
+    # the number of rows without an id, and the position of the first
+    _skipped: tuple[int, int | None] = (0, None)
 
     def limit(self, threads: int | None) -> None:
         """Limit DuckDB to its share of the budget, let it spill to the folder, and attach the database."""
@@ -160,6 +179,10 @@ class _Build:
         """Store the ids so that the row number of an id is its node number."""
         if not self._has("scanned"):
             self._scan()
+        if self.apart is not False and not self._was_scanned():
+            if not self._has("shared"):
+                self._store("shared", shared_sql(self._texts()))
+            self.split = check_shared(self.table, self.ends, self.apart, self._texts(), "build.shared")
         if not self._has("ids"):
             if nodes is not None:
                 self._copy_nodes(nodes, header)
@@ -167,9 +190,8 @@ class _Build:
                 order = "" if (self.folder / "order").exists() else " ORDER BY id"
                 self._store("ids", f"SELECT id, code FROM build.scanned{order}", in_order=True)
             else:
-                a, b = (text_sql(self.table, end) for end in self.ends)
-                ids = f"SELECT DISTINCT unnest([{a}, {b}]) AS id FROM {self.table.relation}"
-                self._store("ids", f"SELECT id FROM ({ids}) WHERE id IS NOT NULL ORDER BY id")
+                ids = f"SELECT DISTINCT unnest([a, b]) AS id FROM {self._texts()} WHERE NOT ({NO_ID})"
+                self._store("ids", f"SELECT id FROM ({ids}) ORDER BY id")
         self.n_nodes = self.table.fetch_row("SELECT count(*) FROM build.ids")[0]
         if self.n_nodes > _MOST_NODES:
             raise ValueError(
@@ -184,8 +206,11 @@ class _Build:
         """
         lines = self.folder / "ids.txt"
         ids = "SELECT ''::VARCHAR AS id, 0 AS code LIMIT 0"
+        skipped, first = 0, None
         try:
-            scan = EdgeScan(self.table, self.ends, self.weight, (self.budget - _BASE) * _DATABASE_SHARE)
+            most_bytes = (self.budget - _BASE) * _DATABASE_SHARE
+            apart = self.apart is not False
+            scan = EdgeScan(self.table, self.ends, self.weight, most_bytes, strict=self.strict, apart=apart)
             with (self.folder / "codes").open("wb") as codes, (self.folder / "weights").open("wb") as values:
                 for ends, weights in scan.blocks():
                     write_all(codes, ends)
@@ -196,6 +221,7 @@ class _Build:
             with lines.open("wb") as stream:
                 write_all(stream, scan.lines(order))
             if scan.n_ids and check_utf8(scan.lines()):
+                skipped, first = scan.n_skipped, scan.first_skipped
                 assert self.table.dialect is not None
                 separator = sql_string(self.table.dialect.delimiter)
                 ids = (
@@ -205,6 +231,7 @@ class _Build:
                 )
         except NotScannable:
             pass
+        self._store("skipped", _skipped_sql(skipped, first))
         self._store("scanned", ids, in_order=True)
         lines.unlink(missing_ok=True)
 
@@ -226,6 +253,10 @@ class _Build:
         )
         if twice is not None:
             raise ValueError(f"{listing.name} has more than one row for {quoted(twice[0])}; keep one.")
+        if self.split:
+            shared = self.table.fetch_row(f"SELECT min(id) FROM {read} SEMI JOIN build.shared USING (id)")[0]
+            if shared is not None:
+                raise ambiguous_id_error(listing.name, shared, self.ends)
         self._store("ids", f"SELECT id FROM {read} ORDER BY file_row_number")
         path.unlink()
 
@@ -235,6 +266,7 @@ class _Build:
             return
         number = self._numbers_of_codes(nodes) if self._was_scanned() else None
         blocks = self._join(nodes)
+        self._skipped = self.table.fetch_row("SELECT skipped, first FROM build.skipped")
         if number is not None:
             scanned = self._rows("codes", self.weight is not None)
             blocks = ((number[codes], weights) for codes, weights in scanned)
@@ -252,7 +284,8 @@ class _Build:
         weighted |= self.weight is not None and largest != 1
         self._store(
             "facts",
-            f"SELECT {count} AS n_rows, {self_loops} AS self_loops, {zeros} AS zeros, {weighted} AS weighted",
+            f"SELECT {count} AS n_rows, {self_loops} AS self_loops, {zeros} AS zeros, {weighted} AS weighted"
+            f", skipped, first FROM ({_skipped_sql(*self._skipped)})",
         )
 
     def _numbers_of_codes(self, nodes: Any) -> np.ndarray | None:
@@ -278,15 +311,13 @@ class _Build:
             # join on hashes of ids if all ids come from the edges and no two share a hash
             distinct = "SELECT count(*) = count(DISTINCT hash(id)) FROM build.ids"
             hashed = nodes is None and self.table.fetch_row(distinct)[0]
-            texts = ("id", *(text_sql(self.table, end) for end in self.ends))
-            key, a, b = (f"hash({text})" if hashed else text for text in texts)
+            key, a, b = (f"hash({text})" if hashed else text for text in ("id", "a", "b"))
             named = "" if self.weight is None else ", weight"
-            number = "NULL" if self.weight is None else number_sql(self.table.columns[self.weight])
             keys = f"(SELECT {key} AS key, rowid::INTEGER AS number FROM build.ids)"
             self._store(
                 "coded",
-                f"SELECT k.number AS u, l.number AS v{named} "
-                f"FROM (SELECT {a} AS a, {b} AS b, {number} AS weight FROM {self.table.relation}) "
+                f"SELECT CASE WHEN skipped THEN -1 ELSE k.number END AS u, l.number AS v{named} "
+                f"FROM (SELECT {a} AS a, {b} AS b, weight, {NO_ID} AS skipped FROM {self._texts()}) "
                 f"LEFT JOIN {keys} AS k ON a = k.key LEFT JOIN {keys} AS l ON b = l.key",
             )
         self._check()
@@ -294,7 +325,7 @@ class _Build:
         with (self.folder / "weights").open("wb") as stream:
             for start in range(0, count, _ROWS):
                 part = self.table.fetch_columns(
-                    f"SELECT * FROM build.coded WHERE rowid >= {start} AND rowid < {start + _ROWS}"
+                    f"SELECT * FROM build.coded WHERE rowid >= {start} AND rowid < {start + _ROWS} AND u >= 0"
                 )
                 weights = part.get("weight", np.empty(0))
                 write_all(stream, weights)
@@ -309,17 +340,28 @@ class _Build:
                     weights = np.fromfile(values, np.float64, len(block) // 2)
                 yield block.reshape(-1, 2), weights
 
-    def _check(self) -> None:
-        bad = "u IS NULL OR v IS NULL" + ("" if self.weight is None else f" OR {BAD_WEIGHT}")
-        count, odd = self.table.fetch_row(f"SELECT count(*), count(*) FILTER ({bad}) FROM build.coded")
-        if not count:
-            raise ValueError(f"{self.table.name} has no edges: give at least one row.")
-        if not odd:
-            return
-        refuse_rows(self.table, self.ends, self.weight)
+    def _texts(self) -> str:
+        """Return the SQL relation of the ids and the weight, as text and number."""
         a, b = (text_sql(self.table, end) for end in self.ends)
+        number = "NULL" if self.weight is None else number_sql(self.table.columns[self.weight])
+        texts = f"(SELECT {a} AS a, {b} AS b, {number} AS weight FROM {self.table.relation})"
+        return split_sql(self.ends, texts, "build.shared") if self.split else texts
+
+    def _check(self) -> None:
+        bad = "false" if self.weight is None else f"u IS DISTINCT FROM -1 AND ({BAD_WEIGHT})"
+        count, odd, skipped, strange = self.table.fetch_row(
+            f"SELECT count(*), count(*) FILTER ({bad}), count(*) FILTER (u = -1), "
+            "count(*) FILTER (u IS NULL OR (u >= 0 AND v IS NULL)) FROM build.coded"
+        )
+        check_counts(self.table, self.ends, self.weight, (count, odd, skipped), self.strict)
+        if skipped:
+            rows = f"SELECT row_number() OVER () - 1 AS row, a, b FROM {self._texts()}"
+            first = self.table.fetch_row(f"SELECT min(row) FROM ({rows}) WHERE {NO_ID}")[0]
+            self._skipped = (skipped, first)
+        if not strange:
+            return
         unknown = self.table.fetch_rows(
-            f"SELECT DISTINCT id FROM (SELECT unnest([{a}, {b}]) AS id FROM {self.table.relation}) "
+            f"SELECT DISTINCT id FROM (SELECT unnest([a, b]) AS id FROM {self._texts()} WHERE NOT ({NO_ID})) "
             "ANTI JOIN build.ids USING (id) ORDER BY id LIMIT 1000000"
         )
         raise ValueError(
@@ -328,17 +370,23 @@ class _Build:
         )
 
     def write_ids(self) -> None:
-        """Write the ids and close DuckDB."""
+        """Write the ids and detach the database."""
         path = sql_string(str(self.folder / "ids.parquet"))
+        *facts, skipped, first = self.table.fetch_row("SELECT * FROM build.facts")
+        self._facts = tuple(facts)
+        note_skipped(self.table, skipped, first)
         markers = ", ".join(sql_string(text) for text in MISSING)
         odd = self.table.fetch_rows(f"SELECT id FROM build.ids WHERE id IN ({markers}) ORDER BY rowid")
         self.table.notes += missing_id_notes(self.table.name, [node for (node,) in odd])
+        sides = ""
+        if self.split:
+            u, v = (f"rowid IN (SELECT {end} FROM build.coded)" for end in "uv")
+            sides = f", CASE WHEN {u} THEN 0 WHEN {v} THEN 1 ELSE -1 END::TINYINT AS side"
         self.table.execute(
-            f"COPY (SELECT id FROM build.ids ORDER BY rowid) TO {path} (FORMAT parquet, COMPRESSION zstd)"
+            f"COPY (SELECT id{sides} FROM build.ids ORDER BY rowid) TO {path} "
+            "(FORMAT parquet, COMPRESSION zstd)"
         )
-        self._facts = self.table.fetch_row("SELECT n_rows, self_loops, zeros, weighted FROM build.facts")
         self.table.execute("DETACH build")
-        self.table.connection.close()
 
     def merge(self) -> EdgeFacts:
         """Write the arrays of the graph."""
@@ -391,7 +439,7 @@ class _Build:
         for file in (*self.folder.glob("build.duckdb*"), *(self.folder / name for name in _WORKING)):
             file.unlink(missing_ok=True)
         notes = [*self.table.notes, *facts.notes(self.table.name)]
-        write_manifest(self.folder, self.table.name, facts, notes)
+        write_manifest(self.folder, self.table.name, facts, notes, self.ends if self.split else ())
 
     def _has(self, name: str) -> bool:
         return bool(
@@ -404,5 +452,9 @@ class _Build:
     def _store(self, name: str, query: str, *, in_order: bool = False) -> None:
         # keeping the order of rows costs time and memory
         self.table.execute(f"SET preserve_insertion_order = {str(in_order).lower()}")
-        self.table.execute(f"CREATE TABLE build.{name} AS {query}")
+        self.table.execute(f"CREATE OR REPLACE TABLE build.{name} AS {query}")
         self.table.execute("SET preserve_insertion_order = true")
+
+
+def _skipped_sql(count: int, first: int | None) -> str:
+    return f"SELECT {count} AS skipped, {'NULL' if first is None else first}::BIGINT AS first"

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from gssl.datasets.numpy_files import map_npy
 from gssl.graph.simplify import declare_simple
+from gssl.io.edge_sides import NodeKinds
 from gssl.io.edge_tables import EdgeFacts
 from gssl.io.table_columns import spelling_hint
 from gssl.io.table_reading import Table, connect, sql_string
@@ -35,6 +36,8 @@ class GraphStore:
         Irregularities in the tables it was built from.
     facts : EdgeFacts
         Counts of these irregularities.
+    kind_columns : tuple of two str, or empty
+        The columns of the edges, if these name two kinds of nodes that share ids.
     """
 
     directory: Path
@@ -43,6 +46,7 @@ class GraphStore:
     weighted: bool
     notes: list[str] = field(default_factory=list)
     facts: EdgeFacts = field(default_factory=EdgeFacts)
+    kind_columns: tuple[str, ...] = ()
 
     @cached_property
     def adjacency(self) -> csr_array:
@@ -74,6 +78,14 @@ class GraphStore:
     def node_ids(self) -> np.ndarray:
         """All ids as text in node order, read into memory."""
         return self._ids().fetch_columns(f"SELECT id FROM {id_relation(self)} ORDER BY file_row_number")["id"]
+
+    @property
+    def node_kinds(self) -> NodeKinds | None:
+        """The kind of each node that has edges, or None if there is one kind."""
+        if len(self.kind_columns) != 2:
+            return None
+        sides = self._ids().fetch_columns(f"SELECT side FROM {id_relation(self)} ORDER BY file_row_number")
+        return NodeKinds.of(self.kind_columns, self.node_ids, sides["side"])
 
     def ids(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
         """Look up the ids of some nodes."""
@@ -156,6 +168,7 @@ def open_graph_store(directory: str | Path) -> GraphStore:
             bool(data["weighted"]),
             [str(note) for note in data["notes"]],
             EdgeFacts(**data["facts"]),
+            tuple(str(column) for column in data.get("kind_columns", ())),
         )
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{manifest} is no manifest of a graph store: build the store again.") from error
@@ -194,7 +207,9 @@ def check_rows(
     return places
 
 
-def write_manifest(folder: Path, name: str, facts: EdgeFacts, notes: list[str]) -> None:
+def write_manifest(
+    folder: Path, name: str, facts: EdgeFacts, notes: list[str], kind_columns: tuple[str, ...]
+) -> None:
     """Write the manifest of a store whose arrays are complete."""
     indptr = np.load(folder / "indptr.npy", mmap_mode="r")
     data = {
@@ -206,6 +221,7 @@ def write_manifest(folder: Path, name: str, facts: EdgeFacts, notes: list[str]) 
         "weighted": (folder / "weights.npy").exists(),
         "facts": asdict(facts),
         "notes": notes,
+        "kind_columns": kind_columns,
     }
     text = json.dumps(data, indent=2, ensure_ascii=False)
     (folder / _MANIFEST).write_text(text, encoding="utf-8")

@@ -33,12 +33,15 @@ class Labels:
         The source, for messages.
     notes : list of str
         Irregularities in the table.
+    id_column : str or None
+        The name of the column of the ids.
     """
 
     ids: np.ndarray
     labels: np.ndarray
     name: str = "labels"
     notes: list[str] = field(default_factory=list)
+    id_column: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +56,14 @@ class Nodes:
         The source, for messages.
     notes : list of str
         Irregularities in the table.
+    id_column : str or None
+        The name of the column of the ids.
     """
 
     ids: np.ndarray
     name: str = "nodes"
     notes: list[str] = field(default_factory=list)
+    id_column: str | None = None
 
 
 def read_nodes(source: Any, *, header: bool | None = None) -> Nodes:
@@ -89,7 +95,7 @@ def read_nodes(source: Any, *, header: bool | None = None) -> Nodes:
     ids = table.fetch_columns("SELECT id FROM nodes GROUP BY id ORDER BY min(rowid)")["id"].astype(object)
     if len(ids) < count:
         table.notes.append(f"{table.name}: merged {counted(count - len(ids), 'repeated row')}.")
-    return Nodes(ids, table.name, table.notes)
+    return Nodes(ids, table.name, table.notes, name)
 
 
 def read_labels(
@@ -152,7 +158,7 @@ def read_labels(
     repeats = int(found["n"].sum()) - len(found["n"])
     if repeats:
         table.notes.append(f"{table.name}: merged {counted(repeats, 'repeated row')}.")
-    return Labels(found["id"].astype(object), found["label"].astype(object), table.name, table.notes)
+    return Labels(found["id"].astype(object), found["label"].astype(object), table.name, table.notes, name)
 
 
 def _choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from scipy.sparse import coo_array, csr_array, issparse
 
 from gssl.graph.mapped import mapped_file
 from gssl.graph.simplify import declare_simple, simplify
+from gssl.io.edge_sides import NodeKinds
 from gssl.io.edge_tables import Edges, count_facts
 from gssl.io.feature_reading import Features
 from gssl.io.feature_slabs import take_rows_or_zeros
@@ -34,6 +35,9 @@ class Problem:
     feature_names : tuple of str
     preparation : Preparation or None
         How the features were filled and scaled.
+    kinds : NodeKinds or None
+        Which node is of which kind, if there are two that share ids; its ``resolve`` finds the nodes that
+        another table of labels names.
     """
 
     node_ids: np.ndarray
@@ -43,6 +47,7 @@ class Problem:
     notes: list[str] = field(default_factory=list)
     feature_names: tuple[str, ...] = ()
     preparation: Preparation | None = None
+    kinds: NodeKinds | None = None
 
     @property
     def given(self) -> np.ndarray:
@@ -158,7 +163,11 @@ class _Join:
 
     def run(self, edges: Edges | None, features: Features | None, labels: Labels | None) -> Problem:
         """Collect all ids, then put every table in node order."""
+        kinds = _node_kinds(edges) if self.store is None else self.store.node_kinds
         features = _filled(features)
+        if kinds is not None:
+            self.nodes, features = kinds.resolve(self.nodes), kinds.resolve(features)
+            labels = kinds.resolve(labels)
         places = {}
         for part in (self.nodes, features, edges, labels):
             if part is not None:
@@ -178,7 +187,7 @@ class _Join:
             matrix = take_rows_or_zeros(features.matrix, rows)
         adjacency = self._adjacency(edges, None if edges is None else places[edges.name, Edges])
         names = () if features is None else features.names
-        return Problem(node_ids, adjacency, matrix, y, self.notes, names)
+        return Problem(node_ids, adjacency, matrix, y, self.notes, names, kinds=kinds)
 
     def _add(self, part: "Nodes | Features | Edges | Labels") -> np.ndarray:
         """Return the node numbers of the ids of a table; new ids become nodes."""
@@ -266,6 +275,14 @@ class _Join:
 
     def _has(self, ids: list[str]) -> np.ndarray:
         return self._find(np.array(ids, dtype=object)) >= 0
+
+
+def _node_kinds(edges: Edges | None) -> NodeKinds | None:
+    if edges is None or not edges.kind_columns:
+        return None
+    sides = np.zeros(len(edges.ids), np.int8)
+    sides[edges.target] = 1
+    return NodeKinds.of(edges.kind_columns, edges.ids, sides)
 
 
 def _filled(features: Features | None) -> Features | None:

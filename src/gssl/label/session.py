@@ -173,6 +173,7 @@ class Session:
 
     def import_labels(self, labels: Labels, version: int) -> str:
         """Import the labels of a table; return a message with their number."""
+        labels = labels if self.problem.kinds is None else self.problem.kinds.resolve(labels)
         pairs = [
             [str(i), str(label)]
             for i, label in zip(labels.ids, labels.labels, strict=True)

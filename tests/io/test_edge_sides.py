@@ -1,0 +1,119 @@
+"""Users and items with the same ids stay two nodes, in memory and in a store, and other tables find them."""
+
+import pytest
+
+import gssl.io.edge_scanning as edge_scanning
+from gssl.io import (
+    assemble,
+    build_graph_store,
+    join_store,
+    open_graph_store,
+    read_edges,
+    read_features,
+    read_labels,
+    read_nodes,
+)
+
+RATINGS = "user_id,item_id\n1,1\n1,2\n2,1\n2,3\n7,2\n"
+IDS = ["3", "7", "item_id:1", "item_id:2", "user_id:1", "user_id:2"]
+
+
+@pytest.fixture(params=["memory", "store"])
+def join(request, write, tmp_path):
+    """Return a function that joins tables to the ratings, in memory or in a store."""
+    file = write("e.csv", RATINGS)
+
+    def join(features=None, labels=None, nodes=None):
+        features = None if features is None else read_features(write("f.csv", features))
+        labels = None if labels is None else read_labels(write("l.csv", labels))
+        nodes = None if nodes is None else read_nodes(write("n.csv", nodes))
+        if request.param == "memory":
+            return assemble(read_edges(file), features, labels, nodes=nodes)
+        build_graph_store(file, tmp_path / "store")
+        return join_store(open_graph_store(tmp_path / "store"), features, labels, nodes=nodes)
+
+    return join
+
+
+def known(problem):
+    return {node: label for node, label in zip(problem.node_ids, problem.y, strict=True) if label is not None}
+
+
+def test_only_shared_ids_have_a_prefix(join):
+    problem = join()
+    assert problem.node_ids.tolist() == IDS
+    assert problem.adjacency.nnz == 10
+    assert not any("self-loop" in note for note in problem.notes)
+
+
+@pytest.mark.parametrize("column", ["item_id", "itemId", "item"])
+def test_a_table_whose_ids_are_named_like_a_column_of_the_edges_means_that_kind(join, column):
+    problem = join(labels=f"{column},label\n1,old\n3,new\n")
+    assert known(problem) == {"item_id:1": "old", "3": "new"}
+    assert len(problem.node_ids) == len(IDS)
+
+
+def test_features_mean_that_kind_too(join):
+    problem = join(features="user_id,x\n7,0.5\n1,0.25\n2,4\n")
+    row = dict(zip(problem.node_ids, problem.features.ravel().tolist(), strict=True))
+    assert {node: x for node, x in row.items() if x} == {"7": 0.5, "user_id:1": 0.25, "user_id:2": 4.0}
+
+
+def test_an_id_of_the_other_kind_is_a_new_node(join):
+    problem = join(labels="item_id,label\n7,new\n1,old\n")
+    assert known(problem) == {"item_id:7": "new", "item_id:1": "old"}
+    assert problem.adjacency[problem.node_ids.tolist().index("item_id:7")].nnz == 0
+
+
+def test_other_tables_write_the_prefix_of_a_shared_id(join):
+    problem = join(labels="id,label\nuser_id:1,a\n7,b\nitem_id:3,c\n")
+    assert known(problem) == {"user_id:1": "a", "7": "b", "3": "c"}
+
+
+@pytest.mark.parametrize("table", ["labels", "features", "nodes"])
+def test_a_shared_id_without_a_prefix_is_one_sentence(join, table):
+    message = (
+        r"[fln]\.csv: id '1' may be 'user_id:1' or 'item_id:1' of the edges: write it so, or name the id "
+        r"column 'user_id' or 'item_id'\.$"
+    )
+    with pytest.raises(ValueError, match=message):
+        join(**{table: "id,label\n7,3\n1,4\n" if table == "labels" else "id,x\n7,3\n1,4\n"})
+
+
+def test_an_id_with_and_without_its_prefix_is_there_twice(join):
+    with pytest.raises(ValueError, match=r"l\.csv has more than one row for '7'"):
+        join(labels="id,label\nuser_id:7,a\n7,b\n")
+
+
+def test_a_prefixed_id_that_is_there_already_is_refused(write, tmp_path):
+    file = write("e.csv", "user_id,item_id\n1,1\n1,user_id:1\n")
+    message = "and 'user_id:1', which would name one of these nodes, is an id already: rename the column"
+    with pytest.raises(ValueError, match=message):
+        read_edges(file)
+    with pytest.raises(ValueError, match=message):
+        build_graph_store(file, tmp_path / "store")
+
+
+def test_nodes_of_a_store_are_listed_by_their_prefixed_ids(write, tmp_path):
+    file = write("e.csv", RATINGS)
+    listed = ["lonely", *reversed(IDS)]
+    nodes = write("n.csv", "id\n" + "\n".join(listed) + "\n")
+    store = build_graph_store(file, tmp_path / "store", nodes=nodes)
+    assert store.node_ids.tolist() == listed
+    labels = read_labels(write("l.csv", "item_id,label\n3,a\n2,b\n"))
+    assert known(join_store(store, labels=labels)) == {"3": "a", "item_id:2": "b"}
+    with pytest.raises(ValueError, match=r"n\.csv: id '2' may be 'user_id:2' or 'item_id:2' of the edges"):
+        build_graph_store(file, tmp_path / "other", nodes=write("n.csv", "id\n3\n2\n"))
+
+
+@pytest.mark.parametrize("least", [0, 1 << 20])
+def test_the_scanner_and_a_store_ask_and_obey_as_memory_does(write, tmp_path, monkeypatch, least):
+    monkeypatch.setattr(edge_scanning, "_LEAST", least)
+    file = write("e.csv", "foo,bar\n1,2\n2,3\n")
+    for read in (read_edges, lambda *args, **named: build_graph_store(*args, tmp_path / "store", **named)):
+        with pytest.raises(ValueError, match="columns 'foo' and 'bar' share 1 id, such as '2', and their"):
+            read(file)
+    assert build_graph_store(file, tmp_path / "one", two_sided=False).node_ids.tolist() == ["1", "2", "3"]
+    store = build_graph_store(file, tmp_path / "two", two_sided=True)
+    assert store.node_ids.tolist() == ["1", "3", "bar:2", "foo:2"]
+    assert read_edges(file, two_sided=True).ids.tolist() == store.node_ids.tolist()
