@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gssl.wording import MISSING
+from gssl.wording import MISSING, NUMBER
 
 # bytes to inspect; more if they hold fewer than three lines, as with very many columns
 _SAMPLE_BYTES = 1 << 16
@@ -18,7 +18,6 @@ _LARGEST_SAMPLE = 1 << 26
 _SAMPLE_ROWS = 50
 # bytes to search at a time
 _CHUNK = 1 << 20
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 # cells that mark the first line as a header; single letters only if they do not recur
 _NAMES = {
     *("source", "target", "src", "dst", "from", "to", "weight", "u", "v", "head", "tail"),

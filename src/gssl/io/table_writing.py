@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gssl.io.atomic import whole_file
-from gssl.io.dialect import NUMBER
 from gssl.io.table_reading import (
     connect,
     database_reason,
@@ -18,7 +17,7 @@ from gssl.io.table_reading import (
     sql_name,
     sql_string,
 )
-from gssl.wording import counted
+from gssl.wording import NUMBER, counted
 
 _FORMATS = {
     ".csv": "FORMAT csv, HEADER true, DELIMITER ','",

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gssl.wording import is_missing_text
+
 MAX_NAME = 200
-# names that would be read as missing labels
-_RESERVED = ("-1", "nan", "None")
 
 
 class Labelling:
@@ -113,8 +113,8 @@ def check_class_name(given: Any) -> str:
         raise ValueError("the name of the class is empty: type a name.")
     if len(name) > MAX_NAME:
         raise ValueError(f"the name of the class is longer than {MAX_NAME} characters: shorten it.")
-    if name in _RESERVED:
-        raise ValueError(f"the name {name!r} looks like a missing label: choose another.")
+    if is_missing_text(name) or name == "-1":
+        raise ValueError(f"a table of labels with {name!r} is read as missing labels: choose another name.")
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
         raise ValueError("the name of the class has control characters: remove them.")
     return name
