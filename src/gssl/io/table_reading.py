@@ -63,6 +63,8 @@ class Table:
     notes: list[str] = field(default_factory=list)
     # whether it is known that no cell has surrounding white space
     stripped: bool = False
+    # whether cells may have an apostrophe as a guard against formulas
+    guarded: bool = False
     # if files are cleaned copies of text files: originals by copy, and the folder of the copies
     originals: dict[str, str] = field(default_factory=dict)
     folder: RunFolder | None = None
@@ -124,7 +126,8 @@ def open_table(source: Any, *, header: bool | None = None) -> Table:
     source : path, glob, SQL or data frame
         CSV, TSV or other delimited text (also ``.gz``), Parquet or JSON lines, by suffix; ``"part-*.csv"``
         for many files with the same columns; ``"SELECT …"`` or ``"WITH …"``, run by DuckDB; or a pandas,
-        polars or pyarrow table. All cells of a text file are read as text. In a query, DuckDB guesses types
+        polars or pyarrow table. All cells of a text file are read as text, without the apostrophe that
+        :func:`gssl.io.write_columns` puts before formulas. In a query, DuckDB guesses types
         from a sample: use ``read_csv('…', all_varchar=true)`` if ids may have leading zeros.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
@@ -352,6 +355,7 @@ def _clean_table(name: str, files: Sequence[Path], dialect: Dialect) -> Table:
     table.relation = _read_csv(table.files, dialect)
     table.dialect = dialect
     table.stripped = runs or not any(facts.spaces for facts in odd)
+    table.guarded = any(facts.guards for facts in odd)
     return table
 
 
@@ -377,10 +381,12 @@ def _joined(names: Sequence[str]) -> str:
 def _read_csv(files: Sequence[Path], dialect: Dialect) -> str:
     # without DuckDB's detection, which drops malformed lines instead of raising
     struct = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(dialect.names)))
+    # DuckDB takes a carriage return inside a name for the end of all lines, and then reads no row
+    ends = ", new_line='\\n'" if any("\r" in cell for cell in dialect.first) else ""
     return (
         f"read_csv({_sql_list(files)}, auto_detect=false, header={str(dialect.header).lower()}, "
         f"skip={dialect.skip}, delim={sql_string(dialect.delimiter)}, quote='\"', escape='\"', "
-        f"columns={{{struct}}})"
+        f"columns={{{struct}}}{ends})"
     )
 
 
