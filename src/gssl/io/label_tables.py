@@ -76,7 +76,7 @@ def read_nodes(source: Any, *, header: bool | None = None) -> Nodes:
     >>> read_nodes("SELECT unnest(['007', '8']) AS id").ids.tolist()
     ['007', '8']
     """
-    table = open_table(source, header=header)
+    table = open_table(source, header=header, graph_part="nodes")
     name = pick_column(table, None, IDS, 0)
     note_spaces(table, [name])
     table.execute(f"CREATE TEMP TABLE nodes AS SELECT {text_sql(table, name)} AS id FROM {table.relation}")
@@ -122,7 +122,7 @@ def read_labels(
     >>> labels.ids.tolist(), labels.labels.tolist()
     (['007', '8'], ['spy', None])
     """
-    table = open_table(source, header=header)
+    table = open_table(source, header=header, graph_part="nodes")
     name, label = _choose_columns(table, columns)
     note_spaces(table, [name, label])
     ids, labels = text_sql(table, name), text_sql(table, label)

@@ -12,7 +12,7 @@ import numpy as np
 
 from gssl.io.dialect import Dialect, copy_lines, find_oddities, open_plain, sniff_dialect
 from gssl.scale.run_folder import RunFolder
-from gssl.wording import is_missing
+from gssl.wording import is_missing, quoted, shortened
 
 _PARQUET = {".parquet", ".pq"}
 _JSON = {".json", ".jsonl", ".ndjson"}
@@ -118,7 +118,7 @@ class Table:
         )
 
 
-def open_table(source: Any, *, header: bool | None = None) -> Table:
+def open_table(source: Any, *, header: bool | None = None, graph_part: str = "edges") -> Table:
     r"""Open a table without reading its rows yet.
 
     Parameters
@@ -127,10 +127,16 @@ def open_table(source: Any, *, header: bool | None = None) -> Table:
         CSV, TSV or other delimited text (also ``.gz``), Parquet or JSON lines, by suffix; ``"part-*.csv"``
         for many files with the same columns; ``"SELECT …"`` or ``"WITH …"``, run by DuckDB; or a pandas,
         polars or pyarrow table. All cells of a text file are read as text, without the apostrophe that
-        :func:`gssl.io.write_columns` puts before formulas. In a query, DuckDB guesses types
-        from a sample: use ``read_csv('…', all_varchar=true)`` if ids may have leading zeros.
+        :func:`gssl.io.write_columns` puts before formulas. In a query, DuckDB guesses types from a sample:
+        use ``read_csv('…', all_varchar=true)`` if ids may have leading zeros.
+
+        In an SQLite or DuckDB file, ``"file.db::table"`` is a table or view, ``"file.db::SELECT …"`` a query
+        over them, and ``"file.db"`` its only table. A graph file (GraphML, GEXF, GML or node-link JSON) has
+        the tables ``"file.gml::edges"`` and ``"file.gml::nodes"``.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
+    graph_part : "edges" or "nodes", default="edges"
+        The table of a graph file if the source names none.
 
     Returns
     -------
@@ -150,10 +156,13 @@ def open_table(source: Any, *, header: bool | None = None) -> Table:
         return _described("the table", "frame", connection)
     if is_query(source):
         return _open_query(str(source))
-    files = find_files(source)
+    files, inside = find_files(source), split_inside(source)[1]
     suffixes = {_suffix(file) for file in files}
     for file in files:
         _refuse_packed_bomb(file)
+    container = _open_container(str(source), files, inside, graph_part)
+    if container is not None:
+        return container
     if suffixes & _PARQUET:
         _refuse_wide_claims(files)
         return _described(str(source), f"read_parquet({_sql_list(files)})", connect(), files)
@@ -194,6 +203,41 @@ def _refuse_wide_claims(files: Sequence[Path]) -> None:
             )
 
 
+def _open_container(name: str, files: Sequence[Path], inside: str | None, graph_part: str) -> Table | None:
+    """Open a table of a database or a graph file as a copy; return None for files that are one table."""
+    from gssl.io.databases import copy_database, is_database, write_parts
+    from gssl.io.graph_files import PARTS, is_graph_file, read_graph_file
+
+    file, suffix = files[0], _suffix(files[0])
+    database, graph = is_database(file), is_graph_file(file, suffix)
+    if not database and not graph:
+        if inside is not None:
+            raise ValueError(f"{file} is neither a database nor a graph: leave out ::{shortened(inside)}.")
+        return None
+    if len(files) > 1:
+        raise ValueError(f"{name} matches {len(files)} files, and {file} has tables in it: name one file.")
+    folder = RunFolder()
+    with folder.explained(folder.path):
+        if database:
+            columns, notes = copy_database(file, inside, folder.path)
+        else:
+            if (part := inside or graph_part) not in PARTS:
+                raise ValueError(f"{file} has the parts {' and '.join(PARTS)}, not {quoted(part)}.")
+            arrays, notes = read_graph_file(file, suffix, part)
+            write_parts(folder.path, len(arrays), [list(arrays.values())])
+            columns = {column: Column(f"c{i}", "VARCHAR") for i, column in enumerate(arrays)}
+    relation = f"read_parquet({_sql_list(sorted(folder.path.glob('*.parquet')))})"
+    return Table(name, columns, relation, connect(), notes=notes, folder=folder)
+
+
+def split_inside(source: str | Path) -> tuple[str, str | None]:
+    """Split ``file.db::table`` into the file and what is named inside it, None if there is nothing."""
+    file, mark, inside = str(source).partition("::")
+    if not mark or isinstance(source, Path) or Path(str(source)).expanduser().is_file():
+        return str(source), None
+    return file, inside.strip()
+
+
 def is_query(source: Any) -> bool:
     """Return whether a source is an SQL query, not a path."""
     return isinstance(source, str) and bool(re.match(r"\s*\(?\s*(select|with)\s", source, re.I))
@@ -201,7 +245,7 @@ def is_query(source: Any) -> bool:
 
 def find_files(source: str | Path) -> list[Path]:
     """Return the files that match a path or glob, sorted; the path of an existing file is never a glob."""
-    text = str(source)
+    text = split_inside(source)[0]
     if not text.strip():
         raise ValueError("a table has no name: give a file, a glob or a query.")
     if re.match(r"\w+://", text):
