@@ -172,6 +172,22 @@ def test_a_locked_database_is_one_sentence(make, monkeypatch):
     other.close()
 
 
+def test_an_sqlite_file_with_a_log_is_read_and_nothing_is_left_beside_it(tmp_path):
+    connection = sqlite3.connect(tmp_path / "d.db")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("CREATE TABLE t AS SELECT 'a' AS id, 'x' AS label")
+    assert read_labels(tmp_path / "d.db").labels.tolist() == ["x"]
+    connection.close()
+    assert read_labels(tmp_path / "d.db").labels.tolist() == ["x"]
+    assert [file.name for file in tmp_path.iterdir()] == ["d.db"]
+
+
+def test_a_text_with_the_letters_of_a_database_is_a_text(write, pairs):
+    assert pairs(read_edges(write("e.csv", "source,tDUCK,weight\na,b,1\n"))) == [("a", "b")]
+    assert pairs(read_edges(write("e.csv", "bird,the,DUCK\na,b,1\n"))) == [("a", "b")]
+    assert pairs(read_edges(write("e.csv", "src,dst,DUCK\na,b,1\n"))) == [("a", "b")]
+
+
 def test_binary_columns_are_left_out_with_a_note(tmp_path):
     with sqlite3.connect(tmp_path / "d.db") as connection:
         connection.execute("CREATE TABLE t AS SELECT 'a' AS id, x'00ff' AS picture, 'x' AS label")

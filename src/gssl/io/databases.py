@@ -23,6 +23,8 @@ from gssl.wording import listed, printable, quoted, shortened
 
 # first bytes of SQLite files; DuckDB files have theirs after a checksum of 8 bytes
 _SQLITE, _DUCKDB = b"SQLite format 3\0", b"DUCK"
+# versions at the end of the header of an SQLite file that writes changes to a log first
+_LOGGED = b"\2\2"
 # cells copied at a time
 _CELLS = 1 << 18
 # seconds to wait for another program that writes to a file
@@ -38,6 +40,14 @@ _ALLOWED = (
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 )
+# schemas and names of tables and views; NULL for the schema that needs no name
+_SQLITE_TABLES = (
+    "SELECT NULL, name FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'"
+)
+_DUCKDB_TABLES = (
+    "SELECT nullif(table_schema, 'main'), table_name FROM information_schema.tables "
+    "WHERE table_catalog = current_database()"
+)
 _OWN_TABLES = "is only read: give one SELECT over its own tables"
 # what the messages of either database mean
 _ERRORS = {
@@ -48,6 +58,7 @@ _ERRORS = {
     "readonly|unable to open": (
         "has changes beside it that are not finished: open and close it in its own program"
     ),
+    "No space|could not write|Out of Memory": "does not fit on the disk: set TMPDIR to another disk",
     "decode to UTF-8": "holds text that is not UTF-8: repair it",
     "[Nn]o such (table|column|function)|Catalog Error|Binder Error|syntax error|Parser Error": None,
 }
@@ -55,9 +66,9 @@ _ERRORS = {
 
 def is_database(file: Path) -> bool:
     """Return whether a file is an SQLite or DuckDB database, by its first bytes."""
-    with file.open("rb") as stream:
-        start = stream.read(16)
-    known = start == _SQLITE or start[8:12] == _DUCKDB
+    start = _header(file)
+    # the number of its version follows, as 8 bytes, and text has no zeros
+    known = start.startswith(_SQLITE) or (start[8:12] == _DUCKDB and b"\0" in start[12:])
     if not known and b"\0" in start and file.suffix.lower() in _SUFFIXES:
         raise ValueError(f"{file} is no SQLite or DuckDB database: it is damaged or of another format.")
     return known
@@ -68,20 +79,10 @@ def copy_database(file: Path, inside: str | None, folder: Path) -> tuple[dict[st
 
     If ``inside`` is None, the file must have one table or view only.
     """
-    with file.open("rb") as stream:
-        sqlite = stream.read(16) == _SQLITE
+    sqlite = _header(file).startswith(_SQLITE)
     with _explained(file), _open_sqlite(file) if sqlite else _open_duckdb(file, folder) as connection:
         sql = _select(file, inside, connection, _SQLITE_TABLES if sqlite else _DUCKDB_TABLES)
         return (_copy_sqlite if sqlite else _copy_duckdb)(file, sql, connection, folder)
-
-
-_SQLITE_TABLES = (
-    "SELECT NULL, name FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'"
-)
-_DUCKDB_TABLES = (
-    "SELECT nullif(table_schema, 'main'), table_name FROM information_schema.tables "
-    "WHERE table_catalog = current_database()"
-)
 
 
 def _select(file: Path, inside: str | None, connection: Any, tables: str) -> str:
@@ -131,7 +132,10 @@ def _explained(file: Path) -> Iterator[None]:
 @contextmanager
 def _open_sqlite(file: Path) -> Iterator[sqlite3.Connection]:
     """Open an SQLite file so that neither SQL nor views in it can write, attach files or load code."""
-    uri = f"{file.resolve().as_uri()}?mode=ro"
+    file = file.resolve()
+    # a database that uses a log and has none now is open nowhere: SQLite would make a log and leave it there
+    closed = _header(file)[18:] == _LOGGED and not file.with_name(f"{file.name}-wal").exists()
+    uri = f"{file.as_uri()}?mode=ro{'&immutable=1' if closed else ''}"
     with closing(sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)) as connection:
         for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
             connection.execute(f"PRAGMA {setting}")
@@ -141,6 +145,11 @@ def _open_sqlite(file: Path) -> Iterator[sqlite3.Connection]:
         )
         connection.set_progress_handler(lambda: None, _STEPS)
         yield connection
+
+
+def _header(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(20)
 
 
 @contextmanager
