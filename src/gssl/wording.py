@@ -1,5 +1,6 @@
-"""Words in messages: names and values shown safely and briefly, counts, and the markers of missing values."""
+"""Words in messages: values shown safely and briefly, and counts; texts that mean missing or numbers."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -7,6 +8,8 @@ import numpy as np
 
 # how spreadsheets and libraries write missing values; not "na" and "none", which may be words
 MISSING = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "None", "NULL", "null", "NaT", "?")
+# how a text writes a number
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def is_missing(value: Any) -> bool:
@@ -16,8 +19,16 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
+class ClassName(str):
+    """The name of a class that is written like a missing value: the user wants it as a class (``--na``)."""
+
+    __slots__ = ()
+
+
 def is_missing_text(text: str) -> bool:
-    """Return whether a text is empty, white space or a marker of a missing value."""
+    """Return whether a text is empty, white space or a marker of a missing value, and no ClassName."""
+    if isinstance(text, ClassName):
+        return False
     text = text.strip()
     return not text or text in MISSING
 

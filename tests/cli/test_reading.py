@@ -2,8 +2,11 @@
 
 import gzip
 import json
+import sqlite3
 from pathlib import Path
 
+import duckdb
+import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -42,6 +45,26 @@ def as_query(graph):
     return "SELECT source, target FROM read_csv('e.csv', all_varchar=true)"
 
 
+def as_sqlite(graph):
+    connection = sqlite3.connect("e.db")
+    connection.execute("CREATE TABLE links (a TEXT, b TEXT)")
+    connection.executemany("INSERT INTO links VALUES (?, ?)", graph.edges)
+    connection.commit()
+    connection.close()
+    return "e.db::SELECT b AS source, a AS target FROM links"
+
+
+def as_duckdb(graph):
+    with duckdb.connect("e.duckdb") as connection:
+        connection.execute("CREATE TABLE links AS SELECT * FROM read_csv('e.csv', all_varchar=true)")
+    return "e.duckdb"
+
+
+def as_graph_file(graph):
+    nx.write_graphml(nx.Graph(graph.edges), "e.graphml")
+    return "e.graphml"
+
+
 def with_weights(graph):
     return graph.write("e3.csv", ["source", "target", "weight"], [(*pair, 2) for pair in graph.edges])
 
@@ -66,6 +89,9 @@ def without_header(graph):
         as_json_lines,
         as_glob,
         as_query,
+        as_sqlite,
+        as_duckdb,
+        as_graph_file,
         with_weights,
         as_src_and_dst,
         without_header,

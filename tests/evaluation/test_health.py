@@ -4,6 +4,7 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.evaluation import graph_health
+from gssl.graph import GraphWarning
 
 # a triangle, an edge, and an isolated node
 EDGES = [(0, 1), (1, 2), (0, 2), (3, 4)]
@@ -26,7 +27,7 @@ def test_sizes_components_and_degrees():
     assert health.homophily == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize("nothing", [-1, None, float("nan"), np.nan])
+@pytest.mark.parametrize("nothing", [-1, None, float("nan"), np.nan, ""])
 def test_no_labels_at_all_is_a_fact_not_an_error(nothing):
     health = graph_health(graph(), [nothing] * 6)
     assert (health.n_labelled, health.label_counts, health.n_unreached) == (0, {}, 6)
@@ -37,6 +38,12 @@ def test_one_class_is_a_fact_not_an_error():
     health = graph_health(graph(), ["only", "only", None, None, None, None])
     assert health.label_counts == {"only": 2}
     assert (health.homophily, health.n_labelled_edges) == (1.0, 1)
+
+
+def test_a_marker_among_texts_is_no_label():
+    with pytest.warns(GraphWarning, match="y: 2 texts taken as no label: '\\?'"):
+        health = graph_health(graph(), ["only", "?", "", "?", "only", None])
+    assert health.label_counts == {"only": 2}
 
 
 def test_weights_directions_loops_and_duplicates_do_not_count():

@@ -7,11 +7,15 @@ test`` tries a few of each; ``make test-slow`` thousands.
 from __future__ import annotations
 
 import gzip
+import json
 import pickle
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import networkx as nx
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix, save_npz
@@ -159,3 +163,29 @@ def test_tables(tmp_path: Path, fuzz: Any, kind: str, form: str, examples: int):
     else:
         write_columns(path, columns)
     fuzz(read, path, examples)
+
+
+@often(FEW_TABLES, MANY_TABLES)
+@pytest.mark.parametrize("connect", [sqlite3.connect, duckdb.connect], ids=["sqlite", "duckdb"])
+def test_databases(tmp_path: Path, fuzz: Any, connect: Any, examples: int):
+    connection = connect(str(tmp_path / "d.db"))
+    connection.execute("CREATE TABLE t (source TEXT, target TEXT, weight REAL)")
+    connection.executemany(
+        "INSERT INTO t VALUES (?, ?, ?)", [list(row) for row in zip(*EDGES.values(), strict=True)]
+    )
+    connection.commit()
+    connection.close()
+    fuzz(read_edges, tmp_path / "d.db", examples)
+
+
+@often(FEW_TABLES, MANY_TABLES)
+@pytest.mark.parametrize("form", ["graphml", "gexf", "gml", "json"])
+def test_graph_files(tmp_path: Path, fuzz: Any, form: str, examples: int):
+    graph = nx.Graph(list(zip(EDGES["source"], EDGES["target"], strict=True)), name="g")
+    nx.set_node_attributes(graph, dict(zip(IDS, LABELS["label"], strict=True)), "label")
+    path = tmp_path / f"g.{form}"
+    if form == "json":
+        path.write_text(json.dumps(nx.node_link_data(graph, edges="links")))
+    else:
+        getattr(nx, f"write_{form}")(graph, path)
+    fuzz(read_labels if form == "graphml" else read_edges, path, examples)

@@ -102,6 +102,8 @@ def test_a_column_of_measurements_is_refused(write):
         ValueError, match=r"'label' holds 40 different numbers, such as .*classes, not numbers"
     ):
         read_labels(write("l.csv", "id,label\n" + rows))
+    with pytest.raises(ValueError, match="holds 20 different numbers"):
+        read_labels(write("l.csv", "id,label\n" + rows[: rows.index("n20,")]))
     years = "".join(f"n{i},{1980 + i}.0\n" for i in range(40))
     assert len(set(read_labels(write("l.csv", "id,label\n" + years)).labels)) == 40
 

@@ -115,8 +115,8 @@ def test_measurements_are_no_labels(classify):
     sentence = classify(labels="labels_that_are_measurements.csv", ok=False)
     assert sentence == (
         "gssl: labels_that_are_measurements.csv: column 'label' holds 28 different numbers, such as "
-        f"{sentence.split('such as ')[1].split(',')[0]}, and gssl predicts classes, not numbers: give "
-        "classes, such as 'low' and 'high'."
+        f"{sentence.split('such as ')[1].split(',')[0]}, and a classifier predicts classes, not numbers: "
+        "give classes, such as 'low' and 'high'."
     )
 
 

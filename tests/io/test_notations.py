@@ -72,5 +72,5 @@ def test_weights_values_and_labels_with_decimal_commas(write):
     features = read_features(write("f.csv", "id;feature;value\nx;f;0,5\ny;f;1,25\n"))
     assert features.matrix.toarray().tolist() == [[0.5], [1.25]]
     rows = "".join(f"n{i};{i},5\n" for i in range(30))
-    with pytest.raises(ValueError, match="gssl predicts classes, not numbers"):
+    with pytest.raises(ValueError, match="a classifier predicts classes, not numbers"):
         read_labels(write("l.csv", f"id;label\n{rows}"))

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gssl.io import Predictions, read_labels, write_predictions
-from gssl.io.table_writing import is_formula, refuse_overwrite
+from gssl.io import Predictions, assemble, read_edges, read_labels, write_predictions
+from gssl.io.dialect import is_formula, needs_guard
+from gssl.io.table_writing import refuse_overwrite
 
 # white space around a cell is dropped by design
 TEXT = st.text(
@@ -50,10 +51,6 @@ def made(ids, labels):
     )
 
 
-def neutral(text):
-    return f"'{text}" if is_formula(text) else text
-
-
 @FEW
 @given(ids=IDS, label=TEXT | HOSTILE)
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
@@ -68,17 +65,14 @@ def test_parquet_and_json_lines_keep_everything(tmp_path, suffix, ids, label):
 @FEW
 @given(ids=IDS, label=TEXT | HOSTILE)
 @pytest.mark.parametrize("suffix", [".csv", ".tsv"])
-def test_text_files_keep_everything_but_formulas(tmp_path, suffix, ids, label):
+def test_text_files_have_an_apostrophe_before_formulas_alone(tmp_path, suffix, ids, label):
     path = tmp_path / f"p{suffix}"
-    ids = list(dict.fromkeys(neutral(i) for i in ids))
     write_predictions(path, made(ids, [label] * len(ids)))
     with path.open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t" if suffix == ".tsv" else ","))
-    assert [row["id"] for row in rows] == ids
-    assert {row["label"] for row in rows} == {neutral(label)}
-    read = read_labels(path, na=["no marker"])
-    assert read.ids.tolist() == ids
-    assert read.labels.tolist() == [neutral(label)] * len(ids)
+    for text, cell in [*zip(ids, (row["id"] for row in rows), strict=True), (label, rows[0]["label"])]:
+        assert cell == (f"'{text}" if needs_guard(text) else text)
+        assert not is_formula(cell)
 
 
 def test_parquet_has_types(tmp_path):
@@ -139,3 +133,26 @@ def test_other_outputs_are_free(tmp_path):
 )
 def test_what_a_spreadsheet_would_run(text, runs):
     assert is_formula(text) == runs
+
+
+def test_the_guard_is_removed_from_every_text_file_and_noted(write):
+    file = write("l.csv", "id,label\n'@me,x\n'-5,x\n'tis,y\n'=sum,y\n=sum,y\n")
+    labels = read_labels(file)
+    assert labels.ids.tolist() == ["@me", "'-5", "'tis", "=sum"]
+    note = labels.notes[0].removeprefix(f"{file}: ")
+    assert note == (
+        "removed the apostrophe of a guarded formula from 2 cells of column 'id', which merged 1 with others."
+    )
+    json = write("l.jsonl", '{"id":"\'@me","label":"x"}\n')
+    assert read_labels(json).ids.tolist() == ["'@me"]
+
+
+def test_labels_of_ids_that_begin_like_formulas_join_their_edges(tmp_path):
+    ids = ["@ann", "=bob", "+cy", "-dan"]
+    (tmp_path / "e.csv").write_text("source,target\n" + "".join(f"{node},eve\n" for node in ids))
+    write_predictions(tmp_path / "l.csv", made(ids, ["x", "y", "x", "y"]))
+    problem = assemble(read_edges(tmp_path / "e.csv"), labels=read_labels(tmp_path / "l.csv"))
+    assert dict(zip(problem.node_ids, problem.y, strict=True)) == {
+        **dict(zip(ids, "xyxy", strict=True)),
+        "eve": None,
+    }

@@ -1,9 +1,14 @@
 """Labels are accepted in every form, and predictions have the same form."""
 
+import warnings
+
 import numpy as np
+import pandas
 import pytest
 
 import gssl
+from gssl.graph import GraphWarning
+from gssl.io import read_labels
 from gssl.methods.labels import encode_labels
 
 UNLABELLED = {
@@ -85,13 +90,56 @@ def test_a_pandas_index_is_not_an_order(problem, model):
     np.testing.assert_array_equal(model.fit(problem.X, y, adjacency=problem.A).transduction_, problem.truth)
 
 
-@pytest.mark.parametrize("text", ["-1", "nan", "None"])
-@pytest.mark.parametrize("kind", [object, str])
-def test_a_missing_value_turned_into_text_is_an_error(problem, classifier, text, kind):
-    y = NAMES[problem.truth].astype(object)
-    y[7] = text
-    with pytest.raises(ValueError, match=rf"label '{text}' at position 7"):
-        classifier.fit(problem.X, y.astype(kind), adjacency=problem.A)
+@pytest.mark.parametrize("text", ["", " \t", "-1", "nan", "None", "NA", "?", " null "])
+@pytest.mark.parametrize("kind", [object, str, list])
+def test_empty_text_and_markers_are_unlabelled(problem, known, classifier, text, kind):
+    y = np.where(known, NAMES[problem.truth], text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphWarning)
+        classifier.fit(problem.X, y.tolist() if kind is list else y.astype(kind), adjacency=problem.A)
+    assert classifier.classes_.tolist() == NAMES.tolist()
+    assert classifier.transduction_.tolist() == NAMES[problem.truth].tolist()
+
+
+def test_markers_are_counted_in_a_warning_and_empty_text_is_not():
+    with pytest.warns(
+        GraphWarning, match=r"^y: 3 texts taken as no label: 'NA' \(2\), '-1' \(1\); rename"
+    ) as seen:
+        assert encode_labels(["a", "NA", "b", "NA", "", "-1"])[1].tolist() == [0, -1, 1, -1, -1, -1]
+    assert len(seen) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert encode_labels(["a", "", "b", "  "])[0].tolist() == ["a", "b"]
+
+
+def test_minus_one_as_text_is_a_class_beside_one_other_class():
+    assert encode_labels(["1", "-1", "1"])[0].tolist() == ["-1", "1"]
+
+
+def test_only_empty_texts_are_no_labels(problem, classifier):
+    with pytest.raises(ValueError, match="y has no labels"):
+        classifier.fit(problem.X, np.full(36, ""), adjacency=problem.A)
+
+
+def test_a_class_that_the_user_wants_is_kept_though_it_is_written_like_a_missing_value(problem, known):
+    y = np.where(known, np.array(["NA", "EU", "-1"], dtype=object)[problem.truth], None)
+    labels = read_labels(pandas.DataFrame({"id": np.arange(36), "label": y}), na=["unknown"]).labels
+    model = gssl.EmbeddingClassifier(gssl.SGC(), head="ridge").fit(problem.X, labels, adjacency=problem.A)
+    assert model.classes_.tolist() == ["-1", "EU", "NA"]
+    assert gssl.evaluation.held_out_accuracy(model, problem.X, labels, problem.A).n_labels == known.sum()
+
+
+@pytest.mark.parametrize("kind", [list, lambda y: np.array(y, dtype=object), np.array])
+def test_texts_of_numbers_with_decimals_that_nearly_all_differ_are_refused(kind):
+    measured = [f"{i + 0.14:.2f}" for i in range(10)]
+    with pytest.raises(
+        ValueError, match=r"^y holds 10 different numbers, such as 0\.14, and a classifier predicts"
+    ):
+        encode_labels(kind(measured))
+    assert len(encode_labels(measured[:9])[0]) == 9
+    assert len(encode_labels(measured[:3] * 10)[0]) == 3
+    assert len(encode_labels([str(i) for i in range(50)])[0]) == 50
+    assert len(encode_labels([*measured, "low"])[0]) == 11
 
 
 def test_mixed_types_are_an_error(problem, classifier):
@@ -113,7 +161,9 @@ def test_one_class_is_an_error(problem, classifier):
 
 
 def test_measurements_are_an_error(problem, classifier):
-    with pytest.raises(ValueError, match="continuous"):
+    with pytest.raises(
+        ValueError, match=r"continuous, y holds 4 different numbers, such as -0\.5, and a classifier"
+    ):
         classifier.fit(problem.X, problem.y + 0.5, adjacency=problem.A)
 
 

@@ -170,7 +170,8 @@ def _split_names(listed: str) -> tuple[str, ...]:
 def app() -> None:
     """Graph-based semi-supervised learning: a label with a confidence for every node.
 
-    A TABLE is a CSV, TSV, Parquet or JSON-lines file (also .gz, also a glob) or an SQL SELECT.
+    A TABLE is a CSV, TSV, Parquet or JSON-lines file (also .gz, also a glob), an SQL SELECT, file.db::table
+    or "file.db::SELECT …" of an SQLite or DuckDB file, or a graph file (GraphML, GEXF, GML, node-link JSON).
 
     \b
     Examples:

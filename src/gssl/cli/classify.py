@@ -22,7 +22,7 @@ from gssl.io import (
     write_predictions,
 )
 from gssl.io.predictions import withhold
-from gssl.io.table_reading import is_query
+from gssl.io.table_reading import is_query, split_inside
 from gssl.report import classification_table
 from gssl.wording import quoted
 
@@ -102,7 +102,7 @@ def run_classify(run: Run, outputs: Outputs, probabilities: bool) -> None:
 def _graph_name(inputs: Inputs) -> str:
     """Return the file name of the graph, or "a query"."""
     source = inputs.edges or inputs.graph or inputs.features
-    return "a query" if is_query(source) else Path(str(source)).name
+    return "a query" if is_query(source) else Path(split_inside(str(source))[0]).name
 
 
 def _say_poor_classes(held_out: HeldOut, terminal: Terminal) -> None:

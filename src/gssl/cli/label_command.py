@@ -131,7 +131,7 @@ def read_texts(inputs: Inputs, problem: Problem) -> np.ndarray | None:
     """Read the text column of the features, to show it on the page."""
     if inputs.text is None or inputs.features is None:
         return None
-    table = open_table(inputs.features, header=inputs.header)
+    table = open_table(inputs.features, header=inputs.header, graph_part="nodes")
     ids, text = text_sql(table, pick_column(table, inputs.id_column, IDS, 0)), text_sql(table, inputs.text)
     found = table.fetch_columns(f"SELECT {ids} AS id, {text} AS text FROM {table.relation}")
     by_id = dict(zip(found["id"], found["text"], strict=True))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gssl.graph import clean_adjacency, connected_components
-from gssl.methods.labels import encode_labels
+from gssl.methods.labels import label_codes
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Healt
     n = A.shape[0]
     if n == 0:
         raise ValueError("the graph has zero nodes: give at least one.")
-    names, codes = _codes(y)
+    classes, codes = label_codes(y)
     if len(codes) != n:
         raise ValueError(f"y has {len(codes)} entries but the graph has {n} nodes: give one label per node.")
     labelled = codes >= 0
@@ -88,28 +88,8 @@ def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Healt
             "max": float(degree.max()),
         },
         n_labelled=int(labelled.sum()),
-        label_counts={name: int((codes == code).sum()) for code, name in enumerate(names)},
+        label_counts={str(name): int((codes == code).sum()) for code, name in enumerate(classes)},
         n_unreached=int(sizes[~reached].sum()),
         homophily=float(agree.mean()) if agree.size else None,
         n_labelled_edges=int(agree.size),
     )
-
-
-def _codes(y: Any) -> tuple[list[str], np.ndarray]:
-    """Return class names and a code per node, −1 where unlabelled; also for fewer than two classes."""
-    values = list(y)
-    known = [i for i, value in enumerate(values) if not _is_missing(value)]
-    distinct = {str(values[i]) for i in known}
-    if len(distinct) < 2:
-        codes = np.full(len(values), -1)
-        codes[known] = 0
-        return sorted(distinct), codes
-    classes, codes = encode_labels(y)
-    return [str(value) for value in classes], codes
-
-
-def _is_missing(value: Any) -> bool:
-    # comparing a missing value of pandas, even with itself, gives no bool
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return not isinstance(value, str) and bool(value != value or value == -1)

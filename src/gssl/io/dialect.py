@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gssl.wording import MISSING
+from gssl.wording import MISSING, NUMBER
 
 # bytes to inspect; more if they hold fewer than three lines, as with very many columns
 _SAMPLE_BYTES = 1 << 16
@@ -18,7 +18,6 @@ _LARGEST_SAMPLE = 1 << 26
 _SAMPLE_ROWS = 50
 # bytes to search at a time
 _CHUNK = 1 << 20
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 # cells that mark the first line as a header; single letters only if they do not recur
 _NAMES = {
     *("source", "target", "src", "dst", "from", "to", "weight", "u", "v", "head", "tail"),
@@ -35,6 +34,9 @@ _NOT_TEXT = {
     b"\xff\xfe": "is UTF-16 text: save it as UTF-8",
     b"\xfe\xff": "is UTF-16 text: save it as UTF-8",
 }
+# a text that a spreadsheet would run as a formula, unless it is a number, after any apostrophes
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_GUARDED = (b"'=", b"'+", b"'-", b"'@", b"'\t", b"'\r")
 _COMMENT = re.compile(r"#[ \t]|%|#$")
 # white space other than line ends, in UTF-8
 _SPACES = (b" ", b"\t", b"\xc2\xa0", b"\xe3\x80\x80")
@@ -65,6 +67,8 @@ class Oddities:
     comments: bool = False
     # white space beside separators
     spaces: bool = False
+    # apostrophes before characters that begin formulas
+    guards: bool = False
 
 
 def sniff_dialect(path: Path, header: bool | None = None) -> Dialect:
@@ -99,7 +103,7 @@ def sniff_dialect(path: Path, header: bool | None = None) -> Dialect:
 
 def find_oddities(path: Path, dialect: Dialect) -> Oddities:
     """Search a text file, after its leading comments, for lines DuckDB would misread and for white space."""
-    crlf = lf = comments = spaces = False
+    crlf = lf = comments = spaces = guards = False
     separator = dialect.delimiter.encode()
     beside = (separator, b"\n", b"\r", b'"')
     kinds = [space for space in _SPACES if space != separator]
@@ -117,6 +121,7 @@ def find_oddities(path: Path, dialect: Dialect) -> Oddities:
             else:
                 lf = lf or b"\n" in chunk
             comments = comments or any(mark in data and b"\n" + mark in data for mark in (b"#", b"%"))
+            guards = guards or (b"'" in data and any(pair in data for pair in _GUARDED))
             if not spaces:
                 there = [space for space in kinds if space[:1] in data and space in data]
                 spaces = any(
@@ -126,11 +131,29 @@ def find_oddities(path: Path, dialect: Dialect) -> Oddities:
                     spaces = spaces or any(run in data for run in (b"  ", b"\n ", b" \n", b" \r"))
             before = data[-4:]
     spaces = spaces or any(before.endswith(space) for space in kinds)
-    return Oddities(crlf and lf, comments, spaces)
+    return Oddities(crlf and lf, comments, spaces, guards)
+
+
+def is_formula(text: str) -> bool:
+    """Return whether a spreadsheet would run a text as a formula."""
+    return needs_guard(text) and not text.startswith("'")
+
+
+def needs_guard(text: str) -> bool:
+    """Return whether a text is a formula, or one behind apostrophes, which reading would take for guards."""
+    return _FORMULA.match(text) is not None and not NUMBER.fullmatch(text.lstrip("'"))
+
+
+def unguarded_sql(sql: str) -> str:
+    """Return the SQL that removes the apostrophe which is written before texts that need a guard."""
+    formula = f"'{_FORMULA.pattern}".replace("'", "''")
+    number = f"'+{NUMBER.pattern}".replace("'", "''")
+    guarded = f"regexp_matches({sql}, '^{formula}') AND NOT regexp_full_match({sql}, '{number}')"
+    return f"CASE WHEN {guarded} THEN substr({sql}, 2) ELSE {sql} END"
 
 
 def copy_lines(path: Path, target: Path, dialect: Dialect, runs: bool) -> str:
-    """Copy a text file with LF line ends and comments replaced by empty lines; return its separator.
+    """Copy a text file with rows that end in LF and comments as empty lines; return its separator.
 
     With ``runs``, cells are separated by runs of white space, which become tabs. Lines keep their numbers.
     """
@@ -145,7 +168,7 @@ def copy_lines(path: Path, target: Path, dialect: Dialect, runs: bool) -> str:
             # a line end inside quotation marks belongs to the cell
             quoted ^= content.count(b'"') % 2 == 1
             copy.write(b"\t".join(content.split()) if runs else content)
-            copy.write(b"\n")
+            copy.write(line[len(line.rstrip(b"\r\n")) :] if quoted else b"\n")
     return "\t" if runs else dialect.delimiter
 
 
@@ -203,8 +226,8 @@ def _first_lines(path: Path) -> list[str]:
             line = sample[: error.start].count(b"\n") + 1
             raise ValueError(f"{path}, line {line} is not UTF-8 text: save the file as UTF-8.") from error
         text = sample[: error.start].decode("utf-8-sig")
-    # not splitlines, which also splits at characters such as U+2028 and form feeds
-    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text) if "\r" in text else text.split("\n")
+    # not splitlines, which also splits at characters such as U+2028 and form feeds; line ends may be in cells
+    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)" if "\r" in text else r"(?<=\n)", text)
     # drop the last line of a sample, which is incomplete, unless it is the only one
     return lines[:-1] if cut and len(lines) > 1 else lines
 

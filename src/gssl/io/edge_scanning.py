@@ -153,6 +153,7 @@ def _is_plain(table: Table) -> bool:
     return (
         table.dialect is not None
         and table.stripped
+        and not table.guarded
         and len(table.dialect.delimiter.encode()) == 1
         and not any(file.suffix.lower() == ".gz" for file in table.files)
         and sum(file.stat().st_size for file in table.files) >= _LEAST

@@ -133,7 +133,7 @@ def open_features(
     """Open features without reading them; see :func:`read_features`."""
     if isinstance(source, str | Path) and Path(source).suffix.lower() in (".npy", ".npz"):
         return ArrayFile(Path(source), ids)
-    table = open_table(source, header=header)
+    table = open_table(source, header=header, graph_part="nodes")
     long = long_columns(table) if id is None and columns is None and text is None else None
     return WideTable(table, id, columns, text) if long is None else LongTable(table, *long)
 

@@ -26,7 +26,7 @@ from gssl.io.edge_tables import BAD_WEIGHT, NO_ID, EdgeFacts, check_counts
 from gssl.io.graph_store import GraphStore, open_graph_store, write_manifest
 from gssl.io.pair_merging import PairMerging, Pairs
 from gssl.io.table_columns import IDS, missing_id_notes, note_spaces, number_sql, pick_column, text_sql
-from gssl.io.table_reading import Table, find_files, is_query, open_table, sql_string
+from gssl.io.table_reading import Table, find_files, is_query, open_table, split_inside, sql_string
 from gssl.scale.memory import read_size, write_size
 from gssl.wording import MISSING, counted, listed, quoted
 
@@ -134,6 +134,7 @@ def _mark(edges: Any, nodes: Any, columns: Sequence[str] | None, *settings: bool
             parts.append(None)
         elif isinstance(source, str | Path) and not is_query(source):
             files = [(file, file.stat()) for file in find_files(source)]
+            parts.append(split_inside(source)[1])
             parts.append([(str(file.resolve()), stat.st_size, stat.st_mtime_ns) for file, stat in files])
         else:
             parts.append(os.urandom(16).hex())
@@ -239,7 +240,7 @@ class _Build:
         return self.table.fetch_row("SELECT 1 FROM build.scanned LIMIT 1") is not None
 
     def _copy_nodes(self, nodes: Any, header: bool | None) -> None:
-        listing = open_table(nodes, header=header)
+        listing = open_table(nodes, header=header, graph_part="nodes")
         name = pick_column(listing, None, IDS, 0)
         text = text_sql(listing, name)
         path = self.folder / "nodes.parquet"

@@ -14,7 +14,7 @@ from gssl.io.feature_reading import read_features
 from gssl.io.label_tables import read_labels
 from gssl.io.predictions import Predictions, list_predictions
 from gssl.io.problem import Problem, assemble
-from gssl.wording import counted, is_missing
+from gssl.wording import counted, is_missing, is_missing_text
 
 # the kernels index nodes with int32
 _MOST_NODES = 2**31
@@ -65,7 +65,8 @@ def from_scipy(
     adjacency : sparse matrix of any format, or array-like, shape (n, n)
         Directions are ignored.
     y : array-like of shape (n,), optional
-        Labels; None, NaN and −1 mean unlabelled. If all are whole numbers they become int, otherwise text.
+        Labels; None, NaN, −1, empty text and markers such as ``"NA"`` mean unlabelled. If all are whole
+        numbers they become int, otherwise text.
     features : sparse matrix or array-like of shape (n, d), optional
     node_ids : array-like of shape (n,), optional
         Converted to text; ``"0", "1", …`` if None.
@@ -293,10 +294,10 @@ def from_dgl(
 
 
 def _read_labels(values: list[Any]) -> list[Any]:
-    """Return labels as int if all are whole numbers, else as text; None, NaN and −1 become None."""
+    """Return labels as int if all are whole numbers, else as text; None, NaN, −1 and markers become None."""
     labels = [_whole_or_text(value) for value in values]
     if any(isinstance(label, str) for label in labels):
-        return [None if label is None else str(label) for label in labels]
+        return [label if label is None or isinstance(label, str) else str(label) for label in labels]
     return labels
 
 
@@ -304,7 +305,7 @@ def _whole_or_text(value: Any) -> int | str | None:
     if is_missing(value):
         return None
     if isinstance(value, str):
-        return value or None
+        return None if is_missing_text(value) else value
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if whole or (isinstance(value, float | np.floating) and float(value).is_integer()):
         return None if value == -1 else int(value)

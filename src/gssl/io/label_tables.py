@@ -1,22 +1,19 @@
 """Read labels, or a list of nodes, from a table."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gssl.io.dialect import NUMBER
 from gssl.io.table_columns import IDS, check_ids, leave_out_row_numbers, note_spaces, pick_column, text_sql
 from gssl.io.table_reading import Table, open_table, sql_string
+from gssl.methods.labels import name_classes, refuse_measurements
 from gssl.wording import MISSING, counted, listed, listed_counts, quoted, shortened
 
 _LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
 # means unlabelled, unless there is only one other class, as in 1 and −1
 _MINUS_ONE = "-1"
-# more distinct numbers with decimals than this are measurements, not classes
-_MOST_DECIMALS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +82,7 @@ def read_nodes(source: Any, *, header: bool | None = None) -> Nodes:
     >>> read_nodes("SELECT unnest(['007', '8']) AS id").ids.tolist()
     ['007', '8']
     """
-    table = open_table(source, header=header)
+    table = open_table(source, header=header, graph_part="nodes")
     name = pick_column(table, None, IDS, 0)
     note_spaces(table, [name])
     table.execute(f"CREATE TEMP TABLE nodes AS SELECT {text_sql(table, name)} AS id FROM {table.relation}")
@@ -131,7 +128,7 @@ def read_labels(
     >>> labels.ids.tolist(), labels.labels.tolist()
     (['007', '8'], ['spy', None])
     """
-    table = open_table(source, header=header)
+    table = open_table(source, header=header, graph_part="nodes")
     name, label = _choose_columns(table, columns)
     note_spaces(table, [name, label])
     ids, labels = text_sql(table, name), text_sql(table, label)
@@ -148,8 +145,8 @@ def read_labels(
     table.execute(f"CREATE TEMP TABLE labels AS SELECT {ids} AS id, {labels} AS label FROM {rows}")
     if not check_ids(table, "labels", name):
         raise ValueError(f"{table.name} has no rows: give at least one label.")
-    _empty_missing(table, na)
-    _refuse_measurements(table, label)
+    counts = _empty_missing(table, na)
+    refuse_measurements(f"{table.name}: column {quoted(label)}", counts)
     _refuse_two_labels(table)
     _note_case(table)
     found = table.fetch_columns(
@@ -158,7 +155,9 @@ def read_labels(
     repeats = int(found["n"].sum()) - len(found["n"])
     if repeats:
         table.notes.append(f"{table.name}: merged {counted(repeats, 'repeated row')}.")
-    return Labels(found["id"].astype(object), found["label"].astype(object), table.name, table.notes, name)
+    # what is still written like a missing value is a class, because na says so
+    given = name_classes(found["label"].astype(object))
+    return Labels(found["id"].astype(object), given, table.name, table.notes, name)
 
 
 def _choose_columns(table: Table, columns: Sequence[str] | None) -> tuple[str, str]:
@@ -195,35 +194,20 @@ def _note_case(table: Table) -> None:
         )
 
 
-def _empty_missing(table: Table, na: Sequence[str] | None) -> None:
-    """Set labels that mean none to NULL, and note how many there were."""
+def _empty_missing(table: Table, na: Sequence[str] | None) -> dict[str, int]:
+    """Set labels that mean none to NULL, and note how many there were; return counts of the others."""
     counts = dict(table.fetch_rows("SELECT label, count(*) FROM labels WHERE label IS NOT NULL GROUP BY ALL"))
     markers = [text.strip() for text in (MISSING if na is None else na)]
     if na is None and len(set(counts) - set(markers) - {_MINUS_ONE}) > 1:
         markers.append(_MINUS_ONE)
     found = {text: counts[text] for text in markers if text in counts}
     if not found:
-        return
+        return counts
     texts = ", ".join(sql_string(text) for text in found)
     table.execute(f"UPDATE labels SET label = NULL WHERE label IN ({texts})")
     cells = counted(sum(found.values()), "cell")
     table.notes.append(f"{table.name}: {cells} taken as no label: {listed_counts(found)} (--na sets which).")
-
-
-def _refuse_measurements(table: Table, label: str) -> None:
-    """Raise if the labels are many different numbers with decimals."""
-    texts = [
-        text for (text,) in table.fetch_rows("SELECT DISTINCT label FROM labels WHERE label IS NOT NULL")
-    ]
-    if len(texts) <= _MOST_DECIMALS or not all(NUMBER.fullmatch(text.replace(",", ".", 1)) for text in texts):
-        return
-    decimal = next((text for text in texts if not re.fullmatch(r"[+-]?\d+(\.0*)?", text)), None)
-    if decimal is not None:
-        raise ValueError(
-            f"{table.name}: column {quoted(label)} holds {len(texts):,} different numbers, such as "
-            f"{shortened(decimal)}, and gssl predicts classes, not numbers: give classes, such as 'low' and "
-            "'high'."
-        )
+    return {text: count for text, count in counts.items() if text not in found}
 
 
 def _refuse_two_labels(table: Table) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from gssl.evaluation import HeldOut, held_out_if_known
 from gssl.io.atomic import whole_file
 from gssl.io.table_writing import check_suffix, write_columns
+from gssl.wording import quoted
 
 _ARRAYS = (".npy", ".npz")
 EMBEDDINGS = (".csv", ".tsv", ".parquet", *_ARRAYS)
@@ -274,6 +275,11 @@ def write_embeddings(path: str | Path, ids: Any, U: np.ndarray) -> list[str]:
         raise ValueError(f"{len(texts)} ids for embeddings of shape {U.shape}: give one row for each id.")
     check_suffix(path, EMBEDDINGS)
     if Path(path).suffix.lower() in _ARRAYS:
+        cut = next((text for text in texts if text.endswith("\0")), None)
+        if cut is not None:
+            raise ValueError(
+                f"{path} cannot keep the NUL at the end of the id {quoted(cut)}: write .parquet."
+            )
         _write_arrays(Path(path), np.array(texts, dtype=np.str_), U)
         return []
     columns: dict[str, Any] = {"id": np.array(texts, dtype=object)}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
+from gssl.io.dialect import unguarded_sql
 from gssl.io.table_reading import Column, Table, sql_string
 from gssl.wording import MISSING, counted, listed, quoted
 
@@ -44,7 +45,8 @@ def text_sql(table: Table, name: str) -> str:
     column = table.columns[name]
     kind, sql = column.type, column.sql
     if kind == "VARCHAR":
-        return f"nullif({sql if table.stripped else stripped_sql(sql)}, '')"
+        sql = sql if table.stripped else stripped_sql(sql)
+        return f"nullif({unguarded_sql(sql) if table.guarded else sql}, '')"
     if kind == "JSON":
         text = f"({sql}->>'$')"
         whole = f"regexp_replace({text}, '\\.0+$', '')"
@@ -77,25 +79,29 @@ def stripped_sql(sql: str) -> str:
 
 
 def note_spaces(table: Table, names: Iterable[str]) -> None:
-    """Note how many cells have surrounding white space, and how many texts become equal without it."""
+    """Note how many cells have surrounding white space or a guard, and how many texts it kept apart."""
     for name in names:
         column = table.columns[name]
-        if table.stripped or column.type not in ("VARCHAR", "JSON"):
+        if column.type not in ("VARCHAR", "JSON"):
             continue
         sql = raw_text_sql(column)
-        count = table.fetch_row(
-            f"SELECT count(*) FROM {table.relation} WHERE regexp_matches({sql}, '{_SPACED}')"
-        )[0]
-        if not count:
-            continue
-        before, after = table.fetch_row(
-            f"SELECT count(DISTINCT {sql}), count(DISTINCT {stripped_sql(sql)}) FROM {table.relation}"
-        )
-        merged = f", which merged {before - after:,} with others" if after < before else ""
-        table.notes.append(
-            f"{table.name}: removed white space around {counted(count, 'cell')} of column "
-            f"{quoted(name)}{merged}."
-        )
+        if not table.stripped:
+            _note_change(table, name, "white space around", sql, stripped_sql(sql))
+        if table.guarded:
+            sql = sql if table.stripped else stripped_sql(sql)
+            _note_change(table, name, "the apostrophe of a guarded formula from", sql, unguarded_sql(sql))
+
+
+def _note_change(table: Table, name: str, what: str, sql: str, changed: str) -> None:
+    texts = f"(SELECT {sql} AS old, {changed} AS new FROM {table.relation})"
+    count = table.fetch_row(f"SELECT count(*) FROM {texts} WHERE old <> new")[0]
+    if not count:
+        return
+    before, after = table.fetch_row(f"SELECT count(DISTINCT old), count(DISTINCT new) FROM {texts}")
+    merged = f", which merged {before - after:,} with others" if after < before else ""
+    table.notes.append(
+        f"{table.name}: removed {what} {counted(count, 'cell')} of column {quoted(name)}{merged}."
+    )
 
 
 def leave_out_row_numbers(table: Table) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gssl.io.dialect import Dialect, copy_lines, find_oddities, open_plain, sniff_dialect
 from gssl.scale.run_folder import RunFolder
-from gssl.wording import is_missing
+from gssl.wording import is_missing, quoted, shortened
 
 _PARQUET = {".parquet", ".pq"}
 _JSON = {".json", ".jsonl", ".ndjson"}
@@ -63,6 +63,8 @@ class Table:
     notes: list[str] = field(default_factory=list)
     # whether it is known that no cell has surrounding white space
     stripped: bool = False
+    # whether cells may have an apostrophe as a guard against formulas
+    guarded: bool = False
     # if files are cleaned copies of text files: originals by copy, and the folder of the copies
     originals: dict[str, str] = field(default_factory=dict)
     folder: RunFolder | None = None
@@ -116,7 +118,7 @@ class Table:
         )
 
 
-def open_table(source: Any, *, header: bool | None = None) -> Table:
+def open_table(source: Any, *, header: bool | None = None, graph_part: str = "edges") -> Table:
     r"""Open a table without reading its rows yet.
 
     Parameters
@@ -124,10 +126,17 @@ def open_table(source: Any, *, header: bool | None = None) -> Table:
     source : path, glob, SQL or data frame
         CSV, TSV or other delimited text (also ``.gz``), Parquet or JSON lines, by suffix; ``"part-*.csv"``
         for many files with the same columns; ``"SELECT …"`` or ``"WITH …"``, run by DuckDB; or a pandas,
-        polars or pyarrow table. All cells of a text file are read as text. In a query, DuckDB guesses types
-        from a sample: use ``read_csv('…', all_varchar=true)`` if ids may have leading zeros.
+        polars or pyarrow table. All cells of a text file are read as text, without the apostrophe that
+        :func:`gssl.io.write_columns` puts before formulas. In a query, DuckDB guesses types from a sample:
+        use ``read_csv('…', all_varchar=true)`` if ids may have leading zeros.
+
+        In an SQLite or DuckDB file, ``"file.db::table"`` is a table or view, ``"file.db::SELECT …"`` a query
+        over them, and ``"file.db"`` its only table. A graph file (GraphML, GEXF, GML or node-link JSON) has
+        the tables ``"file.gml::edges"`` and ``"file.gml::nodes"``.
     header : bool, optional
         Whether the first line of a text file names the columns; detected if None.
+    graph_part : "edges" or "nodes", default="edges"
+        The table of a graph file if the source names none.
 
     Returns
     -------
@@ -147,10 +156,13 @@ def open_table(source: Any, *, header: bool | None = None) -> Table:
         return _described("the table", "frame", connection)
     if is_query(source):
         return _open_query(str(source))
-    files = find_files(source)
+    files, inside = find_files(source), split_inside(source)[1]
     suffixes = {_suffix(file) for file in files}
     for file in files:
         _refuse_packed_bomb(file)
+    container = _open_container(str(source), files, inside, graph_part)
+    if container is not None:
+        return container
     if suffixes & _PARQUET:
         _refuse_wide_claims(files)
         return _described(str(source), f"read_parquet({_sql_list(files)})", connect(), files)
@@ -191,6 +203,41 @@ def _refuse_wide_claims(files: Sequence[Path]) -> None:
             )
 
 
+def _open_container(name: str, files: Sequence[Path], inside: str | None, graph_part: str) -> Table | None:
+    """Open a table of a database or a graph file as a copy; return None for files that are one table."""
+    from gssl.io.databases import copy_database, is_database, write_parts
+    from gssl.io.graph_files import PARTS, is_graph_file, read_graph_file
+
+    file, suffix = files[0], _suffix(files[0])
+    database, graph = is_database(file), is_graph_file(file, suffix)
+    if not database and not graph:
+        if inside is not None:
+            raise ValueError(f"{file} is neither a database nor a graph: leave out ::{shortened(inside)}.")
+        return None
+    if len(files) > 1:
+        raise ValueError(f"{name} matches {len(files)} files, and {file} has tables in it: name one file.")
+    folder = RunFolder()
+    with folder.explained(folder.path):
+        if database:
+            columns, notes = copy_database(file, inside, folder.path)
+        else:
+            if (part := inside or graph_part) not in PARTS:
+                raise ValueError(f"{file} has the parts {' and '.join(PARTS)}, not {quoted(part)}.")
+            arrays, notes = read_graph_file(file, suffix, part)
+            write_parts(folder.path, len(arrays), [list(arrays.values())])
+            columns = {column: Column(f"c{i}", "VARCHAR") for i, column in enumerate(arrays)}
+    relation = f"read_parquet({_sql_list(sorted(folder.path.glob('*.parquet')))})"
+    return Table(name, columns, relation, connect(), notes=notes, folder=folder)
+
+
+def split_inside(source: str | Path) -> tuple[str, str | None]:
+    """Split ``file.db::table`` into the file and what is named inside it, None if there is nothing."""
+    file, mark, inside = str(source).partition("::")
+    if not mark or isinstance(source, Path) or Path(str(source)).expanduser().is_file():
+        return str(source), None
+    return file, inside.strip()
+
+
 def is_query(source: Any) -> bool:
     """Return whether a source is an SQL query, not a path."""
     return isinstance(source, str) and bool(re.match(r"\s*\(?\s*(select|with)\s", source, re.I))
@@ -198,7 +245,7 @@ def is_query(source: Any) -> bool:
 
 def find_files(source: str | Path) -> list[Path]:
     """Return the files that match a path or glob, sorted; the path of an existing file is never a glob."""
-    text = str(source)
+    text = split_inside(source)[0]
     if not text.strip():
         raise ValueError("a table has no name: give a file, a glob or a query.")
     if re.match(r"\w+://", text):
@@ -352,6 +399,7 @@ def _clean_table(name: str, files: Sequence[Path], dialect: Dialect) -> Table:
     table.relation = _read_csv(table.files, dialect)
     table.dialect = dialect
     table.stripped = runs or not any(facts.spaces for facts in odd)
+    table.guarded = any(facts.guards for facts in odd)
     return table
 
 
@@ -377,10 +425,12 @@ def _joined(names: Sequence[str]) -> str:
 def _read_csv(files: Sequence[Path], dialect: Dialect) -> str:
     # without DuckDB's detection, which drops malformed lines instead of raising
     struct = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(dialect.names)))
+    # DuckDB takes a carriage return inside a name for the end of all lines, and then reads no row
+    ends = ", new_line='\\n'" if any("\r" in cell for cell in dialect.first) else ""
     return (
         f"read_csv({_sql_list(files)}, auto_detect=false, header={str(dialect.header).lower()}, "
         f"skip={dialect.skip}, delim={sql_string(dialect.delimiter)}, quote='\"', escape='\"', "
-        f"columns={{{struct}}})"
+        f"columns={{{struct}}}{ends})"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gssl.io.atomic import whole_file
-from gssl.io.dialect import NUMBER
+from gssl.io.dialect import needs_guard
 from gssl.io.table_reading import (
     connect,
     database_reason,
@@ -33,8 +33,9 @@ def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | 
     """Write columns of equal length as a table, in the format of the suffix.
 
     In CSV and TSV, a text that a spreadsheet would run as a formula is prefixed with an apostrophe: one that
-    begins with ``=``, ``@``, tab or carriage return, or with ``+`` or ``-`` and is not a number. Parquet and
-    JSON lines keep every text unchanged.
+    begins with ``=``, ``@``, tab or carriage return, or with ``+`` or ``-`` and is not a number. So is such a
+    text behind apostrophes, because :func:`gssl.io.open_table` removes one of them again from text files.
+    Parquet and JSON lines keep every text unchanged.
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "a.csv"
     >>> write_columns(file, {"id": ["007", "=cmd()"], "score": np.array([0.5, 1.0])})
-    ['1 text that a spreadsheet would run as a formula has an apostrophe in front; Parquet keeps it.']
+    ['1 text that a spreadsheet would run as a formula has an apostrophe in front, which gssl removes when it
+    reads it; Parquet needs none.']
     >>> print(file.read_text())
     id,score
     007,0.5000
@@ -62,18 +64,18 @@ def write_columns(path: str | Path, columns: Mapping[str, Any], decimals: int | 
     """
     check_suffix(path, TABLES)
     suffix = Path(path).suffix.lower()
-    arrays = {name: _array(values) for name, values in columns.items()}
-    select, notes = ", ".join(sql_name(name) for name in arrays), []
+    arrays, notes = [_array(values) for values in columns.values()], []
     if suffix in (".csv", ".tsv"):
-        changed = sum(_neutralise(array) for array in arrays.values() if array.dtype == object)
-        select = ", ".join(_cell(name, array, decimals) for name, array in arrays.items())
+        changed = sum(_guard(array) for array in arrays if array.dtype == object)
         if changed:
             have, them = ("has", "it") if changed == 1 else ("have", "them")
             notes.append(
                 f"{counted(changed, 'text')} that a spreadsheet would run as a formula {have} an apostrophe "
-                f"in front; Parquet keeps {them}."
+                f"in front, which gssl removes when it reads {them}; Parquet needs none."
             )
-    _copy(path, arrays, select, _FORMATS[suffix])
+    else:
+        decimals = None
+    _copy(path, dict(zip(columns, arrays, strict=True)), decimals, _FORMATS[suffix])
     return notes
 
 
@@ -81,11 +83,6 @@ def check_suffix(path: str | Path, suffixes: Sequence[str]) -> None:
     """Raise if a path has none of the given suffixes."""
     if Path(path).suffix.lower() not in suffixes:
         raise ValueError(f"{path} must end in {', '.join(suffixes[:-1])} or {suffixes[-1]}: rename it.")
-
-
-def is_formula(text: str) -> bool:
-    """Return whether a spreadsheet would run a text as a formula."""
-    return text.startswith(("=", "+", "-", "@", "\t", "\r")) and not NUMBER.fullmatch(text)
 
 
 def refuse_overwrite(out: str | Path, inputs: Iterable[Any]) -> None:
@@ -119,11 +116,14 @@ def _is_same(target: Path, file: Path) -> bool:
     return target.resolve() == file.resolve()
 
 
-def _copy(path: str | Path, arrays: dict[str, np.ndarray], select: str, style: str) -> None:
+def _copy(path: str | Path, arrays: dict[str, np.ndarray], decimals: int | None, style: str) -> None:
     import duckdb
 
     connection = connect()
-    connection.register("columns", arrays)
+    # by number, because DuckDB takes names that differ only in case, such as of two classes, for one
+    connection.register("columns", {f"c{i}": array for i, array in enumerate(arrays.values())})
+    cells = [_cell(f"c{i}", array, decimals) for i, array in enumerate(arrays.values())]
+    select = ", ".join(f"{cell} AS {sql_name(name)}" for cell, name in zip(cells, arrays, strict=True))
     try:
         with whole_file(path) as part, interruptible():
             target = sql_string(str(part))
@@ -137,18 +137,19 @@ def _copy(path: str | Path, arrays: dict[str, np.ndarray], select: str, style: s
 
 def _array(values: Any) -> np.ndarray:
     array = np.asarray(values)
-    # a copy, because _neutralise changes it; objects, because NumPy drops trailing NULs of text
+    # a copy, because _guard changes it; objects, because NumPy drops trailing NULs of text
     return np.array(array, dtype=object) if array.dtype.kind in "UO" else array
 
 
-def _neutralise(array: np.ndarray) -> int:
-    places = [i for i, text in enumerate(array) if isinstance(text, str) and is_formula(text)]
-    for i in places:
+def _guard(array: np.ndarray) -> int:
+    """Put an apostrophe before texts that need a guard, and return their number."""
+    positions = [i for i, text in enumerate(array) if isinstance(text, str) and needs_guard(text)]
+    for i in positions:
         array[i] = f"'{array[i]}"
-    return len(places)
+    return len(positions)
 
 
 def _cell(name: str, array: np.ndarray, decimals: int | None) -> str:
     if array.dtype.kind == "f" and decimals is not None:
-        return f"printf('%.{decimals}f', {sql_name(name)}) AS {sql_name(name)}"
-    return sql_name(name)
+        return f"printf('%.{decimals}f', {name})"
+    return name

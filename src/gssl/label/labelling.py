@@ -7,15 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gssl.wording import quoted
+from gssl.wording import is_missing_text, quoted
 
 MAX_NAME = 200
 # more would not fit the page, nor the memory of a large graph
 MAX_CLASSES = 1_000
 # labels in which recently used classes are looked for
 _LAST = 1_000
-# names that would be read as missing labels
-_RESERVED = ("-1", "nan", "None")
 
 
 class _Before(NamedTuple):
@@ -188,8 +186,8 @@ def check_class_name(given: Any) -> str:
         raise ValueError("the name of the class is empty: type a name.")
     if len(name) > MAX_NAME:
         raise ValueError(f"the name of the class is longer than {MAX_NAME} characters: shorten it.")
-    if name in _RESERVED:
-        raise ValueError(f"the name {name!r} looks like a missing label: choose another.")
+    if is_missing_text(name) or name == "-1":
+        raise ValueError(f"a table of labels with {name!r} is read as missing labels: choose another name.")
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
         raise ValueError("the name of the class has control characters: remove them.")
     return name

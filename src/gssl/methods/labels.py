@@ -1,5 +1,8 @@
 """Conversions between labels, class codes and class distributions."""
 
+import re
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,28 +10,46 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from gssl.graph.validate import refuse_mask, warn_user
+from gssl.wording import NUMBER, ClassName, counted, is_missing, is_missing_text, listed_counts, shortened
 
 UNLABELLED = -1
+# the same among text: unlabelled, unless there is only one other class, as in 1 and −1
+_MINUS = str(UNLABELLED)
+# numbers are measurements, not classes, if so many labels have decimals and most of them differ, or if there
+# are decimals and more than so many different numbers
+_LEAST_DECIMALS, _MOST_DECIMALS = 10, 20
+_WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
 # rows projected at a time
 _BLOCK = 8192
 
 
 def encode_labels(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Turn labels into sorted classes and one code per node, −1 where there is no label."""
-    values = _read_labels(y)
-    if n_nodes is not None and len(values) != n_nodes:
+    """Turn labels into at least two sorted classes and one code per node, −1 where there is no label."""
+    classes, codes = label_codes(y)
+    if n_nodes is not None and len(codes) != n_nodes:
         raise ValueError(
-            f"y has {len(values)} entries but X has {n_nodes} rows: give one label (or −1) per node."
+            f"y has {len(codes)} entries but X has {n_nodes} rows: give one label (or −1) per node."
         )
+    if not len(classes):
+        raise ValueError(
+            "y has no labels: every entry is −1, None, NaN or empty; label at least one node of two classes."
+        )
+    if len(classes) < 2:
+        raise ValueError(f"y has labels of one class only ({classes[0]}): a classifier needs two classes.")
+    return classes, codes
+
+
+def label_codes(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Turn labels of any number of classes, even none, into sorted classes and codes."""
+    values = _read_labels(y)
     labelled = ~_is_unlabelled(values)
     known = values[labelled]
+    codes = np.full(len(values), UNLABELLED, dtype=np.int64)
     if not len(known):
-        raise ValueError(
-            "y has no labels: every entry is −1, None or NaN; label at least one node of two classes."
-        )
+        return known, codes
     if known.dtype == object:
-        kinds = {type(value).__name__ for value in known if isinstance(value, str | bytes)}
-        if (kinds and any(type(value).__name__ not in kinds for value in known)) or len(kinds) > 1:
+        kinds = {_kind(value) for value in known}
+        if len(kinds) > 1:
             raise ValueError("y mixes text with other values: make all labels text, or all of them numbers.")
         given, known = known, np.array(known.tolist())
         if known.ndim == 1:
@@ -37,13 +58,14 @@ def encode_labels(y: Any, n_nodes: int | None = None) -> tuple[np.ndarray, np.nd
         raise ValueError(
             "y holds a sequence for each node: give one plain label, a number or text, per node."
         )
-    _refuse_missing_as_text(known, np.flatnonzero(labelled))
+    classes, codes[labelled] = np.unique(known, return_inverse=True)
+    if known.dtype.kind == "f" and (decimals := classes[classes != np.trunc(classes)]).size:
+        # begins as scikit-learn's error, by which its tools recognise a classifier
+        raise _measurement_error("Unknown label type: continuous, y", len(classes), decimals[0])
+    if known.dtype.kind == "U":
+        counts = np.bincount(codes[labelled])
+        refuse_measurements("y", dict(zip(classes.tolist(), counts.tolist(), strict=True)))
     check_classification_targets(known)
-    classes, known_codes = np.unique(known, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"y has labels of one class only ({classes[0]}): a classifier needs two classes.")
-    codes = np.full(len(values), UNLABELLED, dtype=np.int64)
-    codes[labelled] = known_codes
     return classes, codes
 
 
@@ -54,8 +76,40 @@ def decode_labels(classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
     nothing: Any = UNLABELLED if kind in "iu" else np.nan if kind == "f" else None
     dtype: Any = np.int64 if kind in "iu" else classes.dtype if kind == "f" else object
     labels = np.full(len(codes), nothing, dtype=dtype)
-    labels[known] = classes[codes[known]]
+    labels[known] = name_classes(classes)[codes[known]]
     return labels
+
+
+def name_classes(labels: np.ndarray) -> np.ndarray:
+    """Return labels with texts that look missing as ClassName, so that they are read as classes again."""
+    odd = [
+        i
+        for i, text in enumerate(labels)
+        if isinstance(text, str) and (is_missing_text(text) or text == _MINUS)
+    ]
+    if not odd:
+        return labels
+    named = labels.astype(object)
+    named[odd] = [ClassName(labels[i]) for i in odd]
+    return named
+
+
+def refuse_measurements(name: str, counts: Mapping[str, int]) -> None:
+    """Raise if all texts are numbers, with decimals, and too many differ; ``counts`` has each text."""
+    if not all(NUMBER.fullmatch(text.replace(",", ".", 1)) for text in counts):
+        return
+    decimals = [text for text in counts if not _WHOLE.fullmatch(text)]
+    n_decimals = sum(counts[text] for text in decimals)
+    most_differ = n_decimals >= _LEAST_DECIMALS and 2 * len(decimals) > n_decimals
+    if most_differ or (decimals and len(counts) > _MOST_DECIMALS):
+        raise _measurement_error(name, len(counts), decimals[0])
+
+
+def _measurement_error(name: str, n_distinct: int, example: Any) -> ValueError:
+    return ValueError(
+        f"{name} holds {counted(n_distinct, 'different number')}, such as {shortened(example)}, and a "
+        "classifier predicts classes, not numbers: give classes, such as 'low' and 'high'."
+    )
 
 
 def _read_labels(y: Any) -> np.ndarray:
@@ -81,30 +135,42 @@ def _is_unlabelled(values: np.ndarray) -> Any:
         return np.isnan(values) | (values == UNLABELLED)
     if values.dtype.kind in "mM":
         return np.isnat(values)
-    if values.dtype == object:
-        return np.array([_is_missing(value) for value in values], dtype=bool)
-    return np.zeros(len(values), dtype=bool)
+    if values.dtype.kind == "U":
+        return _missing_texts(values)
+    if values.dtype != object:
+        return np.zeros(len(values), dtype=bool)
+    unlabelled = np.array([_is_missing_number(value) for value in values], dtype=bool)
+    texts = np.array([isinstance(value, str) for value in values], dtype=bool)
+    unlabelled[texts] = _missing_texts(values[texts])
+    return unlabelled
 
 
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    if isinstance(value, float | np.floating):
-        return bool(np.isnan(value) or value == UNLABELLED)
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value == UNLABELLED
+def _is_missing_number(value: Any) -> bool:
+    minus = isinstance(value, int | np.integer | float | np.floating) and value == UNLABELLED
+    return is_missing(value) or (minus and not isinstance(value, bool))
 
 
-def _refuse_missing_as_text(known: np.ndarray, positions: np.ndarray) -> None:
-    """Reject "-1", "nan" and "None", into which NumPy converts missing values among text."""
-    if known.dtype.kind not in "US":
-        return
-    for text in ("-1", "nan", "None"):
-        places = positions[known == text]
-        if len(places):
-            raise ValueError(
-                f"y is text and has the label {text!r} at position {places[0]}, which looks like a missing "
-                "label turned into text; mark unlabelled nodes by None (an object array) instead."
-            )
+def _missing_texts(texts: np.ndarray) -> np.ndarray:
+    """Return a mask of texts that are empty or markers; warn of markers, which may be meant as classes.
+
+    As in tables, "-1" is a marker if there are at least two other classes.
+    """
+    missing = np.array([is_missing_text(text) for text in texts], dtype=bool)
+    minus = np.array([text == _MINUS and not isinstance(text, ClassName) for text in texts], dtype=bool)
+    if minus.any() and len(set(texts[~missing & ~minus])) > 1:
+        missing |= minus
+    markers = Counter(str(text).strip() for text in texts[missing])
+    del markers[""]
+    if markers:
+        warn_user(
+            f"y: {counted(markers.total(), 'text')} taken as no label: {listed_counts(markers)}; rename "
+            "classes that are called so."
+        )
+    return missing
+
+
+def _kind(value: Any) -> str:
+    return "text" if isinstance(value, str) else "bytes" if isinstance(value, bytes) else "number"
 
 
 def _refuse_merged(given: np.ndarray, known: np.ndarray) -> None:

@@ -1,0 +1,268 @@
+"""Copy a table, view or query of an SQLite or DuckDB file to Parquet; the file is opened read-only."""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gssl.io.table_reading import (
+    Column,
+    connect,
+    database_reason,
+    interruptible,
+    is_query,
+    sql_name,
+    sql_string,
+)
+from gssl.wording import listed, printable, quoted, shortened
+
+# first bytes of SQLite files; DuckDB files have theirs after a checksum of 8 bytes
+_SQLITE, _DUCKDB = b"SQLite format 3\0", b"DUCK"
+# versions at the end of the header of an SQLite file that writes changes to a log first
+_LOGGED = b"\2\2"
+# cells copied at a time
+_CELLS = 1 << 18
+# seconds to wait for another program that writes to a file
+_PATIENCE = 2.0
+# steps of SQLite's machine after which Python may handle Ctrl-C
+_STEPS = 1 << 20
+# a small file may have a view of endless rows: beyond _LARGE bytes, at most so many times the file's size
+_LARGE, _BOMB = 1 << 30, 200
+_SUFFIXES = (".db", ".sqlite", ".sqlite3", ".duckdb")
+_ALLOWED = (
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+)
+# schemas and names of tables and views; NULL for the schema that needs no name
+_SQLITE_TABLES = (
+    "SELECT NULL, name FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'"
+)
+_DUCKDB_TABLES = (
+    "SELECT nullif(table_schema, 'main'), table_name FROM information_schema.tables "
+    "WHERE table_catalog = current_database()"
+)
+_OWN_TABLES = "is only read: give one SELECT over its own tables"
+# what the messages of either database mean
+_ERRORS = {
+    "locked|set lock|different configuration": "is open in another program that writes to it: close it there",
+    "file system operations are disabled|not authorized|prohibited|attached in read-only|one statement": (
+        _OWN_TABLES
+    ),
+    "readonly|unable to open": (
+        "has changes beside it that are not finished: open and close it in its own program"
+    ),
+    "No space|could not write|Out of Memory": "does not fit on the disk: set TMPDIR to another disk",
+    "decode to UTF-8": "holds text that is not UTF-8: repair it",
+    "[Nn]o such (table|column|function)|Catalog Error|Binder Error|syntax error|Parser Error": None,
+}
+
+
+def is_database(file: Path) -> bool:
+    """Return whether a file is an SQLite or DuckDB database, by its first bytes."""
+    start = _header(file)
+    # the number of its version follows, as 8 bytes, and text has no zeros
+    known = start.startswith(_SQLITE) or (start[8:12] == _DUCKDB and b"\0" in start[12:])
+    if not known and b"\0" in start and file.suffix.lower() in _SUFFIXES:
+        raise ValueError(f"{file} is no SQLite or DuckDB database: it is damaged or of another format.")
+    return known
+
+
+def copy_database(file: Path, inside: str | None, folder: Path) -> tuple[dict[str, Column], list[str]]:
+    """Copy a table, or the result of a SELECT, to Parquet files in a folder; return columns and notes.
+
+    If ``inside`` is None, the file must have one table or view only.
+    """
+    sqlite = _header(file).startswith(_SQLITE)
+    with _explained(file), _open_sqlite(file) if sqlite else _open_duckdb(file, folder) as connection:
+        sql = _select(file, inside, connection, _SQLITE_TABLES if sqlite else _DUCKDB_TABLES)
+        return (_copy_sqlite if sqlite else _copy_duckdb)(file, sql, connection, folder)
+
+
+def _select(file: Path, inside: str | None, connection: Any, tables: str) -> str:
+    """Return the SELECT that reads what is named inside a database."""
+    if inside is not None and is_query(inside):
+        return inside.strip().rstrip(";")
+    parts = {
+        ".".join(part for part in row if part is not None): ".".join(sql_name(part) for part in row if part)
+        for row in sorted(connection.execute(tables).fetchall(), key=str)
+    }
+    if not parts:
+        raise ValueError(f"{file} has no tables: name another database.")
+    if inside is None and len(parts) > 1:
+        raise ValueError(
+            f"{file} has {len(parts)} tables ({listed(parts)}): name one, as in {file}::{next(iter(parts))}, "
+            f'or give SQL, as in "{file}::SELECT …".'
+        )
+    name = next(iter(parts)) if inside is None else inside
+    if name not in parts:
+        raise ValueError(f"{file} has no table {quoted(name)}; it has {listed(parts, 7)}.")
+    return f"SELECT * FROM {parts[name]}"
+
+
+@contextmanager
+def _explained(file: Path) -> Iterator[None]:
+    """Turn errors of both databases into one sentence."""
+    import duckdb
+
+    try:
+        with interruptible():
+            yield
+    except (sqlite3.Error, sqlite3.Warning, duckdb.Error) as error:
+        message = str(error)
+        if "interrupted" in message:
+            raise KeyboardInterrupt from error
+        for pattern, meaning in _ERRORS.items():
+            if re.search(pattern, message):
+                reason = shortened(printable(database_reason(message)), 200)
+                raise ValueError(
+                    f"{file} {meaning or f'cannot answer: {reason}; repair the SQL'}."
+                ) from error
+        raise ValueError(
+            f"{file} cannot be read: it is damaged, or of a newer version of its database; write it again."
+        ) from error
+
+
+@contextmanager
+def _open_sqlite(file: Path) -> Iterator[sqlite3.Connection]:
+    """Open an SQLite file so that neither SQL nor views in it can write, attach files or load code."""
+    file = file.resolve()
+    # a database that uses a log and has none now is open nowhere: SQLite would make a log and leave it there
+    closed = _header(file)[18:] == _LOGGED and not file.with_name(f"{file.name}-wal").exists()
+    uri = f"{file.as_uri()}?mode=ro{'&immutable=1' if closed else ''}"
+    with closing(sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)) as connection:
+        for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
+            connection.execute(f"PRAGMA {setting}")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.set_authorizer(
+            lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+        )
+        connection.set_progress_handler(lambda: None, _STEPS)
+        yield connection
+
+
+def _header(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(20)
+
+
+@contextmanager
+def _open_duckdb(file: Path, folder: Path) -> Iterator[Any]:
+    """Open a DuckDB file so that neither SQL nor views in it can access other files than the copy."""
+    import duckdb
+
+    settings: Any = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    with closing(duckdb.connect(str(file.resolve()), read_only=True, config=settings)) as connection:
+        for setting in (
+            "enable_progress_bar = false",
+            f"temp_directory = {sql_string(str(folder / 'spilled'))}",
+            f"allowed_directories = [{sql_string(f'{folder}/')}]",
+            "python_enable_replacements = false",
+            "enable_external_access = false",
+            "lock_configuration = true",
+        ):
+            connection.execute(f"SET {setting}")
+        yield connection
+
+
+def _copy_duckdb(file: Path, sql: str, connection: Any, folder: Path) -> tuple[dict[str, Column], list[str]]:
+    import duckdb
+
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise ValueError(f"{file} {_OWN_TABLES}.")
+    described = connection.execute(f"DESCRIBE {sql}").fetchall()
+    names, kinds = [row[0] for row in described], [row[1] for row in described]
+    numbered = [f"c{i}" for i in range(len(names))]
+    # Parquet has no integers of 128 bits
+    cells = [
+        f"{column}::VARCHAR AS {column}" if kind.endswith("HUGEINT") else column
+        for column, kind in zip(numbered, kinds, strict=True)
+    ]
+    part = folder / "0.parquet"
+    rows = f"SELECT {', '.join(cells)} FROM ({sql}\n) AS q({', '.join(numbered)})"
+    most = _most_bytes(file) // (8 * len(names))
+    count = connection.execute(f"COPY ({rows} LIMIT {most + 1}) TO {sql_string(str(part))}").fetchone()[0]
+    if count > most:
+        raise _endless(file)
+    stored = connect().execute(f"DESCRIBE SELECT * FROM read_parquet({sql_string(str(part))})").fetchall()
+    columns = [Column(column, kind) for column, kind, *_ in stored]
+    return dict(zip(_distinct(names, file), columns, strict=True)), []
+
+
+def _copy_sqlite(file: Path, sql: str, connection: Any, folder: Path) -> tuple[dict[str, Column], list[str]]:
+    """Copy rows as text, and note the types of each column, because every cell may have another."""
+    cursor = connection.execute(sql)
+    names = _distinct([entry[0] for entry in cursor.description], file)
+    kinds: list[set[type]] = [set() for _ in names]
+    most, n_bytes = _most_bytes(file), 0
+
+    def chunks() -> Iterator[list[np.ndarray]]:
+        nonlocal n_bytes
+        while rows := cursor.fetchmany(max(1, _CELLS // len(names))):
+            columns = []
+            for cells, seen in zip(zip(*rows, strict=True), kinds, strict=True):
+                seen.update(map(type, cells))
+                columns.append(_texts(cells))
+                n_bytes += sum(len(cell) for cell in columns[-1] if cell is not None)
+            if n_bytes > most:
+                raise _endless(file)
+            yield columns
+
+    write_parts(folder, len(names), chunks())
+    columns = {name: _sqlite_column(i, seen) for i, (name, seen) in enumerate(zip(names, kinds, strict=True))}
+    binary = [name for name, seen in zip(names, kinds, strict=True) if bytes in seen]
+    notes = [f"{file}: left out what holds binary data: {listed(binary)}."] if binary else []
+    return {name: column for name, column in columns.items() if name not in binary}, notes
+
+
+def _most_bytes(file: Path) -> int:
+    return max(_LARGE, _BOMB * file.stat().st_size)
+
+
+def _endless(file: Path) -> ValueError:
+    return ValueError(
+        f"{file} has {file.stat().st_size:,} bytes and gives more than {_most_bytes(file):,}, as an endless "
+        "view does: select fewer rows."
+    )
+
+
+def _sqlite_column(number: int, seen: set[type]) -> Column:
+    kind = "VARCHAR"
+    if seen - {type(None)} and seen <= {int, float, type(None)}:
+        kind = "DOUBLE" if float in seen else "BIGINT"
+    return Column(f"c{number}" if kind == "VARCHAR" else f"CAST(c{number} AS {kind})", kind)
+
+
+def write_parts(folder: Path, n_columns: int, chunks: Iterable[Sequence[np.ndarray]]) -> None:
+    """Write chunks of columns of text as numbered Parquet files with the columns c0, c1 and so on."""
+    connection = connect()
+    # DuckDB would guess the type of a column from its first cells, which may be missing
+    connection.execute("SET pandas_analyze_sample = 0")
+    # the first chunk has no rows, because there may be no other
+    empty = [np.empty(0, dtype=object)] * n_columns
+    for number, chunk in enumerate(chain([empty], chunks)):
+        connection.register("chunk", {f"c{i}": column for i, column in enumerate(chunk)})
+        connection.execute(f"COPY chunk TO {sql_string(str(folder / f'{number:09}.parquet'))}")
+        connection.unregister("chunk")
+
+
+def _texts(cells: Iterable[Any]) -> np.ndarray:
+    """Return cells as text; missing cells and binary data are None."""
+    texts = [None if cell is None or isinstance(cell, bytes) else str(cell) for cell in cells]
+    column = np.empty(len(texts), dtype=object)
+    column[:] = texts
+    return column
+
+
+def _distinct(names: list[str], file: Path) -> list[str]:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{file}: the SQL gives two columns named {quoted(twice)}: rename one by AS.")
+    return names

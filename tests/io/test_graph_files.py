@@ -1,0 +1,133 @@
+"""GraphML, GEXF, GML and node-link JSON files are read as edges and nodes."""
+
+import json
+import sys
+
+import networkx as nx
+import pytest
+
+from gssl.io import build_graph_store, open_table, read_edges, read_features, read_labels, read_nodes
+
+BOMB = """<?xml version="1.0"?>
+<!DOCTYPE lolz [<!ENTITY a "ha">%s]>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">
+<node id="&%s;"/></graph></graphml>"""
+
+
+def graph():
+    made = nx.Graph()
+    made.add_node("007", club="spies", age=40.0)
+    made.add_node("b c", club="cooks", age=41.5)
+    made.add_node("ö", club="cooks")
+    made.add_node("alone", club="spies", age=7.0)
+    made.add_edge("007", "b c", weight=0.5)
+    made.add_edge("b c", "ö")
+    return made
+
+
+def save_json(made, path, links="links"):
+    data = nx.node_link_data(made, edges=links)
+    path.write_text(json.dumps(data), encoding="utf-8")
+
+
+WRITERS = {
+    ".graphml": nx.write_graphml,
+    ".gexf": nx.write_gexf,
+    ".gml": nx.write_gml,
+    ".json": save_json,
+    ".graphml.gz": nx.write_graphml,
+}
+
+
+@pytest.fixture(params=WRITERS)
+def file(request, tmp_path):
+    path = tmp_path / f"g{request.param}"
+    WRITERS[request.param](graph(), path)
+    return path
+
+
+def test_edges_are_read_and_what_is_left_out_is_noted(file, pairs, tmp_path):
+    edges = read_edges(file)
+    assert pairs(edges) == [("007", "b c"), ("b c", "ö")]
+    assert sorted(edges.weights) == [0.5, 1]
+    assert "'club', 'age'" in edges.notes[0]
+    assert "left out 1 node without any edge" in edges.notes[1]
+    assert build_graph_store(f"{file}::edges", tmp_path / "store").n_nodes == 3
+
+
+def test_nodes_are_read_with_their_attributes(file):
+    assert read_nodes(file).ids.tolist() == ["007", "b c", "ö", "alone"]
+    labels = read_labels(file, ["id", "club"])
+    assert labels.labels.tolist() == ["spies", "cooks", "cooks", "spies"]
+    features = read_features(f"{file}::nodes", columns=["age"])
+    assert features.matrix[[0, 1, 3], 0].tolist() == [40, 41.5, 7]
+    with pytest.raises(ValueError, match="has the parts edges and nodes, not 'clubs'"):
+        open_table(f"{file}::clubs")
+
+
+def test_links_may_be_called_edges_in_json(tmp_path, pairs):
+    save_json(graph(), tmp_path / "g.json", links="edges")
+    assert pairs(read_edges(tmp_path / "g.json")) == [("007", "b c"), ("b c", "ö")]
+
+
+def test_records_in_json_are_still_a_table(write, pairs):
+    assert pairs(read_edges(write("e.json", '[{"source":"a","target":"b"}]'))) == [("a", "b")]
+
+
+def test_the_names_of_nodes_in_gexf_are_no_classes(tmp_path):
+    made = nx.Graph([("a", "b")])
+    made.add_node("a", label="Ann")
+    nx.write_gexf(made, tmp_path / "g.gexf")
+    assert list(open_table(f"{tmp_path}/g.gexf::nodes").columns) == ["id", "name"]
+
+
+def test_nodes_of_gml_without_names_keep_their_numbers(write, pairs):
+    text = "graph [ node [ id 1 ] node [ id 2 ] edge [ source 1 target 2 ] ]"
+    assert pairs(read_edges(write("g.gml", text))) == [("1", "2")]
+
+
+def test_every_parallel_edge_and_direction_counts(tmp_path, pairs):
+    nx.write_graphml(nx.MultiDiGraph([("a", "b"), ("a", "b"), ("b", "a")]), tmp_path / "g.graphml")
+    assert pairs(read_edges(tmp_path / "g.graphml")) == [("a", "b"), ("a", "b"), ("b", "a")]
+
+
+def test_entities_are_refused_before_they_expand(write, tmp_path):
+    previous, declarations = "a", ""
+    for name in "bcdefghijklm":
+        declarations += f'<!ENTITY {name} "{f"&{previous};" * 10}">'
+        previous = name
+    (tmp_path / "secret").write_text("secret")
+    external = f'<!ENTITY x SYSTEM "file://{tmp_path}/secret">'
+    for suffix in ("graphml", "gexf"):
+        for text in (BOMB % (declarations, previous), BOMB % (external, "x")):
+            with pytest.raises(
+                ValueError, match=r"has a document type \(<!DOCTYPE …>\), which may be an attack"
+            ):
+                read_edges(write(f"g.{suffix}", text))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_a_damaged_graph_file_is_one_sentence(file, share):
+    content = file.read_bytes()
+    file.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ValueError, match=r"g\..*\.$") as caught:
+        read_edges(file)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_graph_in_json_must_have_ids(write):
+    for nodes, links in (("[{}]", "[]"), ('[{"id":1}]', '[{"source":1}]'), ("[3]", "[]")):
+        with pytest.raises(ValueError, match="is no graph in node-link form"):
+            read_edges(write("g.json", f'{{"nodes":{nodes},"links":{links}}}'))
+    with pytest.raises(ValueError, match="a link names '2', which is the id of no node"):
+        read_edges(write("g.json", '{"nodes":[{"id":1}],"links":[{"source":1,"target":2}]}'))
+    with pytest.raises(ValueError, match="1 node with the id of another"):
+        read_edges(write("g.json", '{"nodes":[{"id":1},{"id":"1"}],"links":[]}'))
+
+
+def test_without_networkx_a_sentence_says_what_to_install(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(
+        ValueError, match=r"g\.gml is a graph, which NetworkX reads: pip install networkx, or"
+    ):
+        read_edges(write("g.gml", "graph []"))
