@@ -157,6 +157,27 @@ def test_words_that_do_not_occur_again_are_zeros():
     assert found.notes[1] == "f: 1 feature of the model that it does not have taken as zero: 'q'."
 
 
+class CountedName(str):
+    """A name that counts how often any such name is hashed, and fails beyond ten times per name."""
+
+    __slots__ = ()
+    hashed = 0
+
+    def __hash__(self):
+        CountedName.hashed += 1
+        assert CountedName.hashed <= 500_000, "names are hashed again and again"
+        return super().__hash__()
+
+
+def test_aligning_50_000_names_hashes_each_a_few_times():
+    names = tuple(CountedName(f"w{j}") for j in range(50_000))
+    made = Preparation.fit(features(csr_array((2, len(names)), dtype=np.float32), names))
+    new = features(csr_array((2, len(names)), dtype=np.float32), (*names[1:], CountedName("new")))
+    found = made.apply(new)
+    assert found.names == names
+    assert found.notes[0].endswith("left out 1 feature that the model does not know: 'new'.")
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "[]", "{}", '{"names": 1}', '{"names": ["a"], "kinds": [], "fill": [], "marked": [], "shift": []}'],

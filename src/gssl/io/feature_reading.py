@@ -379,7 +379,7 @@ class WideTable:
     def count_features(self) -> int:
         """Return the number of features without reading them."""
         numbers = [name for name in self.chosen if self._kinds[name] in _DENSE]
-        texts = [given_sql(self.table, name) for name in self.chosen if name not in numbers]
+        texts = [given_sql(self.table, name) for name in self.chosen if self._kinds[name] not in _DENSE]
         asked = ", ".join(f"count(DISTINCT {text})" for text in texts)
         counts = self.table.fetch_row(f"SELECT {asked} FROM {self.table.relation}") if texts else ()
         return sum(len(self._numbers(name)) for name in numbers) + sum(counts)

@@ -171,7 +171,8 @@ class Preparation:
                 "and --text where it was given."
             )
         notes = []
-        extra = [name for name in features.names if name not in set(self.names)]
+        known = set(self.names)
+        extra = [name for name in features.names if name not in known]
         if extra:
             notes.append(
                 f"{features.name}: left out {counted(len(extra), 'feature')} that the model does not know: "
@@ -191,7 +192,7 @@ class Preparation:
 
     def _dense(self, matrix: Any, source: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n, d, extra = matrix.shape[0], len(self.names), len(self.marked)
-        row_scaled = np.array(self.row_scaled, dtype=bool)
+        row_scaled, marked = np.array(self.row_scaled, dtype=bool), np.array(self.marked, dtype=np.int64)
         masks = np.zeros((n, extra), dtype=np.float32)
         missing = np.zeros(d, dtype=np.int64)
         sums = np.zeros(n)
@@ -200,9 +201,8 @@ class Preparation:
             for part in _column_slices(n, d):
                 block, mask = self._block(matrix, source, part)
                 missing[part] = np.count_nonzero(mask, axis=0) * (source[part] != -2)
-                for k, j in enumerate(self.marked):
-                    if part.start <= j < part.stop:
-                        masks[:, k] = mask[:, j - part.start]
+                first, last = np.searchsorted(marked, (part.start, part.stop))
+                masks[:, first:last] = mask[:, marked[first:last] - part.start]
                 yield part, block
                 release_pages(matrix)
 
