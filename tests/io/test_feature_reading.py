@@ -278,6 +278,22 @@ def test_an_infinite_cell_is_refused_among_many_numbers(write):
             read_features(write("f.csv", f"id,x\n{rows}last,{wrong}\n"))
 
 
+def test_a_long_table_merges_equal_rows_and_takes_few_other_values_as_missing(write):
+    rows = "".join(f"n{k},x,{k}\n" for k in range(1, 20))
+    file = write("f.csv", f"id,feature,value\n{rows}n0,x,12 kg\nn3,x,3\nn0,y,1\n")
+    features = read_features(file)
+    np.testing.assert_array_equal(dense(features)[:, 0], [*range(1, 20), 0])
+    assert features.notes == [
+        f"{file}: 1 cell among numbers taken as missing, such as '12 kg': 'value' (1).",
+        f"{file}: 1 missing value taken as zero.",
+        f"{file}: merged 1 row with an equal one.",
+    ]
+    with pytest.raises(ValueError, match="row 20: feature 'x' of id 'n0' is not a number"):
+        read_features(file, strict=True)
+    with pytest.raises(ValueError, match="id 'a' has the feature 'x' twice"):
+        read_features(write("f.csv", "id,feature,value\na,x,1\na,x,1\n"), strict=True)
+
+
 def count_work(monkeypatch, read):
     """Return the number of queries and of expressions in them that reading takes."""
     asked = []

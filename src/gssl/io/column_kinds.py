@@ -39,7 +39,7 @@ class Encoding:
     >>> encoding = read_features(texts, text="says").encoding
     >>> {word: round(weight, 2) for word, weight in encoding.words["says"].items()}
     {'bark': 1.41, 'cats': 1.0, 'purr': 1.41}
-    >>> read_features("SELECT 'c' AS id, 'cats miaow' AS says", encoding=encoding).matrix.toarray().tolist()
+    >>> read_features("SELECT 'c' AS id, 'cats miaow' AS says", encoding=encoding).matrix.tolist()
     [[0.0, 1.0, 0.0]]
     """
 
@@ -107,7 +107,7 @@ class ColumnKinds:
             if filled and 2 * numeric <= filled:
                 self.kinds[name] = "list" if lists == filled else "category"
                 categories += [name] if lists < filled else []
-            elif numeric < filled and filled - numeric <= self._most_others(filled):
+            elif numeric < filled and filled - numeric <= most_others(filled, self._strict):
                 # if there are more, reading the column raises
                 self.unreadable[name] = filled - numeric, other
         dates = read_dates(table, categories)
@@ -116,11 +116,6 @@ class ColumnKinds:
         self.kinds |= dict.fromkeys(texts, "words")
         self._texts += texts
 
-    def _most_others(self, filled: int) -> int:
-        if self._strict or filled < _FEWEST_FILLED:
-            return 0
-        return max(1, int(_MOST_OTHERS * filled))
-
     def notes(self, name: str) -> list[str]:
         """Return notes about columns that were recognised as text, and cells that are not numbers."""
         notes = list[str]()
@@ -128,13 +123,22 @@ class ColumnKinds:
             columns = "column" if len(self._texts) == 1 else "columns"
             notes.append(f"{name}: taken word by word, as texts: {columns} {listed(self._texts)}.")
         if self.unreadable:
-            counts = {column: count for column, (count, _) in self.unreadable.items()}
-            cells, example = counted(sum(counts.values()), "cell"), next(iter(self.unreadable.values()))[1]
-            notes.append(
-                f"{name}: {cells} among numbers taken as missing, such as {quoted(example)}: "
-                f"{listed_counts(counts)}."
-            )
+            notes.append(note_others(name, self.unreadable))
         return notes
+
+
+def most_others(filled: int, strict: bool) -> int:
+    """Return how many of the filled cells of a column of numbers may be no numbers, and count as missing."""
+    return 0 if strict or filled < _FEWEST_FILLED else max(1, int(_MOST_OTHERS * filled))
+
+
+def note_others(name: str, others: Mapping[str, tuple[int, str]]) -> str:
+    """Return the note about cells that are no numbers: how many in each column, and one of them."""
+    counts = {column: count for column, (count, _) in others.items()}
+    cells, example = counted(sum(counts.values()), "cell"), next(iter(others.values()))[1]
+    return (
+        f"{name}: {cells} among numbers taken as missing, such as {quoted(example)}: {listed_counts(counts)}."
+    )
 
 
 def find_texts(table: Table, names: Sequence[str]) -> list[str]:

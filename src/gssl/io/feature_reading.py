@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.io.column_kinds import Encoding
+from gssl.io.column_kinds import Encoding, most_others, note_others
 from gssl.io.feature_arrays import ArrayFile
 from gssl.io.notations import read_commas
 from gssl.io.table_columns import (
@@ -135,7 +135,7 @@ def open_features(
     long = None if wide else long_columns(table)
     if long is None:
         return WideTable(table, id, columns, texts, encoding, strict)
-    return LongTable(table, *long)
+    return LongTable(table, *long, strict)
 
 
 def text_columns(text: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -190,8 +190,8 @@ class LongTable:
         "columns"
     )
 
-    def __init__(self, table: Table, id: str, feature: str, value: str) -> None:
-        self.table, self.id, self.feature, self.value = table, id, feature, value
+    def __init__(self, table: Table, id: str, feature: str, value: str, strict: bool) -> None:
+        self.table, self.id, self.feature, self.value, self.strict = table, id, feature, value, strict
         self.name, self.notes, self.kinds, self.encoding = table.name, table.notes, (), Encoding()
         note_spaces(table, [id, feature])
         read_commas(table, [value])
@@ -241,15 +241,28 @@ class LongTable:
         return f"{given_sql(self.table, self.value)} IS NULL"
 
     def _check(self) -> None:
-        table = self.table
-        if not check_ids(table, "long", self.id):
+        if not check_ids(self.table, "long", self.id):
             raise ValueError(f"{self.name} has no rows: give one for each node.")
-        missing = table.fetch_row("SELECT count(*) FROM long WHERE feature IS NOT NULL AND missing")[0]
+        self._check_values()
+        missing = self.table.fetch_row("SELECT count(*) FROM long WHERE feature IS NOT NULL AND missing")[0]
         if missing:
             self.notes.append(f"{self.name}: {counted(missing, 'missing value')} taken as zero.")
+        self._check_pairs()
+
+    def _check_values(self) -> None:
+        """Raise on a value that is no finite number, or take it as missing if such values are few."""
+        table, given = self.table, "FROM long WHERE feature IS NOT NULL AND NOT missing"
+        filled, others, row = table.fetch_row(
+            f"SELECT count(*), count(*) FILTER (number IS NULL), min(rowid) FILTER (number IS NULL) {given}"
+        )
+        if others and others <= most_others(filled, self.strict):
+            value = text_sql(table, self.value)
+            example = table.fetch_row(f"SELECT {value} FROM {table.relation} LIMIT 1 OFFSET {row}")[0]
+            self.notes.append(note_others(self.name, {self.value: (others, example)}))
+            table.execute("UPDATE long SET missing = true WHERE number IS NULL")
         bad = table.fetch_row(
-            "SELECT rowid, id, feature FROM long WHERE feature IS NOT NULL AND NOT missing "
-            "AND (number IS NULL OR NOT isfinite(number)) ORDER BY rowid LIMIT 1"
+            f"SELECT rowid, id, feature {given} AND (number IS NULL OR NOT isfinite(number)) "
+            "ORDER BY rowid LIMIT 1"
         )
         if bad is not None:
             row, node, feature = bad
@@ -257,10 +270,22 @@ class LongTable:
                 f"{table.row_name(row)}: feature {quoted(feature)} of id {quoted(node)} "
                 "is not a number; give one."
             )
-        twice = table.fetch_row(
+
+    def _check_pairs(self) -> None:
+        """Raise on two values for a feature of an id, or merge them if they are equal."""
+        repeated = (
             "SELECT id, feature FROM long WHERE feature IS NOT NULL GROUP BY ALL HAVING count(*) > 1 "
             "ORDER BY min(rowid) LIMIT 1"
         )
+        twice = self.table.fetch_row(repeated)
+        if twice and not self.strict:
+            first = "SELECT min(rowid) FROM long GROUP BY id, feature, number, missing"
+            rows = self.table.fetch_row("SELECT count(*) FROM long")[0]
+            self.table.execute(f"DELETE FROM long WHERE feature IS NOT NULL AND rowid NOT IN ({first})")
+            rows -= self.table.fetch_row("SELECT count(*) FROM long")[0]
+            if rows:
+                self.notes.append(f"{self.name}: merged {counted(rows, 'row')} with an equal one.")
+            twice = self.table.fetch_row(repeated)
         if twice:
             raise ValueError(
                 f"{self.name}: id {quoted(twice[0])} has the feature {quoted(twice[1])} twice; keep one row."

@@ -140,27 +140,32 @@ class WideTable:
             return
         for block in self._blocks:
             self._columns |= block.columns
-        blocks, relation = self._divide(), self.table.relation
-        cells = [name for names in blocks for name in names] if len(blocks) == 1 else []
-        stored = [f"{self._columns[name].sql} AS f{i}" for i, name in enumerate(cells)] or [
-            f"[{', '.join(self._columns[name].sql for name in names)}] AS f{i}"
-            for i, names in enumerate(blocks)
-        ]
+        blocks, sql = self._divide(), {name: column.sql for name, column in self._columns.items()}
+        if len(blocks) == 1:
+            stored = [sql[name] for name in blocks[0]]
+        else:
+            stored = [f"[{', '.join(sql[name] for name in names)}]" for names in blocks]
+        picked = ", ".join(f"{one} AS f{i}" for i, one in enumerate(stored))
         self.table.execute(
-            f"CREATE TEMP TABLE features AS SELECT {', '.join([f'{self._id_sql} AS id', *stored])} "
-            f"FROM {relation}"
+            f"CREATE TEMP TABLE features AS SELECT {self._id_sql} AS id, {picked} FROM {self.table.relation}"
         )
         self._id_sql, self.table = "id", replace(self.table, columns={}, relation="features")
         if not self.strict:
             self._merge_repeated(len(stored))
-        self._blocks = []
-        for i, names in enumerate(blocks):
-            columns = {name: Column(f"f{j}", self._columns[name].type) for j, name in enumerate(names)}
-            if len(blocks) > 1:
-                parts = ", ".join(f"f{i}[{j + 1}] AS f{j}" for j in range(len(names)))
-                self.table.execute(f"CREATE TEMP TABLE block{i} AS SELECT {parts} FROM features")
-            relation = "features" if len(blocks) == 1 else f"block{i}"
-            self._blocks.append(replace(self.table, columns=columns, relation=relation))
+        self._blocks = [
+            replace(
+                self.table,
+                columns={name: Column(f"f{j}", self._columns[name].type) for j, name in enumerate(names)},
+                relation="features" if len(blocks) == 1 else f"block{i}",
+            )
+            for i, names in enumerate(blocks)
+        ]
+        if len(blocks) > 1:
+            for i, block in enumerate(self._blocks):
+                parts = ", ".join(f"f{i}[{j + 1}] AS f{j}" for j in range(len(block.columns)))
+                self.table.execute(f"CREATE TEMP TABLE {block.relation} AS SELECT {parts} FROM features")
+            # the lists are no longer needed
+            self.table.execute("CREATE OR REPLACE TEMP TABLE features AS SELECT id FROM features")
 
     def _divide(self) -> list[list[str]]:
         """Return blocks of columns: all if they are few, else columns of one type."""
