@@ -334,14 +334,14 @@ def test_features_that_are_no_numbers(graph, spoiled, value):
     assert "column 'c' of id 'naïve' is" in spoiled({}, *(["--strict"] if value == "oops" else []))
 
 
-def test_what_strict_refuses_in_features_is_told_otherwise(graph, spoiled, run):
+def test_what_strict_refuses_in_features_is_noted_otherwise(graph, spoiled, run):
     rows = [[i, *row] for i, row in zip(graph.ids, graph.x.tolist(), strict=True)]
     rows[2][3] = "12 kg"
     given = ["classify", "--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--method", "sgc"]
     graph.write("f.csv", ["id", "a", "b", "c"], [*rows, rows[5]])
-    told = run(*given, "--out", "p.csv").stderr
-    assert "f.csv: merged 1 row with an equal one of the same id: 'n5'." in told
-    assert "f.csv: 1 cell among numbers taken as missing, such as '12 kg': 'c' (1)." in told
+    notes = run(*given, "--out", "p.csv").stderr
+    assert "f.csv: merged 1 row with an equal one of the same id: 'n5'." in notes
+    assert "f.csv: 1 cell among numbers taken as missing, such as '12 kg': 'c' (1)." in notes
     assert graph.labels(graph.read("p.csv")) == graph.truth
     assert "f.csv has more than one row for 'n5'; keep one" in spoiled({}, "--strict")
     graph.write("f.csv", ["id", "a", "b", "c"], rows)

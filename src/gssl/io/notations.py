@@ -66,13 +66,13 @@ def read_commas(table: Table, names: Iterable[str], *, sample: bool = True) -> l
 
 def read_dates(table: Table, names: Iterable[str]) -> list[str]:
     """Convert columns of dates to days since 1970; return their names."""
-    found = dict[str, list[str]]()
+    by_order = dict[str, list[str]]()
     texts = list[str]()
     for name in names:
         column = table.columns[name]
         if column.type.startswith(_DATE_TYPES) and not column.type.endswith("]"):
             table.columns[name] = Column(f"epoch({column.sql}) / 86400.0", "DOUBLE")
-            found.setdefault("", []).append(name)
+            by_order.setdefault("", []).append(name)
         elif is_text(column):
             texts.append(name)
     others = 0
@@ -86,12 +86,12 @@ def read_dates(table: Table, names: Iterable[str]) -> list[str]:
         order, form = list(_DATES.items())[dates.index(best)]
         text = f"trim({raw_text_sql(table.columns[name])})"
         table.columns[name] = Column(f"epoch({_time_sql(form, text)}) / 86400.0", "DOUBLE")
-        found.setdefault(f" ({order})", []).append(name)
-    for order, columns in found.items():
+        by_order.setdefault(f" ({order})", []).append(name)
+    for order, columns in by_order.items():
         table.notes.append(f"{table.name}: dates{order} are read as days since 1970 in {listed(columns)}.")
     if others:
         table.notes.append(f"{table.name}: {counted(others, 'cell')} among dates taken as missing.")
-    return [name for columns in found.values() for name in columns]
+    return [name for columns in by_order.values() for name in columns]
 
 
 def _look_like_dates(table: Table, names: list[str]) -> list[str]:

@@ -144,20 +144,20 @@ def number_sql(column: Column) -> str:
     return f"CAST({column.sql} AS DOUBLE)"
 
 
-def cells_sql(relation: str, cells: str, count: int, *, rows: bool = False) -> str:
+def cells_sql(relation: str, cells: str, count: int, *, numbered: bool = False) -> str:
     """Return a subquery with a row for each cell t of some columns, its column k and, if asked, its row.
 
     ``cells`` is a list in SQL of ``count`` cells. Queries over it stay short, and DuckDB takes minutes to
     plan thousands of expressions.
     """
-    if not rows:
+    if not numbered:
         return f"(SELECT unnest(range({count})) AS k, unnest({cells}) AS t FROM {relation})"
-    numbered = f"(SELECT row_number() OVER () - 1 AS row, {cells} AS cells FROM {relation})"
-    return f"(SELECT row, unnest(range({count})) AS k, unnest(cells) AS t FROM {numbered})"
+    by_row = f"(SELECT row_number() OVER () - 1 AS row, {cells} AS cells FROM {relation})"
+    return f"(SELECT row, unnest(range({count})) AS k, unnest(cells) AS t FROM {by_row})"
 
 
 def text_cells_sql(
-    table: Table, names: Sequence[str], *, rows: bool = False, first: int | None = None
+    table: Table, names: Sequence[str], *, numbered: bool = False, first: int | None = None
 ) -> str:
     """Return :func:`cells_sql` of text columns: ``raw`` as written, and ``t``, NULL if missing.
 
@@ -168,9 +168,9 @@ def text_cells_sql(
         for name in names
     ]
     relation = table.relation if first is None else f"(SELECT * FROM {table.relation} LIMIT {first})"
-    cells = cells_sql(relation, f"[{', '.join(texts)}]", len(texts), rows=rows)
+    cells = cells_sql(relation, f"[{', '.join(texts)}]", len(texts), numbered=numbered)
     given = given_sql(replace(table, columns={"t": Column("t", "VARCHAR")}), "t")
-    return f"(SELECT {'row, ' if rows else ''}k, t AS raw, {given} AS t FROM {cells})"
+    return f"(SELECT {'row, ' if numbered else ''}k, t AS raw, {given} AS t FROM {cells})"
 
 
 def aggregate_texts(

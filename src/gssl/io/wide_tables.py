@@ -244,7 +244,7 @@ class WideTable:
         return f"has no numbers in column {quoted(other[0])}: convert it or leave it out" if other else None
 
     @cached_property
-    def _found(self) -> ColumnKinds:
+    def _column_kinds(self) -> ColumnKinds:
         if not self._copied:
             if sum(is_text(column) for column in self._columns.values()) > _MOST_UNCOPIED:
                 self._copy()
@@ -253,15 +253,15 @@ class WideTable:
                     replace(self.table, columns={name: self._columns[name] for name in names})
                     for names in self._divide()
                 ]
-        found = ColumnKinds(self._known, self._text, strict=self.strict)
+        kinds = ColumnKinds(self._known, self._text, strict=self.strict)
         for block in self._blocks:
-            found.add(block)
-        self.notes += found.notes(self.name)
-        return found
+            kinds.add(block)
+        self.notes += kinds.notes(self.name)
+        return kinds
 
     @property
     def _kinds(self) -> dict[str, str]:
-        return self._found.kinds
+        return self._column_kinds.kinds
 
     def _columns_of(self, *kinds: str) -> Iterator[tuple[Table, list[str]]]:
         """Yield each block with its columns of some kinds."""
@@ -359,12 +359,12 @@ class WideTable:
 
     def _refuse_bad(self, block: Table, numbers: list[_Number]) -> None:
         """Raise if a cell is neither missing nor a finite number, unless such cells are few."""
-        cells = cells_sql(block.relation, _numbers_sql(block, numbers), len(numbers), rows=True)
+        cells = cells_sql(block.relation, _numbers_sql(block, numbers), len(numbers), numbered=True)
         value, given = "t", "nullif(t, 'nan'::DOUBLE)"
         if numbers[0].form == "text":
             value = number_sql(Column("t", "VARCHAR"))
             given = given_sql(replace(block, columns={"t": Column("t", "VARCHAR")}), "t")
-        few = [k for k, number in enumerate(numbers) if number.column in self._found.unreadable]
+        few = [k for k, number in enumerate(numbers) if number.column in self._column_kinds.unreadable]
         read = f"(v IS NOT NULL OR NOT list_contains({few}::BIGINT[], k))"
         bad = block.fetch_row(
             f"SELECT k, row FROM (SELECT k, row, {value} AS v, TRY_CAST({value} AS FLOAT) AS x, "
@@ -406,7 +406,7 @@ class WideTable:
         for block, names in self._columns_of("category"):
             for start in range(0, len(names), step):
                 some = names[start : start + step]
-                cells = text_cells_sql(block, some, rows=True)
+                cells = text_cells_sql(block, some, numbered=True)
                 block.execute(
                     "CREATE OR REPLACE TEMP TABLE category AS SELECT row::INTEGER AS row, k, "
                     f"coalesce(t, 'missing') AS text, t IS NULL AS missing FROM {cells}"
