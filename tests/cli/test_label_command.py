@@ -172,6 +172,14 @@ def test_texts_are_read_as_they_are_written(tmp_path, monkeypatch):
     assert read_texts(Inputs(features="d.csv"), problem) is None
 
 
+def test_several_texts_are_shown_below_each_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("d.csv").write_text("id,title,body\na,one,two words\nb,,three\nc,,\n")
+    inputs = Inputs(features="d.csv", text=("title", "body"), knn=1)
+    problem = read_problem(inputs, Terminal(quiet=True))
+    assert read_texts(inputs, problem).tolist() == ["one\n\ntwo words", "three", None]
+
+
 def test_texts_without_a_header_begin_on_the_first_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("d.csv").write_text("b,one two\na,two one\nc,one\n")

@@ -42,6 +42,36 @@ def test_scaling_of_fit_is_that_of_predict(graph, classify, run):
     assert abs(float(graph.read("p2.csv")["n20"]["confidence"]) - float(fitted["n20"]["confidence"])) < 0.01
 
 
+@pytest.mark.parametrize("flag", [(), ("--text", "abstract")], ids=["forgotten", "given again"])
+def test_a_saved_model_reads_texts_as_in_fit(graph, classify, run, flag):
+    """Words have the weights of fit, although the new table has other rows, and the flag changes nothing."""
+    words = ("cats purr", "dogs bark", "cows moo")
+    texts = [(i, f"{words[k % 3]} {k}") for k, i in enumerate(graph.ids)]
+    graph.write("docs.csv", ["id", "abstract"], texts)
+    more = ["--method", "nograph", "--text", "abstract", "--save", "m.gssl"]
+    fitted = classify(features="docs.csv", more=more)
+    graph.write("few.csv", ["id", "abstract"], texts[10:14])
+    graph.write("e2.csv", ["source", "target"], [(texts[10][0], texts[13][0])])
+    given = ["--edges", "e2.csv", "--features", "few.csv", *flag, "--out", "p2.csv"]
+    result = run("predict", "--model", "m.gssl", *given)
+    assert "few.csv" not in "".join(line for line in result.stderr.splitlines() if "note" in line)
+    for node, row in graph.read("p2.csv").items():
+        assert (row["label"], row["confidence"]) == (fitted[node]["label"], fitted[node]["confidence"])
+
+
+def test_an_empty_column_of_categories_is_missing_to_a_saved_model(graph, classify, run):
+    rows = [
+        [i, *row, "" if k < 4 else "ab"[k % 2]]
+        for k, (i, row) in enumerate(zip(graph.ids, graph.x, strict=True))
+    ]
+    graph.write("f.csv", ["id", "a", "b", "c", "job"], rows)
+    classify(more=["--save", "m.gssl"])
+    graph.write("f2.csv", ["id", "a", "b", "c", "job"], [[*row[:4], ""] for row in rows])
+    result = run("predict", "--model", "m.gssl", "--edges", "e.csv", "--features", "f2.csv", "--out", "p.csv")
+    assert "30 missing cells became the category 'missing': 'job' (30)." in result.stderr
+    assert "left out" not in result.stderr
+
+
 @pytest.mark.parametrize("method", ["ggcm", "ogc"])
 def test_a_saved_model_abstains_on_a_new_graph(graph, classify, run, method):
     classify(more=["--method", method, "--save", "m.gssl"])

@@ -171,6 +171,17 @@ def test_text_alone_with_neighbours_in_place_of_edges(graph, classify):
     graph.write("docs.csv", ["id", "abstract"], texts)
     rows = classify(None, features="docs.csv", more=["--text", "abstract", "--knn", 4])
     assert graph.labels(rows) == graph.truth
+    # a column of long distinct texts is recognised
+    assert classify(None, features="docs.csv", more=["--knn", 4]) == rows
+
+
+def test_several_text_columns_count(graph, classify):
+    texts = [(i, "all the same", f"{WORDS[k % 3]} number {k}") for k, i in enumerate(graph.ids)]
+    graph.write("docs.csv", ["id", "title", "abstract"], texts)
+    for order in (["title", "abstract"], ["abstract", "title"]):
+        more = [part for column in order for part in ("--text", column)]
+        rows = classify(None, features="docs.csv", more=[*more, "--knn", 4])
+        assert graph.labels(rows) == graph.truth
 
 
 def test_neighbours_in_place_of_edges(graph, classify):
@@ -388,7 +399,22 @@ def test_features_that_are_no_numbers(graph, spoiled, value):
     rows = [[i, *row] for i, row in zip(graph.ids, graph.x.tolist(), strict=True)]
     rows[2][3] = value
     graph.write("f.csv", ["id", "a", "b", "c"], rows)
-    assert "column 'c' of id 'naïve' is" in spoiled({})
+    # one text among thirty cells is missing unless --strict is given
+    assert "column 'c' of id 'naïve' is" in spoiled({}, *(["--strict"] if value == "oops" else []))
+
+
+def test_what_strict_refuses_in_features_is_noted_otherwise(graph, spoiled, run):
+    rows = [[i, *row] for i, row in zip(graph.ids, graph.x.tolist(), strict=True)]
+    rows[2][3] = "12 kg"
+    given = ["classify", "--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv", "--method", "sgc"]
+    graph.write("f.csv", ["id", "a", "b", "c"], [*rows, rows[5]])
+    notes = run(*given, "--out", "p.csv").stderr
+    assert "f.csv: merged 1 row with an equal one of the same id: 'n5'." in notes
+    assert "f.csv: 1 cell among numbers taken as missing, such as '12 kg': 'c' (1)." in notes
+    assert graph.labels(graph.read("p.csv")) == graph.truth
+    assert "f.csv has more than one row for 'n5'; keep one" in spoiled({}, "--strict")
+    graph.write("f.csv", ["id", "a", "b", "c"], rows)
+    assert "column 'c' of id 'naïve' is '12 kg', not a finite number" in spoiled({}, "--strict")
 
 
 def test_arrays_that_are_not_finite(graph, spoiled):

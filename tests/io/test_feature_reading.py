@@ -141,3 +141,27 @@ def test_row_numbers_of_pandas_are_no_feature(write):
     assert "left out the first column" in features.notes[0]
     # if there is no other id column, they are the ids
     assert read_features(write("f.csv", ",x\n0,5\n1,6\n")).ids.tolist() == ["0", "1"]
+
+
+def test_several_text_columns_keep_their_words_apart(write):
+    file = write("f.csv", "id,title,body,x\na,cats,dogs bark,1\nb,cats,cats purr,2\n")
+    features = read_features(file, text=["title", "body"])
+    assert features.names == ("title:cats", "body:bark", "body:cats", "body:dogs", "body:purr", "x")
+    assert features.kinds == (*("word",) * 5, "number")
+    np.testing.assert_array_equal(dense(features)[:, [0, 5]], [[1, 1], [1, 2]])
+
+
+def test_a_long_table_merges_equal_rows_and_takes_few_other_values_as_missing(write):
+    rows = "".join(f"n{k},x,{k}\n" for k in range(1, 20))
+    file = write("f.csv", f"id,feature,value\n{rows}n0,x,12 kg\nn3,x,3\nn0,y,1\n")
+    features = read_features(file)
+    np.testing.assert_array_equal(dense(features)[:, 0], [*range(1, 20), 0])
+    assert features.notes == [
+        f"{file}: 1 cell among numbers taken as missing, such as '12 kg': 'value' (1).",
+        f"{file}: 1 missing value taken as zero.",
+        f"{file}: merged 1 row with an equal one.",
+    ]
+    with pytest.raises(ValueError, match="row 20: feature 'x' of id 'n0' is not a number"):
+        read_features(file, strict=True)
+    with pytest.raises(ValueError, match="id 'a' has the feature 'x' twice"):
+        read_features(write("f.csv", "id,feature,value\na,x,1\na,x,1\n"), strict=True)

@@ -128,6 +128,13 @@ TEXTS = {
     "nothing but a label": ("refused", "id,label\na,1\n"),
     "an empty id": ("refused", "id,x\na,1\n,2\n"),
     "an id twice": ("refused", "id,x\na,1\na,2\n"),
+    "a row twice": ("by columns", "id,x,y\na,1,2\nb,2,\na,1,2\n"),
+    "a row twice and another": ("refused", "id,x,y\na,1,2\nb,2,3\na,1,2\nb,2,4\n"),
+    "one typing error in twenty": (
+        "by columns",
+        "id,x\nz,1 kg\n" + "".join(f"n{i},{i}\n" for i in range(19)),
+    ),
+    "texts": ("read", "id,x\n" + "".join(f"n{i},words of text {i}\n" for i in range(9))),
     "an empty cell": ("by columns", "id,x\na,1\nb,\n"),
     "an empty column": ("by columns", "id,x,y\na,1,\nb,2,\n"),
     "a typing error": ("refused", "id,x\na,1\nb,2\nc,oops\n"),

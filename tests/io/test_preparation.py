@@ -1,11 +1,13 @@
 """Imputation and scaling of dense and sparse features and of files, and of new tables as in fit."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, issparse
 
 from gssl.graph.mapped import mapped_file
-from gssl.io import Features, Preparation, preparation
+from gssl.io import Encoding, Features, Preparation, preparation
 from gssl.io.feature_slabs import write_temporary
 
 NAN = np.nan
@@ -155,6 +157,53 @@ def test_words_that_do_not_occur_again_are_zeros():
     found = made.apply(features(csr_array([[2.0, 2.0, 4.0]]), ("r", "p", "new")))
     assert dense(found.matrix).tolist() == [[0.5, 0, 0.5]]
     assert found.notes[1] == "f: 1 feature of the model that it does not have taken as zero: 'q'."
+
+
+def test_a_model_without_an_encoding_still_loads():
+    """Its categories and texts are those that the names of features say; weights of words are not known."""
+    kinds = ("number", "category", "category", "word", "word")
+    made = Preparation.fit(features(np.eye(5), ("x", "job=spy", "job=cook", "says:a", "says:b"), kinds))
+    old = {key: value for key, value in json.loads(made.to_json()).items() if key != "encoding"}
+    assert Preparation.from_json(json.dumps(old)).encoding == Encoding(("job",), {"says": {}})
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [
+        1,
+        [],
+        {},
+        {"categories": [1], "words": {}},
+        {"categories": [], "words": ["t"]},
+        {"categories": [], "words": {"t": {"a": "x"}}},
+        {"categories": [], "words": {"t": {"a": float("nan")}}},
+    ],
+)
+def test_a_damaged_encoding_is_one_sentence(encoding):
+    data = json.loads(Preparation.fit(features([[1.0]])).to_json())
+    with pytest.raises(ValueError, match="does not say how its features were prepared"):
+        Preparation.from_json(json.dumps(data | {"encoding": encoding}))
+
+
+class CountedName(str):
+    """A name that counts how often any such name is hashed, and fails beyond ten times per name."""
+
+    __slots__ = ()
+    hashed = 0
+
+    def __hash__(self):
+        CountedName.hashed += 1
+        assert CountedName.hashed <= 500_000, "names are hashed again and again"
+        return super().__hash__()
+
+
+def test_aligning_50_000_names_hashes_each_a_few_times():
+    names = tuple(CountedName(f"w{j}") for j in range(50_000))
+    made = Preparation.fit(features(csr_array((2, len(names)), dtype=np.float32), names))
+    new = features(csr_array((2, len(names)), dtype=np.float32), (*names[1:], CountedName("new")))
+    found = made.apply(new)
+    assert found.names == names
+    assert found.notes[0].endswith("left out 1 feature that the model does not know: 'new'.")
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,12 @@ _FEATURES = options(
         metavar="TABLE",
         help="Ids with numbers, categories or lists, in a wide or long table; or .npy, .npz.",
     ),
-    click.option("--text", metavar="COLUMN", help="Column of the features to encode as text (TF-IDF)."),
+    click.option(
+        "--text",
+        metavar="COLUMN",
+        multiple=True,
+        help="Column of the features to encode as text (TF-IDF); may be repeated. Long texts are recognised.",
+    ),
     click.option(
         "--knn",
         type=click.IntRange(min=1),
@@ -83,7 +88,10 @@ _READING = options(
         "--nodes", metavar="TABLE", help="Ids of all nodes, in order; taken from the other tables by default."
     ),
     click.option(
-        "--strict", is_flag=True, help="Fail on ids that a table lacks, instead of filling in or skipping."
+        "--strict",
+        is_flag=True,
+        help="Fail on ids that a table lacks, repeated rows, cells that are no numbers and edges without an "
+        "id, instead of filling in or skipping.",
     ),
     _NO_HEADER,
     _EDGE_COLUMNS,

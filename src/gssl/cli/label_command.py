@@ -7,6 +7,7 @@ import tempfile
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 
@@ -16,6 +17,7 @@ from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, check_outputs
 from gssl.cli.run import Run
 from gssl.io import Problem, open_table
+from gssl.io.feature_reading import text_columns
 from gssl.io.table_columns import IDS, pick_column, text_sql
 from gssl.label.background import BackgroundFit
 from gssl.label.journal import Journal, journal_path
@@ -37,11 +39,12 @@ def run_label(run: Run, out: Path, port: int, browser: bool) -> None:
             f"{out} already exists and is not from gssl label: give it as --labels, and a new --out."
         )
     problem = run.read()
-    texts = read_texts(run.inputs, problem)
+    texts = problem.preparation.encoding.words if problem.preparation is not None else ()
+    shown = read_texts(replace(run.inputs, text=tuple(texts)), problem)
     journal = Journal(journal_file)
     try:
         with terminal.stage("preparing"), terminal.step("the page"):
-            session = Session(problem, journal, texts)
+            session = Session(problem, journal, shown)
         terminal.note(*session.notes)
         if journal.actions:
             terminal.note(
@@ -128,11 +131,15 @@ def _save(session: Session, out: Path, written: int, terminal: Terminal) -> int:
 
 
 def read_texts(inputs: Inputs, problem: Problem) -> np.ndarray | None:
-    """Read the text column of the features, to show it on the page."""
-    if inputs.text is None or inputs.features is None:
+    """Read the text columns of the features, to show them on the page."""
+    names = text_columns(inputs.text)
+    if not names or inputs.features is None:
         return None
     table = open_table(inputs.features, header=inputs.header, graph_part="nodes")
-    ids, text = text_sql(table, pick_column(table, inputs.id_column, IDS, 0)), text_sql(table, inputs.text)
-    found = table.fetch_columns(f"SELECT {ids} AS id, {text} AS text FROM {table.relation}")
-    by_id = dict(zip(found["id"], found["text"], strict=True))
+    ids = text_sql(table, pick_column(table, inputs.id_column, IDS, 0))
+    # missing texts are skipped, and NULL if all are
+    texts = ", ".join(text_sql(table, name) for name in names)
+    text = f"nullif(concat_ws(chr(10) || chr(10), {texts}), '')"
+    rows = table.fetch_columns(f"SELECT {ids} AS id, {text} AS text FROM {table.relation}")
+    by_id = dict(zip(rows["id"], rows["text"], strict=True))
     return np.array([by_id.get(node) for node in problem.node_ids], dtype=object)

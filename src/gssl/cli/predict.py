@@ -33,10 +33,6 @@ def run_predict(run: Run, model_path: Path, out: Path, probabilities: bool) -> N
     if inputs.features is None:
         raise ValueError(f"{model_path} learned from features: give those of the new graph with --features.")
     problem = run.read(preparation)
-    if inputs.text is not None:
-        terminal.note(
-            f"words of {inputs.text!r} are weighted by how rare they are in these texts, not in those of fit"
-        )
     with terminal.stage("predicting"), terminal.step(""):
         P, informed = model.predict_informed(problem.features, problem.adjacency)
         chosen = decide(P, informed, model.fit_codes)

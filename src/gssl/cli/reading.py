@@ -42,7 +42,7 @@ class Inputs:
     edges: str | None = None
     features: str | None = None
     labels: str | None = None
-    text: str | None = None
+    text: str | Sequence[str] = ()
     edge_columns: tuple[str, ...] = ()
     label_columns: tuple[str, ...] = ()
     id_column: str | None = None
@@ -104,7 +104,7 @@ def read_problem(
     store = None if inputs.graph is None else _open_store(inputs)
     if store is None and inputs.edges is None and inputs.knn is None:
         raise ValueError("there is no graph: give --edges, or --knn with --features to build one.")
-    if inputs.features is None and (inputs.knn is not None or inputs.text is not None):
+    if inputs.features is None and (inputs.knn is not None or inputs.text):
         option = "--knn" if inputs.knn is not None else "--text"
         raise ValueError(f"{option} works on features: give --features.")
     nodes = edges = features = labels = None
@@ -122,7 +122,7 @@ def read_problem(
             )
     if inputs.features is not None:
         with terminal.step("reading features"):
-            features = _read_features(inputs, store, memory)
+            features = _read_features(inputs, store, preparation, memory)
         with terminal.step("preparing features"):
             if preparation is None:
                 preparation = Preparation.fit(features, inputs.normalize)
@@ -150,18 +150,20 @@ def read_problem(
     return problem
 
 
-def _read_features(inputs: Inputs, store: GraphStore | None, memory: Any) -> Features:
+def _read_features(
+    inputs: Inputs, store: GraphStore | None, preparation: Preparation | None, memory: Any
+) -> Features:
     """Read features into memory, or with a budget into a file unless text or kNN needs them in memory."""
     source = str(inputs.features)
-    if memory is None or inputs.text is not None or inputs.knn is not None:
-        return read_features(source, id=inputs.id_column, text=inputs.text, header=inputs.header)
-    return map_features(
-        source,
-        id=inputs.id_column,
-        header=inputs.header,
-        store=store,
-        memory_budget=memory,
-    )
+    options: dict[str, Any] = {
+        "id": inputs.id_column,
+        "header": inputs.header,
+        "encoding": None if preparation is None else preparation.encoding,
+        "strict": inputs.strict,
+    }
+    if memory is None or inputs.text or inputs.knn is not None:
+        return read_features(source, text=inputs.text, **options)
+    return map_features(source, store=store, memory_budget=memory, **options)
 
 
 def _open_store(inputs: Inputs) -> GraphStore:

@@ -1,4 +1,5 @@
 from .atomic import whole_file as whole_file
+from .column_kinds import Encoding as Encoding
 from .edge_tables import Edges as Edges
 from .edge_tables import read_edges as read_edges
 from .feature_reading import Features as Features

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from gssl.datasets.numpy_files import csr_from_parts, map_npy, read_npz
+from gssl.io.column_kinds import Encoding
 from gssl.io.graph_store import GraphStore
 from gssl.io.table_columns import check_distinct
 from gssl.io.table_reading import find_files
@@ -30,6 +31,7 @@ class ArrayFile:
     def __init__(self, path: Path, ids: Any = None) -> None:
         self.path, self.name, self.notes = path, str(path), list[str]()
         self.kinds: tuple[str, ...] = ()
+        self.encoding = Encoding()
         find_files(path)
         names = None
         if path.suffix.lower() == ".npy":
@@ -75,7 +77,7 @@ class ArrayFile:
     def limit_memory(self, budget: int) -> None:
         """Do nothing: the array stays in its file until columns are read."""
 
-    def places(self, store: GraphStore) -> np.ndarray:
+    def positions(self, store: GraphStore) -> np.ndarray:
         """Return the node number of each row in a store, or −1."""
         return store.nodes(self._ids)
 

@@ -11,10 +11,12 @@ from scipy.sparse import csr_array, issparse
 from gssl.files import write_all
 from gssl.graph.mapped import iterate_blocks, mapped_file
 from gssl.io.atomic import whole_file
+from gssl.io.column_kinds import Encoding
 from gssl.io.feature_arrays import ArrayFile, open_matrix
-from gssl.io.feature_reading import Features, LongTable, WideTable, open_features, read_features
+from gssl.io.feature_reading import Features, LongTable, open_features, read_features
 from gssl.io.graph_store import GraphStore, check_rows
 from gssl.io.table_reading import find_files
+from gssl.io.wide_tables import WideTable
 from gssl.scale.memory import Load, plan_slabs, read_size
 from gssl.scale.run_folder import RunFolder
 from gssl.wording import shortened
@@ -63,16 +65,18 @@ def build_feature_slabs(
     path, budget = Path(path), read_size(memory_budget)
     if path.suffix.lower() != ".npy":
         raise ValueError(f"{path} must end in .npy: rename it.")
-    reader = open_features(source, id=id, columns=columns)
+    # strict, because nothing could say which rows were merged
+    reader = open_features(source, id=id, columns=columns, strict=True)
+    if not isinstance(reader, LongTable):
+        reader.limit_memory(budget // 2)
     if isinstance(reader, LongTable) or reader.obstacle:
         raise ValueError(f"{reader.name} {reader.obstacle}.")
-    reader.limit_memory(budget // 2)
     if not reader.names:
         raise ValueError(f"{reader.name} has no columns of features: give at least one.")
-    places = check_rows(store, reader.places(store), reader.name, reader.row_id)
+    positions = check_rows(store, reader.positions(store), reader.name, reader.row_id)
     with whole_file(path) as part:
-        values = _columns(reader, places, budget // 2, complete=True)
-        _write_columns(values, part, len(places), len(reader.names))
+        values = _columns(reader, positions, budget // 2, complete=True)
+        _write_columns(values, part, len(positions), len(reader.names))
     return open_feature_slabs(path)
 
 
@@ -105,6 +109,8 @@ def map_features(
     *,
     id: str | None = None,
     header: bool | None = None,
+    encoding: Encoding | None = None,
+    strict: bool = False,
     store: GraphStore | None = None,
     memory_budget: Any = "2GB",
 ) -> Features:
@@ -114,33 +120,36 @@ def map_features(
     file is deleted with the matrix.
     """
     budget = read_size(memory_budget)
-    reader = open_features(source, id=id, header=header)
-    if isinstance(reader, LongTable) or reader.obstacle:
-        return read_features(source, id=id, header=header)
-    reader.limit_memory(budget // 2)
-    if not reader.names:
-        return read_features(source, id=id, header=header)
+    reader = open_features(source, id=id, header=header, encoding=encoding, strict=strict)
+    if not isinstance(reader, LongTable):
+        reader.limit_memory(budget // 2)
+    if isinstance(reader, LongTable) or reader.obstacle or not reader.names:
+        return read_features(source, id=id, header=header, encoding=encoding, strict=strict)
     # ids that two kinds of nodes share are found when all tables are joined
-    places = None if store is None or store.kind_columns else reader.places(store)
-    if store is not None and places is not None and np.array_equal(np.sort(places), np.arange(store.n_nodes)):
+    positions = None if store is None or store.kind_columns else reader.positions(store)
+    if (
+        store is not None
+        and positions is not None
+        and np.array_equal(np.sort(positions), np.arange(store.n_nodes))
+    ):
         ids = store.node_ids
     else:
         # in table order; joining adds missing nodes
-        ids, places = reader.ids, None
-    # room for at least one column; if the budget is too small, the fit raises an error
-    columns = _columns(reader, places, max(budget // 2, 64 * len(ids)))
+        ids, positions = reader.ids, None
+    # for at least one column; if the budget is too small, the fit raises an error
+    columns = _columns(reader, positions, max(budget // 2, 64 * len(ids)))
     matrix = write_temporary(columns, len(ids), len(reader.names))
     return Features(ids, matrix, reader.names, reader.name, reader.notes, id_column=reader.id)
 
 
 def _columns(
-    reader: ArrayFile | WideTable, places: np.ndarray | None, budget: int, complete: bool = False
+    reader: ArrayFile | WideTable, positions: np.ndarray | None, budget: int, complete: bool = False
 ) -> Iterator[np.ndarray]:
-    """Yield columns with row i at ``places[i]``; read as many at a time as fit into a budget in bytes.
+    """Yield columns with row i at ``positions[i]``; read as many at a time as fit into a budget in bytes.
 
     ``complete`` raises on missing cells. The yielded array is reused.
     """
-    n = len(reader.ids) if places is None else len(places)
+    n = len(reader.ids) if positions is None else len(positions)
     # per column: as read, reordered, and a copy in DuckDB
     plan = plan_slabs(len(reader.names), Load(per_column=16 * n, fixed=16 * n), budget)
     column = np.empty(n, np.float32)
@@ -149,7 +158,7 @@ def _columns(
             if complete and np.isnan(values).any():
                 name = shortened(reader.names[j])
                 raise ValueError(f"{reader.name}: column {name!r} has missing cells; fill them in.")
-            column[slice(None) if places is None else places] = values
+            column[slice(None) if positions is None else positions] = values
             yield column
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack, issparse
 
 from gssl.graph.mapped import mapped_file, release_pages
+from gssl.io.column_kinds import Encoding
 from gssl.io.feature_reading import Features
 from gssl.io.feature_slabs import write_temporary
 from gssl.wording import counted, listed, listed_counts, quoted
@@ -45,6 +46,9 @@ class Preparation:
         The columns that are divided, in each row, by the sum of their absolute values.
     notes : tuple of str
         How columns are scaled, in plain words.
+    encoding : Encoding
+        Which columns are categories or text, and the weights of words; ``read_features(new, encoding=…)``
+        reads a new table in the same way.
 
     Examples
     --------
@@ -66,6 +70,7 @@ class Preparation:
     scale: tuple[float, ...]
     row_scaled: tuple[bool, ...]
     notes: tuple[str, ...] = ()
+    encoding: Encoding = field(default_factory=Encoding)
 
     @classmethod
     def fit(cls, features: Features, normalize: str = "auto") -> "Preparation":
@@ -100,6 +105,7 @@ class Preparation:
             tuple(scale.tolist()),
             tuple(row_scaled.tolist()),
             tuple(notes),
+            features.encoding,
         )
 
     def apply(self, features: Features, *, strict: bool = False) -> Features:
@@ -139,7 +145,9 @@ class Preparation:
         """Restore a preparation from the JSON of :meth:`to_json`."""
         try:
             data = json.loads(text)
-            found = cls(**{name: tuple(value) for name, value in data.items()})
+            encoding = data.pop("encoding", None)
+            values: dict[str, Any] = {name: tuple(value) for name, value in data.items()}
+            found = cls(**values)
             lengths = {
                 len(getattr(found, name))
                 for name in ("names", "kinds", "fill", "shift", "scale", "row_scaled")
@@ -148,8 +156,8 @@ class Preparation:
             right = len(lengths) == 1 and all(0 <= j < len(found.names) for j in found.marked)
             if not right or not np.isfinite(np.array(numbers, dtype=np.float64)).all():
                 raise ValueError
-            return found
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            return replace(found, encoding=_read_encoding(encoding, found))
+        except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(
                 "the model does not say how its features were prepared: save it again."
             ) from error
@@ -167,11 +175,11 @@ class Preparation:
             first = self.names[(unknown or zeros)[0]]
             raise ValueError(
                 f"the model learned from {counted(len(unknown or zeros), 'feature')} that {features.name} "
-                f"does not have, the first of them {quoted(first)}: give the same columns as in fit, "
-                "and --text where it was given."
+                f"does not have, the first of them {quoted(first)}: give the same columns as in fit."
             )
         notes = []
-        extra = [name for name in features.names if name not in set(self.names)]
+        known = set(self.names)
+        extra = [name for name in features.names if name not in known]
         if extra:
             notes.append(
                 f"{features.name}: left out {counted(len(extra), 'feature')} that the model does not know: "
@@ -191,7 +199,7 @@ class Preparation:
 
     def _dense(self, matrix: Any, source: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n, d, extra = matrix.shape[0], len(self.names), len(self.marked)
-        row_scaled = np.array(self.row_scaled, dtype=bool)
+        row_scaled, marked = np.array(self.row_scaled, dtype=bool), np.array(self.marked, dtype=np.int64)
         masks = np.zeros((n, extra), dtype=np.float32)
         missing = np.zeros(d, dtype=np.int64)
         sums = np.zeros(n)
@@ -200,9 +208,8 @@ class Preparation:
             for part in _column_slices(n, d):
                 block, mask = self._block(matrix, source, part)
                 missing[part] = np.count_nonzero(mask, axis=0) * (source[part] != -2)
-                for k, j in enumerate(self.marked):
-                    if part.start <= j < part.stop:
-                        masks[:, k] = mask[:, j - part.start]
+                first, last = np.searchsorted(marked, (part.start, part.stop))
+                masks[:, first:last] = mask[:, marked[first:last] - part.start]
                 yield part, block
                 release_pages(matrix)
 
@@ -277,6 +284,21 @@ class Preparation:
         Y.eliminate_zeros()
         Y.sort_indices()
         return Y.astype(np.float32), missing
+
+
+def _read_encoding(data: Any, preparation: Preparation) -> Encoding:
+    """Restore an encoding from JSON; that of an older model is what the names of its features say."""
+    if data is None:
+        pairs = list(zip(preparation.names, preparation.kinds, strict=True))
+        texts = {name.partition(":")[0]: dict[str, float]() for name, kind in pairs if kind == "word"}
+        columns = (name.partition("=")[0] for name, kind in pairs if kind == "category")
+        return Encoding(tuple(dict.fromkeys(columns)), texts)
+    categories, texts = data["categories"], data["words"]
+    names = [*categories, *(word for weights in texts.values() for word in weights)]
+    weights = np.array([weight for one in texts.values() for weight in one.values()], dtype=np.float64)
+    if not all(isinstance(name, str) for name in names) or not np.isfinite(weights).all():
+        raise ValueError
+    return Encoding(tuple(categories), texts)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -146,6 +148,51 @@ def number_sql(column: Column) -> str:
         truth = f"CASE lower(trim({text})) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 END"
         return f"coalesce(TRY_CAST({text} AS DOUBLE), {truth})"
     return f"CAST({column.sql} AS DOUBLE)"
+
+
+def cells_sql(relation: str, cells: str, count: int, *, numbered: bool = False) -> str:
+    """Return a subquery with a row for each cell t of some columns, its column k and, if asked, its row.
+
+    ``cells`` is a list in SQL of ``count`` cells. Queries over it stay short, and DuckDB takes minutes to
+    plan thousands of expressions.
+    """
+    if not numbered:
+        return f"(SELECT unnest(range({count})) AS k, unnest({cells}) AS t FROM {relation})"
+    by_row = f"(SELECT row_number() OVER () - 1 AS row, {cells} AS cells FROM {relation})"
+    return f"(SELECT row, unnest(range({count})) AS k, unnest(cells) AS t FROM {by_row})"
+
+
+def text_cells_sql(
+    table: Table, names: Sequence[str], *, numbered: bool = False, first: int | None = None
+) -> str:
+    """Return :func:`cells_sql` of text columns: ``raw`` as written, and ``t``, NULL if missing.
+
+    ``first`` takes only so many rows.
+    """
+    texts = [
+        table.columns[name].sql if table.columns[name].type == "VARCHAR" else text_sql(table, name)
+        for name in names
+    ]
+    relation = table.relation if first is None else f"(SELECT * FROM {table.relation} LIMIT {first})"
+    cells = cells_sql(relation, f"[{', '.join(texts)}]", len(texts), numbered=numbered)
+    given = given_sql(replace(table, columns={"t": Column("t", "VARCHAR")}), "t")
+    return f"(SELECT {'row, ' if numbered else ''}k, t AS raw, {given} AS t FROM {cells})"
+
+
+def aggregate_texts(
+    table: Table, names: Sequence[str], asked: str, first: int | None = None
+) -> dict[str, tuple[Any, ...]]:
+    """Return aggregates over the cells of each text column; see :func:`text_cells_sql`."""
+    if not names:
+        return {}
+    answers = table.fetch_rows(
+        f"SELECT k, {asked} FROM {text_cells_sql(table, names, first=first)} GROUP BY k"
+    )
+    if not answers:
+        nothing = table.fetch_row(f"SELECT {asked} FROM (SELECT '' AS t, '' AS raw LIMIT 0)")
+        return dict.fromkeys(names, nothing)
+    by_column = {names[k]: tuple(values) for k, *values in answers}
+    return {name: by_column[name] for name in names}
 
 
 def is_text(column: Column) -> bool:

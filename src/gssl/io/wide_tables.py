@@ -1,0 +1,518 @@
+"""Tables with a row of features for each node."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+
+from gssl.io.column_kinds import DENSE, ColumnKinds, Encoding
+from gssl.io.graph_store import GraphStore, id_relation
+from gssl.io.table_columns import (
+    IDS,
+    cells_sql,
+    check_distinct,
+    given_sql,
+    is_number,
+    is_text,
+    leave_out_row_numbers,
+    note_spaces,
+    number_sql,
+    pick_column,
+    raw_text_sql,
+    text_cells_sql,
+    text_sql,
+)
+from gssl.io.table_reading import Column, Table
+from gssl.wording import counted, listed, listed_counts, quoted, shortened
+
+# columns that hold labels, not features
+_LABEL_NAMES = ("label", "labels", "class")
+# columns of a block: the time of DuckDB grows with the square of the columns of a table
+_BLOCK = 128
+# more columns of text are copied into DuckDB, because each block of them would read the whole file again
+_MOST_UNCOPIED = 8 * _BLOCK
+# cells per query, which limits memory
+_CELLS_PER_QUERY = 1 << 24
+# a column with more categories is noted as probably text
+_MANY_CATEGORIES = 100
+# a matrix with a smaller share of nonzeros is stored sparse
+_SPARSE_BELOW = 0.1
+# bytes: the least memory DuckDB is given, and the budget below which it uses one thread
+_LEAST_MEMORY, _ONE_THREAD = 32 * 10**6, 128 * 10**6
+
+
+def wide_columns(
+    table: Table, id: str | None, columns: Sequence[str] | None, text: Sequence[str], known: frozenset[str]
+) -> tuple[str, list[str]]:
+    """Return the id column and the feature columns of a wide table; note columns that are left out.
+
+    Columns that a model knows are features whatever their names.
+    """
+    name = pick_column(table, id, IDS, 0)
+    if name != next(iter(table.columns)):
+        leave_out_row_numbers(table)
+    note_spaces(table, [name])
+    for column in text:
+        pick_column(table, column, (), 0)
+    if columns is None:
+        beside = [column for column in table.columns if column != name]
+        kept = known.union(text)
+        labels = {column for column in beside if column.lower() in _LABEL_NAMES and column not in kept}
+        table.notes += [
+            f"{table.name}: column {quoted(column)} is named like a label and is no feature."
+            for column in beside
+            if column in labels
+        ]
+        chosen = [column for column in beside if column not in labels]
+    else:
+        chosen = list(dict.fromkeys((*(pick_column(table, column, (), 0) for column in columns), *text)))
+    if not chosen:
+        raise ValueError(f"{table.name} has no features beside the column {quoted(name)}: give at least one.")
+    return name, chosen
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A numeric feature: a column of text or numbers, or a part of a column of lists (from 0)."""
+
+    name: str
+    column: str
+    # "text", "number" or "list"
+    form: str
+    part: int = 0
+    # of the list
+    length: int = 0
+
+    @property
+    def wanted(self) -> str:
+        """What a cell must hold, for errors."""
+        return f"a list of {self.length} finite numbers" if self.form == "list" else "a finite number"
+
+
+class WideTable:
+    """A table with a row for each node: an id and numbers, categories, lists or text.
+
+    :meth:`read` reads all columns; :meth:`columns` reads some, if all are numbers or lists of numbers.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        id: str | None,
+        columns: Sequence[str] | None,
+        text: Sequence[str],
+        encoding: Encoding,
+        strict: bool,
+    ) -> None:
+        self._source = self.table = table
+        self.name, self.notes, self.strict = table.name, table.notes, strict
+        self._text, self._known = tuple(text), encoding
+        self.id, self.chosen = wide_columns(table, id, columns, text, encoding.columns)
+        self._id_sql = text_sql(table, self.id)
+        self._columns = {name: table.columns[name] for name in self.chosen}
+        self._blocks: list[Table] = []
+        self.kinds: tuple[str, ...] = ()
+        self.encoding = Encoding()
+
+    def limit_memory(self, budget: int) -> None:
+        """Limit the memory of DuckDB to a budget in bytes."""
+        self.table.execute(f"SET memory_limit = '{max(budget, _LEAST_MEMORY) // 1000}kB'")
+        if budget < _ONE_THREAD:
+            self.table.execute("SET threads = 1")
+        if self.table.relation.startswith("("):
+            # a query may return rows in a different order each time, and would run again for every slab
+            self._copy()
+
+    @property
+    def _copied(self) -> bool:
+        return self.table.relation == "features"
+
+    def _copy(self) -> None:
+        """Copy the chosen columns into DuckDB, so that files are read and queries run only once.
+
+        Blocks of columns are copied as lists, and each then becomes a table of its own.
+        """
+        if self._copied:
+            return
+        for block in self._blocks:
+            self._columns |= block.columns
+        blocks, sql = self._divide(), {name: column.sql for name, column in self._columns.items()}
+        if len(blocks) == 1:
+            stored = [sql[name] for name in blocks[0]]
+        else:
+            stored = [f"[{', '.join(sql[name] for name in names)}]" for names in blocks]
+        picked = ", ".join(f"{one} AS f{i}" for i, one in enumerate(stored))
+        self.table.execute(
+            f"CREATE TEMP TABLE features AS SELECT {self._id_sql} AS id, {picked} FROM {self.table.relation}"
+        )
+        self._id_sql, self.table = "id", replace(self.table, columns={}, relation="features")
+        if not self.strict:
+            self._merge_repeated(len(stored))
+        self._blocks = [
+            replace(
+                self.table,
+                columns={name: Column(f"f{j}", self._columns[name].type) for j, name in enumerate(names)},
+                relation="features" if len(blocks) == 1 else f"block{i}",
+            )
+            for i, names in enumerate(blocks)
+        ]
+        if len(blocks) > 1:
+            for i, block in enumerate(self._blocks):
+                parts = ", ".join(f"f{i}[{j + 1}] AS f{j}" for j in range(len(block.columns)))
+                self.table.execute(f"CREATE TEMP TABLE {block.relation} AS SELECT {parts} FROM features")
+            # the lists are no longer needed
+            self.table.execute("CREATE OR REPLACE TEMP TABLE features AS SELECT id FROM features")
+
+    def _divide(self) -> list[list[str]]:
+        """Return blocks of columns: all if they are few, else columns of one type."""
+        if len(self.chosen) <= _BLOCK:
+            return [self.chosen]
+        by_type = dict[str, list[str]]()
+        for name, column in self._columns.items():
+            by_type.setdefault(column.type, []).append(name)
+        return [
+            names[start : start + _BLOCK]
+            for names in by_type.values()
+            for start in range(0, len(names), _BLOCK)
+        ]
+
+    def _merge_repeated(self, width: int) -> None:
+        """Keep one of several copied rows that have the same id and the same cells."""
+        rows, named, different = self.table.fetch_row(
+            "SELECT count(*), count(id), count(DISTINCT id) FROM features"
+        )
+        if different == rows or named < rows:
+            return
+        repeated = "id IN (SELECT id FROM features GROUP BY id HAVING count(*) > 1)"
+        cells = ", ".join(f"f{i}" for i in range(width))
+        first = f"SELECT min(rowid) FROM features WHERE {repeated} GROUP BY id, {cells}"
+        removed = f"{repeated} AND rowid NOT IN ({first})"
+        ids = self.table.fetch_rows(f"SELECT id FROM features WHERE {removed} ORDER BY rowid")
+        self.table.execute(f"DELETE FROM features WHERE {removed}")
+        if ids:
+            self.notes.append(
+                f"{self.name}: merged {counted(len(ids), 'row')} with an equal one of the same id: "
+                f"{listed(dict.fromkeys(node for (node,) in ids))}."
+            )
+
+    @cached_property
+    def ids(self) -> np.ndarray:
+        """The ids as distinct texts, in the order of the table."""
+        ids = self._fetch_ids()
+        if not self.strict and not self._copied and len(set(ids)) < len(ids):
+            self._copy()
+            ids = self._fetch_ids()
+        check_distinct(ids, self.name)
+        return ids
+
+    def _fetch_ids(self) -> np.ndarray:
+        ids = self.table.fetch_columns(self.ids_sql)["id"].astype(object)
+        if not len(ids):
+            raise ValueError(f"{self.name} has no rows: give one for each node.")
+        self._refuse_empty(np.array([node is None for node in ids]))
+        return ids
+
+    def positions(self, store: GraphStore) -> np.ndarray:
+        """Return the node number of each row in a store, or −1, without reading the ids into memory."""
+        nodes = self.table.fetch_columns(
+            "SELECT CASE WHEN text IS NULL THEN -2 ELSE coalesce(k.file_row_number, -1) END::INTEGER AS node "
+            f"FROM (SELECT {self._id_sql} AS text, row_number() OVER () AS row FROM {self.table.relation}) "
+            f"LEFT JOIN {id_relation(store)} AS k ON text = k.id ORDER BY row"
+        )["node"]
+        self._refuse_empty(nodes == -2)
+        if not self.strict and not self._copied and np.bincount(nodes[nodes >= 0], minlength=1).max() > 1:
+            self._copy()
+            return self.positions(store)
+        return nodes
+
+    def row_id(self, row: int) -> str:
+        """Return the id of a row."""
+        return str(self._cell(self.table, self._id_sql, row))
+
+    def _refuse_empty(self, empty: np.ndarray) -> None:
+        if empty.any():
+            raise self._source.missing_id_error(int(empty.argmax()), self.id)
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why features cannot be read a few columns at a time, or None."""
+        other = [name for name in self.chosen if self._kinds[name] not in DENSE]
+        return f"has no numbers in column {quoted(other[0])}: convert it or leave it out" if other else None
+
+    @cached_property
+    def _column_kinds(self) -> ColumnKinds:
+        if not self._copied:
+            if sum(is_text(column) for column in self._columns.values()) > _MOST_UNCOPIED:
+                self._copy()
+            else:
+                self._blocks = [
+                    replace(self.table, columns={name: self._columns[name] for name in names})
+                    for names in self._divide()
+                ]
+        kinds = ColumnKinds(self._known, self._text, strict=self.strict)
+        for block in self._blocks:
+            kinds.add(block)
+        self.notes += kinds.notes(self.name)
+        return kinds
+
+    @property
+    def _kinds(self) -> dict[str, str]:
+        return self._column_kinds.kinds
+
+    def _columns_of(self, *kinds: str) -> Iterator[tuple[Table, list[str]]]:
+        """Yield each block with its columns of some kinds."""
+        kinds_of = self._kinds
+        for block in self._blocks:
+            names = [name for name in block.columns if kinds_of[name] in kinds]
+            if names:
+                yield block, names
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features, if all are numbers."""
+        return tuple(number.name for number in self._numbers)
+
+    @cached_property
+    def _numbers(self) -> list[_Number]:
+        """The features of columns of numbers and lists of numbers."""
+        by_column = {
+            name: self._features_of(block, name)
+            for block, names in self._columns_of(*DENSE)
+            for name in names
+        }
+        return [number for name in self.chosen for number in by_column.get(name, ())]
+
+    def _features_of(self, block: Table, name: str) -> list[_Number]:
+        column = block.columns[name]
+        if self._kinds[name] == "number":
+            return [_Number(name, name, "number" if is_number(column) else "text")]
+        lists, relation = _lists_sql(block, name), block.relation
+        length = block.fetch_row(f"SELECT mode(len({lists})) FROM {relation}")[0]
+        given = column.sql if column.type.endswith("]") else given_sql(block, name)
+        missing = "false" if length is None else f"{given} IS NULL"
+        odd = block.fetch_row(
+            f"SELECT row FROM (SELECT len({lists}) AS n, {missing} AS missing, row_number() OVER () - 1 "
+            f"AS row FROM {relation}) WHERE NOT missing AND (n IS NULL OR n <> {length or 0}) "
+            "ORDER BY row LIMIT 1"
+        )
+        if odd is not None:
+            wanted = "a list of numbers" if length is None else f"a list of {length} numbers"
+            self._refuse(block, odd[0], name, wanted)
+        return [_Number(f"{name}[{j}]", name, "list", j, length) for j in range(length or 0)]
+
+    @property
+    def ids_sql(self) -> str:
+        """The SQL query of the ids."""
+        return f"SELECT {self._id_sql} AS id FROM {self.table.relation}"
+
+    def count_features(self) -> int:
+        """Return the number of features without reading them."""
+        count = len(self._numbers)
+        word = "unnest(regexp_extract_all(lower(t), '[\\pL\\pN_]{2,}'))"
+        for kind, feature in (("category", "coalesce(t, 'missing')"), ("words", word)):
+            for block, names in self._columns_of(kind):
+                cells = text_cells_sql(block, names)
+                count += block.fetch_row(
+                    f"SELECT count(DISTINCT (k, f)) FROM (SELECT k, {feature} AS f FROM {cells})"
+                )[0]
+        return count
+
+    def columns(self, slab: slice) -> Iterator[np.ndarray]:
+        """Read a slab of features in single precision, in table order."""
+        columns, numbers = dict[int, np.ndarray](), self._numbers[slab]
+        for positions, block in self._fetch(numbers, len(numbers)):
+            columns |= zip(positions, block.T, strict=True)
+        for j in range(len(columns)):
+            yield columns.pop(j)
+
+    def _fetch(self, numbers: list[_Number], step: int) -> Iterator[tuple[list[int], np.ndarray]]:
+        """Yield at most ``step`` features at a time, with their positions among the numbers.
+
+        One query reads features of one block and one form, or of one list.
+        """
+        block_of = {name: i for i, block in enumerate(self._blocks) for name in block.columns}
+
+        def source(j: int) -> tuple[int, str, str]:
+            number = numbers[j]
+            return block_of[number.column], number.form, number.column if number.form == "list" else ""
+
+        for (i, *_), group in groupby(sorted(range(len(numbers)), key=source), key=source):
+            positions = list(group)
+            for start in range(0, len(positions), step):
+                some = positions[start : start + step]
+                yield some, self._fetch_block(self._blocks[i], [numbers[j] for j in some])
+
+    def _fetch_block(self, block: Table, numbers: list[_Number]) -> np.ndarray:
+        value = number_sql(Column("t", "VARCHAR")) if numbers[0].form == "text" else "t"
+        cells = cells_sql(block.relation, _numbers_sql(block, numbers), len(numbers))
+        # TRY_CAST gives NULL for numbers beyond single precision, where CAST would fail the whole query
+        x = block.fetch_columns(f"SELECT TRY_CAST({value} AS FLOAT) AS x FROM {cells}")["x"]
+        x = x.reshape(-1, len(numbers))
+        odd = np.flatnonzero(~np.isfinite(x).all(axis=0))
+        if len(odd):
+            self._refuse_bad(block, [numbers[j] for j in odd])
+        return x
+
+    def _refuse_bad(self, block: Table, numbers: list[_Number]) -> None:
+        """Raise if a cell is neither missing nor a finite number, unless such cells are few."""
+        cells = cells_sql(block.relation, _numbers_sql(block, numbers), len(numbers), numbered=True)
+        value, given = "t", "nullif(t, 'nan'::DOUBLE)"
+        if numbers[0].form == "text":
+            value = number_sql(Column("t", "VARCHAR"))
+            given = given_sql(replace(block, columns={"t": Column("t", "VARCHAR")}), "t")
+        few = [k for k, number in enumerate(numbers) if number.column in self._column_kinds.unreadable]
+        read = f"(v IS NOT NULL OR NOT list_contains({few}::BIGINT[], k))"
+        bad = block.fetch_row(
+            f"SELECT k, row FROM (SELECT k, row, {value} AS v, TRY_CAST({value} AS FLOAT) AS x, "
+            f"{given} IS NOT NULL AS given FROM {cells}) "
+            f"WHERE given AND {read} AND (x IS NULL OR NOT isfinite(x)) ORDER BY k, row LIMIT 1"
+        )
+        if bad is not None:
+            number = numbers[bad[0]]
+            self._refuse(block, int(bad[1]), number.column, number.wanted)
+
+    def read(self) -> tuple[np.ndarray, csr_array | np.ndarray, tuple[str, ...]]:
+        """Read ids, all features and their names into memory."""
+        self._copy()
+        n, numbers = len(self.ids), self._numbers
+        dense = np.empty((n, len(numbers)), dtype=np.float32)
+        for positions, values in self._fetch(numbers, max(1, _CELLS_PER_QUERY // n)):
+            dense[:, positions] = values
+        pieces: list[Any] = [dense] if numbers else []
+        features = [(number.column, number.name, "number") for number in numbers]
+        categories, words = dict[str, None](), dict[str, dict[str, float]]()
+        for made, columns in self._categories():
+            pieces.append(made)
+            features += [(column, f"{column}={value}", "category") for column, value in columns]
+            categories |= dict.fromkeys(column for column, _ in columns)
+        for block, names in self._columns_of("words"):
+            for name in names:
+                made, words[name] = self._words(block, name)
+                pieces.append(made)
+                features += [(name, f"{name}:{word}", "word") for word in words[name]]
+        position = {name: i for i, name in enumerate(self.chosen)}
+        order = np.argsort([position[column] for column, _, _ in features], kind="stable")
+        self.kinds = tuple(features[j][2] for j in order)
+        self.encoding = Encoding(tuple(sorted(categories, key=position.__getitem__)), words)
+        return self.ids, _join(pieces, order, n), tuple(features[j][1] for j in order)
+
+    def _categories(self) -> Iterator[tuple[csr_array, list[tuple[str, str]]]]:
+        """Yield the categories of several columns at a time, with the column and text of each."""
+        step, missing = max(1, _CELLS_PER_QUERY // len(self.ids)), dict[str, int]()
+        for block, names in self._columns_of("category"):
+            for start in range(0, len(names), step):
+                some = names[start : start + step]
+                cells = text_cells_sql(block, some, numbered=True)
+                block.execute(
+                    "CREATE OR REPLACE TEMP TABLE category AS SELECT row::INTEGER AS row, k, "
+                    f"coalesce(t, 'missing') AS text, t IS NULL AS missing FROM {cells}"
+                )
+                counts = block.fetch_rows(
+                    "SELECT k, count(*) FROM category WHERE missing GROUP BY k ORDER BY k"
+                )
+                missing |= {some[k]: count for k, count in counts}
+                yield self._encode(block, some)
+        if missing:
+            count = counted(sum(missing.values()), "missing cell")
+            self.notes.append(
+                f"{self.name}: {count} became the category 'missing': {listed_counts(missing)}."
+            )
+
+    def _encode(self, block: Table, names: list[str]) -> tuple[csr_array, list[tuple[str, str]]]:
+        """Return the one-hot matrix of the table of categories, and the column and text of each category."""
+        block.execute(
+            "CREATE OR REPLACE TEMP TABLE codes AS SELECT k, text, (row_number() OVER (ORDER BY k, text) - 1)"
+            "::INTEGER AS code FROM (SELECT DISTINCT k, text FROM category)"
+        )
+        cells = block.fetch_columns("SELECT row, code FROM category JOIN codes USING (k, text)")
+        codes = block.fetch_columns("SELECT k, text FROM codes ORDER BY code")
+        columns = [(names[k], text) for k, text in zip(codes["k"], codes["text"], strict=True)]
+        self._note_many(names, np.bincount(codes["k"], minlength=len(names)))
+        entries = (np.ones(len(cells["row"]), dtype=np.float32), (cells["row"], cells["code"]))
+        return csr_array(entries, shape=(len(self.ids), len(columns))), columns
+
+    def _note_many(self, names: list[str], counts: np.ndarray) -> None:
+        self.notes += [
+            f"{self.name}: column {quoted(name)} has {count:,} different texts, each a feature of its own; "
+            f"text={quoted(name)} would take it word by word."
+            for name, count in zip(names, counts.tolist(), strict=True)
+            if count > max(_MANY_CATEGORIES, len(self.ids) // 10)
+        ]
+
+    def _words(self, block: Table, name: str) -> tuple[csr_array, dict[str, float]]:
+        """Return the TF-IDF of the words of a column, and the weight of each word."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        text = text_sql(block, name)
+        texts = block.fetch_columns(f"SELECT coalesce({text}, '') AS t FROM {block.relation}")["t"]
+        known = dict(self._known.words.get(name, {}))
+        if known:
+            vectorizer = TfidfVectorizer(dtype=np.float32, vocabulary=list(known))
+            vectorizer.idf_ = np.array(list(known.values()))
+            return csr_array(vectorizer.transform(texts)), known
+        if name in self._known.words:
+            self.notes.append(
+                f"{self.name}: the model has no weights of the words of column {quoted(name)}, so they are "
+                "weighted by how rare they are in this table."
+            )
+        vectorizer = TfidfVectorizer(dtype=np.float32)
+        try:
+            matrix = vectorizer.fit_transform(texts)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: column {quoted(name)} has no words to weigh.") from error
+        words = vectorizer.get_feature_names_out().tolist()
+        return csr_array(matrix), dict(zip(words, vectorizer.idf_.tolist(), strict=True))
+
+    def _refuse(self, block: Table, row: int, name: str, wanted: str) -> NoReturn:
+        node, value = self.row_id(row), self._cell(block, block.columns[name].sql, row)
+        shown = "empty" if value is None or value == "" else repr(value)
+        shown = shortened(shown, 100)
+        raise ValueError(
+            f"{self.name}: column {quoted(name)} of id {quoted(node)} is {shown}, not {wanted}; "
+            "fill it in or leave the column out."
+        )
+
+    def _cell(self, table: Table, sql: str, row: int) -> Any:
+        return table.fetch_row(f"SELECT {sql} FROM {table.relation} LIMIT 1 OFFSET {row}")[0]
+
+
+def _lists_sql(block: Table, name: str) -> str:
+    column = block.columns[name]
+    return column.sql if column.type.endswith("]") else f"TRY_CAST({given_sql(block, name)} AS DOUBLE[])"
+
+
+def _numbers_sql(block: Table, numbers: list[_Number]) -> str:
+    """Return the SQL of a list of the cells of features of one source."""
+    first = numbers[0]
+    if first.form == "list":
+        lists, empty = _lists_sql(block, first.column), f"list_resize([]::DOUBLE[], {first.length})"
+        parts = [number.part + 1 for number in numbers]
+        return f"list_select(coalesce({lists}::DOUBLE[], {empty}), {parts})"
+    columns = [block.columns[number.column] for number in numbers]
+    cells = (raw_text_sql(column) if first.form == "text" else number_sql(column) for column in columns)
+    return f"[{', '.join(cells)}]"
+
+
+def _join(pieces: list[Any], order: np.ndarray, n: int) -> csr_array | np.ndarray:
+    """Put pieces of a matrix side by side, with their columns in an order."""
+    nonzeros = sum(
+        np.count_nonzero(piece) if isinstance(piece, np.ndarray) else piece.nnz for piece in pieces
+    )
+    ordered = np.array_equal(order, np.arange(len(order)))
+    if nonzeros < _SPARSE_BELOW * n * len(order):
+        sparse = hstack([csr_array(piece) for piece in pieces], format="csr")
+        return csr_array(sparse if ordered else sparse[:, order])
+    if len(pieces) == 1 and ordered and isinstance(pieces[0], np.ndarray):
+        return pieces[0]
+    dense = np.empty((n, len(order)), dtype=np.float32)
+    position = np.argsort(order)
+    start = 0
+    for piece in pieces:
+        stop = start + piece.shape[1]
+        dense[:, position[start:stop]] = piece if isinstance(piece, np.ndarray) else piece.toarray()
+        start = stop
+    return dense

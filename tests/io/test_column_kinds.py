@@ -1,0 +1,118 @@
+"""Which columns are numbers, categories or texts, in a table and in new ones like it."""
+
+import numpy as np
+import pytest
+from scipy.sparse import issparse
+
+from gssl.io import Preparation, read_features
+
+
+def dense(features):
+    return features.matrix.toarray() if issparse(features.matrix) else features.matrix
+
+
+def documents(n=30):
+    """Return texts of four words, of which two say the class."""
+    words = ("cats purr", "dogs bark", "cows moo")
+    return [f"{words[k % 3]} number {k}" for k in range(n)]
+
+
+def test_a_column_of_long_distinct_texts_is_text(write):
+    rows = "".join(f"n{k},{text},{'ab'[k % 2]}\n" for k, text in enumerate(documents()))
+    file = write("f.csv", "id,abstract,group\n" + rows)
+    recognised, named = read_features(file), read_features(file, text="abstract")
+    assert (recognised.names, recognised.kinds) == (named.names, named.kinds)
+    np.testing.assert_array_equal(dense(recognised), dense(named))
+    assert recognised.notes == [f"{file}: taken word by word, as texts: column 'abstract'."]
+    assert named.notes == []
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        lambda k: f"id-{k:03d}",
+        lambda k: f"https://example.org/the/long-path of/{k}".replace(" ", "%20"),
+        lambda k: f"Firstname{k} Lastname{k}",
+        lambda k: ("the city of Rome", "the city of Oslo", "the town of Ely")[k % 3],
+    ],
+    ids=["ids", "addresses", "names", "phrases that recur"],
+)
+def test_ids_addresses_names_and_recurring_phrases_are_categories(write, cell):
+    rows = "".join(f"n{k},{cell(k)}\n" for k in range(30))
+    features = read_features(write("f.csv", "id,what\n" + rows))
+    assert set(features.kinds) == {"category"}
+
+
+def test_words_of_a_new_table_have_the_weights_of_the_first(write):
+    texts = documents()
+    rows = [f"n{k},{text},{k},{'ab'[k % 2]}\n" for k, text in enumerate(texts)]
+    head = "id,abstract,x,group\n"
+    first = read_features(write("f.csv", head + "".join(rows)), text="abstract")
+    encoding = Preparation.from_json(Preparation.fit(first).to_json()).encoding
+    assert encoding == first.encoding
+    new = write("g.csv", head + "".join(rows[4:6]) + "new,unheard of words,1,a\n")
+    for text in (None, "abstract"):
+        again = read_features(new, text=text, encoding=encoding)
+        assert again.names == first.names
+        np.testing.assert_array_equal(dense(again)[:2], dense(first)[4:6])
+        np.testing.assert_array_equal(dense(again)[2, : len(encoding.words["abstract"])], 0)
+
+
+def test_columns_of_a_new_table_have_the_kinds_of_the_first(write):
+    """Empty categories and numbers are missing, and numbers in a column of categories are categories."""
+    first = read_features(write("f.csv", "id,zip,age\na,12,1\nb,EC1,2\nc,,3\nd,N1,4\n"))
+    made = Preparation.fit(first, "none")
+    assert made.encoding.categories == ("zip",)
+    empty = read_features(write("g.csv", "id,zip,age\nx,,\ny,NA,\n"), encoding=made.encoding)
+    found = made.apply(empty)
+    assert dict(zip(found.names, dense(found)[0], strict=True)) == {
+        "zip=12": 0,
+        "zip=EC1": 0,
+        "zip=N1": 0,
+        "zip=missing": 1,
+        "age": 2.5,
+    }
+    assert not [note for note in found.notes if "left out" in note]
+    numbers = read_features(write("g.csv", "id,zip,age\nx,12,1\ny,12,2\n"), encoding=made.encoding)
+    assert (numbers.names, numbers.kinds) == (("zip=12", "age"), ("category", "number"))
+
+
+def test_a_text_column_named_like_a_label_is_read_again(write):
+    first = read_features(write("f.csv", "id,label\na,one two\nb,two three\n"), text="label")
+    again = read_features(write("g.csv", "id,label\nc,two\n"), encoding=first.encoding)
+    assert again.names == first.names
+
+
+@pytest.mark.parametrize("wrong", ["-", "12 kg", "#DIV/0!"])
+def test_few_cells_that_are_no_numbers_are_missing(write, wrong):
+    rows = "".join(f"n{k},{k},{k / 2}\n" for k in range(199))
+    file = write("f.csv", f"id,x,y\n{rows}last,{wrong},{wrong}\n")
+    features = read_features(file)
+    assert features.names == ("x", "y")
+    np.testing.assert_array_equal(dense(features)[198:], [[198, 99], [np.nan, np.nan]])
+    assert features.notes == [
+        f"{file}: 2 cells among numbers taken as missing, such as {wrong!r}: 'x' (1), 'y' (1)."
+    ]
+    with pytest.raises(ValueError, match=f"column 'x' of id 'last' is {wrong!r}, not a finite number"):
+        read_features(file, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "others", "read"),
+    [(19, 1, True), (18, 1, False), (197, 3, False), (294, 3, False), (297, 3, True)],
+)
+def test_one_cell_of_twenty_or_one_in_a_hundred_may_be_no_number(write, numbers, others, read):
+    rows = [*map(str, range(numbers)), *("oops",) * others]
+    file = write("f.csv", "id,x\n" + "".join(f"n{k},{cell}\n" for k, cell in enumerate(rows)))
+    if read:
+        assert np.isnan(dense(read_features(file))).sum() == others
+        return
+    with pytest.raises(ValueError, match="is 'oops', not a finite number"):
+        read_features(file)
+
+
+def test_an_infinite_cell_is_refused_among_many_numbers(write):
+    rows = "".join(f"n{k},{k}\n" for k in range(99))
+    for wrong in ("inf", "1e99"):
+        with pytest.raises(ValueError, match=f"column 'x' of id 'last' is '{wrong}', not a finite number"):
+            read_features(write("f.csv", f"id,x\n{rows}last,{wrong}\n"))
