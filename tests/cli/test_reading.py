@@ -237,10 +237,11 @@ def test_users_and_items_with_the_same_ids_are_labelled_apart(run, tmp_path, mon
     Path("e.csv").write_text("user_id,item_id\n1,1\n1,2\n2,1\n3,3\n3,4\n4,3\n")
     Path("l.csv").write_text("item_id,label\n1,old\n3,new\n")
     Path("t.csv").write_text("user_id,label\n1,old\n4,new\n")
-    given = ["--edges", "e.csv", "--report", "r.html", "--truth", "t.csv"]
+    given = ["--edges", "e.csv"]
     if stored:
         run("graph", "build", "--edges", "e.csv", "--out", "web.graph")
         given = ["--graph", "web.graph"]
+    given += ["--report", "r.html", "--truth", "t.csv"]
     rest = ["--labels", "l.csv", "--method", "labelpropagation", "--out", "p.csv"]
     notes = run("classify", *given, *rest).stderr
     assert "e.csv: columns 'user_id' and 'item_id' share 4 ids; each is two nodes" in notes

@@ -59,6 +59,7 @@ def test_a_query_cannot_write(tmp_path):
         ("e.csv", "source,target\na,b\nc\n", "line 3 has 1 cell where there should be 2"),
         ("e.csv", "source,target\na,b\nc,d,e\n", "line 3 has 3 cells where there should be 2"),
         ("e.csv", 'source,target\na,"b\n', "never closed"),
+        ("e.csv", '"', "never closed"),
         ("e.csv", "source,target\nc,\n,c\n", "row 1: column 'target' has no id"),
         ("e.csv", "source,source\na,b\n", "two columns named 'source'"),
         ("e.csv", "source\na\n", "has only 1 column"),

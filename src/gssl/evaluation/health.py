@@ -66,13 +66,17 @@ def graph_health(adjacency: Any, y: Any, n_features: int | None = None) -> Healt
     labelled = codes >= 0
     component = connected_components(A)
     sizes = np.bincount(component)
-    edges = A.tocoo()
+    degree = np.diff(A.indptr)
+    known = np.flatnonzero(labelled)
+    source = np.repeat(known, degree[known])
+    # the links of labelled nodes alone: a graph in files may not fit into memory
+    offset = A.indptr[known] - np.cumsum(degree[known]) + degree[known]
+    target = A.indices[np.arange(len(source)) + np.repeat(offset, degree[known])]
     # each edge is stored in both directions: count it once
-    counted = (edges.row < edges.col) & labelled[edges.row] & labelled[edges.col]
-    agree = codes[edges.row[counted]] == codes[edges.col[counted]]
+    counted = (source < target) & labelled[target]
+    agree = codes[source[counted]] == codes[target[counted]]
     reached = np.zeros(len(sizes), dtype=bool)
     reached[component[labelled]] = True
-    degree = np.diff(A.indptr)
     return Health(
         n_nodes=n,
         n_edges=A.nnz // 2,

@@ -34,8 +34,13 @@ def connected_components(adjacency: Any) -> npt.NDArray[np.int64]:
     array([0, 1, 0])
     """
     simple, *_ = simplify(adjacency)
-    _, component = csgraph.connected_components(simple, directed=False)
-    return np.asarray(component, dtype=np.int64)
+    if is_declared(adjacency):
+        component = _mutual_components(simple)
+    else:
+        _, component = csgraph.connected_components(simple, directed=False)
+    # numbered by the search: renumber by the lowest node
+    _, first, component = np.unique(component, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[component], dtype=np.int64)
 
 
 def reached_nodes(adjacency: Any, labelled: npt.ArrayLike, *, checked: bool = False) -> npt.NDArray[np.bool_]:

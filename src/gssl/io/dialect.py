@@ -88,6 +88,8 @@ def sniff_dialect(path: Path, header: bool | None = None) -> Dialect:
         raise ValueError(f"{path} is empty: give a table with at least one row.")
     delimiter = _delimiter(first, path)
     rows = list(_rows(lines, delimiter))
+    if not rows:
+        raise ValueError(f"{path} opens a quotation mark that is never closed: repair the line.")
     head, body = rows[0], rows[1 : _SAMPLE_ROWS + 1]
     sure = True
     if matrix_market:
