@@ -19,6 +19,7 @@ from .label_tables import Nodes as Nodes
 from .label_tables import read_labels as read_labels
 from .label_tables import read_nodes as read_nodes
 from .models import load as load
+from .models import load_problem as load_problem
 from .models import read_settings as read_settings
 from .models import save as save
 from .predictions import Prediction as Prediction

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any, Self
 
@@ -14,16 +15,16 @@ from gssl.graph import GraphWarning
 from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods.base import GraphClassifier, featured_nodes
 from gssl.methods.inputs import FitInputs, check_number
-from gssl.methods.labels import UNLABELLED, class_weights
+from gssl.methods.labels import UNLABELLED, class_weights, one_hot
 from gssl.operators import small_algebra
 from gssl.scale.execution import Execution, current_execution, part_of_run, without_resume
-from gssl.selection.average import Average
+from gssl.selection.average import Average, Recipe
 from gssl.selection.filtered_rows import polynomial_scores, terms
 from gssl.selection.graph_features import operators
 from gssl.selection.leaderboard import Leaderboard, in_order
 from gssl.selection.model_search import FOLDS, NO_FEATURES, ModelSearch, clear_winner, explain
 from gssl.selection.self_training import TEACHERS
-from gssl.selection.trial import tabulate_trials
+from gssl.selection.trial import Labels, tabulate_trials
 from gssl.selection.views import WIDTHS, Views, make_features
 
 # distributions of label spreading are raised to this power, to be as confident as the average
@@ -117,15 +118,9 @@ class AutoClassifier(GraphClassifier):
 
     runs_by_columns = True
     _fit_inputs: SelectionInputs
-    coef_: np.ndarray
-    unit_coef_: np.ndarray
-    standardized_coef_: np.ndarray
-    link_coef_: np.ndarray
     intercept_: np.ndarray
     column_scales_: np.ndarray
     propagation_: GraphClassifier
-    # for explanations and audits; neither saved nor pickled
-    _fitted_average: Average
 
     def __init__(
         self,
@@ -167,7 +162,6 @@ class AutoClassifier(GraphClassifier):
             self._forget()  # an earlier fit: this one might not use features
             X, A, codes = self._start(X, y, adjacency)
             execution.checkpoint(X, A, codes)  # raises if the folder belongs to other inputs
-            self._fit_inputs = SelectionInputs(X, A, Views(X, A))
             return self._choose(execution)
 
     def update_labels(self, y: Any) -> Self:
@@ -214,6 +208,8 @@ class AutoClassifier(GraphClassifier):
         spread = None
         if hasattr(self, "propagation_"):
             spread = self.propagation_.label_distributions_, self.propagation_.informed_
+        # in the precision of a saved model, so that a loaded one says the same
+        self._leave_one_out = self._leave_one_out.astype(np.float32)
         P, informed = self._distributions(logits, spread, inputs.X, inputs.A)
         # label spreading does not use class weights
         return self._finish(P, informed, None if logits is None else self._class_weights())
@@ -226,7 +222,7 @@ class AutoClassifier(GraphClassifier):
         found = search.run()
         coefficients, b = found.ensemble.coefficients(found.fit)
         for kind, M in coefficients.items():
-            setattr(self, _COEF[kind], (found.sharpness * M).astype(search.dtype))
+            self.__dict__[_COEF[kind]] = (found.sharpness * M).astype(search.dtype)
             if kind == "standardized":
                 self.column_scales_ = search.rows.views[kind].features.scales
         self.intercept_ = (found.sharpness * b).astype(search.dtype)
@@ -303,7 +299,9 @@ class AutoClassifier(GraphClassifier):
                 self.propagation_ = model.fit(None, self._fit_codes, adjacency=self._fit_inputs.A)
 
     def __getstate__(self) -> Any:
-        return {name: value for name, value in super().__getstate__().items() if name != "_fitted_average"}
+        self._coefficients()  # of a loaded model, which may have to compute them from what a copy lacks
+        left = ("_fitted_average", "_recipe")
+        return {name: value for name, value in super().__getstate__().items() if name not in left}
 
     def _forget(self) -> None:
         """Drop everything that an earlier fit predicts with."""
@@ -314,24 +312,89 @@ class AutoClassifier(GraphClassifier):
             "propagation_",
             "_leave_one_out",
             "_fitted_average",
+            "_recipe",
         )
         for name in names:
             self.__dict__.pop(name, None)
         self.self_training_ = False
 
+    @cached_property
+    def coef_(self) -> np.ndarray:
+        """The coefficients for rows as given."""
+        return self._coefficient("raw")
+
+    @cached_property
+    def unit_coef_(self) -> np.ndarray:
+        """The coefficients for rows of unit length."""
+        return self._coefficient("unit")
+
+    @cached_property
+    def standardized_coef_(self) -> np.ndarray:
+        """The coefficients for standardised columns."""
+        return self._coefficient("standardized")
+
+    @cached_property
+    def link_coef_(self) -> np.ndarray:
+        """The coefficients for links as features."""
+        return self._coefficient("links")
+
+    def _coefficient(self, kind: str) -> np.ndarray:
+        """Compute the coefficients of a loaded model that holds their recipe instead."""
+        if kind not in self._kinds():
+            raise AttributeError(f"this AutoClassifier has no {_COEF[kind]}: no such features predict.")
+        with small_algebra():
+            coefficients = self._fitted_average.coefficients()
+        self.__dict__ |= {_COEF[one]: M for one, M in coefficients.items()}
+        return coefficients[kind]
+
+    @cached_property
+    def _recipe(self) -> Recipe:
+        """What the average is computed from besides the inputs of fit, for a saved model."""
+        if "_fitted_average" not in self.__dict__:
+            raise AttributeError("this AutoClassifier holds no average.")
+        return self._fitted_average.recipe
+
+    @cached_property
+    def _fitted_average(self) -> Average:
+        """What explains and audits the average; a loaded model computes it from its recipe."""
+        if "_recipe" not in self.__dict__:
+            raise AttributeError("this AutoClassifier holds no average.")
+        inputs, labelled = self._kept_inputs(), np.flatnonzero(self._fit_codes != UNLABELLED)
+        truth = self._fit_codes[labelled]
+        labels = Labels(one_hot(truth, len(self.classes_), np.float64), self._class_weights()[truth])
+        return Average.follow(self._recipe, inputs.views, inputs.A, self.n_iter_, labelled, labels)
+
+    def _keep_inputs(self, X: Any, A: csr_array) -> None:
+        self._fit_inputs = SelectionInputs(X, A, Views(X, A))
+
+    def _kept_inputs(self) -> SelectionInputs:
+        super()._kept_inputs()
+        return self._fit_inputs
+
+    def _kinds(self) -> list[str]:
+        """Return the kinds of features that predict, without computing their coefficients."""
+        computed = [kind for kind, name in _COEF.items() if name in self.__dict__]
+        return computed or (self._recipe.kinds if "_recipe" in self.__dict__ else [])
+
     def _coefficients(self) -> dict[str, np.ndarray]:
-        """Return the fitted coefficients by kind of features."""
-        return {kind: getattr(self, name) for kind, name in _COEF.items() if hasattr(self, name)}
+        """Return the coefficients by kind of features."""
+        return {kind: getattr(self, _COEF[kind]) for kind in self._kinds()}
+
+    @property
+    def n_coefficients(self) -> int:
+        """How many numbers the coefficients are, computed or not."""
+        widths = [len(self._fit_codes) if kind == "links" else self.n_features_in_ for kind in self._kinds()]
+        return len(terms(self.n_iter_)) * sum(widths) * len(self.classes_)
 
     @property
     def uses_features(self) -> bool:
         """Whether prediction needs features; fit works with or without them."""
-        return any(hasattr(self, name) for kind, name in _COEF.items() if kind != "links")
+        return any(kind != "links" for kind in self._kinds())
 
     @property
     def knows_nodes(self) -> bool:
         """Whether prediction uses links to the nodes of fit, or their labels."""
-        return hasattr(self, "propagation_") or hasattr(self, "link_coef_") or not self.uses_features
+        return hasattr(self, "propagation_") or "links" in self._kinds() or not self.uses_features
 
     def _class_weights(self) -> np.ndarray:
         return class_weights(self.class_weight, self.classes_, self._fit_codes[self._fit_codes != UNLABELLED])
@@ -339,7 +402,7 @@ class AutoClassifier(GraphClassifier):
     def distributions_without(self, hidden: np.ndarray) -> np.ndarray:
         """Look up the stored distributions of hidden labels."""
         places = np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)
-        return self._with_priors(self._leave_one_out[places])
+        return self._with_priors(self._leave_one_out[places].astype(np.float64))
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=1, whole=True)
@@ -378,7 +441,7 @@ class AutoClassifier(GraphClassifier):
             return spread
         P = softmax(logits, axis=1)
         informed = featured_nodes(A, X) if self.uses_features else np.zeros(len(P), dtype=bool)
-        if hasattr(self, "link_coef_"):
+        if "links" in self._kinds():
             informed = informed | (np.diff(A.indptr) > 0)
         if spread is not None:
             P, informed = _averaged(P, *spread), informed | spread[1]
