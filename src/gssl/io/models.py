@@ -115,7 +115,7 @@ def _outgrows_inputs(model: Any) -> bool:
     if not recipe or not hasattr(model, "_fit_inputs"):
         return False
     inputs = model._fit_inputs
-    return bool(model.n_coefficients * inputs.X.dtype.itemsize > input_bytes(inputs))
+    return bool(model._n_coefficients * inputs.X.dtype.itemsize > input_bytes(inputs))
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,6 +121,7 @@ class AutoClassifier(GraphClassifier):
     intercept_: np.ndarray
     column_scales_: np.ndarray
     propagation_: GraphClassifier
+    _leave_one_out: np.ndarray
 
     def __init__(
         self,
@@ -381,7 +382,7 @@ class AutoClassifier(GraphClassifier):
         return {kind: getattr(self, _COEF[kind]) for kind in self._kinds()}
 
     @property
-    def n_coefficients(self) -> int:
+    def _n_coefficients(self) -> int:
         """How many numbers the coefficients are, computed or not."""
         widths = [len(self._fit_codes) if kind == "links" else self.n_features_in_ for kind in self._kinds()]
         return len(terms(self.n_iter_)) * sum(widths) * len(self.classes_)
