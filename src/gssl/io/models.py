@@ -23,7 +23,7 @@ from gssl.io.table_reading import find_files
 from gssl.methods.labels import UNLABELLED
 from gssl.scale.run_folder import write_all
 from gssl.selection import AutoClassifier, CalibratedClassifier
-from gssl.wording import printable, quoted, shortened
+from gssl.wording import quoted, reason
 
 FORMAT = "gssl-model"
 VERSION = 3
@@ -183,7 +183,7 @@ def load_all(path: str | Path) -> Saved:
         model = Reader(metadata.get("model"), tensors).model
         problem = read_problem(metadata.get("problem"), tensors, model)
     except ValueError as error:
-        raise ValueError(f"{path} is damaged: {shortened(printable(str(error)), 300)}") from error
+        raise ValueError(f"{path} is damaged: {reason(error)}.") from error
     except (RecursionError, OverflowError, MemoryError) as error:
         raise ValueError(f"{path} is damaged: its numbers or its nesting are too large.") from error
     return Saved(model, _settings(metadata, path), problem)
