@@ -18,10 +18,8 @@ from gssl.io import (
     Problem,
     list_predictions,
     read_labels,
-    save,
     write_predictions,
 )
-from gssl.io.model_data import is_in_files
 from gssl.io.predictions import withhold
 from gssl.io.table_reading import is_query
 from gssl.report import classification_table
@@ -161,6 +159,9 @@ def write_table(out: Path, predictions: Predictions, terminal: Terminal, probabi
 
 def _save(model: Any, path: Path, problem: Problem, terminal: Terminal) -> None:
     """Save a model with its data, unless these stay in files, which may be larger than memory."""
+    from gssl.io import save
+    from gssl.io.model_data import is_in_files
+
     in_files = is_in_files(model._fit_inputs)
     with terminal.step("saving the model"):
         prepared = problem.preparation

@@ -4,17 +4,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gssl.cli.choice import Choice
 from gssl.cli.console import Terminal
 from gssl.cli.reading import Inputs, read_problem, refuse_if_too_large
 from gssl.io import Preparation, Problem
 from gssl.io.atomic import check_writable
-from gssl.io.models import Saved, load_all
 from gssl.io.problem import positions_of
 from gssl.scale import execution
 from gssl.scale.memory import available_memory, read_size
+
+if TYPE_CHECKING:
+    from gssl.io.models import Saved
 
 
 @dataclass(frozen=True)
@@ -141,21 +143,23 @@ class Run:
             stage.detail = type(getattr(model, "classifier", model)).__name__
 
 
-def load_saved(path: Path, terminal: Terminal) -> Saved:
+def load_saved(path: Path, terminal: Terminal) -> "Saved":
     """Load a model and what was stored with it, as one stage."""
+    from gssl.io.models import load_all  # not needed for a fit
+
     with terminal.stage("loading") as stage:
         saved = load_all(path)
         stage.detail = type(getattr(saved.model, "classifier", saved.model)).__name__
     return saved
 
 
-def read_preparation(saved: Saved) -> Preparation | None:
+def read_preparation(saved: "Saved") -> Preparation | None:
     """Return how the features of a saved model were prepared, if it says so."""
     kept = saved.settings.get("preparation")
     return None if kept is None else Preparation.from_json(kept)
 
 
-def _aligned(problem: Problem, saved: Saved, path: Path, labelled: bool) -> Problem:
+def _aligned(problem: Problem, saved: "Saved", path: Path, labelled: bool) -> Problem:
     """Return the problem of a saved model; raise unless the tables have its nodes, in any order, and labels.
 
     A model without its data has the nodes of the tables, in their order.
