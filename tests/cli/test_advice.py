@@ -172,3 +172,14 @@ def test_advice_from_a_model_without_its_data_is_refused(graph, run, refused):
     gssl.save(gssl.load("m.gssl"), "bare.gssl")
     assert "bare.gssl was saved without its data" in refused("why", "n20", *TABLES, "--model", "bare.gssl")
     assert "give --edges" in refused("suggest", "--model", "bare.gssl", "--out", "a.csv")
+
+
+def test_a_model_of_a_graph_in_files_is_saved_without_its_data(graph, run):
+    run("graph", "build", "--edges", "e.csv", "--out", "g.graph")
+    tables = ["--graph", "g.graph", *TABLES[2:]]
+    result = run("classify", *tables, "--out", "p.csv", "--save", "m.gssl")
+    assert "m.gssl is without its data, which stay in files" in result.stderr
+    assert re.search(r"^model: m\.gssl \(\d+\.\d kB\)$", result.stdout, re.M)
+    run("suggest", *tables, "--out", "a.csv")
+    run("suggest", *tables, "--out", "b.csv", "--model", "m.gssl")
+    assert Path("a.csv").read_text(encoding="utf-8") == Path("b.csv").read_text(encoding="utf-8")
