@@ -78,3 +78,9 @@ def listed_counts(counts: Mapping[str, int], limit: int = 5) -> str:
 def counted(number: int, what: str) -> str:
     """Return a number with its noun, such as "2 ids"."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def reason(error: BaseException, limit: int = 300) -> str:
+    """Return the message of an error on one line and shortened, because it may quote a file at length."""
+    text = printable(" ".join(str(error).split())).rstrip(".")
+    return shortened(text, limit) or type(error).__name__

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import gssl
+
 TABLES = ["--edges", "e.csv", "--labels", "l.csv", "--features", "f.csv"]
 
 
@@ -132,3 +134,52 @@ def test_suggest_with_a_target_and_few_labels_says_why_not(graph, run):
 
 def test_a_target_is_a_percentage(refused):
     assert "--target" in refused("suggest", *TABLES, "--target", "0.85", "--out", "p.csv")
+
+
+@pytest.mark.parametrize("method", ["auto", "labelspreading", "ogc", "sgc"])
+def test_a_saved_model_gives_the_advice_of_a_fit_without_any_table(graph, run, method):
+    graph.write("l.csv", ["id", "label"], [(one, graph.truth[one]) for one in graph.ids[:24]])
+    run("classify", *TABLES, "--method", method, "--out", "p.csv", "--save", "m.gssl")
+    fitted, loaded = [*TABLES, "--method", method], ["--model", "m.gssl"]
+    assert run("why", "n20", "naïve", *loaded).stdout == run("why", "n20", "naïve", *fitted).stdout
+    for command in (["audit"], ["suggest", "--n", "3", "--target", "50"]):
+        said = [
+            run(*command, *options, "--out", out).stdout.replace(out, "OUT")
+            for options, out in ((fitted, "a.csv"), (loaded, "b.csv"))
+        ]
+        assert said[0] == said[1]
+        assert Path("a.csv").read_text(encoding="utf-8") == Path("b.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "command", [["why", "n20"], ["audit", "--out", "a.csv"], ["suggest", "--out", "a.csv"]]
+)
+def test_the_tables_of_a_saved_model_may_be_in_another_order(graph, run, refused, command):
+    run("classify", *TABLES, "--out", "p.csv", "--save", "m.gssl")
+    before = run(*command, "--model", "m.gssl").stdout
+    for table in ("e.csv", "l.csv", "f.csv"):
+        head, *lines = Path(table).read_text(encoding="utf-8").splitlines()
+        Path(table).write_text("\n".join([head, *lines[::-1], ""]), encoding="utf-8")
+    assert run(*command, *TABLES, "--model", "m.gssl").stdout == before
+    Path("a.csv").unlink(missing_ok=True)
+    assert "all tables of its fit, or none" in refused(*command, "--labels", "l.csv", "--model", "m.gssl")
+    others = [*TABLES[:3], "t.csv", *TABLES[4:]]
+    assert "other nodes or labels than these" in refused(*command, *others, "--model", "m.gssl")
+
+
+def test_advice_from_a_model_without_its_data_is_refused(graph, run, refused):
+    run("classify", *TABLES, "--out", "p.csv", "--save", "m.gssl")
+    gssl.save(gssl.load("m.gssl"), "bare.gssl")
+    assert "bare.gssl was saved without its data" in refused("why", "n20", *TABLES, "--model", "bare.gssl")
+    assert "give --edges" in refused("suggest", "--model", "bare.gssl", "--out", "a.csv")
+
+
+def test_a_model_of_a_graph_in_files_is_saved_without_its_data(graph, run):
+    run("graph", "build", "--edges", "e.csv", "--out", "g.graph")
+    tables = ["--graph", "g.graph", *TABLES[2:]]
+    result = run("classify", *tables, "--out", "p.csv", "--save", "m.gssl")
+    assert "m.gssl is without its data, which stay in files" in result.stderr
+    assert re.search(r"^model: m\.gssl \(\d+\.\d kB\)$", result.stdout, re.M)
+    run("suggest", *tables, "--out", "a.csv")
+    run("suggest", *tables, "--out", "b.csv", "--model", "m.gssl")
+    assert Path("a.csv").read_text(encoding="utf-8") == Path("b.csv").read_text(encoding="utf-8")

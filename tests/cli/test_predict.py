@@ -4,7 +4,67 @@ import numpy as np
 import pytest
 
 import gssl
-from gssl.io import read_features
+from gssl.io import read_features, read_settings
+
+
+def renamed(graph):
+    """Write the same graph with other ids, and return the options that name its tables."""
+    name = {node: f"new {node}" for node in graph.ids}
+    graph.write("e2.csv", ["source", "target"], [(name[a], name[b]) for a, b in graph.edges])
+    rows = [[name[node], *row] for node, row in zip(graph.ids, graph.x.tolist(), strict=True)]
+    graph.write("f2.csv", ["id", "a", "b", "c"], rows)
+    return ["--edges", "e2.csv", "--features", "f2.csv"]
+
+
+@pytest.mark.parametrize("method", ["auto", "ogc", "sgc", "labelpropagation", "correctandsmooth"])
+def test_new_rows_are_joined_to_the_nodes_that_the_model_knows(graph, classify, run, method):
+    """New nodes get their labels and known ones keep theirs, as if the tables had all nodes."""
+    classify(more=["--method", method, "--save", "m.gssl"])
+    new = [f"new {i}" for i in range(4)]
+    edges = [(new[i], graph.ids[i + 3 * k]) for i in range(4) for k in range(1, 4)]
+    rows = [[node, *graph.x[i].tolist()] for i, node in enumerate(new)]
+    graph.write("e2.csv", ["source", "target"], edges)
+    graph.write("f2.csv", ["id", "a", "b", "c"], rows)
+    given = ["--model", "m.gssl", "--edges", "e2.csv", "--features", "f2.csv", "--out", "p2.csv"]
+    result = run("predict", *given)
+    found = graph.read("p2.csv")
+    n_known = len(found) - 4
+    assert (
+        f"{n_known} of {len(found)} nodes known to m.gssl: they keep its features and labels" in result.stderr
+    )
+    assert "got zeros" not in result.stderr
+    assert [found[node]["label"] for node in new] == [graph.truth[graph.ids[i]] for i in range(4)]
+    labelled = {node for node, row in found.items() if row["given"] == "true"}
+    assert labelled == set(found) & set(graph.ids[:9])
+    assert all(found[node]["label"] == graph.truth[node] for node in found if node not in new)
+    # the same tables with all old nodes in them say the same
+    graph.write("e2.csv", ["source", "target"], [*edges, *graph.edges])
+    every = [[node, *row] for node, row in zip(graph.ids, graph.x.tolist(), strict=True)]
+    graph.write("f2.csv", ["id", "a", "b", "c"], [*rows, *every])
+    run("predict", *given[:-1], "p3.csv")
+    whole = graph.read("p3.csv")
+    assert len(whole) == 34
+    for node, row in found.items():
+        assert row == whole[node]
+
+
+def test_ids_of_another_graph_are_not_taken_for_known_nodes(graph, classify, run):
+    classify(more=["--save", "m.gssl"])
+    rows = [[node, *row] for node, row in zip(graph.ids, graph.x[::-1].tolist(), strict=True)]
+    graph.write("f2.csv", ["id", "a", "b", "c"], rows)
+    given = ["--model", "m.gssl", "--edges", "e.csv", "--features", "f2.csv", "--out", "p2.csv"]
+    result = run("predict", *given)
+    assert "have other features in f2.csv: ids are taken to be those of another graph" in result.stderr
+    assert "given" not in graph.read("p2.csv")["007"]
+
+
+def test_a_model_without_its_data_asks_for_the_whole_graph(graph, classify, run):
+    classify(more=["--save", "m.gssl"])
+    settings = read_settings("m.gssl")
+    gssl.save(gssl.load("m.gssl"), "bare.gssl", settings=settings)
+    graph.write("f2.csv", ["id", "a", "b", "c"], [[graph.ids[0], *graph.x[0].tolist()]])
+    given = ["--model", "bare.gssl", "--edges", "e.csv", "--features", "f2.csv", "--out", "p2.csv"]
+    assert "give the whole graph" in run("predict", *given).stderr
 
 
 @pytest.mark.parametrize("method", ["auto", "ogc", "sgc"])
@@ -75,7 +135,7 @@ def test_an_empty_column_of_categories_is_missing_to_a_saved_model(graph, classi
 @pytest.mark.parametrize("method", ["ggcm", "ogc"])
 def test_a_saved_model_abstains_on_a_new_graph(graph, classify, run, method):
     classify(more=["--method", method, "--save", "m.gssl"])
-    arguments = ["predict", "--model", "m.gssl", "--edges", "e.csv", "--features", "f.csv"]
+    arguments = ["predict", "--model", "m.gssl", *renamed(graph)]
     run(*arguments, "--out", "all.csv")
     everything = graph.read("all.csv")
     said = sorted(float(row["confidence"]) for row in everything.values())
@@ -119,8 +179,9 @@ def test_models(graph, run, refused):
     assert missing.output == "gssl: nowhere.gssl is not there: check its name and folder.\n"
     assert "e.csv is not a saved model" in refused(*predict, "e.csv", *where)
     assert "cut.gssl is not a saved model, or not a whole one" in refused(*predict, "cut.gssl", *where)
+    others = renamed(graph)
     for method in by_nodes:
-        assert "labels belong to the nodes it was fitted to" in refused(*predict, f"{method}.gssl", *where)
+        assert "labels belong to the nodes it was fitted to" in refused(*predict, f"{method}.gssl", *others)
     assert "give those of the new graph" in refused(*predict, "m.gssl", "--edges", "e.csv")
     graph.write("fewer.csv", ["id", "a", "b"], [(i, 1, 2) for i in graph.ids])
     fewer = ["m.gssl", "--edges", "e.csv", "--features", "fewer.csv"]

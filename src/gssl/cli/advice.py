@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from gssl.cli.console import Terminal
-from gssl.cli.predict import load_prepared
 from gssl.cli.reading import check_outputs
 from gssl.cli.run import Run
 from gssl.evaluation import graph_health, held_out_if_known
 from gssl.io import Problem, write_columns
+from gssl.io.problem import positions_of
 from gssl.report import health_table, suggestion_table
 from gssl.selection import audit, learning_curve, suggestions, why
+from gssl.wording import quoted
 
 _SHOWN = 10
 
@@ -38,17 +39,11 @@ def run_check(run: Run) -> None:
 
 
 def run_suggest(run: Run, out: Path, n: int, target: float | None, saved: Path | None) -> None:
-    """Read, fit unless there is a saved model, choose nodes, write them, and show the first."""
+    """Read and fit, or load a saved model, choose nodes, write them, and show the first."""
     terminal = run.terminal
     check_outputs(out, [*run.inputs.sources(), None if saved is None else str(saved)])
-    terminal.plan = ("reading", *([run.choice.stage] if saved is None else []), "suggesting", "writing")
-    if saved is None:
-        model, problem = run.prepare()
-        run.fit(model, problem)
-    else:
-        model, preparation = load_prepared(saved)
-        problem = run.read(preparation, run.where.feature_memory)
-        _check_fitted_to(model, problem, saved)
+    terminal.plan = (*_first_stages(run, saved), "suggesting", "writing")
+    model, problem = run.fitted(saved, from_tables=True)
     with terminal.stage("suggesting"), terminal.step(""):
         picks = suggestions(model, n, X=problem.features, adjacency=problem.adjacency)
     ids = [str(problem.node_ids[pick.node]) for pick in picks]
@@ -76,12 +71,12 @@ def run_suggest(run: Run, out: Path, n: int, target: float | None, saved: Path |
     terminal.finish()
 
 
-def run_why(run: Run, ids: Sequence[str]) -> None:
-    """Read, fit, and print explanations of the predictions of some nodes."""
+def run_why(run: Run, ids: Sequence[str], saved: Path | None) -> None:
+    """Read and fit, or load a saved model, and print explanations of the predictions of some nodes."""
     terminal = run.terminal
-    model, problem = run.prepare()
-    run.fit(model, problem)
-    nodes = _places(problem, ids)
+    terminal.plan = (*_first_stages(run, saved), "explaining")
+    model, problem = run.fitted(saved)
+    nodes = _nodes(problem, ids)
     with terminal.stage("explaining"):
         found = why(model, nodes)
     names = problem.feature_names or None
@@ -91,12 +86,12 @@ def run_why(run: Run, ids: Sequence[str]) -> None:
     terminal.finish()
 
 
-def run_audit(run: Run, out: Path) -> None:
-    """Read, fit, rank the labels, write them, and print the first."""
+def run_audit(run: Run, out: Path, saved: Path | None) -> None:
+    """Read and fit, or load a saved model, rank the labels, write them, and print the first."""
     terminal = run.terminal
-    check_outputs(out, run.inputs.sources())
-    model, problem = run.prepare()
-    run.fit(model, problem)
+    check_outputs(out, [*run.inputs.sources(), None if saved is None else str(saved)])
+    terminal.plan = (*_first_stages(run, saved), "auditing", "writing")
+    model, problem = run.fitted(saved)
     with terminal.stage("auditing"):
         found = audit(model)
     columns = found.columns(problem.node_ids)
@@ -119,14 +114,9 @@ def run_audit(run: Run, out: Path) -> None:
     terminal.finish()
 
 
-def _check_fitted_to(model: Any, problem: Problem, path: Path) -> None:
-    """Raise if a model was fitted to other nodes or labels than those that were read."""
-    codes = model.fit_codes
-    known = [None if code < 0 else str(model.classes_[code]) for code in codes.tolist()]
-    if known != list(problem.y):
-        raise ValueError(
-            f"{path} was fitted to other nodes or labels than these: give those of fit, or leave out --model."
-        )
+def _first_stages(run: Run, saved: Path | None) -> tuple[str, ...]:
+    """Return the stages that end with a fitted model."""
+    return ("reading", run.choice.stage) if saved is None else ("loading",)
 
 
 def _say_labels_needed(model: Any, target: float, terminal: Terminal) -> None:
@@ -148,10 +138,11 @@ def _percent(p: float) -> str:
     return "over 99 %" if p > 0.99 else f"{100 * p:.0f} %"
 
 
-def _places(problem: Problem, ids: Sequence[str]) -> np.ndarray:
+def _nodes(problem: Problem, ids: Sequence[str]) -> np.ndarray:
     """Return the node numbers of ids."""
-    places = {str(node): k for k, node in enumerate(problem.node_ids)}
-    unknown = [one for one in ids if one not in places]
-    if unknown:
-        raise ValueError(f"there is no node {unknown[0]!r}: give ids as they are in the tables.")
-    return np.array([places[one] for one in ids])
+    nodes = positions_of(np.array(ids, dtype=object), problem)
+    if (nodes < 0).any():
+        raise ValueError(
+            f"there is no node {quoted(ids[int(nodes.argmin())])}: give ids as they are in the tables."
+        )
+    return nodes

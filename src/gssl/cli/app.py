@@ -108,6 +108,11 @@ _READING = options(
         "numbers by columns.",
     ),
 )
+_MODEL = click.option(
+    "--model",
+    type=UserPath(exists=True),
+    help="Use a model of gssl classify --save, which holds its tables, instead of fitting one.",
+)
 _METHOD = click.option("--method", type=click.Choice(_METHODS), default="auto", show_default=True)
 _OUT = click.option("--out", type=UserPath(), required=True, help="Output: .csv, .tsv, .parquet or .jsonl.")
 _ABSTAIN = click.option(
@@ -192,7 +197,7 @@ def app() -> None:
 @app.command()
 @options(_GRAPH, _LABELS, _FEATURES, _METHOD, _OUT)
 @click.option("--report", type=UserPath(), help="Write an HTML report (needs gssl[report]).")
-@click.option("--save", type=UserPath(), help="Save the fitted model for gssl predict.")
+@click.option("--save", type=UserPath(), help="Save the model and its data, for --model of other commands.")
 @click.option("--truth", metavar="TABLE", help="True labels for a confusion matrix in the report.")
 @click.option(
     "--calibrate/--no-calibrate",
@@ -233,12 +238,7 @@ def classify(
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _FEATURES, _METHOD)
-@click.option(
-    "--model",
-    type=UserPath(exists=True),
-    help="Use a model that gssl classify --save fitted to the same tables.",
-)
+@options(_GRAPH, _LABELS, _FEATURES, _METHOD, _MODEL)
 @click.option("--n", type=click.IntRange(min=1), default=20, show_default=True, help="Number of nodes.")
 @click.option(
     "--target",
@@ -257,8 +257,9 @@ def suggest(model: Path | None, n: int, target: float | None, out: Path, **given
     Examples:
       gssl suggest --edges e.csv --labels l.csv --features f.parquet --n 20 --out picks.csv
       gssl suggest --edges e.csv --labels l.csv --features f.parquet --target 85 --out picks.csv
+      gssl suggest --model m.gssl --out picks.csv
     """
-    run = _start(given, needs_labels=True)
+    run = _start(given, needs_labels=model is None)
     from gssl.cli.advice import run_suggest
 
     run_suggest(run, out, n, target, model)
@@ -266,37 +267,39 @@ def suggest(model: Path | None, n: int, target: float | None, out: Path, **given
 
 @app.command()
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
-@options(_GRAPH, _LABELS, _FEATURES, _METHOD, _READING, _SEED, RUN_OPTIONS)
-def why(ids: tuple[str, ...], **given: Any) -> None:
+@options(_GRAPH, _LABELS, _FEATURES, _METHOD, _MODEL, _READING, _SEED, RUN_OPTIONS)
+def why(ids: tuple[str, ...], model: Path | None, **given: Any) -> None:
     """Explain the predictions of some nodes.
 
     Prints which labels and features support each prediction, and how strongly.
 
     \b
-    Example:
+    Examples:
       gssl why 007 n3 --edges e.csv --labels l.csv --features f.parquet
+      gssl why 007 n3 --model m.gssl
     """
-    run = _start(given | {"calibrate": False}, needs_labels=True)
+    run = _start(given | {"calibrate": False}, needs_labels=model is None)
     from gssl.cli.advice import run_why
 
-    run_why(run, ids)
+    run_why(run, ids, model)
 
 
 @app.command()
-@options(_GRAPH, _LABELS, _FEATURES, _METHOD, _OUT, _READING, _SEED, RUN_OPTIONS)
-def audit(out: Path, **given: Any) -> None:
+@options(_GRAPH, _LABELS, _FEATURES, _METHOD, _MODEL, _OUT, _READING, _SEED, RUN_OPTIONS)
+def audit(out: Path, model: Path | None, **given: Any) -> None:
     """Find given labels that look wrong.
 
     Ranks labels by how strongly a prediction made without each label contradicts it.
 
     \b
-    Example:
+    Examples:
       gssl audit --edges e.csv --labels l.csv --features f.parquet --out doubts.csv
+      gssl audit --model m.gssl --out doubts.csv
     """
-    run = _start(given | {"calibrate": False}, needs_labels=True)
+    run = _start(given | {"calibrate": False}, needs_labels=model is None)
     from gssl.cli.advice import run_audit
 
-    run_audit(run, out)
+    run_audit(run, out, model)
 
 
 @app.command()

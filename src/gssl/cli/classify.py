@@ -18,12 +18,12 @@ from gssl.io import (
     Problem,
     list_predictions,
     read_labels,
-    save,
     write_predictions,
 )
 from gssl.io.predictions import withhold
 from gssl.io.table_reading import is_query, split_inside
 from gssl.report import classification_table
+from gssl.scale.memory import write_size
 from gssl.wording import quoted
 
 # number of classes to name in a warning
@@ -79,7 +79,7 @@ def run_classify(run: Run, outputs: Outputs, probabilities: bool) -> None:
     _say_doubts(predictions, held_out is not None, outputs.out, terminal)
     terminal.say(f"{len(predictions):,} predictions: {outputs.out}")
     if outputs.save is not None:
-        terminal.say(f"model: {outputs.save}")
+        terminal.say(f"model: {outputs.save} ({write_size(outputs.save.stat().st_size)})")
     if outputs.report is not None:
         from gssl.cli.run_page import write_run_page
 
@@ -158,9 +158,17 @@ def write_table(out: Path, predictions: Predictions, terminal: Terminal, probabi
 
 
 def _save(model: Any, path: Path, problem: Problem, terminal: Terminal) -> None:
+    """Save a model with its data, unless these stay in files, which may be larger than memory."""
+    from gssl.io import save
+    from gssl.io.model_data import is_in_files
+
+    in_files = is_in_files(model._fit_inputs)
     with terminal.step("saving the model"):
         prepared = problem.preparation
-        save(model, path, settings={} if prepared is None else {"preparation": prepared.to_json()})
+        settings = {} if prepared is None else {"preparation": prepared.to_json()}
+        save(model, path, problem=False if in_files else problem, settings=settings)
+    if in_files:
+        terminal.note(f"{path} is without its data, which stay in files: give the tables again with --model")
 
 
 def _read_truth(table: str, problem: Problem, inputs: Inputs) -> Labels:

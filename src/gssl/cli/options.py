@@ -120,7 +120,10 @@ def exit_on_error() -> Iterator[None]:
         message = "the memory is full: use fewer features or a smaller graph."
     except KeyboardInterrupt:
         message, code = "interrupted; nothing was left half-written.", 130
-    click.echo(f"gssl: {' '.join(message.splitlines())}", err=True)
+    from gssl.wording import printable
+
+    # names of files and texts in them must not control the terminal
+    click.echo(f"gssl: {printable(' '.join(message.splitlines()))}", err=True)
     sys.exit(code)
 
 

@@ -10,34 +10,45 @@ from scipy.sparse import issparse
 from gssl.cli.choice import create, embedder_names
 from gssl.cli.classify import withhold_unsure, write_table
 from gssl.cli.console import Terminal
-from gssl.cli.reading import check_outputs, refuse_if_too_large
-from gssl.cli.run import Run
-from gssl.io import Preparation, Problem, load, read_settings, tabulate, write_embeddings
+from gssl.cli.reading import check_outputs, link_neighbours, refuse_if_too_large
+from gssl.cli.run import Run, load_saved, read_preparation
+from gssl.evaluation import held_out_if_known
+from gssl.graph.mapped import nonzero_rows
+from gssl.io import Problem, extend, tabulate, write_embeddings
 from gssl.io.predictions import EMBEDDINGS
-from gssl.methods.labels import decide
+from gssl.io.problem import differing_rows, positions_of
+from gssl.methods.labels import UNLABELLED, decide
 from gssl.report import classification_table
 from gssl.selection import CalibratedClassifier
 from gssl.selection.views import compress
+from gssl.wording import counted
 
 
 def run_predict(run: Run, model_path: Path, out: Path, probabilities: bool) -> None:
     """Load a model, read a graph, predict, and write; leave labels empty where the model abstains."""
     inputs, terminal = run.inputs, run.terminal
     check_outputs(out, [*inputs.sources(), str(model_path)])
-    model, preparation = load_prepared(model_path)
-    if getattr(model, "knows_nodes", False):
-        raise ValueError(
-            f"{model_path} is a {type(model).__name__}, whose labels belong to the nodes it was fitted to: "
-            "run gssl classify on the new graph with those labels."
-        )
-    if inputs.features is None:
+    saved = load_saved(model_path, terminal)
+    model = saved.model
+    # the graph of a store is whole, and not copied
+    known = saved.problem if inputs.graph is None else None
+    if model.knows_nodes and known is None:
+        _refuse_other_nodes(model, model_path)
+    if inputs.features is None and model.uses_features:
         raise ValueError(f"{model_path} learned from features: give those of the new graph with --features.")
-    problem = run.read(preparation)
+    problem = run.read(read_preparation(saved), known=known)
+    joined = _join_known(known, problem, run, model_path)
+    if joined is None and model.knows_nodes:
+        _refuse_other_nodes(model, model_path)
     with terminal.stage("predicting"), terminal.step(""):
-        P, informed = model.predict_informed(problem.features, problem.adjacency)
-        chosen = decide(P, informed, model.fit_codes)
+        if joined is None:
+            problem = link_neighbours(problem, inputs, terminal) if known is not None else problem
+            P, informed = model.predict_informed(problem.features, problem.adjacency)
+            chosen, labels = decide(P, informed, model.fit_codes), None
+        else:
+            P, informed, chosen, labels = _predict_joined(model, *joined)
     classes = [str(name) for name in model.classes_]
-    predictions = tabulate(problem.node_ids, P, classes, chosen, reached=informed)
+    predictions = tabulate(problem.node_ids, P, classes, chosen, labels, informed)
     if run.choice.abstain is not None:
         predictions = withhold_unsure(predictions, run.choice.abstain, informed, terminal)
         _note_uncalibrated(model, model_path, terminal)
@@ -49,11 +60,62 @@ def run_predict(run: Run, model_path: Path, out: Path, probabilities: bool) -> N
     terminal.finish()
 
 
-def load_prepared(path: Path) -> tuple[Any, Preparation | None]:
-    """Load a model, and the preparation of its features if it has one."""
-    model, settings = load(path), read_settings(path)
-    kept = settings.get("preparation")
-    return model, None if kept is None else Preparation.from_json(kept)
+def _refuse_other_nodes(model: Any, path: Path) -> None:
+    raise ValueError(
+        f"{path} is a {type(model).__name__}, whose labels belong to the nodes it was fitted to: "
+        "run gssl classify on the new graph with those labels."
+    )
+
+
+def _join_known(
+    known: Problem | None, problem: Problem, run: Run, path: Path
+) -> tuple[Problem, np.ndarray] | None:
+    """Join the tables to the problem of the model, unless none of their nodes is one of its nodes."""
+    terminal, n = run.terminal, len(problem.node_ids)
+    if known is None:
+        X = problem.features
+        if X is not None and not nonzero_rows(X).all():
+            terminal.note(
+                f"{path} does not hold the nodes of its fit, so that known nodes without a row of features "
+                "count as zeros: give the whole graph"
+            )
+        return None
+    n_known = int((positions_of(problem.node_ids, known) >= 0).sum())
+    if not n_known:
+        return None
+    differ = differing_rows(known, problem)
+    n_differ = int(differ.sum())
+    if 2 * n_differ > len(differ):
+        terminal.note(
+            f"{counted(n_differ, 'node')} of {path} {'has' if n_differ == 1 else 'have'} other features in "
+            f"{run.inputs.features}: ids are taken to be those of another graph"
+        )
+        return None
+    terminal.note(f"{n_known:,} of {counted(n, 'node')} known to {path}: they keep its features and labels")
+    if n_differ:
+        rows = f"{counted(n_differ, 'row')} of {run.inputs.features}"
+        terminal.note(f"{rows} differ from those that {path} knows, and are not used")
+    joined, positions = extend(known, problem)
+    return link_neighbours(joined, run.inputs, terminal), positions
+
+
+def _predict_joined(
+    model: Any, problem: Problem, nodes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Predict some nodes of a graph that begins with the nodes of fit.
+
+    Returns their distributions (for given labels those without the label, where known), which nodes are
+    informed, the classes that the model says, and the given classes.
+    """
+    P, informed = model.predict_informed(problem.features, problem.adjacency)
+    chosen = decide(P, informed, model.fit_codes)
+    hidden = held_out_if_known(model)
+    if hidden is not None:
+        P[hidden.nodes] = hidden.distributions
+        chosen[hidden.nodes] = hidden.distributions.argmax(axis=1)
+    labels = np.full(len(P), UNLABELLED)
+    labels[: len(model.fit_codes)] = model.fit_codes
+    return P[nodes], informed[nodes], chosen[nodes], labels[nodes]
 
 
 def _note_uncalibrated(model: Any, path: Path, terminal: Terminal) -> None:

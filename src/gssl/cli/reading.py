@@ -62,6 +62,12 @@ class Inputs:
         """Whether text files have a header; None to detect it."""
         return False if self.no_header else None
 
+    @property
+    def tables(self) -> list[str]:
+        """The tables that were given."""
+        given = (self.edges, self.graph, self.features, self.labels, self.nodes)
+        return [table for table in given if table is not None]
+
     def sources(self) -> list[str | None]:
         """Return the input files, which no output may overwrite."""
         npy_ids = None
@@ -95,11 +101,13 @@ def read_problem(
     terminal: Terminal,
     preparation: Preparation | None = None,
     memory: Any = None,
+    known: Problem | None = None,
 ) -> Problem:
     """Read tables, prepare features, join all by id, and print notes about the data.
 
     ``preparation`` is that of a saved model; if None, it is fitted to the features according to
-    ``--normalize``. With a budget in ``memory``, numeric features are kept in a temporary file.
+    ``--normalize``. With a budget in ``memory``, numeric features are kept in a temporary file. Nodes of
+    ``known``, the problem of a saved model, need no row of features, and are not linked by ``--knn`` here.
     """
     store = None if inputs.graph is None else _open_store(inputs)
     if store is None and inputs.edges is None and inputs.knn is None:
@@ -135,19 +143,27 @@ def read_problem(
     for part in (nodes, edges, features, labels):
         # print notes now, because one may explain why joining fails
         terminal.note(*([] if part is None else part.notes))
+    ids = frozenset(() if known is None else known.node_ids)
     with terminal.step("joining tables"):
         problem = (
-            assemble(edges, features, labels, nodes=nodes, strict=inputs.strict)
+            assemble(edges, features, labels, nodes=nodes, strict=inputs.strict, known=ids)
             if store is None
             else join_store(store, features, labels, nodes=nodes, strict=inputs.strict)
         )
     problem = replace(problem, preparation=preparation)
-    if inputs.knn is not None:
-        with terminal.step("finding neighbours"):
-            neighbours = knn_graph(problem.features, inputs.knn).astype(problem.adjacency.dtype)
-            problem = replace(problem, adjacency=problem.adjacency.maximum(neighbours))
+    if known is None:
+        problem = link_neighbours(problem, inputs, terminal)
     terminal.note(*problem.notes, *_dominance_notes(problem))
     return problem
+
+
+def link_neighbours(problem: Problem, inputs: Inputs, terminal: Terminal) -> Problem:
+    """Add links to nearest neighbours, if ``--knn`` is given."""
+    if inputs.knn is None:
+        return problem
+    with terminal.step("finding neighbours"):
+        neighbours = knn_graph(problem.features, inputs.knn).astype(problem.adjacency.dtype)
+        return replace(problem, adjacency=problem.adjacency.maximum(neighbours))
 
 
 def _read_features(

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 
 from gssl.datasets.dataset import PARTS, Dataset, adjacency_from_edges, default_names, identity_features
 from gssl.datasets.numpy_files import csr_from_parts, read_npz
+from gssl.wording import reason, shortened
 
 _REQUIRED = ("edges", "num_nodes", "labels")
 _FEATURES = ("feat_data", "feat_indices", "feat_indptr", "feat_shape")
@@ -45,7 +46,7 @@ def name_damaged(path: Path) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{path} is not a readable .npz file of plain arrays ({error}).") from error
+        raise ValueError(f"{path} is not a readable .npz file of plain arrays ({reason(error)}).") from error
 
 
 @contextmanager
@@ -54,8 +55,7 @@ def name_file(path: Path, advice: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise ValueError(f"{path}: {reason}; {advice}.") from error
+        raise ValueError(f"{path}: {reason(error)}; {advice}.") from error
 
 
 def _build(arrays: dict[str, NDArray[Any]], name: str) -> Dataset:
@@ -67,7 +67,7 @@ def _build(arrays: dict[str, NDArray[Any]], name: str) -> Dataset:
         raise ValueError(f"labels are {labels.dtype} of shape {labels.shape}, not one whole number per node")
     stated = arrays["num_nodes"]
     if stated.size != 1 or stated.item() != labels.size:
-        shown = str(stated.item())[:80] if stated.size == 1 else f"a list of {stated.size}"
+        shown = shortened(stated.item()) if stated.size == 1 else f"a list of {stated.size}"
         raise ValueError(f"num_nodes is {shown} but there are {labels.size} labels")
     n_nodes = labels.size
     return Dataset(

@@ -17,6 +17,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from gssl.wording import quoted, reason
+
 # largest compression ratio of deflate
 _MOST_SHRUNK = 1032
 # largest compression ratio of a file that unpacks to more than a gigabyte
@@ -91,8 +93,7 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        text = " ".join(str(error).split())
-        raise ValueError(text[:300] or type(error).__name__) from error
+        raise ValueError(reason(error)) from error
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
@@ -103,7 +104,7 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
             continue
         name = member.filename.removesuffix(".npy")
         if name in members:
-            raise ValueError(f"the array {name[:80]!r} is there twice")
+            raise ValueError(f"the array {quoted(name, 80)} is there twice")
         members[name] = member
     return members
 
@@ -126,6 +127,8 @@ def _header(stream: IO[bytes], n_bytes: int) -> tuple[tuple[int, ...], bool, np.
         raise ValueError(f"version {version} of the format is none for plain numbers and texts")
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, column_order, dtype = read(stream)
+    if dtype.names is not None:
+        raise ValueError("records are not read: store each field as an array")
     if dtype.hasobject:
         raise ValueError("Object arrays, which may run code, are not read")
     if any(type(size) is not int or size < 0 for size in shape):

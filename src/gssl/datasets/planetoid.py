@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, issparse
 from gssl.datasets.dataset import Dataset, adjacency_from_edges, default_names
 from gssl.datasets.location import find_or_fetch
 from gssl.datasets.restricted_pickle import read_pickle
+from gssl.wording import reason
 
 N_VALIDATION = 500
 
@@ -67,7 +68,7 @@ def _read_index(path: Path) -> NDArray[np.int64]:
     try:
         index = np.array([int(line) for line in path.read_text().split()], dtype=np.int64)
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"{path} is not a list of node numbers ({error}); get it again.") from error
+        raise ValueError(f"{path} is not a list of node numbers ({reason(error)}); get it again.") from error
     if not index.size or index.min() < 0 or np.unique(index).size != index.size:
         raise ValueError(f"{path} does not list each test node once; get it again.")
     return index

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from gssl.datasets.numpy_files import csr_from_parts
+from gssl.wording import quoted, reason, shortened
 
 # the module paths are those of the Python 2 libraries that wrote the files
 _ARRAYS = ("numpy.ndarray", "numpy.core.multiarray._reconstruct")
@@ -38,8 +39,9 @@ def read_pickle(path: Path) -> csr_array | NDArray[Any] | dict[Any, Any]:
     except ForbiddenPickleError as error:
         raise ForbiddenPickleError(f"{path} {error}") from None
     except Exception as error:  # a damaged pickle can raise anything
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{path} is not a readable Planetoid file ({reason}); get it again.") from error
+        raise ValueError(
+            f"{path} is not a readable Planetoid file ({reason(error)}); get it again."
+        ) from error
 
 
 @dataclass
@@ -81,10 +83,9 @@ class _Machine:
 
     def push_name(self, text: str) -> None:
         if text not in _ALLOWED:
-            # the name comes from the file, and may be long or contain control characters
-            shown = text if text.isprintable() else ascii(text)
+            shown = shortened(text, 80) if text.isprintable() else quoted(text, 80)
             raise ForbiddenPickleError(
-                f"asks for {shown[:80]}, which no Planetoid file needs; "
+                f"asks for {shown}, which no Planetoid file needs; "
                 "nothing was run, and the file should not be trusted."
             )
         self.stack.append(_Name(text))

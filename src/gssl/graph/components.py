@@ -39,8 +39,8 @@ def connected_components(adjacency: Any) -> npt.NDArray[np.int64]:
     else:
         _, component = csgraph.connected_components(simple, directed=False)
     # numbered by the search: renumber by the lowest node
-    _, first, component = np.unique(component, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[component], dtype=np.int64)
+    _, first, numbers = np.unique(component, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[numbers], dtype=np.int64)
 
 
 def reached_nodes(adjacency: Any, labelled: npt.ArrayLike, *, checked: bool = False) -> npt.NDArray[np.bool_]:

@@ -20,6 +20,7 @@ from .label_tables import Nodes as Nodes
 from .label_tables import read_labels as read_labels
 from .label_tables import read_nodes as read_nodes
 from .models import load as load
+from .models import load_problem as load_problem
 from .models import read_settings as read_settings
 from .models import save as save
 from .predictions import Prediction as Prediction
@@ -31,6 +32,7 @@ from .predictions import write_predictions as write_predictions
 from .preparation import Preparation as Preparation
 from .problem import Problem as Problem
 from .problem import assemble as assemble
+from .problem import extend as extend
 from .problem import join_store as join_store
 from .table_reading import open_table as open_table
 from .table_writing import write_columns as write_columns

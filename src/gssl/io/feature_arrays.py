@@ -15,6 +15,7 @@ from gssl.io.graph_store import GraphStore
 from gssl.io.table_columns import check_distinct
 from gssl.io.table_reading import find_files
 from gssl.scale.columns import read_columns
+from gssl.wording import quoted, reason
 
 _PARTS = ("data", "indices", "indptr", "shape")
 _KNOWN = {*_PARTS, "format", "features", "ids", "names"}
@@ -131,7 +132,7 @@ def _load(path: Path) -> Any:
             raise ValueError(
                 f"{path} holds Python objects, which may run code: store numbers and text."
             ) from error
-        raise ValueError(f"{path} is not a whole NumPy file ({error}): write it again.") from error
+        raise ValueError(f"{path} is not a whole NumPy file ({reason(error)}): write it again.") from error
 
 
 def _matrix(arrays: dict[str, np.ndarray], path: Path) -> Any:
@@ -149,7 +150,7 @@ def _matrix(arrays: dict[str, np.ndarray], path: Path) -> Any:
     if layout is not None and (layout.size != 1 or layout.item() not in (b"csr", "csr")):
         raise ValueError(f"{path} holds a sparse matrix that is not CSR: convert it with .tocsr().")
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any():
-        raise ValueError(f"{path}: shape is {shape.tolist()}, not two whole numbers.")
+        raise ValueError(f"{path}: shape is {quoted(shape.tolist())}, not two whole numbers.")
     if shape[1] > _MOST_COLUMNS:
         raise ValueError(
             f"{path} claims {shape[1]:,} columns, and {_MOST_COLUMNS:,} can be read: leave empty ones out."
@@ -158,7 +159,7 @@ def _matrix(arrays: dict[str, np.ndarray], path: Path) -> Any:
         data, indices, indptr = (arrays[part] for part in _PARTS[:3])
         return csr_from_parts(data, indices, indptr, (int(shape[0]), int(shape[1])))
     except ValueError as error:
-        raise ValueError(f"{path}: {error}.") from error
+        raise ValueError(f"{path}: {reason(error)}.") from error
 
 
 def _check_matrix(matrix: np.ndarray, path: Path) -> None:

@@ -16,11 +16,12 @@ from gssl.io.edge_sides import NodeKinds
 from gssl.io.edge_tables import EdgeFacts
 from gssl.io.table_columns import spelling_hint
 from gssl.io.table_reading import Table, connect, sql_string
-from gssl.wording import counted, listed
+from gssl.wording import counted, listed, printable, shortened
 
 _FORMAT = "gssl graph store"
 _VERSION = 1
 _MANIFEST = "manifest.json"
+_LONGEST_NOTE = 1000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,7 +167,8 @@ def open_graph_store(directory: str | Path) -> GraphStore:
             int(data["nodes"]),
             int(data["edges"]),
             bool(data["weighted"]),
-            [str(note) for note in data["notes"]],
+            # they are printed, and the manifest may be from anybody
+            [shortened(printable(str(note)), _LONGEST_NOTE) for note in data["notes"]],
             EdgeFacts(**data["facts"]),
             tuple(str(column) for column in data.get("kind_columns", ())),
         )

@@ -1,13 +1,15 @@
 """Check that the parts and parameters of a loaded model are consistent."""
 
-from typing import Any
+import math
+import typing
+from typing import Any, Literal
 
 import numpy as np
 
 from gssl import methods
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
-from gssl.selection import AutoClassifier
+from gssl.selection import AutoClassifier, Entry, Leaderboard
 
 # attributes that set how many steps a prediction takes
 _STEPS = ("depth", "max_iter", "n_iter_")
@@ -90,11 +92,59 @@ def _check_classes(model: Any) -> None:
 def _check_heads(model: AutoClassifier) -> None:
     """Check that an average has everything it needs to predict, or that a propagation replaces it."""
     held = vars(model)
-    averaged = [name for name in held if name.endswith("coef_")]
+    averaged = [name for name in held if name.endswith("coef_") or name == "_recipe"]
     if not averaged and "propagation_" not in held:
         raise ValueError("its AutoClassifier has nothing that predicts.")
     needed = ["intercept_"] if averaged else []
-    needed += ["column_scales_"] if "standardized_coef_" in held else []
+    needed += ["column_scales_"] if "standardized" in model._kinds() else []
     for name in needed:
         if name not in held:
             raise ValueError(f"{name!r} of its AutoClassifier is missing.")
+
+
+def fits_hint(value: Any, hint: Any) -> bool:
+    """Return whether the value of a parameter is one that its type hint allows."""
+    if hint is float or hint is int:
+        number = isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
+        # NumPy takes no integers beyond 64 bits
+        return number and (math.isfinite(value) if isinstance(value, float) else -(2**63) <= value < 2**63)
+    if hint == int | None:
+        return value is None or (fits_hint(value, int) and value >= 0)
+    if typing.get_origin(hint) is Literal:
+        return value in typing.get_args(hint)
+    if isinstance(value, list):
+        return all(isinstance(part, bool | int | float | str) for part in value)
+    return value is None or isinstance(value, bool | int | float | str | dict)
+
+
+def read_classes(stored: Any) -> np.ndarray:
+    """Return the classes of a model; raise unless they are different values in order."""
+    try:
+        dtype = np.dtype(stored["dtype"])
+        if dtype.kind not in "Uiufb":
+            raise TypeError(dtype)
+        # a damaged dtype may claim texts of any length, which every class would take in memory
+        if dtype.kind == "U" and dtype.itemsize > 4 * max(1024, *map(len, stored["values"])):
+            raise TypeError(dtype)
+        classes = np.array(stored["values"], dtype=dtype)
+        same = classes.tolist() == stored["values"]
+    except (TypeError, ValueError, KeyError, OverflowError) as error:
+        raise ValueError("its classes are not a list of text or numbers.") from error
+    if classes.ndim != 1 or not same or len(classes) == 0 or len(np.unique(classes)) != len(classes):
+        raise ValueError("its classes are not a list of different values.")
+    if not np.array_equal(np.sort(classes), classes):
+        raise ValueError("its classes are not in order.")
+    return classes
+
+
+def read_table(name: str, value: Any) -> Leaderboard:
+    """Return a leaderboard; raise unless it is a list of entries."""
+    kinds = typing.get_type_hints(Entry)
+    try:
+        entries = [Entry(**row) for row in value]
+        fit = all(type(getattr(e, key)) is kind for e in entries for key, kind in kinds.items())
+    except TypeError:
+        fit = False
+    if not fit:
+        raise ValueError(f"{name!r} is not a table of models.")
+    return Leaderboard(entries)

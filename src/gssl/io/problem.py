@@ -1,11 +1,13 @@
 """A graph, its features and labels, joined by node id."""
 
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, issparse
+from scipy.sparse import coo_array, csr_array, issparse, vstack
 
-from gssl.graph.mapped import mapped_file
+from gssl.graph.mapped import mapped_file, nonzero_rows
 from gssl.graph.simplify import declare_simple, simplify
 from gssl.io.edge_sides import NodeKinds
 from gssl.io.edge_tables import Edges, count_facts
@@ -69,6 +71,7 @@ def assemble(
     *,
     nodes: Nodes | None = None,
     strict: bool = False,
+    known: Collection[str] = (),
 ) -> Problem:
     """Join edges, features and labels by node id.
 
@@ -88,6 +91,8 @@ def assemble(
     strict : bool, default=False
         Raise on ids that are not among the nodes or, without ``nodes``, on edges of ids without features and
         labels of ids without edges and features.
+    known : set of str, optional
+        Ids that need no row of features, because a saved model has them: see :func:`extend`.
 
     Returns
     -------
@@ -105,7 +110,79 @@ def assemble(
     """
     if edges is None and features is None and nodes is None:
         raise ValueError("there are neither edges nor features: give at least one of them.")
-    return _Join(strict, None, nodes).run(edges, features, labels)
+    return _Join(strict, None, nodes, known).run(edges, features, labels)
+
+
+def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:
+    """Join new nodes and edges to a known problem, whose nodes come first and keep features and labels.
+
+    Parameters
+    ----------
+    known, new : Problem
+        In memory, with the same features.
+
+    Returns
+    -------
+    Problem
+    int ndarray
+        The positions of the nodes of ``new`` in it.
+
+    Examples
+    --------
+    >>> from gssl.io import from_scipy
+    >>> known = from_scipy([[0, 1], [1, 0]], node_ids=["a", "b"], features=[[1.0], [2.0]])
+    >>> new = from_scipy([[0, 1], [1, 0]], node_ids=["c", "a"], features=[[3.0], [0.0]])
+    >>> problem, positions = extend(known, new)
+    >>> problem.node_ids.tolist(), problem.features.tolist(), positions.tolist()
+    (['a', 'b', 'c'], [[1.0], [2.0], [3.0]], [2, 0])
+    >>> problem.adjacency.toarray()[0].tolist()
+    [0.0, 1.0, 1.0]
+    """
+    positions = positions_of(new.node_ids, known)
+    fresh = positions < 0
+    n_known, n_fresh = len(known.node_ids), int(np.count_nonzero(fresh))
+    positions[fresh] = np.arange(n_known, n_known + n_fresh)
+    parts = [
+        coo_array((A.data, (nodes[A.row], nodes[A.col])), shape=(n_known + n_fresh,) * 2).tocsr()
+        for A, nodes in (
+            (known.adjacency.tocoo(), np.arange(n_known)),
+            (new.adjacency.tocoo(), positions),
+        )
+    ]
+    X = known.features
+    if X is not None and new.features is not None:
+        rows = new.features[fresh]
+        X = csr_array(vstack([X, rows])) if issparse(X) else np.vstack([X, _dense(rows)])
+        X = X.astype(known.features.dtype, copy=False) if known.features is not None else X
+    return replace(
+        known,
+        node_ids=np.concatenate([known.node_ids, new.node_ids[fresh]]),
+        adjacency=csr_array(parts[0].maximum(parts[1])),
+        features=X,
+        y=np.concatenate([known.y, np.full(n_fresh, None, dtype=object)]),
+        notes=new.notes,
+    ), positions
+
+
+def positions_of(ids: np.ndarray, problem: Problem) -> np.ndarray:
+    """Return the node numbers of ids, −1 for those that the problem does not have."""
+    numbers = {node: k for k, node in enumerate(problem.node_ids)}
+    return np.array([numbers.get(node, -1) for node in ids], dtype=np.int64)
+
+
+def differing_rows(known: Problem, new: Problem) -> np.ndarray:
+    """Return for every row of features that ``new`` has of a known node whether it differs."""
+    if known.features is None or new.features is None:
+        return np.empty(0, dtype=bool)
+    positions = positions_of(new.node_ids, known)
+    common = np.flatnonzero((positions >= 0) & nonzero_rows(new.features))
+    difference = abs(new.features[common] - known.features[positions[common]])
+    largest = _dense(difference.max(axis=1)).ravel()
+    return np.asarray(largest > 1e-4 * max(1.0, float(abs(known.features).max())))
+
+
+def _dense(rows: Any) -> np.ndarray:
+    return np.asarray(rows.toarray() if issparse(rows) else rows)
 
 
 def join_store(
@@ -151,8 +228,10 @@ def join_store(
 class _Join:
     """Collect nodes from one table after another, after those of a graph store if there is one."""
 
-    def __init__(self, strict: bool, store: GraphStore | None, nodes: Nodes | None) -> None:
-        self.strict, self.store, self.nodes = strict, store, nodes
+    def __init__(
+        self, strict: bool, store: GraphStore | None, nodes: Nodes | None, known: Collection[str] = ()
+    ) -> None:
+        self.strict, self.store, self.nodes, self.known = strict, store, nodes, known
         self.notes: list[str] = [] if store is None else list(store.notes)
         self.added: dict[str, int] = {}
 
@@ -209,6 +288,9 @@ class _Join:
 
     def _tell_new(self, part: "Nodes | Features | Edges | Labels", new: np.ndarray) -> None:
         """Note ids that no earlier table has; raise if strict, or if all ids of the table are new."""
+        new = new & ~self._is_known(part.ids)
+        if not new.any():
+            return
         refused = new & self._given(part) if self.strict else new
         unknown = list(part.ids[refused])
         ids = f"{listed(unknown)}{spelling_hint(unknown, self._has)}"
@@ -222,6 +304,9 @@ class _Join:
             self.notes.append(
                 f"{part.name}: {count} that no other table has became nodes without edges: {ids}."
             )
+
+    def _is_known(self, ids: np.ndarray) -> np.ndarray:
+        return np.array([node in self.known for node in ids], dtype=bool)
 
     def _given(self, part: "Nodes | Features | Edges | Labels") -> np.ndarray:
         """Return a mask of the ids that strict checks: not those listed without a label."""
@@ -242,6 +327,7 @@ class _Join:
         return f"{part.name} {what} {count} that {owner} not have: {ids}; {remedy}."
 
     def _tell_zeros(self, features: Features, missing: np.ndarray) -> None:
+        missing = missing[~self._is_known(missing)]
         if not len(missing):
             return
         known = set(features.ids)

@@ -155,7 +155,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self._fit_features = X if adjacency is None and not self._rows_suffice() else None
         self._fit_codes = codes
         A = self._graph(adjacency, X)
-        self._fit_inputs = FitInputs(X, A)
+        self._keep_inputs(X, A)
         # before embeddings are computed, because finding components needs memory, too
         self.reached_ = _reached(A, codes)
         return X, A, codes
@@ -177,6 +177,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         kept = object.__new__(type(self))
         kept.__dict__ = self.__dict__
         return kept
+
+    def _keep_inputs(self, X: Any, A: csr_array) -> None:
+        """Keep the checked inputs of fit, also those of a loaded model."""
+        self._fit_inputs = FitInputs(X, A)
 
     def _kept_inputs(self) -> FitInputs:
         """Return features and graph of fit."""

@@ -175,6 +175,9 @@ class EmbeddingClassifier(GraphClassifier):
         P = self._distributions(X, self._fit_filters(), execution, self.__dict__.get("embedding_"))
         return self._finish(P, self._informed(X, A), weights)
 
+    def _keep_inputs(self, X: Any, A: csr_array) -> None:
+        self._fit_inputs = _EmbeddingInputs(X, A, None, KnownRows.empty(X))
+
     def _fit_filters(self) -> FiltersOf:
         fit = self._fit_inputs
         return fit.filters or self.embedder_._filters(fit.A, fit.X.dtype)

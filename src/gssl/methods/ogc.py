@@ -1,6 +1,7 @@
 """OGC: optimized graph convolution, guided by labels (Alg. 1)."""
 
 import math
+import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from gssl.graph import reached_nodes
@@ -16,9 +18,16 @@ from gssl.graph.mapped import take_rows
 from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier, featured_nodes, iterate, last, replaces_state
 from gssl.methods.heads import ridge
-from gssl.methods.inputs import FittedParameters, check_number, choose_anchors, feature_scale, generator
+from gssl.methods.inputs import (
+    FittedParameters,
+    check_number,
+    choose_anchors,
+    feature_scale,
+    generator,
+    scale_features,
+)
 from gssl.methods.label_space import KnownRows, LabelSpaceEmbedding, lazy_powers
-from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
+from gssl.methods.labels import UNLABELLED, decode_labels, nearest_distribution, one_hot
 from gssl.operators import (
     Embedding,
     Filters,
@@ -376,6 +385,24 @@ class OGC(FittedParameters, GraphClassifier):
         if "_replayed" in self.__dict__ or U.n_hops * columns > self.n_iter_ * X.shape[1]:
             return lambda nodes: take_rows(self.embedding_, nodes), lambda W: self.embedding_ @ W
         return lambda nodes: np.asarray(U.rows(nodes)), lambda W: U @ W
+
+    @cached_property
+    def _steps(self) -> _Steps:
+        """The steps of fit; a loaded model that holds its inputs fits again to know them."""
+        inputs = self._kept_inputs()
+        # X was scaled by a power of two if its squares would have overflowed
+        X = scale_features(inputs.X, -self._feature_exponent)
+        y = decode_labels(self.classes_, self._fit_codes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the first fit has issued them
+            again = clone(self).fit(X, y, adjacency=inputs.A)
+        if not np.allclose(again.coef_, self.coef_, rtol=1e-3, atol=1e-5 * np.abs(self.coef_).max()):
+            raise ValueError(
+                "the fit of this loaded OGC cannot be repeated, because it had anchors, updated labels or no "
+                "random_state: fit it again."
+            )
+        steps: _Steps = again._steps
+        return steps
 
     @property
     def embedding_(self) -> np.ndarray:

@@ -122,7 +122,7 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
     Parameters
     ----------
     model : fitted classifier
-        Fitted in this session, not loaded from a file.
+        If it was loaded from a file, one that was saved with its problem.
     changes : int, default=20
         For this many of the most doubtful labels, count the predictions that would change. Available only for
         the average of ``AutoClassifier``, with its choice of models and self-training targets held fixed.

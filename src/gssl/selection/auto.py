@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any, Self
 
@@ -14,10 +15,10 @@ from gssl.graph import GraphWarning
 from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods.base import GraphClassifier, featured_nodes, reads_state, replaces_state
 from gssl.methods.inputs import FitInputs, FittedParameters, check_number
-from gssl.methods.labels import UNLABELLED, class_weights
+from gssl.methods.labels import UNLABELLED, class_weights, one_hot
 from gssl.operators import small_algebra
 from gssl.scale.execution import Execution, current_execution, part_of_run, without_resume
-from gssl.selection.average import Average
+from gssl.selection.average import Average, Recipe
 from gssl.selection.filtered_rows import polynomial_scores, terms
 from gssl.selection.graph_features import operators
 from gssl.selection.leaderboard import Leaderboard, in_order
@@ -29,8 +30,9 @@ from gssl.selection.model_search import (
     describe_graph,
     describe_models,
 )
+from gssl.selection.node_order import keys_with_labels
 from gssl.selection.self_training import TEACHERS
-from gssl.selection.trial import tabulate_trials
+from gssl.selection.trial import Labels, tabulate_trials
 from gssl.selection.views import WIDTHS, Views, by_density, make_features
 
 # distributions of label spreading are raised to this power, to be as confident as the average
@@ -124,15 +126,10 @@ class AutoClassifier(FittedParameters, GraphClassifier):
 
     runs_by_columns = True
     _fit_inputs: SelectionInputs
-    coef_: np.ndarray
-    unit_coef_: np.ndarray
-    standardized_coef_: np.ndarray
-    link_coef_: np.ndarray
     intercept_: np.ndarray
     column_scales_: np.ndarray
     propagation_: GraphClassifier
-    # for explanations and audits; neither saved nor pickled
-    _fitted_average: Average
+    _leave_one_out: np.ndarray
 
     def __init__(
         self,
@@ -174,8 +171,6 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         self._forget()  # an earlier fit: this one might not use features
         X, A, codes = self._start(X, y, adjacency)
         execution.checkpoint(X, A, codes)  # raises if the folder belongs to other inputs
-        X = by_density(X)  # the choice of models must not depend on how X is stored
-        self._fit_inputs = SelectionInputs(X, A, Views(X, A))
         return self._choose(execution)
 
     @replaces_state
@@ -223,6 +218,8 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         spread = None
         if hasattr(self, "propagation_"):
             spread = self.propagation_.label_distributions_, self.propagation_.informed_
+        # in the precision of a saved model, so that a loaded one says the same
+        self._leave_one_out = self._leave_one_out.astype(np.float32)
         P, informed = self._distributions(logits, spread, inputs.X, inputs.A)
         self._keep_parameters()
         # label spreading does not use class weights
@@ -236,7 +233,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         found = search.run()
         coefficients, b = found.ensemble.coefficients(found.fit)
         for kind, M in coefficients.items():
-            setattr(self, _COEF[kind], (found.sharpness * M).astype(search.dtype))
+            self.__dict__[_COEF[kind]] = (found.sharpness * M).astype(search.dtype)
             if kind == "standardized":
                 self.column_scales_ = search.rows.views[kind].features.scales
         self.intercept_ = (found.sharpness * b).astype(search.dtype)
@@ -315,7 +312,9 @@ class AutoClassifier(FittedParameters, GraphClassifier):
                 self.propagation_ = model.fit(None, self._fit_codes, adjacency=self._fit_inputs.A)
 
     def __getstate__(self) -> Any:
-        return {name: value for name, value in super().__getstate__().items() if name != "_fitted_average"}
+        self._coefficients()  # of a loaded model, which may have to compute them from what a copy lacks
+        left = ("_fitted_average", "_recipe")
+        return {name: value for name, value in super().__getstate__().items() if name not in left}
 
     def _forget(self) -> None:
         """Drop everything that an earlier fit predicts with."""
@@ -326,24 +325,92 @@ class AutoClassifier(FittedParameters, GraphClassifier):
             "propagation_",
             "_leave_one_out",
             "_fitted_average",
+            "_recipe",
         )
         for name in names:
             self.__dict__.pop(name, None)
         self.self_training_ = False
 
+    @cached_property
+    def coef_(self) -> np.ndarray:
+        """The coefficients for rows as given."""
+        return self._coefficient("raw")
+
+    @cached_property
+    def unit_coef_(self) -> np.ndarray:
+        """The coefficients for rows of unit length."""
+        return self._coefficient("unit")
+
+    @cached_property
+    def standardized_coef_(self) -> np.ndarray:
+        """The coefficients for standardised columns."""
+        return self._coefficient("standardized")
+
+    @cached_property
+    def link_coef_(self) -> np.ndarray:
+        """The coefficients for links as features."""
+        return self._coefficient("links")
+
+    def _coefficient(self, kind: str) -> np.ndarray:
+        """Compute the coefficients of a loaded model that holds their recipe instead."""
+        if kind not in self._kinds():
+            raise AttributeError(f"this AutoClassifier has no {_COEF[kind]}: no such features predict.")
+        with small_algebra():
+            coefficients = self._fitted_average.coefficients()
+        self.__dict__ |= {_COEF[one]: M for one, M in coefficients.items()}
+        return coefficients[kind]
+
+    @cached_property
+    def _recipe(self) -> Recipe:
+        """What the average is computed from besides the inputs of fit, for a saved model."""
+        if "_fitted_average" not in self.__dict__:
+            raise AttributeError("this AutoClassifier holds no average.")
+        return self._fitted_average.recipe
+
+    @cached_property
+    def _fitted_average(self) -> Average:
+        """What explains and audits the average; a loaded model computes it from its recipe."""
+        if "_recipe" not in self.__dict__:
+            raise AttributeError("this AutoClassifier holds no average.")
+        inputs, labelled = self._kept_inputs(), np.flatnonzero(self._fit_codes != UNLABELLED)
+        truth = self._fit_codes[labelled]
+        keys = keys_with_labels(inputs.views.node_keys, inputs.A, self._fit_codes)
+        Y = one_hot(truth, len(self.classes_), np.float64)
+        labels = Labels(Y, self._class_weights()[truth], keys[labelled])
+        return Average.follow(self._recipe, inputs.views, inputs.A, self.n_iter_, labelled, labels)
+
+    def _keep_inputs(self, X: Any, A: csr_array) -> None:
+        X = by_density(X)  # the choice of models must not depend on how X is stored
+        self._fit_inputs = SelectionInputs(X, A, Views(X, A))
+
+    def _kept_inputs(self) -> SelectionInputs:
+        super()._kept_inputs()
+        return self._fit_inputs
+
+    def _kinds(self) -> list[str]:
+        """Return the kinds of features that predict, without computing their coefficients."""
+        computed = [kind for kind, name in _COEF.items() if name in self.__dict__]
+        return computed or (self._recipe.kinds if "_recipe" in self.__dict__ else [])
+
     def _coefficients(self) -> dict[str, np.ndarray]:
-        """Return the fitted coefficients by kind of features."""
-        return {kind: getattr(self, name) for kind, name in _COEF.items() if hasattr(self, name)}
+        """Return the coefficients by kind of features."""
+        return {kind: getattr(self, _COEF[kind]) for kind in self._kinds()}
+
+    @property
+    def _n_coefficients(self) -> int:
+        """How many numbers the coefficients are, computed or not."""
+        widths = [len(self._fit_codes) if kind == "links" else self.n_features_in_ for kind in self._kinds()]
+        return len(terms(self.n_iter_)) * sum(widths) * len(self.classes_)
 
     @property
     def uses_features(self) -> bool:
         """Whether prediction needs features; fit works with or without them."""
-        return any(hasattr(self, name) for kind, name in _COEF.items() if kind != "links")
+        return any(kind != "links" for kind in self._kinds())
 
     @property
     def knows_nodes(self) -> bool:
         """Whether prediction uses links to the nodes of fit, or their labels."""
-        return hasattr(self, "propagation_") or hasattr(self, "link_coef_") or not self.uses_features
+        return hasattr(self, "propagation_") or "links" in self._kinds() or not self.uses_features
 
     def _class_weights(self) -> np.ndarray:
         return class_weights(self.class_weight, self.classes_, self._fit_codes[self._fit_codes != UNLABELLED])
@@ -351,7 +418,8 @@ class AutoClassifier(FittedParameters, GraphClassifier):
     @reads_state
     def distributions_without(self, hidden: np.ndarray, *, with_priors: bool = True) -> np.ndarray:
         """Look up the stored distributions of hidden labels."""
-        P = self._leave_one_out[np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)]
+        stored = self._leave_one_out[np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)]
+        P = stored.astype(np.float64)
         return self._with_priors(P) if with_priors else P
 
     def _check_parameters(self) -> None:
@@ -391,7 +459,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
             return spread
         P = softmax(logits, axis=1)
         informed = featured_nodes(A, X) if self.uses_features else np.zeros(len(P), dtype=bool)
-        if hasattr(self, "link_coef_"):
+        if "links" in self._kinds():
             informed = informed | (np.diff(A.indptr) > 0)
         if spread is not None:
             P, informed = _averaged(P, *spread), informed | spread[1]

@@ -11,11 +11,30 @@ from scipy.sparse import csr_array
 from gssl.selection.filtered_rows import FilteredRows, terms
 from gssl.selection.graph_features import operators
 from gssl.selection.self_training import Ensemble, Fit, Targets
-from gssl.selection.trial import Labels, Trial
+from gssl.selection.trial import Labels, Member
 from gssl.selection.views import Views
 
 # maximum number of values in the rows that a fitted model keeps
 _KEPT = 1 << 23
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """What an average is computed from besides features, graph and labels.
+
+    ``taught`` are the nodes of self-training, with distributions ``Y`` as targets and their ``weights``.
+    """
+
+    members: Sequence[Member]
+    taught: np.ndarray
+    Y: np.ndarray
+    weights: np.ndarray
+    sharpness: float
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of features that have coefficients."""
+        return list(dict.fromkeys("unit" if m.kind == "spanned" else m.kind for m in self.members))
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,18 +50,47 @@ class Average:
     dtype: Any
     depth: int
     nodes: np.ndarray
-    members: Sequence[Trial]
+    members: Sequence[Member]
     targets: Targets
     labels: Labels
     places: np.ndarray
     teachers: np.ndarray
     sharpness: float
 
+    @classmethod
+    def follow(
+        cls, recipe: Recipe, views: Views, A: csr_array, depth: int, labelled: np.ndarray, labels: Labels
+    ) -> "Average":
+        """Return the average of a recipe; it computes rows and coefficients on demand."""
+        nodes = np.union1d(labelled, recipe.taught)
+        places, teachers = (np.searchsorted(nodes, part) for part in (labelled, recipe.taught))
+        taught = Targets(teachers, recipe.Y, recipe.weights)
+        targets = Targets(places, labels.Y, labels.weights).joined(taught)
+        if any(member.kind == "spanned" for member in recipe.members):
+            views = FilteredRows(views, A, views.dtype, nodes, depth).span(labelled)
+        kept = views, A, views.dtype, depth, nodes, recipe.members, targets, labels
+        return cls(*kept, places, teachers, recipe.sharpness)
+
+    @property
+    def recipe(self) -> Recipe:
+        """What a saved model holds of this average."""
+        m, targets = len(self.labels.Y), self.targets
+        taught = self.nodes[targets.places[m:]]
+        return Recipe(self.members, taught, targets.Y[m:], targets.weights[m:], self.sharpness)
+
     @cached_property
     def ensemble(self) -> Ensemble:
         """The members on the rows of all ``nodes``."""
         rows = FilteredRows(self.views, self.A, self.dtype, self.nodes, self.depth)
         return Ensemble(rows, self.members)
+
+    def coefficients(self) -> dict[str, np.ndarray]:
+        """Fit the members again, and return the coefficients of the average by kind of features."""
+        tables = self.ensemble.rows
+        self.keep_rows(tables)
+        found, _ = self.ensemble.coefficients(self.ensemble.solve(self.targets, exact=True))
+        tables.forget()
+        return {kind: (self.sharpness * M).astype(self.dtype) for kind, M in found.items()}
 
     @cached_property
     def rows(self) -> list[np.ndarray]:
@@ -103,7 +151,10 @@ class Average:
         E = np.zeros((self.A.shape[0], len(nodes)), self.dtype)
         E[nodes, np.arange(len(nodes))] = 1.0
         apply = operators(self.A, self.dtype)
-        blocks = [[np.zeros((len(nodes), m.width)) for _ in m.filter.blocks] for m in self.members]
+        # another machine may find one direction less
+        widths = [min(m.width, self.views[m.kind].width) for m in self.members]
+        members = list(zip(self.members, widths, strict=True))
+        blocks = [[np.zeros((len(nodes), width)) for _ in m.filter.blocks] for m, width in members]
         shares: dict[str, np.ndarray] = {}
         kinds = {self.views[member.kind].kind for member in self.members}
         V, name = E, "smooth"
@@ -116,11 +167,11 @@ class Average:
             for kind, M in coefficients.items():
                 part = products[kind].T[:, :, None].astype(np.float64) * M[place]
                 shares[kind] = shares.get(kind, 0.0) + part
-            for member, parts in zip(self.members, blocks, strict=True):
+            for (member, width), parts in zip(members, blocks, strict=True):
                 view = self.views[member.kind]
                 for block, total in zip(member.filter.blocks, parts, strict=True):
                     if power < len(block.powers) and (block.operator == operator or not power):
-                        axes = view.axes[:, : member.width]
+                        axes = view.axes[:, :width]
                         total += block.powers[power] * (products[view.kind].T @ axes)
         return [np.hstack(parts) for parts in blocks], shares
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from gssl.operators import Filters, dense
 from gssl.scale.execution import BUFFERS, IN_MEMORY, Execution, Task
-from gssl.selection.candidates import SHORT, Block, Filter
+from gssl.selection.candidates import SHORT, Block, Filter, default_filters
 from gssl.selection.graph_features import Features, GraphOperator, operators
 from gssl.selection.views import View, Views
 
@@ -108,6 +108,12 @@ class FilteredRows:
             for part in self._parts(m, dtype)
         ]
         return np.hstack(parts).T
+
+    def span(self, labelled: np.ndarray) -> Views:
+        """Add the view that spans the filtered rows of labelled nodes, and return all views."""
+        powers = default_filters(self.depth)[0].blocks[0].powers
+        self.views = self.views.with_span(self.labelled_rows(labelled, powers))
+        return self.views
 
     def rows(self, kind: str, filter_: Filter, width: int, places: Any = slice(None)) -> np.ndarray:
         """Return filtered rows of some nodes in double precision, with blocks stacked horizontally."""

@@ -153,7 +153,7 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
     Parameters
     ----------
     model : fitted AutoClassifier
-        Fitted in this session, not loaded from a file.
+        If it was loaded from a file, one that was saved with its problem.
     target : float, optional
         The desired accuracy, in (0, 1].
     random_state : int, default=0

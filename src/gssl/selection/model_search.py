@@ -22,7 +22,7 @@ from gssl.selection.leaderboard import Entry
 from gssl.selection.node_order import keys_with_labels, spread_nodes
 from gssl.selection.self_training import TEACHERS, Ensemble, Fit, Targets, self_train, taught_targets
 from gssl.selection.softmax_link import inverse_temperatures
-from gssl.selection.trial import Labels, Trial, near_best, try_all, untried
+from gssl.selection.trial import Labels, Member, Trial, near_best, try_all, untried
 from gssl.selection.views import Views
 
 # spreads tried for label spreading without features; with features, only the default is tried
@@ -95,9 +95,7 @@ class ModelSearch:
         nodes = np.union1d(sample, self.labelled)
         self.rows = FilteredRows(views, A, self.dtype, nodes, depth, execution)
         if views.wants_span(len(self.labelled)):
-            powers = default_filters(depth)[0].blocks[0].powers
-            self.views = views.with_span(self.rows.labelled_rows(self.labelled, powers))
-            self.rows.views = self.views
+            self.views = self.rows.span(self.labelled)
         self.places = np.searchsorted(nodes, self.labelled)
         self.teachers = np.searchsorted(nodes, sample)
         self.folds: list[np.ndarray] = []
@@ -160,7 +158,7 @@ class ModelSearch:
         found, _ = inverse_temperatures(logits[None], self.labels.Y, self.labels.weights, usual=1.0)
         return float(found[0])
 
-    def _targets(self, hidden: np.ndarray, members: Sequence[Trial] = ()) -> Targets:
+    def _targets(self, hidden: np.ndarray, members: Sequence[Member] = ()) -> Targets:
         """Return the labels except those of ``hidden`` nodes; links are refitted without them, too."""
         shown, places = ~np.isin(self.labelled, hidden), np.searchsorted(self.labelled, hidden)
         links = [member.link_without(places, self.labels) for member in members] or None

@@ -12,7 +12,7 @@ from gssl.operators import add_scaled
 from gssl.selection.candidates import Block
 from gssl.selection.filtered_rows import ROOM, FilteredRows, terms
 from gssl.selection.softmax_link import Link
-from gssl.selection.trial import Trial
+from gssl.selection.trial import Member
 
 # maximum number of nodes sampled as additional training targets
 TEACHERS = 1000
@@ -54,7 +54,7 @@ class Ensemble:
     .. math:: L = \frac1M \sum_v \big( f_v(T)\, B_v W_v A_v + b_v \big) = \sum_k T^k X M_k + b
     """
 
-    def __init__(self, rows: FilteredRows, members: Sequence[Trial], room: int = ROOM) -> None:
+    def __init__(self, rows: FilteredRows, members: Sequence[Member], room: int = ROOM) -> None:
         self.rows, self.members, self._room = rows, members, room
         U = [rows.rows(member.kind, member.filter, member.width) for member in members]
         self._scales = [float(np.abs(V).max(initial=0.0)) or 1.0 for V in U]

@@ -149,8 +149,8 @@ def suggest(model: Any, n: int = 20, *, X: Any = None, adjacency: Any = None) ->
     n : int, default=20
         Maximum number of nodes; fewer if no other node would help.
     X, adjacency : optional
-        The features and the graph of fit. Required only for a model loaded from a file; otherwise they
-        replace those that the model holds.
+        The features and the graph of fit. Required only for a model that was saved without them; otherwise
+        they replace those that the model holds.
 
     Returns
     -------
@@ -200,7 +200,8 @@ def suggestions(
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n is how many nodes to suggest, a whole number from 1 on, not {n!r}.")
-    P = np.asarray(model.label_distributions_, dtype=np.float64)
+    # in the precision of a saved model, so that it suggests the same nodes
+    P = np.asarray(model.label_distributions_, dtype=np.float32).astype(np.float64)
     if signature is None:
         signature = smoothed_signature(*_inputs(model, X, adjacency))
     order = np.argsort(-P, axis=1, kind="stable")[:, :2]
@@ -225,8 +226,7 @@ def _inputs(model: Any, X: Any, adjacency: Any) -> tuple[Any, csr_array]:
     kept: Any = getattr(model, "_fit_inputs", None)
     if adjacency is None and kept is None:
         raise ValueError(
-            "a model that was loaded from a file is without its graph: give suggest adjacency=, and X= where "
-            "there are features."
+            "this model was saved without its graph: give suggest adjacency=, and X= if there are features."
         )
     n = len(model.fit_codes)
     A = kept.A if adjacency is None else check_adjacency(adjacency, n_nodes=n)

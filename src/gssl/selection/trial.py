@@ -66,11 +66,10 @@ class Labels:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
-    """One filter of one view with its best penalty, and its leave-one-out results.
+class Member:
+    """One filter of one view with its penalty and its link, which is all that an average needs of a trial.
 
-    ``penalty`` is absolute, ``predicted`` are scores, ``t`` is their best inverse temperature, ``logs`` are
-    log-likelihoods of labels, and ``loss`` is their negative mean plus the penalties of link and surprise.
+    ``penalty`` is absolute, ``predicted`` are leave-one-out scores, and ``t`` is their inverse temperature.
     """
 
     kind: str
@@ -80,6 +79,23 @@ class Trial:
     link: Link
     predicted: np.ndarray
     t: float
+
+    def link_without(self, hidden: np.ndarray, labels: Labels) -> Link:
+        """Fit the link to the scores of all labels except the hidden ones."""
+        if len(self.predicted) != len(labels.Y):
+            return self.link  # fitted to a sample of many labels, so that no single label matters
+        shown = np.setdiff1d(np.arange(len(labels.Y)), hidden)
+        return fit_link(self.predicted[shown], labels.Y[shown], labels.weights[shown], self.t)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Trial(Member):
+    """A member with its leave-one-out results.
+
+    ``logs`` are log-likelihoods of labels, and ``loss`` is their negative mean plus the penalties of link and
+    surprise.
+    """
+
     hits: np.ndarray
     logs: np.ndarray
     loss: float
@@ -88,13 +104,6 @@ class Trial:
     effective_number: float
     settings: str
     seconds: float
-
-    def link_without(self, hidden: np.ndarray, labels: Labels) -> Link:
-        """Fit the link to the scores of all labels except the hidden ones."""
-        if len(self.predicted) != len(labels.Y):
-            return self.link  # fitted to a sample of many labels, so that no single label matters
-        shown = np.setdiff1d(np.arange(len(labels.Y)), hidden)
-        return fit_link(self.predicted[shown], labels.Y[shown], labels.weights[shown], self.t)[0]
 
     @property
     def name(self) -> str:

@@ -184,7 +184,7 @@ def why(model: Any, nodes: Any) -> list[Explanation]:
     Parameters
     ----------
     model : fitted classifier
-        Fitted in this session, not loaded from a file.
+        If it was loaded from a file, one that was saved with its problem.
     nodes : int, bool mask of shape (n,) or indices
 
     Returns
@@ -225,8 +225,8 @@ def unwrapped(model: Any) -> Any:
         kept = kept and hasattr(model, "_fitted_average")
     if not kept:
         raise ValueError(
-            f"this {type(model).__name__} was loaded or copied, and only a model that was fitted in this "
-            "session has what this needs: fit it again."
+            f"this {type(model).__name__} was copied, or saved without its features and graph: fit it again, "
+            "and save it with gssl.save(model, path, problem=True)."
         )
     return model
 

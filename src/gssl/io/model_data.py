@@ -1,0 +1,204 @@
+"""The data that a saved model may hold: the graph of fit, ids and names, and the recipe of an average.
+
+Each is packed into plain values and arrays, and every part is checked when it is unpacked.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, triu
+
+from gssl.datasets.numpy_files import csr_from_parts
+from gssl.graph.mapped import mapped_file
+from gssl.selection.average import Recipe
+from gssl.selection.candidates import SHORT, Block, Filter
+from gssl.selection.softmax_link import Link
+from gssl.selection.trial import Member
+from gssl.selection.views import Views
+from gssl.wording import quoted
+
+# how far the sum of a distribution in single precision may be from one
+_ROUNDING = 1e-3
+# more members than any average has
+_MOST_MEMBERS = 100
+
+
+def is_in_files(inputs: Any) -> bool:
+    """Return whether features or graph stay in files, because they may be larger than memory."""
+    return mapped_file(inputs.X) is not None or mapped_file(inputs.A.indices) is not None
+
+
+def input_bytes(inputs: Any) -> int:
+    """Return the size of features and graph in a file."""
+    X, A = inputs.X, inputs.A
+    parts = (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)
+    links = (A.indices.nbytes + A.data.nbytes) // 2 + A.indptr.nbytes
+    return int(sum(part.nbytes for part in parts) + links)
+
+
+def pack_graph(A: csr_array) -> dict[str, Any]:
+    """Return the upper triangle of an adjacency; its weights are left out if all are one."""
+    upper = csr_array(triu(A, 1, format="csr"))
+    weights = None if (upper.data == 1.0).all() else upper.data
+    return {"indptr": upper.indptr, "indices": upper.indices, "weights": weights}
+
+
+def unpack_graph(parts: Any, n: int) -> csr_array:
+    """Return the symmetric adjacency of a packed upper triangle."""
+    indptr, indices = _array(parts, "indptr", "i"), _array(parts, "indices", "i")
+    weighted = parts.get("weights") is not None
+    weights = _array(parts, "weights", "f") if weighted else np.ones(len(indices))
+    upper = csr_from_parts(weights, indices, indptr, (n, n))
+    rows = np.repeat(np.arange(n), np.diff(upper.indptr))
+    if (upper.indices <= rows).any() or (upper.data <= 0).any():
+        raise ValueError("the links of its graph are not those between two nodes, each once.")
+    A = csr_array(upper + upper.T)
+    A.sort_indices()
+    return A
+
+
+def pack_texts(texts: Any) -> dict[str, Any]:
+    """Return texts as one array of bytes and the length of each."""
+    parts = [str(text).encode("utf-8", "surrogatepass") for text in texts]
+    lengths = np.array([len(part) for part in parts], dtype=np.int32)
+    return {"bytes": np.frombuffer(b"".join(parts), np.uint8), "lengths": lengths}
+
+
+def unpack_texts(parts: Any) -> np.ndarray:
+    """Return packed texts as an object array."""
+    joined, lengths = _array(parts, "bytes", "u").tobytes(), _array(parts, "lengths", "i")
+    if (lengths < 0).any() or lengths.sum(dtype=np.int64) != len(joined):
+        raise ValueError("its names are cut short.")
+    ends = np.cumsum(lengths, dtype=np.int64)
+    found = np.empty(len(lengths), dtype=object)
+    try:
+        found[:] = [
+            joined[end - length : end].decode("utf-8", "surrogatepass")
+            for end, length in zip(ends.tolist(), lengths.tolist(), strict=True)
+        ]
+    except UnicodeDecodeError as error:
+        raise ValueError("its names are not text.") from error
+    return found
+
+
+def pack_recipe(recipe: Recipe, n_labels: int, dtype: Any) -> dict[str, Any]:
+    """Return the recipe of an average; ``dtype`` is that of its features, in which targets were computed."""
+    return {
+        "sharpness": float(recipe.sharpness),
+        "taught": recipe.taught.astype(np.int64),
+        "targets": recipe.Y.astype(dtype),
+        "weights": recipe.weights,
+        "members": [_pack_member(member, n_labels) for member in recipe.members],
+    }
+
+
+def _pack_member(member: Member, n_labels: int) -> dict[str, Any]:
+    diagonal = np.diagonal(member.link.A)
+    scores = member.predicted
+    return {
+        "kind": member.kind,
+        "width": int(member.width),
+        "penalty": float(member.penalty),
+        "t": float(member.t),
+        "model": member.filter.model,
+        "settings": member.filter.settings,
+        "surprise": float(member.filter.surprise),
+        "blocks": [[block.operator, block.powers.tolist()] for block in member.filter.blocks],
+        "map": diagonal if np.array_equal(np.diag(diagonal), member.link.A) else member.link.A,
+        "shift": member.link.b,
+        # scores of a sample of the labels are of no further use
+        "predicted": (scores if len(scores) == n_labels else scores[:0]).astype(np.float32),
+    }
+
+
+def unpack_recipe(parts: Any, depth: int, codes: np.ndarray, n_classes: int) -> Recipe:
+    """Return a recipe for labels with these codes, −1 where there is none."""
+    n_labels = int((codes >= 0).sum())
+    taught, Y = _array(parts, "taught", "i"), _array(parts, "targets", "f", 2)
+    weights = _array(parts, "weights", "f")
+    inside = not len(taught) or 0 <= taught[0] <= taught[-1] < len(codes)
+    if taught.dtype != np.int64 or not inside or (np.diff(taught) <= 0).any() or (codes[taught] >= 0).any():
+        raise ValueError("the nodes of its self-training are not unlabelled nodes in order.")
+    if Y.shape != (len(taught), n_classes) or weights.shape != (len(taught),) or (weights < 0).any():
+        raise ValueError("the targets of its self-training do not fit the rest of the model.")
+    check_distributions("targets", Y)
+    members = parts.get("members")
+    if not isinstance(members, list) or not 0 < len(members) <= _MOST_MEMBERS:
+        raise ValueError("its average has no members.")
+    return Recipe(
+        [_unpack_member(member, depth, n_labels, n_classes) for member in members],
+        taught,
+        Y.astype(np.float64),
+        weights.astype(np.float64),
+        _number(parts, "sharpness"),
+    )
+
+
+def _unpack_member(parts: Any, depth: int, n_labels: int, c: int) -> Member:
+    if not isinstance(parts, dict) or not isinstance(parts.get("blocks"), list) or not parts["blocks"]:
+        raise ValueError("a member of its average is not described.")
+    kind, width = parts.get("kind"), parts.get("width")
+    if kind not in ("unit", "raw", "standardized", "links", "spanned"):
+        raise ValueError(f"a member of its average reads features of the kind {quoted(kind)}.")
+    if type(width) is not int or not 0 < width <= max(512, n_labels):
+        raise ValueError(f"a member of its average is {quoted(width)} directions wide.")
+    A, b, predicted = (_array(parts, name, "f", 2) for name in ("map", "shift", "predicted"))
+    if A.shape not in ((c,), (c, c)) or b.shape != (c,) or predicted.shape not in ((0, c), (n_labels, c)):
+        raise ValueError("a member of its average does not fit the classes or labels of the model.")
+    blocks = tuple(_unpack_block(block, depth) for block in parts["blocks"])
+    surprise = _number(parts, "surprise", low=0.0)
+    shown = Filter(_text(parts, "model"), _text(parts, "settings"), blocks, surprise)
+    link = Link((np.diag(A) if A.ndim == 1 else A).astype(np.float64), b.astype(np.float64))
+    penalty, t = _number(parts, "penalty", low=0.0), _number(parts, "t", low=0.0)
+    return Member(kind, shown, width, penalty, link, predicted.astype(np.float64), t)
+
+
+def _unpack_block(block: Any, depth: int) -> Block:
+    try:
+        operator, numbers = block
+        powers = np.array(numbers, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("a filter of its average is not described.") from error
+    if operator not in ("smooth", "hop", "high"):
+        raise ValueError(f"a filter of its average has the operator {quoted(operator)}.")
+    most = depth if operator == "smooth" else min(SHORT, depth)
+    if powers.ndim != 1 or not 0 < len(powers) <= most + 1 or not np.isfinite(powers).all():
+        raise ValueError("a filter of its average has powers that the model does not take.")
+    return Block(operator, powers)
+
+
+def check_kinds(recipe: Recipe, views: Views, n_labels: int) -> None:
+    """Raise if an average reads features that these views do not have."""
+    for member in recipe.members:
+        known = views.wants_span(n_labels) if member.kind == "spanned" else member.kind in views
+        if not known:
+            raise ValueError(f"its average reads features of the kind {member.kind!r}, which it lacks.")
+
+
+def check_distributions(name: str, P: np.ndarray) -> None:
+    """Raise unless every row is a distribution: not negative, and with the sum one up to rounding."""
+    if P.size and (P.min() < 0 or (np.abs(P.sum(axis=1, dtype=np.float64) - 1.0) > _ROUNDING).any()):
+        raise ValueError(f"{name!r} holds rows that are not distributions: not negative, with the sum one.")
+
+
+def _array(parts: Any, name: str, kind: str, n_dims: int = 1) -> np.ndarray:
+    array = parts.get(name) if isinstance(parts, dict) else None
+    if not isinstance(array, np.ndarray) or array.dtype.kind != kind or array.ndim > n_dims or not array.ndim:
+        raise ValueError(f"the numbers of {name!r} are missing.")
+    if kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name!r} holds NaN or infinity.")
+    return array
+
+
+def _number(parts: dict[str, Any], name: str, low: float = np.finfo(np.float64).tiny) -> float:
+    value: Any = parts.get(name)
+    if type(value) not in (int, float) or not low <= value < np.inf:
+        raise ValueError(f"{name!r} is {quoted(value)}, not a number from {low:g} on.")
+    return float(value)
+
+
+def _text(parts: dict[str, Any], name: str) -> str:
+    value = parts.get(name)
+    if not isinstance(value, str):
+        raise ValueError(f"{name!r} is {quoted(value)}, not a text.")
+    return value
