@@ -296,7 +296,7 @@ def audit(out: Path, model: Path | None, **given: Any) -> None:
       gssl audit --edges e.csv --labels l.csv --features f.parquet --out doubts.csv
       gssl audit --model m.gssl --out doubts.csv
     """
-    run = _start(given | {"calibrate": False}, needs_labels=model is None)
+    run = _start(given, needs_labels=model is None)
     from gssl.cli.advice import run_audit
 
     run_audit(run, out, model)
