@@ -135,7 +135,7 @@ def prepare(folder: Path, size: Size) -> None:
     links.sort()
     np.save(folder / "indptr.npy", np.r_[0, np.cumsum(np.bincount(links // n, minlength=n))])
     np.save(folder / "indices.npy", (links % n).astype(np.int32))
-    write_manifest(folder, "drawn at random", EdgeFacts(), [])
+    write_manifest(folder, "drawn at random", EdgeFacts(), [], ())
     block = rng.random((10_000, size.features), dtype=np.float32)
     with (folder / "X.npy.part").open("wb") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": (n, size.features)}

@@ -137,7 +137,7 @@ def stored(A, folder):
     np.save(folder / "indices.npy", A.indices)
     if A.data.max() != 1:
         np.save(folder / "weights.npy", A.data)
-    write_manifest(folder, "drawn", EdgeFacts(), [])
+    write_manifest(folder, "drawn", EdgeFacts(), [], ())
     return open_graph_store(folder).adjacency
 
 
