@@ -11,9 +11,8 @@ from scipy.sparse import csr_array, diags_array, issparse
 from gssl.datasets.location import find_file
 from gssl.datasets.restricted_pickle import read_pickle
 from gssl.graph import GraphWarning, check_adjacency, check_finite
-from gssl.methods.embedder import GraphEmbedder
+from gssl.methods.embedder import GraphEmbedder, GraphFilter
 from gssl.operators import Complement, Filters, complement_negatives
-from gssl.scale.execution import FiltersOf
 from reproduction.settings import DEPTHS, GGC_PARAMS, fixed_params
 from reproduction.spec import CITATIONS, Artefact, Cell, Claim, Entry, build, dataset_of, measure
 
@@ -82,8 +81,8 @@ def filter_reconstruction_accuracy(
     return _accuracy(_filtered_rows(embedder, filters, F, block_columns), norms, links, as_published)
 
 
-def _filters(embedder: GraphEmbedder, links: csr_array, dtype: Any) -> FiltersOf:
-    """Return the filters of a graph that may have self-loops, which its complement ignores."""
+def _filters(embedder: GraphEmbedder, links: csr_array, dtype: Any) -> GraphFilter:
+    """Return the filter of a graph that may have self-loops, which its complement ignores."""
     filters = embedder._filters(links, dtype)
     loop_free = csr_array(links - diags_array(links.diagonal()))
     loop_free.eliminate_zeros()
@@ -92,14 +91,14 @@ def _filters(embedder: GraphEmbedder, links: csr_array, dtype: Any) -> FiltersOf
     exact = complement_negatives(loop_free, dtype)
 
     def of(k: int) -> Filters:
-        found = filters(k)
-        return replace(found, N_hat=exact) if isinstance(found.N_hat, Complement) else found
+        matrices = filters.matrices(k)
+        return replace(matrices, N_hat=exact) if isinstance(matrices.N_hat, Complement) else matrices
 
-    return of
+    return replace(filters, matrices=of)
 
 
 def _filtered_rows(
-    embedder: GraphEmbedder, filters: FiltersOf, F: np.ndarray, width: int
+    embedder: GraphEmbedder, filters: GraphFilter, F: np.ndarray, width: int
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Yield blocks of rows of F Fᵀ: F applied to rows of F, which are columns of Fᵀ."""
     for start in range(0, len(F), width):

@@ -45,7 +45,8 @@ def test_transposed_filter_embeds_single_rows(data, embedder):
     U = embedder.fit_transform(X, adjacency=data.adjacency)
     nodes = np.array([5, 77, 599])
     E = csr_array((np.ones(3), (nodes, np.arange(3))), shape=(600, 3))
-    V = embedder._adjoint(E, embedder._filters(data.adjacency, X.dtype))
+    filters = embedder._filters(data.adjacency, X.dtype)
+    V = filters.program.transpose().run(E, filters.matrices)
     np.testing.assert_allclose(V.T @ X, U[nodes], atol=1e-12)
 
 
@@ -59,7 +60,7 @@ class Restarting(LinearFilter):
     def step(self, k, U, X, graph):
         return Mixture(0.6, 0.1, 0.2, restart=0.3 / k), Mixture(0.5, 0.2, 0.1, restart=0.7 * k)
 
-    def _filters(self, A, dtype):
+    def _matrices(self, A, dtype):
         filters = Filters(normalized_adjacency(A, dtype), complement_negatives(A, dtype))
         return lambda k: filters
 
@@ -86,7 +87,8 @@ def test_both_branches_may_restart(data, kind):
     expected = 0.3 * features + 0.7 * total / 4 if kind is RestartingAtAllScales else U
     np.testing.assert_allclose(embedder.fit_transform(X, adjacency=data.adjacency), expected, atol=1e-12)
     E = csr_array((np.ones(2), ([5, 599], [0, 1])), shape=(600, 2))
-    V = embedder._adjoint(E, embedder._filters(data.adjacency, X.dtype))
+    filters = embedder._filters(data.adjacency, X.dtype)
+    V = filters.program.transpose().run(E, filters.matrices)
     np.testing.assert_allclose(V.T @ features, expected[[5, 599]], atol=1e-12)
 
 

@@ -55,7 +55,9 @@ def test_a_neighbour_brings_no_features(problem):
 
 def test_features_stay_sparse_and_no_column_per_label_is_made(problem, monkeypatch):
     """There is no dense copy of the features, and no column per label: labelled rows are taken directly."""
-    monkeypatch.setattr(gssl.NoGraph, "_adjoint", lambda *_: pytest.fail("columns per label were made"))
+    monkeypatch.setattr(
+        gssl.NoGraph, "_embed_transposed", lambda *_: pytest.fail("columns per label were made")
+    )
     model = gssl.EmbeddingClassifier(gssl.NoGraph()).fit(csr_array(problem.X), problem.y)
     assert "embedding_" not in vars(model)
     np.testing.assert_array_equal(model.transduction_, problem.truth)

@@ -2,11 +2,12 @@
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from gssl.methods.inputs import (
@@ -16,8 +17,9 @@ from gssl.methods.inputs import (
     check_number,
     check_optional_features,
 )
-from gssl.operators import Filters, dense, normalized_adjacency
-from gssl.scale.execution import BUFFERS, Execution, FiltersOf, Task, current_execution
+from gssl.operators import Filters, Program, dense, normalized_adjacency
+from gssl.operators.program import FiltersOf
+from gssl.scale.execution import BUFFERS, Execution, Task, current_execution, report_progress
 
 
 class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
@@ -120,12 +122,19 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
         return tags
 
 
-class GraphEmbedder(OneToOneFeatureMixin, Embedder):
-    """Smooth features by a linear filter on the graph.
+@dataclass(frozen=True, eq=False)
+class GraphFilter:
+    """A program, and the matrices of the graph that it runs on."""
 
-    A subclass defines its filter (``_apply``), the transposed filter (``_adjoint``) and the output after each
-    depth (``_embeddings``); most are a ``LinearFilter``. A filter treats all columns alike, so it can be
-    applied to features or to class scores.
+    program: Program
+    matrices: FiltersOf
+
+
+class GraphEmbedder(OneToOneFeatureMixin, Embedder):
+    """Smooth features by a linear filter on the graph, which a subclass returns as a program.
+
+    A program treats all columns alike, so it can be applied to features or to class scores, and its transpose
+    gives single rows; most subclasses are a ``LinearFilter``.
     """
 
     depth: int
@@ -133,28 +142,46 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     runs_on_torch = True
 
     @abstractmethod
-    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[Any]:
-        """Yield the output of the filter after 1, 2, … ``depth`` iterations, each in an array of its own."""
+    def program(self, A: csr_array | None = None) -> Program:
+        """Return the filter as a program; A is the graph, if the filter depends on it."""
 
-    @abstractmethod
-    def _adjoint(self, E: Any, filters: FiltersOf) -> Any:
-        """Apply the transposed filter to the columns of E."""
+    def programs(self, A: csr_array) -> Iterator[Program]:
+        """Yield the filters of depth 1, 2, … ``depth``."""
+        for depth in range(1, self.depth + 1):
+            yield clone(self).set_params(depth=depth).program(A)
 
     def buffers(self) -> int:
-        """Return how many arrays as large as X ``_apply`` holds at once, including X."""
+        """Return how many arrays as large as X a run holds at once, including X."""
         return BUFFERS
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=0, high=MOST_HOPS, whole=True)
 
-    def _embed(self, X: Any, filters: FiltersOf, execution: Execution) -> np.ndarray:
-        task = Task(lambda X, filters, _: self._apply(X, filters), ("embed", repr(self)), self.buffers())
-        return execution.map_columns(task, X, filters)
+    def _filters(self, A: csr_array, dtype: Any) -> GraphFilter:
+        return GraphFilter(self.program(A), self._matrices(A, dtype))
 
-    def _embed_adjoint(self, E: csr_array, filters: FiltersOf, execution: Execution) -> np.ndarray:
-        """Run ``_adjoint`` through the execution."""
-        task = Task(lambda E, filters, _: self._adjoint(E, filters), ("adjoint", repr(self)))
-        return execution.map_columns(task, E, filters)
+    def _matrices(self, A: csr_array, dtype: Any) -> FiltersOf:
+        """Return the matrices of each iteration on one graph."""
+        filters = Filters(normalized_adjacency(A, dtype))
+        return lambda k: filters
+
+    def _apply(self, X: Any, filters: GraphFilter) -> Any:
+        return filters.program.run(X, filters.matrices, on_step=report_progress)
+
+    def _embed(self, X: Any, filters: GraphFilter, execution: Execution) -> np.ndarray:
+        return self._run(filters.program, X, filters, execution, "embed", self.buffers())
+
+    def _embed_transposed(self, E: csr_array, filters: GraphFilter, execution: Execution) -> np.ndarray:
+        """Run the transposed program on the columns of E."""
+        return self._run(filters.program.transpose(), E, filters, execution, "transposed", BUFFERS)
+
+    def _run(
+        self, program: Program, X: Any, filters: GraphFilter, execution: Execution, name: str, buffers: int
+    ) -> np.ndarray:
+        def run(X: Any, matrices: FiltersOf, _: slice) -> Any:
+            return self._apply(X, GraphFilter(program, matrices))
+
+        return execution.map_columns(Task(run, (name, repr(self)), buffers), X, filters.matrices)
 
     def embedding_width(self, n_features: int) -> int:
         """Return the number of features."""
@@ -163,10 +190,13 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     def _learn(self, A: csr_array, X: Any) -> None:
         self.n_iter_ = self.depth
 
-    def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:
-        """Return the matrices of each iteration on one graph."""
-        filters = Filters(normalized_adjacency(A, dtype))
-        return lambda k: filters
+    def _reach(self) -> int | None:
+        return self.program().hops
+
+    def _embeddings(self, X: Any, A: csr_array, matrices: FiltersOf) -> Iterator[Any]:
+        """Yield the output after 1, 2, … ``depth`` iterations, each in an array of its own."""
+        for program in self.programs(A):
+            yield program.run(X, matrices)
 
     def iter_embeddings(self, X: Any, *, adjacency: Any = None) -> Iterator[np.ndarray]:
         """Yield the embeddings after 0, 1, … ``depth`` iterations: one run serves all depths.
@@ -183,10 +213,10 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         """
         self._check_parameters()
         X = check_optional_features(self, X, adjacency, reset=True)
-        filters = self._filters(self._graph(adjacency, X), X.dtype)
+        A = self._graph(adjacency, X)
         yield dense(X, copy=True)
-        task = Task(lambda X, filters, _: self._embeddings(X, filters), ("depths", repr(self)))
-        yield from current_execution(self, resumes=False).each(task, X, filters)
+        task = Task(lambda X, matrices, _: self._embeddings(X, A, matrices), ("depths", repr(self)))
+        yield from current_execution(self, resumes=False).each(task, X, self._matrices(A, X.dtype))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,21 +10,21 @@ from sklearn.base import clone
 
 from gssl.graph.mapped import mapped_file, nonzero_rows, take_rows
 from gssl.methods.base import GraphClassifier, featured_nodes, reads_state, replaces_state
-from gssl.methods.embedder import Embedder, GraphEmbedder
+from gssl.methods.embedder import Embedder, GraphEmbedder, GraphFilter
 from gssl.methods.ggc import GGCM
 from gssl.methods.heads import AdamHead, LinearHead, LogisticHead, RidgeHead
 from gssl.methods.inputs import FitInputs, check_graph, generator, select_labelled
 from gssl.methods.label_space import KnownRows
 from gssl.methods.labels import UNLABELLED, class_places, class_weights
 from gssl.operators import Filters, NormalizedAdjacency, dense, multiply
-from gssl.scale.execution import Execution, FiltersOf, current_execution
+from gssl.scale.execution import Execution, current_execution
 
 
 @dataclass(frozen=True)
 class _EmbeddingInputs(FitInputs):
     """The inputs of fit, the filters of its graph, and a cache of embedded rows."""
 
-    filters: FiltersOf | None
+    filters: Any
     known: KnownRows
 
     def __getstate__(self) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class EmbeddingClassifier(GraphClassifier):
     def _keep_inputs(self, X: Any, A: csr_array) -> None:
         self._fit_inputs = _EmbeddingInputs(X, A, None, KnownRows.empty(X))
 
-    def _fit_filters(self) -> FiltersOf:
+    def _fit_filters(self) -> Any:
         fit = self._fit_inputs
         return fit.filters or self.embedder_._filters(fit.A, fit.X.dtype)
 
@@ -265,13 +265,13 @@ class EmbeddingClassifier(GraphClassifier):
         return fit.known.get(nodes, lambda missing: self._pick_rows(missing, execution))
 
     def _pick_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:
-        """Embed some nodes by the transposed filter fᵀ: (fᵀE)ᵀX, where E has a unit column per node."""
+        """Embed some nodes by the transposed program Fᵀ: (FᵀE)ᵀX, where E has a unit column per node."""
         X = self._fit_inputs.X
         if self._rows_suffice():
             return np.asarray(dense(X[nodes]))
         ones = np.ones(len(nodes), X.dtype)
         E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
-        V = self.embedder_._embed_adjoint(E, self._fit_filters(), execution)
+        V = self.embedder_._embed_transposed(E, self._fit_filters(), execution)
         if issparse(X) or mapped_file(X) is not None:
             return np.asarray(multiply(csr_array(X.T) if issparse(X) else X.T, V).T)
         return np.asarray(V.T @ X)
@@ -335,7 +335,7 @@ class EmbeddingClassifier(GraphClassifier):
         return np.asarray(weights * counts / labels)
 
     def _distributions(
-        self, X: Any, filters: FiltersOf, execution: Execution, embedding: np.ndarray | None = None
+        self, X: Any, filters: Any, execution: Execution, embedding: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the head's distributions over all classes; classes not seen in training have 0."""
         if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
@@ -358,8 +358,9 @@ class EmbeddingClassifier(GraphClassifier):
         return self.embedder_._reach()
 
     def _score_part(self, X: Any, A_hat: NormalizedAdjacency, nodes: np.ndarray) -> np.ndarray:
-        filters = Filters(A_hat)
-        return self._distributions(X[nodes], lambda k: filters, self._no_fit())
+        matrices = Filters(A_hat)
+        part = GraphFilter(self.embedder_.program(), lambda k: matrices)
+        return self._distributions(X[nodes], part, self._no_fit())
 
     def _no_fit(self) -> Execution:
         """Return the execution for embeddings after fit, which writes nothing to resume from."""

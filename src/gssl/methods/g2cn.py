@@ -1,16 +1,13 @@
 """G2CN: graph Gaussian convolution, G²CN (Li et al., 2022)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from gssl.methods.base import iterate, last
 from gssl.methods.embedder import GraphEmbedder
 from gssl.methods.inputs import check_number
-from gssl.operators import Mixture, add_scaled, dense, mix
-from gssl.scale.execution import FiltersOf
+from gssl.operators import Mixture, Program, Step
 
 
 @dataclass(frozen=True)
@@ -96,47 +93,13 @@ class G2CN(GraphEmbedder):
             reach = max(getattr(self, f"b_{side}"), 2.0 - getattr(self, f"b_{side}"))
             check_number(self, f"step_{side}", low=0.0, high=2.0 / reach**2)
 
-    def _reach(self) -> int:
-        return 2 * self.depth
-
-    def _branches(self) -> list[_Gaussian]:
+    def program(self, A: csr_array | None = None) -> Program:
+        """Return the sum of both branches."""
         low = _Gaussian(1.0 - self.mix, self.b_low, self.step_low)
         high = _Gaussian(self.mix, self.b_high, self.step_high)
-        return [branch for branch in (low, high) if branch.weight]
-
-    def _run(self, branch: _Gaussian, X: Any, filters: FiltersOf) -> Iterator[tuple[Any, Any]]:
-        """Yield one branch after each step, with a free buffer."""
-        first, second = branch.factors
-
-        def step(state: tuple[Any, Any], k: int) -> tuple[Any, Any]:
-            U, spare = state
-            V = mix(filters(k), U, first, out=spare)
-            return mix(filters(k), V, second, out=None if U is X else U), V
-
-        yield from iterate(step, (X, None), range(1, self.depth + 1))
-
-    def _apply(self, X: Any, filters: FiltersOf) -> Any:
-        if not self.depth:
-            return dense(X, copy=True)
-        total: Any = None
-        for branch in self._branches():
-            U, _ = last(self._run(branch, X, filters))
-            if total is None:
-                total = U
-                total *= branch.weight
-            else:
-                add_scaled(total, branch.weight, U)
-        return total
-
-    def _adjoint(self, E: Any, filters: FiltersOf) -> Any:
-        """Apply the filter itself: a polynomial of a symmetric matrix is symmetric."""
-        return self._apply(E, filters)
-
-    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[Any]:
-        branches = self._branches()
-        runs = [self._run(branch, X, filters) for branch in branches]
-        for states in zip(*runs, strict=True):
-            total = branches[0].weight * states[0][0]
-            for branch, (U, _) in zip(branches[1:], states[1:], strict=True):
-                add_scaled(total, branch.weight, U)
-            yield total
+        branches = [
+            Program([Step(factor) for factor in branch.factors] * self.depth) * branch.weight
+            for branch in (low, high)
+            if branch.weight
+        ]
+        return branches[0] if len(branches) == 1 else branches[0] + branches[1]

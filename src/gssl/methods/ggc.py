@@ -115,7 +115,7 @@ class GGC(LinearFilter):
         """Whether negatives are drawn, so that ``random_state`` matters."""
         return not (_is_complement(self.negatives) or issparse(self.negatives))
 
-    def _filters(self, A: csr_array, dtype: Any) -> Callable[[int], Filters]:
+    def _matrices(self, A: csr_array, dtype: Any) -> Callable[[int], Filters]:
         A_hat = normalized_adjacency(A, dtype)
         if not self._draws:
             same = Filters(A_hat, self._fixed_negatives(A, dtype))

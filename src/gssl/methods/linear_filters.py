@@ -2,36 +2,25 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from scipy.sparse import csr_array
 
-from gssl.methods.base import iterate, last
 from gssl.methods.embedder import GraphEmbedder
 from gssl.methods.inputs import check_graph, check_number
-from gssl.methods.label_space import Products
 from gssl.operators import (
     EMBEDDING,
     FEATURES,
     Filters,
     Mixture,
+    Program,
+    Step,
     add_scaled,
     dense,
     lazy_convolution,
-    mix,
-    zeros,
 )
-from gssl.scale.execution import FiltersOf
-
-
-@dataclass(frozen=True)
-class _Scales:
-    """The embedding that is carried on, a free buffer, and the running total over scales."""
-
-    U: Any
-    spare: Any
-    total: Any
+from gssl.operators.program import FiltersOf
 
 
 class LinearFilter(GraphEmbedder):
@@ -54,10 +43,21 @@ class LinearFilter(GraphEmbedder):
         carried, gathered = self.step(k, EMBEDDING, FEATURES, Filters(None))
         return carried, gathered
 
-    def _reach(self) -> int | None:
-        steps = [mixture for k in range(1, self.depth + 1) for mixture in self.mixtures(k)]
-        # sharpening depends on unlinked nodes at any distance
-        return None if any(mixture.sharp for mixture in steps) else self.depth
+    def program(self, A: csr_array | None = None) -> Program:
+        """Return the iterations as the steps of a program."""
+        share = (1.0 - self.alpha) / max(1, self.depth) if self.multiscale else 0.0
+        steps, keep = [], self.alpha if self.multiscale else 0.0
+        for k in range(1, self.depth + 1):
+            carried, gathered = self.mixtures(k)
+            # only sampled negatives differ between iterations
+            graph = k if getattr(self, "_draws", False) else 1
+            restart = Mixture(keep=carried.restart)
+            gather = share * replace(gathered, restart=0.0)
+            steps.append(Step(replace(carried, restart=0.0), restart, gather, graph=graph))
+            keep += share * gathered.restart
+        if not steps:
+            return Program(())
+        return Program(steps, end=0.0 if self.multiscale else 1.0, keep=keep)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -65,78 +65,15 @@ class LinearFilter(GraphEmbedder):
             check_number(self, "alpha", low=0.0, high=1.0)
 
     def buffers(self) -> int:
-        # X, two alternating buffers, and the total over scales
-        return 4 if self.multiscale else 3
+        return self.program().buffers
 
-    def scales(self, X: Any, filters: FiltersOf) -> Iterator[_Scales]:
-        """Run the iterations on the columns of X, alternating between two buffers."""
-        total = zeros(X) if self.multiscale else None
-
-        def step(state: _Scales, k: int) -> _Scales:
-            carried, gathered = self.mixtures(k)
-            added = gathered if self.multiscale else None
-            U = mix(filters(k), state.U, carried, out=state.spare, gathered=added, total=total, X=X)
-            return _Scales(U, None if state.U is X else state.U, total)
-
-        yield from iterate(step, _Scales(X, None, total), range(1, self.depth + 1))
-
-    def _apply(self, X: Any, filters: FiltersOf) -> Any:
-        """Run all iterations and return the output, in one of their buffers."""
-        if not self.depth:
-            return dense(X, copy=True)
-        end = last(self.scales(X, filters))
-        if end.total is None:
-            return end.U
-        total = end.total
-        total *= (1.0 - self.alpha) / self.depth
-        add_scaled(total, self.alpha, X)
-        return total
-
-    def _adjoint(self, E: Any, filters: FiltersOf) -> Any:
-        """Apply the transposed filter to the columns of E, which stay sparse as long as that is cheaper."""
-        if not self.depth:
-            return dense(E)
-        steps = range(self.depth, 0, -1)
-        mixtures = {k: self.mixtures(k) for k in steps}
-        restarts = any(mixture.restart for pair in mixtures.values() for mixture in pair)
-        restarted = zeros(E) if restarts else None
-        sharpens = any(carried.sharp for carried, _ in mixtures.values())
-        first = filters(self.depth)
-        # a restart reads V, which must include the rank-one part then
-        products = Products(E, first, whole=restarts and self.multiscale)
-        n_sparse = 0 if sharpens else products.sparse_steps()
-
-        def step(V: Any, k: int) -> Any:
-            carried, gathered = mixtures[k]
-            if restarted is not None:
-                add_scaled(restarted, carried.restart, V)
-            graph = first if k == self.depth else filters(k)
-            carried = replace(carried, restart=0.0)
-            V = products.step(graph, V, carried, sparse=self.depth - k < n_sparse)
-            if self.multiscale:
-                V = products.add(graph, gathered, V)
-                if restarted is not None:
-                    add_scaled(restarted, gathered.restart, E)
-            return V
-
-        start = E
-        if self.multiscale:
-            start = csr_array(E.shape, dtype=E.dtype) if n_sparse else zeros(E)
-        V = products.finish(last(iterate(step, start, steps)))
-        if restarted is not None:
-            V += restarted
-        if self.multiscale:
-            V *= (1.0 - self.alpha) / self.depth
-            add_scaled(V, self.alpha, E)
-        return V
-
-    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[Any]:
-        """Yield the output for each depth."""
-        for k, state in enumerate(self.scales(X, filters), start=1):
+    def _embeddings(self, X: Any, A: csr_array, matrices: FiltersOf) -> Iterator[Any]:
+        """Yield the output for each depth, from a single run."""
+        for k, state in enumerate(self.program(A).states(X, matrices), start=1):
             if state.total is None:
                 yield dense(state.U, copy=True)
                 continue
-            U = state.total * ((1.0 - self.alpha) / k)
+            U = state.total * (self.depth / k)
             add_scaled(U, self.alpha, X)
             yield U
 

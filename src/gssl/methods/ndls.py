@@ -4,16 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import count
-from typing import Any
 
 import numpy as np
-from scipy.sparse import csgraph, csr_array, diags_array
+from scipy.sparse import csgraph, csr_array
 
 from gssl.methods.base import iterate, last
 from gssl.methods.embedder import GraphEmbedder
 from gssl.methods.inputs import check_number
-from gssl.operators import Filters, Mixture, NormalizedAdjacency, add_scaled, dense, mix, normalized_adjacency
-from gssl.scale.execution import FiltersOf
+from gssl.operators import Filters, Mixture, NormalizedAdjacency, Program, Step, mix, normalized_adjacency
 
 # columns smoothed at a time: two buffers of 512 bytes per node
 _COLUMNS = 64
@@ -94,25 +92,6 @@ def _refill(pool: _Pool, columns: np.ndarray, waiting: np.ndarray) -> _Pool:
     return replace(pool, nodes=nodes, powers=powers, taken=pool.taken + len(fresh))
 
 
-_SMOOTH = Mixture(smooth=1.0)
-
-
-@dataclass(frozen=True)
-class _LocalFilters(Filters):
-    """Â, and how many times each node is smoothed."""
-
-    depths: Any = None
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """Smoothed features, a free buffer, and the sum of smoothed features up to each node's depth."""
-
-    U: Any
-    spare: np.ndarray | None
-    total: np.ndarray
-
-
 class NDLS(GraphEmbedder):
     r"""Average each node's features smoothed 0, 1, … times, up to a depth of its own.
 
@@ -161,68 +140,32 @@ class NDLS(GraphEmbedder):
         check_number(self, "epsilon", low=0.0, high=1e6)
         check_number(self, "alpha", low=0.0, high=1.0)
 
-    def _filters(self, A: csr_array, dtype: Any) -> FiltersOf:
-        # in double precision, so that depths do not depend on the precision of the features
-        depths = kept_local_depths(normalized_adjacency(A, np.float64), self.epsilon, self.depth)
-        filters = _LocalFilters(normalized_adjacency(A, dtype), depths=depths)
-        return lambda k: filters
+    def program(self, A: csr_array | None = None) -> Program:
+        """Return the filter of a graph, on which the depths of its nodes depend."""
+        if A is None:
+            raise ValueError("the filter of NDLS depends on the graph: program(A).")
+        return self._average(self._depths(A))
 
-    def _sums(self, X: Any, local: Any) -> Iterator[_Sums]:
-        """Smooth up to the largest depth, and add to the total at nodes that have not reached theirs."""
-        total = dense(X, copy=True)
-
-        def step(state: _Sums, k: int) -> _Sums:
-            U = mix(local, state.U, _SMOOTH, out=state.spare)
-            going = (local.depths >= k).astype(total.dtype)[:, None]
-            for start in range(0, len(total), 4096):
-                rows = slice(start, start + 4096)
-                total[rows] += going[rows] * U[rows]
-            return _Sums(U, None if state.U is X else state.U, total)
-
-        yield _Sums(X, None, total)
-        yield from iterate(step, _Sums(X, None, total), range(1, local.depths.max(initial=0) + 1))
-
-    def _apply(self, X: Any, filters: FiltersOf) -> Any:
-        if not self.depth:
-            return dense(X, copy=True)
-        local: Any = filters(1)
-        total = last(self._sums(X, local)).total
-        return self._average(total, local.depths, X)
-
-    def _embeddings(self, X: Any, filters: FiltersOf) -> Iterator[np.ndarray]:
-        local: Any = filters(1)
-        sums, state = self._sums(X, local), None
-        next(sums)
+    def programs(self, A: csr_array) -> Iterator[Program]:
+        depths = self._depths(A)
         for k in range(1, self.depth + 1):
-            state = next(sums, state)
-            total = dense(X, copy=True) if state is None else state.total.copy()
-            yield self._average(total, np.minimum(local.depths, k), X)
+            yield self._average(np.minimum(depths, k))
 
-    def _average(self, total: np.ndarray, depths: np.ndarray, X: Any) -> np.ndarray:
-        """Turn sums into the output, in place."""
-        total *= self._weights(depths, total.dtype)[:, None]
-        add_scaled(total, self.alpha, X)
-        return total
+    def _depths(self, A: csr_array) -> np.ndarray:
+        # in double precision, so that depths do not depend on the precision of the features
+        return kept_local_depths(normalized_adjacency(A, np.float64), self.epsilon, self.depth)
 
-    def _weights(self, depths: np.ndarray, dtype: Any) -> np.ndarray:
-        return np.asarray((1.0 - self.alpha) / (depths + 1), dtype=dtype)
+    def _average(self, depths: np.ndarray) -> Program:
+        """Gather the features smoothed t times at the nodes whose depth is at least t."""
+        if not self.depth:
+            return Program(())
+        weights = (1.0 - self.alpha) / (depths + 1.0)
+        keep = Mixture(keep=1.0)
+        steps = [
+            Step(Mixture(smooth=1.0), gather=keep, gather_weights=np.where(depths >= t, weights, 0.0))
+            for t in range(depths.max(initial=0) + 1)
+        ]
+        return Program(steps, end=0.0, keep=self.alpha)
 
-    def _adjoint(self, E: csr_array, filters: FiltersOf) -> np.ndarray:
-        r"""Apply the transposed filter to the columns of E.
-
-        With :math:`w_t` the weights of the nodes that are smoothed t times or more, it is
-        :math:`\alpha E + \sum_t \hat A^t \mathrm{diag}(w_t) E`, evaluated from the last power to the first.
-        """
-        local: Any = filters(1)
-        weights = self._weights(local.depths, E.dtype)
-
-        def step(V: Any, k: int) -> Any:
-            add_scaled(V, 1.0, csr_array(diags_array(weights * (local.depths >= k)) @ E))
-            return mix(local, V, _SMOOTH)
-
-        V = np.zeros(E.shape, E.dtype)
-        steps = range(local.depths.max(initial=0), 0, -1)
-        if len(steps):
-            V = last(iterate(step, V, steps))
-        add_scaled(V, 1.0, csr_array(diags_array(weights + self.alpha) @ E))
-        return np.asarray(V)
+    def _reach(self) -> int | None:
+        return None

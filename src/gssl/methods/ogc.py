@@ -47,7 +47,8 @@ from gssl.operators import (
     supervised_embedding,
     zeros,
 )
-from gssl.scale.execution import Execution, FiltersOf, Step, Task, current_execution, report_progress
+from gssl.operators.program import FiltersOf
+from gssl.scale.execution import Execution, Step, Task, current_execution, report_progress
 
 # after this many halvings, eta_w is treated as zero
 _MAX_HALVINGS = 60

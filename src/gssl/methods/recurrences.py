@@ -18,7 +18,8 @@ from scipy.sparse import csr_array
 from gssl.methods.base import iterate, last
 from gssl.operators import Filters, Mixture, NormalizedAdjacency, dense, mix
 from gssl.operators.convolution import row_sums, scaled_weights
-from gssl.scale.execution import Checkpoint, Execution, FiltersOf, Step, Task
+from gssl.operators.program import FiltersOf
+from gssl.scale.execution import Checkpoint, Execution, Step, Task
 
 # F after a step, and before it
 Pair = tuple[np.ndarray, np.ndarray]

@@ -21,6 +21,7 @@ from gssl.operators.mixture import (
     mix,
     multiply,
 )
+from gssl.operators.program import Program, Step
 from gssl.operators.supervision import Loss, Pull, linear_step, residual, soft_labels, supervised_embedding
 
 __all__ = [
@@ -33,7 +34,9 @@ __all__ = [
     "Loss",
     "Mixture",
     "NormalizedAdjacency",
+    "Program",
     "Pull",
+    "Step",
     "add_scaled",
     "classification_loss",
     "complement_negatives",

@@ -312,9 +312,10 @@ class _Run:
 
     def _add_rank_one(self, output: Any) -> None:
         """Add what :meth:`_product` leaves out: the program of the column −t, times the row tᵀX."""
-        steps, graph = self.program.steps, self.filters(self.program.steps[-1].graph)
-        sharpens = any(step.restart.sharp for step in steps)
-        if not (sharpens and self._sparse and is_small(graph) and isinstance(graph.N_hat, Complement)):
+        steps, graph = self.program.steps, self._graph
+        if graph is None or not self._sparse or not any(step.restart.sharp for step in steps):
+            return
+        if not (is_small(graph) and isinstance(graph.N_hat, Complement)):
             return
         t = graph.N_hat.scale
         alone = Program(
@@ -343,14 +344,17 @@ class _Run:
         if any(step.carry.sharp or step.past or step.graph != steps[0].graph for step in steps):
             return 0
         graph = self.filters(steps[0].graph)
-        if not is_small(graph):
-            return 0
-        n, degrees = X.shape[0], np.diff(graph.A_hat.indptr).astype(np.float64)
-        growth = max(1.0, float(degrees @ (degrees - 1.0)) / max(1.0, degrees.sum()))
-        reached, n_sparse = 1.0 + growth, 0
-        while reached <= _REACHED * n and n_sparse < len(steps):
-            reached, n_sparse = 1.0 + growth * reached, n_sparse + 1
-        return n_sparse
+        return sparse_steps(graph.A_hat, len(steps)) if is_small(graph) else 0
+
+
+def sparse_steps(A_hat: Any, most: int) -> int:
+    """Return for how many hops a node reaches so few others that sparse products are cheaper."""
+    n, degrees = A_hat.shape[0], np.diff(A_hat.indptr).astype(np.float64)
+    growth = max(1.0, float(degrees @ (degrees - 1.0)) / max(1.0, degrees.sum()))
+    reached, steps = 1.0 + growth, 0
+    while reached <= _REACHED * n and steps < most:
+        reached, steps = 1.0 + growth * reached, steps + 1
+    return steps
 
 
 def is_small(filters: Filters) -> bool:

@@ -24,9 +24,10 @@ import numpy as np
 from gssl.graph.mapped import FileArray, mapped_file
 from gssl.operators import Embedding, Filters, Pull
 from gssl.operators.embedding import TransposedRows
+from gssl.operators.program import FiltersOf
 from gssl.scale import worker
 from gssl.scale.columns import transposed_product
-from gssl.scale.execution import FiltersOf, Task, report_progress
+from gssl.scale.execution import Task, report_progress
 from gssl.scale.memory import Load, SlabPlan, embedding_load, graph_bytes, plan_slabs, spread_slabs
 from gssl.scale.slabs import LazyStep, SlabExecution
 

@@ -1,6 +1,5 @@
 """Estimates of the time and memory of a run on other machines, with the same slabs as in a run."""
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -362,7 +361,7 @@ def _passes(job: Job, width: int, file: Path) -> Callable[[], Any]:
     U = rng.random((n, width), dtype=np.float32)
     if not job.guided:
         model = type(_model(job.method))(depth=job.depth)
-        return lambda: deque(model.scales(U, lambda k: filters), maxlen=1)
+        return lambda: model.program().run(U, lambda k: filters)
     W = rng.random((width, job.classes))
 
     def guided() -> None:

@@ -17,11 +17,10 @@ import numpy as np
 
 from gssl.files import check_real_folder
 from gssl.operators import DenseEmbedding, Embedding, Filters
+from gssl.operators.program import FiltersOf
 from gssl.scale.memory import read_size
 
 BACKENDS = ("numba", "torch")
-# returns the matrices of an iteration, given its number
-FiltersOf = Callable[[int], Filters]
 # default number of arrays as large as its input that a task holds at once: the input, two alternating
 # buffers, a running total, and a copy of the result
 BUFFERS = 5

@@ -11,9 +11,10 @@ from scipy.sparse import issparse
 from gssl.files import open_regular, read_into, write_all
 from gssl.operators import Embedding, Filters, Mixture, Pull, mix
 from gssl.operators.embedding import TransposedRows
+from gssl.operators.program import FiltersOf
 from gssl.scale.checkpoint import KeptResults, Results, StepCheckpoint, claim, identity
 from gssl.scale.columns import ColumnSource, add_product, transposed_product
-from gssl.scale.execution import Checkpoint, Execution, FiltersOf, Task, report_progress
+from gssl.scale.execution import Checkpoint, Execution, Task, report_progress
 from gssl.scale.memory import Load, SlabPlan, available_memory, embedding_load, graph_bytes, plan_slabs
 from gssl.scale.run_folder import RunFolder
 

@@ -13,7 +13,8 @@ except ModuleNotFoundError as error:
     raise ImportError("gssl.torch needs torch: pip install gssl[torch].", name="torch") from error
 
 from gssl.operators import Complement, DenseEmbedding, Embedding, Filters, Mixture, dense, fetch
-from gssl.scale.execution import Execution, FiltersOf, Task
+from gssl.operators.program import FiltersOf
+from gssl.scale.execution import Execution, Task
 from gssl.torch.links import sparse_csr_of
 from gssl.torch.training import find_device
 
