@@ -96,17 +96,17 @@ MUTANTS = [
         (f"{METHODS}/test_linear_filters.py::test_ppr",),
     ),
     Mutant(
-        "restart lost in the transposed filter",
-        "methods/linear_filters.py",
-        "            V += restarted\n",
-        "            pass\n",
+        "gather and restart not exchanged in the transposed program",
+        "operators/program.py",
+        "gather=step.restart,",
+        "gather=step.gather,",
         (f"{LABEL_SPACE}::test_transposed_filter_embeds_single_rows",),
     ),
     Mutant(
         "mean over scales divided by one too many",
         "methods/linear_filters.py",
-        "total *= (1.0 - self.alpha) / self.depth",
-        "total *= (1.0 - self.alpha) / (self.depth + 1)",
+        "share = (1.0 - self.alpha) / max(1, self.depth)",
+        "share = (1.0 - self.alpha) / (1 + self.depth)",
         (f"{METHODS}/test_linear_filters.py::test_ssgc",),
     ),
     Mutant(

@@ -153,7 +153,7 @@ def test_a_plan_counts_the_graph_as_a_run_does(tmp_path, method, weighted):
         model.fit(np.ones((n, 8), np.float32), np.arange(n) % 2, adjacency=A)
         filters = gssl.operators.Filters(model._steps.A_hat)
     else:
-        filters = model._filters(A, np.float32)(1)
+        filters = model._filters(A, np.float32).matrices(1)
     assert job.graph_bytes == graph_bytes(filters)
 
 
