@@ -270,9 +270,9 @@ def test_passes_over_plain_and_unit_features_do_not_meet(blocks, tmp_path, kind)
     axes = np.eye(X.shape[1], dtype=X.dtype)[:, :6]
 
     def run(execution, features):
-        task = Powers(smooth.on(None), nodes, 2)
+        task = Powers("smooth", nodes, 2)
         V = features.times(axes)
-        found = execution.map_columns(Task(task, task.identity), V, lambda k: smooth.filters)
+        found = execution.map_columns(Task(task, task.identity), V, lambda k: smooth)
         return np.array(found)
 
     choices = [Features(given), Features.unit(given)]

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
+from gssl.operators import Mixture, mix
 from gssl.selection.candidates import Block, Filter
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.self_training import Ensemble, Targets, pseudo_targets, self_train, smoothed
@@ -56,7 +57,7 @@ def test_one_polynomial_says_what_the_members_say_on_average(ensemble):
 def test_smoothing_keeps_labels(ensemble):
     P = softmax(np.random.default_rng(0).normal(size=(50, 1, 2)), axis=2)
     targets = Targets(np.array([3]), np.array([[0.0, 1.0]]), np.ones(1))
-    S, A_hat = P[:, 0].copy(), ensemble.rows.operators["smooth"](np.eye(50))
+    S, A_hat = P[:, 0].copy(), mix(ensemble.rows.operators["smooth"], np.eye(50), Mixture(smooth=1.0))
     for _ in range(10):
         S[3] = [0.0, 1.0]
         S = 0.5 * A_hat @ S + 0.5 * P[:, 0]

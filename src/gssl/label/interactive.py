@@ -11,10 +11,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.evaluation.metrics import score_error
-from gssl.operators import multiply
+from gssl.methods import SSGC
+from gssl.operators import Filters, multiply, normalized_adjacency
 from gssl.selection import Spectrum, dual_coefficients, keep_class_mass, leave_one_out, spectrum_of_rows
-from gssl.selection.candidates import ssgc_powers
-from gssl.selection.graph_features import operators
 from gssl.selection.node_order import stratified_part
 from gssl.selection.softmax_link import inverse_temperatures
 from gssl.selection.trial import PENALTIES
@@ -53,16 +52,11 @@ def filtered_directions(X: Any, A: csr_array) -> list[np.ndarray]:
 
 def _smoothed(V: np.ndarray, A: csr_array) -> np.ndarray:
     """Filter columns by SSGC, a few at a time."""
-    powers, hop = ssgc_powers(DEPTH), operators(A, np.float32)["smooth"]
+    filters, program = Filters(normalized_adjacency(A, np.float32)), SSGC(depth=DEPTH).program()
     U = np.empty_like(V)
     for start in range(0, V.shape[1], _TOGETHER):
         columns = slice(start, start + _TOGETHER)
-        term = np.ascontiguousarray(V[:, columns])
-        total = powers[0] * term
-        for power in powers[1:]:
-            term = hop(term)
-            total += np.float32(power) * term
-        U[:, columns] = total
+        U[:, columns] = program.run(np.ascontiguousarray(V[:, columns]), lambda graph: filters)
     return U
 
 

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, diags_array, issparse
 
 from gssl.graph.mapped import iterate_blocks, mapped_file, release_pages
 from gssl.operators._kernels.threads import run_parts, split_rows
@@ -84,11 +84,13 @@ class Filters:
 
     ``N_hat`` is None if nothing is sharpened, a :class:`gssl.operators.Complement`, or a sampled CSR matrix.
     The complement of the same graph shares the pass of ``A_hat`` over its edges; any other ``N_hat`` needs a
-    pass of its own. A subclass may store the matrices and compute elsewhere, such as on a GPU.
+    pass of its own. ``own`` is a diagonal that is added to ``A_hat``: an operator whose self-loops have other
+    weights need not copy the links. A subclass may compute elsewhere, such as on a GPU.
     """
 
     A_hat: Any
     N_hat: Any = None
+    own: Any = None
 
     @cached_property
     def shares_links(self) -> bool:
@@ -156,6 +158,10 @@ class Filters:
         add_scaled(out, restart, X)
         if gathered is not None and total is not None:
             add_scaled(total, gathered.restart, X)
+        if self.own is not None:
+            add_weighted(out, carried.smooth, self.own, U)
+            if gathered is not None and total is not None:
+                add_weighted(total, gathered.smooth, self.own, U)
         return out
 
 
@@ -234,6 +240,18 @@ def add_scaled(U: Any, weight: float, X: Any) -> None:
         return
     for start in range(0, len(X), 4096):
         U[start : start + 4096] += weight * X[start : start + 4096]
+
+
+def add_weighted(U: Any, weight: float, factors: np.ndarray, X: Any) -> None:
+    r"""Add rows with factors of their own in place, :math:`U \leftarrow U + w\,\mathrm{diag}(f) X`."""
+    if issparse(X):
+        add_scaled(U, weight, csr_array(diags_array(factors.astype(X.dtype)) @ X))
+    elif weight:
+        column = alike(weight * factors[:, None], U)
+        column = column.astype(U.dtype) if isinstance(column, np.ndarray) else column
+        for start in range(0, len(U), 4096):
+            rows = slice(start, start + 4096)
+            U[rows] += column[rows] * X[rows]
 
 
 def column_sums(t: np.ndarray, U: Any) -> np.ndarray:

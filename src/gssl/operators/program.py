@@ -20,9 +20,9 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
 from gssl.graph.mapped import mapped_file
-from gssl.operators.arrays import alike, dense, zeros
+from gssl.operators.arrays import dense, zeros
 from gssl.operators.inverse import Complement
-from gssl.operators.mixture import Filters, Mixture, add_scaled, mix
+from gssl.operators.mixture import Filters, Mixture, add_scaled, add_weighted, mix
 
 # returns the matrices of a graph, given the ``graph`` of a step
 FiltersOf = Callable[[Any], Filters]
@@ -246,7 +246,7 @@ class _Run:
             self._graph, self._matrix, self._products = graph, None, {}
         gathered: Mixture | None = step.gather if any(step.gather.weights) else None
         if gathered is not None and step.gather_weights is not None:
-            _add_weighted(total, gathered.keep, step.gather_weights, U)
+            add_weighted(total, gathered.keep, step.gather_weights, U)
             gathered = None
         passes = any(step.carry.weights) or (step.past and state.before is not None)
         if gathered is not None and (sparse or not passes):
@@ -285,7 +285,7 @@ class _Run:
         if step.restart_weights is not None:
             if issparse(V):
                 return csr_array(V + restart.keep * (diags_array(step.restart_weights) @ X))
-            _add_weighted(V, restart.keep, step.restart_weights, X)
+            add_weighted(V, restart.keep, step.restart_weights, X)
             return V
         for name in ("smooth", "sharp", "keep"):
             weight = getattr(restart, name)
@@ -347,6 +347,12 @@ class _Run:
         return sparse_steps(graph.A_hat, len(steps)) if is_small(graph) else 0
 
 
+def polynomial(powers: Sequence[float] | np.ndarray, hop: Mixture, graph: Any = 1) -> Program:
+    r"""Return :math:`\sum_k p_k T^k` as a program; T is the mixture ``hop`` on one graph."""
+    steps = [Step(hop, gather=Mixture(keep=float(power)), graph=graph) for power in powers[:-1]]
+    return Program(steps, end=float(powers[-1]))
+
+
 def sparse_steps(A_hat: Any, most: int) -> int:
     """Return for how many hops a node reaches so few others that sparse products are cheaper."""
     n, degrees = A_hat.shape[0], np.diff(A_hat.indptr).astype(np.float64)
@@ -358,9 +364,9 @@ def sparse_steps(A_hat: Any, most: int) -> int:
 
 
 def is_small(filters: Filters) -> bool:
-    """Return whether a graph is in memory and small enough to be copied into a sparse matrix."""
+    """Return whether Â is in memory and small enough to be copied into a sparse matrix."""
     indices = filters.A_hat.indices
-    here = type(filters) is Filters and mapped_file(indices) is None
+    here = type(filters) is Filters and filters.own is None and mapped_file(indices) is None
     return here and len(indices) <= _MOST_LINKS
 
 
@@ -386,19 +392,6 @@ def _add(U: Any, injected: Any) -> None:
         injected.add_to(U)
     elif injected is not None:
         U += injected
-
-
-def _add_weighted(total: Any, number: float, weights: np.ndarray, U: Any) -> None:
-    """Add number · diag(weights) U to a dense array."""
-    if issparse(U):
-        add_scaled(total, number, csr_array(diags_array(weights.astype(U.dtype)) @ U))
-        return
-    factors = alike(number * weights[:, None], total)
-    if isinstance(factors, np.ndarray):
-        factors = factors.astype(total.dtype)
-    for start in range(0, len(total), _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        total[rows] += factors[rows] * U[rows]
 
 
 def _mixtures(step: Step) -> tuple[Mixture, Mixture, Mixture]:

@@ -70,7 +70,7 @@ class SlabExecution(Execution):
         if self.resume is None:
             return Results(plan, most)
         folder, first = self._own_folder(self.resume), filters(1)
-        known = identity([self._description, task.identity, X, first.A_hat, first.N_hat])
+        known = identity([self._description, task.identity, X, first.A_hat, first.N_hat, first.own])
         if not self._claimed:
             # if no checkpoint has claimed the folder, the first task does so with its inputs
             claim(folder, known)

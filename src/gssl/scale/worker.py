@@ -50,6 +50,7 @@ class PackedFilters:
 
     A_hat: Any
     N_hat: Any
+    own: Any
     files: dict[str, FileArray]
 
     @classmethod
@@ -65,11 +66,11 @@ class PackedFilters:
                     files[f"{name}.{array}"] = file
                     matrix = replace(matrix, **{array: np.empty(0, file.dtype)})
             parts[name] = matrix
-        return cls(parts["A_hat"], parts["N_hat"], files)
+        return cls(parts["A_hat"], parts["N_hat"], filters.own, files)
 
     def __reduce__(self) -> Any:
         # without mapped files: each process maps its own
-        return PackedFilters, (self.A_hat, self.N_hat, self.files)
+        return PackedFilters, (self.A_hat, self.N_hat, self.own, self.files)
 
     def __call__(self, k: int) -> Filters:
         """Return the matrices, which are the same in every iteration."""
@@ -82,7 +83,7 @@ class PackedFilters:
         for place, file in self.files.items():
             name, array = place.split(".")
             matrices[name] = replace(matrices[name], **{array: file.open()})
-        return Filters(matrices["A_hat"], matrices["N_hat"])
+        return Filters(matrices["A_hat"], matrices["N_hat"], self.own)
 
 
 @dataclass(frozen=True)

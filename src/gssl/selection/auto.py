@@ -441,12 +441,12 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         spread = self.propagation_._score_graph(X, A) if hasattr(self, "propagation_") else None
         if not kinds:
             return self._distributions(None, spread, X, A)
-        apply, total = operators(A, X.dtype), np.tile(self.intercept_, (A.shape[0], 1))
+        matrices, total = operators(A, X.dtype), np.tile(self.intercept_, (A.shape[0], 1))
         if "links" in kinds:
             self._grown_codes(A.shape[0])  # raises if the graph lacks nodes of fit
         for kind, M in kinds.items():
             features = make_features(kind, X, A, M.shape[1], getattr(self, "column_scales_", np.empty(0)))
-            total += polynomial_scores(M, features, apply, self.n_iter_)
+            total += polynomial_scores(M, features, matrices, self.n_iter_)
         return self._distributions(total, spread, X, A)
 
     def _distributions(

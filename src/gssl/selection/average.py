@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.operators import mix
 from gssl.selection.filtered_rows import FilteredRows, terms
-from gssl.selection.graph_features import operators
+from gssl.selection.graph_features import HOPS, operators
 from gssl.selection.self_training import Ensemble, Fit, Targets
 from gssl.selection.trial import Labels, Member
 from gssl.selection.views import Views
@@ -150,7 +151,7 @@ class Average:
         """
         E = np.zeros((self.A.shape[0], len(nodes)), self.dtype)
         E[nodes, np.arange(len(nodes))] = 1.0
-        apply = operators(self.A, self.dtype)
+        matrices = operators(self.A, self.dtype)
         # another machine may find one direction less
         widths = [min(m.width, self.views[m.kind].width) for m in self.members]
         members = list(zip(self.members, widths, strict=True))
@@ -162,7 +163,7 @@ class Average:
             if operator != name:
                 V, name = E, operator
             if power:
-                V = apply[operator](V)
+                V = mix(matrices[operator], V, HOPS[operator])
             products = {kind: self.views[kind].features.transposed_times(V) for kind in kinds}
             for kind, M in coefficients.items():
                 part = products[kind].T[:, :, None].astype(np.float64) * M[place]

@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.operators import Filters, dense
+from gssl.operators import Filters, Program
+from gssl.operators.program import polynomial
 from gssl.scale.execution import BUFFERS, IN_MEMORY, Execution, Task
 from gssl.selection.candidates import SHORT, Block, Filter, default_filters
-from gssl.selection.graph_features import Features, GraphOperator, operators
+from gssl.selection.graph_features import HOPS, Features, hops, operators
 from gssl.selection.views import View, Views
 
 # an operator and its power
@@ -34,47 +35,37 @@ def terms(depth: int) -> list[Term]:
 class Powers:
     """Compute the rows of T⁰V to TᵏV, k = ``n_hops``, at some nodes, stacked vertically."""
 
-    operator: GraphOperator
+    operator: str
     nodes: np.ndarray
     n_hops: int
 
     @property
     def identity(self) -> tuple[Any, ...]:
         """Values that identify this task."""
-        return ("powers", self.operator.mixture, self.operator.own, self.nodes, self.n_hops)
+        return ("powers", self.operator, self.nodes, self.n_hops)
 
     def __call__(self, V: np.ndarray, filters: Any, _: slice) -> np.ndarray:
         """Run the hops."""
-        operator, found = self.operator.on(filters(1)), [V[self.nodes]]
-        room: list[Any] = [None, None]
-        for hop in range(self.n_hops):
-            # alternate between two arrays: allocating costs about as much as the hop
-            V = room[hop % 2] = operator(V, out=room[hop % 2])
-            found.append(V[self.nodes])
-        return np.concatenate(found)
+        states = hops(self.operator, self.n_hops).states(V, filters)
+        return np.concatenate([V[self.nodes], *(state.U[self.nodes] for state in states)])
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    r"""Compute all filtered features of some nodes, :math:`X^\top f(T) E` with indicator columns E."""
+    r"""Compute all filtered features of some nodes, :math:`X^\top F^\top E` with indicator columns E."""
 
     features: Features
-    operator: GraphOperator
+    program: Program
     powers: np.ndarray
 
     @property
     def identity(self) -> tuple[Any, ...]:
         """Values that identify this task."""
-        return ("labelled", self.features.numbers, self.operator.mixture, self.operator.own, self.powers)
+        return ("labelled", self.features.numbers, self.powers)
 
     def __call__(self, E: Any, filters: Any, _: slice) -> np.ndarray:
         """Filter indicator columns and multiply them by the features."""
-        operator, V, spare = self.operator.on(filters(1)), dense(E), None
-        total = self.powers[0] * V
-        for power in self.powers[1:]:
-            V, spare = operator(V, out=spare), V
-            total += power * V
-        return self.features.transposed_times(total)
+        return self.features.transposed_times(self.program.transpose().run(E, filters))
 
 
 class FilteredRows:
@@ -91,20 +82,21 @@ class FilteredRows:
     ) -> None:
         self.views, self.A, self.nodes, self.depth, self.execution = views, A, nodes, depth, execution
         self.dtype = np.dtype(dtype)
-        self.operators: dict[str, GraphOperator] = operators(A, dtype)
+        self.operators = operators(A, dtype)
         self._tables: dict[str, dict[Term, np.ndarray]] = {}
         # explanations and audits of one model may run in several threads
         self._lock = Lock()
 
     def labelled_rows(self, labelled: np.ndarray, powers: np.ndarray) -> np.ndarray:
         """Return the filtered unit rows of some nodes in all features, by filtering their indicators."""
-        operator, dtype = self.operators["smooth"], self.views["unit"].features.dtype
-        rows = LabelledRows(self.views["unit"].features, operator.on(None), powers.astype(dtype))
+        features = self.views["unit"].features
+        dtype = features.dtype
+        rows = LabelledRows(features, polynomial(powers, HOPS["smooth"]), powers.astype(dtype))
         m = len(labelled)
         E = csr_array((np.ones(m, dtype), (labelled, np.arange(m))), shape=(self.A.shape[0], m))
         task = Task(rows, rows.identity)
         parts = [
-            self.execution.map_columns(task, E[:, part], partial(_same, operator.filters))
+            self.execution.map_columns(task, E[:, part], partial(_same, self.operators["smooth"]))
             for part in self._parts(m, dtype)
         ]
         return np.hstack(parts).T
@@ -143,11 +135,11 @@ class FilteredRows:
         axes, found = view.axes[:, columns], []
         for part in self._parts(axes.shape[1], axes.dtype):
             V, tables = view.features.times(axes[:, part]), []
-            for name, operator in self.operators.items():
+            for name, filters in self.operators.items():
                 n_hops = self.depth if name == "smooth" else min(SHORT, self.depth)
-                powers = Powers(operator.on(None), self.nodes, n_hops)
-                filters = partial(_same, operator.filters)
-                done = self.execution.map_columns(Task(powers, powers.identity), V, filters)
+                powers = Powers(name, self.nodes, n_hops)
+                task = Task(powers, powers.identity)
+                done = self.execution.map_columns(task, V, partial(_same, filters))
                 # power 0 is the same for all operators
                 tables.append(done if name == "smooth" else done[len(self.nodes) :])
             found.append(np.concatenate(tables))
@@ -163,35 +155,33 @@ class FilteredRows:
         return [slice(k, min(k + together, width)) for k in range(0, width, together)]
 
 
-def _same(filters: Filters, _: int) -> Filters:
-    """Return the matrices, which are the same in every iteration."""
+def _same(filters: Filters, _: Any) -> Filters:
+    """Return the matrices of the one operator that a task uses."""
     return filters
 
 
 def polynomial_scores(
-    M: np.ndarray, features: Features, apply: dict[str, GraphOperator], depth: int, room: int = ROOM
+    M: np.ndarray, features: Features, matrices: dict[str, Filters], depth: int, room: int = ROOM
 ) -> np.ndarray:
     r"""Score all nodes by Horner's rule: :math:`X M_0 + T (X M_1 + T (X M_2 + \dots))`."""
     scores = np.zeros((features.shape[0], M.shape[2]), features.dtype)
-    places = {term: i for i, term in enumerate(terms(depth)) if M[i].any()}
-    products = _products(features, {term: M[i] for term, i in places.items()}, room)
-    for operator in ("smooth", "hop", "high"):
-        highest = max((power for name, power in places if name == operator), default=-1)
-        total: np.ndarray | None = None
-        for power in range(highest, -1, -1):
-            if total is not None:
-                total = apply[operator](total)
-            if (operator, power) in places:
-                part = next(products)
-                total = part if total is None else total + part
-        if total is not None:
-            scores += total
+    positions = {term: i for i, term in enumerate(terms(depth)) if M[i].any()}
+    products = _products(features, {term: M[i] for term, i in positions.items()}, room)
+    for name in HOPS:
+        highest = max((power for operator, power in positions if operator == name), default=None)
+        if highest is None:
+            continue
+
+        def inject(k: int, name: str = name, highest: int = highest) -> np.ndarray | None:
+            return next(products) if (name, highest - 1 - k) in positions else None
+
+        scores += hops(name, highest).run(next(products), matrices.__getitem__, inject)
     return scores
 
 
 def _products(features: Features, coefficients: dict[Term, np.ndarray], room: int) -> Iterator[np.ndarray]:
     """Yield the products with X in the order of Horner's rule, as many at once as ``room`` allows."""
-    order = ("smooth", "hop", "high")
+    order = tuple(HOPS)
     names = sorted(coefficients, key=lambda term: (order.index(term[0]), -term[1]))
     width = max((M.shape[1] for M in coefficients.values()), default=1)
     at_once = max(1, room // max(1, features.shape[0] * width * features.dtype.itemsize))

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.preprocessing import normalize
 
 from gssl.graph.mapped import FileArray, iterate_blocks, take_rows
-from gssl.operators import Filters, Mixture, mix, multiply, normalized_adjacency
+from gssl.operators import Filters, Mixture, Program, Step, multiply, normalized_adjacency
 from gssl.operators.convolution import row_sums, scaled_weights
 
 # bytes of rows copied at a time
@@ -119,37 +119,12 @@ def _rows_at_a_time(width: int, itemsize: int) -> int:
     return max(64, _BLOCK_BYTES // max(1, width * itemsize))
 
 
-# rows processed at a time in the unfused loop
-_ROWS = 8192
+# one hop of each operator: ``high`` is the difference to the neighbours, so its links are negative
+HOPS = {"smooth": Mixture(smooth=1.0), "hop": Mixture(smooth=1.0), "high": Mixture(smooth=-1.0)}
 
 
-@dataclass(frozen=True, eq=False)
-class GraphOperator:
-    """A symmetric operator on columns over all nodes: a graph mixture plus the diagonal matrix ``own``.
-
-    ``on`` replaces the matrices, so that the operator can be sent to workers without them.
-    """
-
-    filters: Any
-    mixture: Mixture
-    own: np.ndarray | None = None
-
-    def __call__(self, V: Any, **more: Any) -> np.ndarray:
-        """Apply the operator; ``more`` is passed to :func:`gssl.operators.mix`."""
-        out = np.asarray(mix(self.filters, V, self.mixture, **more))
-        if self.own is not None:
-            for start in range(0, len(out), _ROWS):
-                rows = slice(start, start + _ROWS)
-                out[rows] += self.own[rows, None] * V[rows]
-        return out
-
-    def on(self, filters: Filters | None) -> "GraphOperator":
-        """Return the operator with other matrices."""
-        return replace(self, filters=filters)
-
-
-def operators(A: csr_array, dtype: Any) -> dict[str, Any]:
-    """Return the operators of a graph by name; all are symmetric."""
+def operators(A: csr_array, dtype: Any) -> dict[str, Filters]:
+    """Return the matrices of a graph by the names of :data:`HOPS`; all are symmetric and share its links."""
     A_hat = normalized_adjacency(A, dtype)
     # double precision until the values are normalised
     unweighted = not A_hat.weights.size
@@ -166,7 +141,12 @@ def operators(A: csr_array, dtype: Any) -> dict[str, Any]:
         hop, high = replace(A_hat, scale=s.astype(dtype)), replace(A_hat, scale=t.astype(dtype))
         own = -np.square(hop.scale)
     return {
-        "smooth": GraphOperator(Filters(A_hat), Mixture(smooth=1.0)),
-        "hop": GraphOperator(Filters(hop), Mixture(smooth=1.0), own),
-        "high": GraphOperator(Filters(high), Mixture(smooth=-1.0), 3.0 * np.square(high.scale)),
+        "smooth": Filters(A_hat),
+        "hop": Filters(hop, own=own),
+        "high": Filters(high, own=-3.0 * np.square(high.scale)),
     }
+
+
+def hops(name: str, count: int) -> Program:
+    """Return so many hops of an operator."""
+    return Program([Step(HOPS[name], graph=name)] * count)

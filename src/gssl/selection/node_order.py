@@ -7,7 +7,8 @@ from scipy.sparse import csr_array, issparse
 
 from gssl.graph.mapped import iterate_blocks
 from gssl.methods.labels import UNLABELLED
-from gssl.selection.graph_features import operators
+from gssl.operators import Filters, Mixture, normalized_adjacency
+from gssl.operators.program import polynomial
 
 # weights of the hops in a key, without a common divisor, so that different neighbourhoods do not cancel out
 _HOPS = tuple(1.0 / np.sqrt(prime) for prime in (1, 2, 3, 5))
@@ -39,12 +40,9 @@ def keys_with_labels(keys: np.ndarray, A: csr_array, codes: np.ndarray) -> np.nd
 def _with_neighbours(own: np.ndarray, A: csr_array | None) -> np.ndarray:
     if A is None or not A.nnz:
         return own
-    smooth, V = operators(A, np.float64)["smooth"], own[:, None]
-    total = _HOPS[0] * own
-    for weight in _HOPS[1:]:
-        V = smooth(V)
-        total += weight * V[:, 0]
-    return np.asarray(total)
+    filters = Filters(normalized_adjacency(A, np.float64))
+    program = polynomial(_HOPS, Mixture(smooth=1.0))
+    return np.asarray(program.run(own[:, None], lambda graph: filters)[:, 0])
 
 
 def _project(X: Any) -> np.ndarray:

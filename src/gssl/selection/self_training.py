@@ -8,9 +8,10 @@ import numpy as np
 from scipy.linalg import solve
 from scipy.special import softmax
 
-from gssl.operators import add_scaled
+from gssl.operators import Mixture, add_scaled, mix
 from gssl.selection.candidates import Block
 from gssl.selection.filtered_rows import ROOM, FilteredRows, terms
+from gssl.selection.graph_features import hops
 from gssl.selection.softmax_link import Link
 from gssl.selection.trial import Member
 
@@ -139,16 +140,27 @@ class Ensemble:
             # one product, so that X is read once
             Z = self.rows.views[kind].features.times(np.hstack([part.coefficients for part in same]))
             products += zip([part.block.powers for part in same], np.hsplit(Z, len(same)), strict=True)
-        total: np.ndarray | None = None
-        for power in range(max(len(powers) for powers, _ in products) - 1, -1, -1):
-            if total is None:
-                total = np.zeros(products[0][1].shape, self.rows.dtype)
-            else:
-                total = self.rows.operators[operator](total)
-            for powers, Z in products:
-                if power < len(powers) and powers[power]:
-                    add_scaled(total, float(powers[power]), Z)
-        return np.asarray(total)
+        highest = max(len(powers) for powers, _ in products) - 1
+        first = np.zeros(products[0][1].shape, self.rows.dtype)
+        _Terms(products, highest).add_to(first)
+        program = hops(operator, highest)
+        found = program.run(
+            first, self.rows.operators.__getitem__, lambda k: _Terms(products, highest - 1 - k)
+        )
+        return np.asarray(found)
+
+
+class _Terms(NamedTuple):
+    """The terms of one power in a sum of polynomials: their powers and products with X."""
+
+    products: list[tuple[np.ndarray, np.ndarray]]
+    power: int
+
+    def add_to(self, U: np.ndarray) -> None:
+        """Add the terms in place."""
+        for powers, Z in self.products:
+            if self.power < len(powers):
+                add_scaled(U, float(powers[self.power]), Z)
 
 
 class _Part(NamedTuple):
@@ -190,14 +202,12 @@ def smoothed(ensemble: Ensemble, P: np.ndarray, sets: Sequence[Targets]) -> np.n
     """
     n, n_sets, c = P.shape
     smooth, nodes = ensemble.rows.operators["smooth"], ensemble.rows.nodes
-    P = P.reshape(n, n_sets * c)
+    P = np.ascontiguousarray(P.reshape(n, n_sets * c))
     S, spare = P.copy(), np.empty_like(P)
     for _ in range(_SMOOTHING):
         for k, targets in enumerate(sets):
             S[nodes[targets.places], k * c : (k + 1) * c] = targets.Y
-        S, spare = smooth(S, out=spare), S
-        S *= 0.5
-        add_scaled(S, 0.5, P)
+        S, spare = mix(smooth, S, Mixture(smooth=0.5, restart=0.5), out=spare, X=P), S
     found = np.asarray(S).reshape(n, n_sets, c)
     found /= found.sum(axis=2, keepdims=True)
     return found
