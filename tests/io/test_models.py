@@ -628,3 +628,13 @@ def test_the_stored_problem_is_the_one_of_fit(tmp_path, words):
     assert load_problem(tmp_path / "s.gssl") is None
     with pytest.raises(ValueError, match="the problem has 2 nodes and the model was fitted to 3,000"):
         gssl.save(model, tmp_path / "m.gssl", problem=from_scipy(np.eye(2)[::-1]))
+
+
+def test_parameters_set_after_fit_lose_nothing_of_what_is_saved(tmp_path):
+    data = gssl.datasets.make_block_graph(200, 800, 30, 3, features="dense", random_state=0)
+    y = np.where(np.arange(200) % 4 == 0, data.labels, -1)
+    model = gssl.AutoClassifier(depth=2).fit(data.features, y, adjacency=data.adjacency)
+    expected = gssl.audit(model).p_wrong
+    model.set_params(depth=3, class_weight="balanced")
+    gssl.save(model, tmp_path / "m.gssl", problem=True)
+    np.testing.assert_allclose(gssl.audit(gssl.load(tmp_path / "m.gssl")).p_wrong, expected, atol=1e-6)

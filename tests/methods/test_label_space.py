@@ -152,3 +152,9 @@ def test_terms_that_do_not_count_are_left_out(beta, most):
     weights = label_space.lazy_powers(np.arange(65), beta, np.float32)
     assert weights.shape[1] <= most
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [Restarting, RestartingAtAllScales])
+def test_the_last_of_all_depths_is_the_embedding(data, kind):
+    *_, last = kind().iter_embeddings(data.features, adjacency=data.adjacency)
+    np.testing.assert_allclose(last, kind().fit_transform(data.features, adjacency=data.adjacency), atol=1e-6)

@@ -135,3 +135,13 @@ def test_the_features_are_left_as_they_are(drawn):
     program.run(X, filters)
     program.transpose().run(X, filters)
     np.testing.assert_array_equal(X, kept)
+
+
+def test_each_step_may_push_apart_on_a_graph_of_its_own():
+    rng = np.random.default_rng(0)
+    graphs = [draw_graph(rng, "complement") for _ in range(2)]
+    steps = [Step(Mixture(smooth=0.5), Mixture(sharp=0.3, keep=0.1), graph=k) for k in (0, 1, 0)]
+    program = Program(steps)
+    F = dense_map(program, [(filters.A_hat.toarray(), N_hat) for filters, N_hat in graphs])
+    E = csr_array((np.ones(2), ([3, 9], [0, 1])), shape=(N, 2))
+    np.testing.assert_allclose(program.run(E, lambda k: graphs[k][0]), F @ E.toarray(), atol=1e-12)

@@ -359,7 +359,7 @@ def _groups(codes: np.ndarray, least: int = 2) -> list[np.ndarray]:
     """Return the labelled nodes of each class with at least so many labels."""
     order = np.argsort(codes, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
-    return [group for group in groups if codes[group[0]] != UNLABELLED and len(group) >= least]
+    return [group for group in groups if len(group) >= least and codes[group[0]] != UNLABELLED]
 
 
 def _in_order(groups: Sequence[np.ndarray], keys: np.ndarray) -> list[np.ndarray]:

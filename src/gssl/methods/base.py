@@ -62,7 +62,8 @@ def replaces_state(
 ) -> Callable[Concatenate[Model, Given], Model]:
     """Run a fit on a copy of the model and take over its state at the end.
 
-    An error changes nothing, and a thread that reads the model sees its old state or its new one.
+    An error changes nothing, and a thread that reads the model sees its old state or its new one. Parameters
+    that another thread sets meanwhile are lost.
     """
 
     @wraps(method)

@@ -199,7 +199,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
             yield program.run(X, matrices)
 
     def iter_embeddings(self, X: Any, *, adjacency: Any = None) -> Iterator[np.ndarray]:
-        """Yield the embeddings after 0, 1, … ``depth`` iterations: one run serves all depths.
+        """Yield the embeddings after 0, 1, … ``depth`` iterations.
 
         Parameters
         ----------

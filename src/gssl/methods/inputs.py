@@ -1,6 +1,5 @@
 """Checks of the inputs and parameters of every method."""
 
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -41,8 +40,9 @@ class FittedParameters:
         kept = self.__dict__.get("_fit_parameters", {})
         if all(getattr(self, name) is value for name, value in kept.items()):
             return self
-        fitted = copy(self)
-        fitted.__dict__.update(kept)
+        # not copy(), which leaves out what a pickle leaves out
+        fitted = object.__new__(type(self))
+        fitted.__dict__ = {**self.__dict__, **kept}
         return fitted
 
 

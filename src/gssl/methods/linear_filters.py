@@ -69,12 +69,14 @@ class LinearFilter(GraphEmbedder):
 
     def _embeddings(self, X: Any, A: csr_array, matrices: FiltersOf) -> Iterator[Any]:
         """Yield the output for each depth, from a single run."""
+        restarts = 0.0
         for k, state in enumerate(self.program(A).states(X, matrices), start=1):
             if state.total is None:
                 yield dense(state.U, copy=True)
                 continue
+            restarts += self.mixtures(k)[1].restart
             U = state.total * (self.depth / k)
-            add_scaled(U, self.alpha, X)
+            add_scaled(U, self.alpha + (1.0 - self.alpha) * restarts / k, X)
             yield U
 
 

@@ -161,9 +161,15 @@ class NDLS(GraphEmbedder):
             return Program(())
         weights = (1.0 - self.alpha) / (depths + 1.0)
         keep = Mixture(keep=1.0)
+        last = int(depths.max(initial=0))
         steps = [
-            Step(Mixture(smooth=1.0), gather=keep, gather_weights=np.where(depths >= t, weights, 0.0))
-            for t in range(depths.max(initial=0) + 1)
+            # nothing is carried on after the last
+            Step(
+                Mixture(smooth=1.0 if t < last else 0.0),
+                gather=keep,
+                gather_weights=np.where(depths >= t, weights, 0.0),
+            )
+            for t in range(last + 1)
         ]
         return Program(steps, end=0.0, keep=self.alpha)
 

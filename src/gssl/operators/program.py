@@ -206,6 +206,7 @@ class _Run:
     def __init__(self, program: Program, X: Any, filters: FiltersOf, *, whole: bool = False) -> None:
         self.program, self.X, self.filters = program, X, filters
         self._sparse = issparse(X) and not whole
+        self._one_graph = len({step.graph for step in program.steps}) == 1
         # the last graph, its matrix, and the products of its operators with X
         self._graph: Filters | None = None
         self._matrix: Any = None
@@ -240,40 +241,46 @@ class _Run:
         return output
 
     def _take(self, step: Step, state: State, *, sparse: bool) -> State:
-        """Gather, carry on and restart, in one pass over the graph where possible."""
-        graph, U, total, X = self.filters(step.graph), state.U, state.total, self.X
+        """Gather, carry on and restart."""
+        graph, U, total = self.filters(step.graph), state.U, state.total
         if graph is not self._graph:
             self._graph, self._matrix, self._products = graph, None, {}
-        gathered: Mixture | None = step.gather if any(step.gather.weights) else None
-        if gathered is not None and step.gather_weights is not None:
-            add_weighted(total, gathered.keep, step.gather_weights, U)
-            gathered = None
-        passes = any(step.carry.weights) or (step.past and state.before is not None)
-        if gathered is not None and (sparse or not passes):
-            self._gather(graph, U, gathered, total)
-            gathered = None
+        if step.gather_weights is not None:
+            add_weighted(total, step.gather.keep, step.gather_weights, U)
+            step = replace(step, gather=NOTHING)
+        if not sparse and (any(step.carry.weights) or (step.past and state.before is not None)):
+            return self._pass(step, state, graph)
+        self._gather(graph, U, step.gather, total)
         if sparse:
             V = csr_array(step.carry.smooth * (self._matrix_of(graph) @ U) + step.carry.keep * U)
             return State(self._restarted(step, graph, V), None, total)
-        spare = None if issparse(state.before) or state.before is X else state.before
-        if not passes:
-            V = zeros(X) if spare is None else spare
-            V[:] = 0
-            return State(self._restarted(step, graph, V), U, total)
-        carried, restart, weights = step.carry, step.restart, step.restart_weights
+        V = self._spare(state)
+        V = zeros(self.X) if V is None else V
+        V[:] = 0
+        return State(self._restarted(step, graph, V), U, total)
+
+    def _pass(self, step: Step, state: State, graph: Filters) -> State:
+        """Take a step in one pass over the graph."""
+        U, total, X, spare, carried = state.U, state.total, self.X, self._spare(state), step.carry
         if step.past and state.before is not None:
             spare = dense(state.before, copy=True) if spare is None else spare
             carried = replace(carried, past=step.past)
-        if weights is None and not issparse(X):
+        if step.restart_weights is None and not issparse(X):
             # the kernels add a multiple of X while they write the result
-            carried, restart = replace(carried, restart=restart.keep), replace(restart, keep=0.0)
+            carried = replace(carried, restart=step.restart.keep)
+            step = replace(step, restart=replace(step.restart, keep=0.0))
+        gathered = step.gather if any(step.gather.weights) else None
         V = mix(graph, U, carried, out=spare, gathered=gathered, total=total, X=X)
-        return State(self._restarted(replace(step, restart=restart), graph, V), U, total)
+        return State(self._restarted(step, graph, V), U, total)
+
+    def _spare(self, state: State) -> Any:
+        """Return the buffer of the embedding before the last, which is free; None if there is none."""
+        return None if issparse(state.before) or state.before is self.X else state.before
 
     def _gather(self, graph: Filters, U: Any, gathered: Mixture, total: Any) -> None:
         """Add a mixture of U to the total in a pass of its own."""
         if gathered.smooth or gathered.sharp:
-            total += dense(mix(graph, U, replace(gathered, restart=0.0, past=0.0)))
+            total += mix(graph, U, gathered)
         else:
             add_scaled(total, gathered.keep, U)
 
@@ -300,20 +307,22 @@ class _Run:
     def _product(self, graph: Filters, name: str) -> Any:
         """Return ÂX or N̂X; sparse, and without its rank-one part, if X is sparse and the graph small."""
         if name not in self._products:
-            if not (self._sparse and is_small(graph)):
+            complement = name == "sharp" and isinstance(graph.N_hat, Complement)
+            if not (self._sparse and is_small(graph) and (self._one_graph or not complement)):
                 self._products[name] = mix(graph, self.X, Mixture(**{name: 1.0}))
             elif name == "smooth":
                 self._products[name] = csr_array(self._matrix_of(graph) @ self.X)
             else:
-                N_hat = graph.N_hat
-                sparse = _sparse_part(N_hat) if isinstance(N_hat, Complement) else N_hat
+                sparse = _sparse_part(graph.N_hat) if complement else graph.N_hat
                 self._products[name] = csr_array(sparse @ self.X)
         return self._products[name]
 
     def _add_rank_one(self, output: Any) -> None:
         """Add what :meth:`_product` leaves out: the program of the column −t, times the row tᵀX."""
         steps, graph = self.program.steps, self._graph
-        if graph is None or not self._sparse or not any(step.restart.sharp for step in steps):
+        if graph is None or not self._sparse or not self._one_graph:
+            return
+        if not any(step.restart.sharp for step in steps):
             return
         if not (is_small(graph) and isinstance(graph.N_hat, Complement)):
             return

@@ -164,7 +164,9 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
     nodes, codes, P, wrong = held.nodes[order], held.codes[order], P[order], 1.0 - right[order]
     expected = float(wrong.sum())
     # what the model says is the same here as in tables of predictions: only p_wrong doubts other labels, too
-    told = (held if shown is None else shown).distributions[order]
+    shown = held if shown is None else shown
+    assert np.array_equal(shown.nodes, held.nodes)  # both are sorted by node
+    told = shown.distributions[order]
     says = told.argmax(axis=1)
     removed, flipped = (np.full(len(nodes), -1) for _ in range(2))
     top = slice(0, int(changes))

@@ -376,7 +376,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         truth = self._fit_codes[labelled]
         keys = keys_with_labels(inputs.views.node_keys, inputs.A, self._fit_codes)
         Y = one_hot(truth, len(self.classes_), np.float64)
-        labels = Labels(Y, self._class_weights()[truth], keys[labelled])
+        labels = Labels(Y, self._as_fitted()._class_weights()[truth], keys[labelled])
         return Average.follow(self._recipe, inputs.views, inputs.A, self.n_iter_, labelled, labels)
 
     def _keep_inputs(self, X: Any, A: csr_array) -> None:

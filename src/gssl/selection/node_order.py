@@ -49,6 +49,7 @@ def _project(X: Any) -> np.ndarray:
     """Multiply X by a fixed random vector in double precision, in units of its largest entry."""
     g = np.random.default_rng(0).standard_normal(X.shape[1])
     if issparse(X):
+        X = csr_array(X)
         largest = float(np.abs(X.data).max(initial=0.0)) or 1.0
         return np.asarray(csr_array((X.data / np.float64(largest), X.indices, X.indptr), shape=X.shape) @ g)
     z, largest = np.zeros(X.shape[0]), 0.0
