@@ -1,6 +1,6 @@
-"""Linear systems on a graph, solved by three-term recurrences with one pass over the graph per step.
+"""Linear systems on a graph, solved by programs of three-term recurrences.
 
-    F_{k+1} = a S F_k + b F_k + c F_{k−1} + d B
+    F_0 = 0,    F_{k+1} = a S F_k + b F_k + c F_{k−1} + d B
 
 The coefficients a, b, c, d are computed first, from a few columns (:func:`conjugate_steps`) or from bounds of
 the spectrum (:func:`chebyshev_steps`). All columns then take the same steps independently of each other, so
@@ -8,21 +8,19 @@ results are the same in memory, in slabs and on workers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.methods.base import iterate, last
-from gssl.operators import Filters, Mixture, NormalizedAdjacency, dense, mix
+from gssl.operators import Filters, Mixture, NormalizedAdjacency, Program, Step, mix
 from gssl.operators.convolution import row_sums, scaled_weights
-from gssl.operators.program import FiltersOf
-from gssl.scale.execution import Checkpoint, Execution, Step, Task
+from gssl.operators.program import NOTHING, FiltersOf, State
+from gssl.scale.execution import Checkpoint, Execution, Task, report_progress
+from gssl.scale.execution import Step as FinishedStep
 
-# F after a step, and before it
-Pair = tuple[np.ndarray, np.ndarray]
 # steps between checkpoints
 CHECKPOINT = 64
 # scores below this cannot be distinguished from rounding errors, whatever the precision
@@ -41,22 +39,22 @@ def symmetric_filters(A: csr_array, dtype: Any, degrees: np.ndarray | None = Non
     return Filters(NormalizedAdjacency(indptr, indices, weights, nothing))
 
 
-def chebyshev_steps(alpha: float, n_steps: int) -> list[Mixture]:
+def chebyshev_steps(alpha: float, n_steps: int) -> list[Step]:
     r"""Return steps towards :math:`(I - \alpha S)^{-1} B` for any S with eigenvalues from −1 to 1.
 
     After k steps the error of a column is at most :math:`2 \rho^k` times the solution in the 2-norm, with
     :math:`\rho = (1 - \sqrt{1 - \alpha^2}) / \alpha`; no method with one pass per step has a better rate.
     """
-    steps, omega = [Mixture(restart=1.0)], 2.0
+    steps, omega = [Step(NOTHING, Mixture(keep=1.0))], 2.0
     for _ in range(1, n_steps):
         omega = 1.0 / (1.0 - alpha * alpha * omega / 4.0)
-        steps.append(Mixture(smooth=omega * alpha, restart=omega, past=1.0 - omega))
+        steps.append(Step(Mixture(smooth=omega * alpha), Mixture(keep=omega), past=1.0 - omega))
     return steps
 
 
 def spreading_steps(
     filters: Filters, labelled: np.ndarray, alpha: float, tol: float, limit: int
-) -> tuple[list[Mixture], bool]:
+) -> tuple[list[Step], bool]:
     """Return the Chebyshev steps that label spreading needs, and whether they converge within the limit.
 
     They suffice when the error bound of every column is below ``tol``, and the sum over all classes, which is
@@ -69,12 +67,9 @@ def spreading_steps(
     steps = chebyshev_steps(alpha, min(limit, most))
     given = np.full(len(labelled), 1.0 - alpha, dtype)
     B = csr_array((given, (labelled, np.zeros_like(labelled))), (filters.A_hat.shape[0], 1))
-    add = _adding(B)
-    F, before = _begin(B, steps[0])
-    for k, step in enumerate(steps[1:], start=2):
-        F, before = add(mix(filters, F, _pass(step), out=before), step), F
-        if k >= enough:
-            change = np.abs(F - before)
+    for k, state in enumerate(_from_zero(steps).states(B, lambda graph: filters), start=1):
+        if k >= max(enough, 2):
+            F, change = state.U, np.abs(state.U - state.before)
             settled = (rho / (1.0 - rho) * change <= tol * F) | (np.abs(F) + change < FLOOR)
             if settled.all():
                 return steps[:k], True
@@ -83,13 +78,13 @@ def spreading_steps(
 
 def conjugate_steps(
     filters: Filters, B: np.ndarray, tol: float, limit: int, accept: Callable[[np.ndarray], bool]
-) -> tuple[list[Mixture], bool]:
+) -> tuple[list[Step], bool]:
     """Return the steps of conjugate gradients towards (I − S)⁻¹B, and whether they converge.
 
     Inner products run over all columns of B, so that all columns take the same steps. If B consists of
     random combinations of many columns, these can take the same steps, too.
     """
-    steps: list[Mixture] = []
+    steps: list[Step] = []
     lengths, ratios = [1.0], [0.0]
     # a smaller residual is only rounding in single precision; double precision may still resolve weak links
     least = np.finfo(B.dtype).eps if B.dtype == np.float32 else 0.0
@@ -99,7 +94,8 @@ def conjugate_steps(
         if not 0.0 < length < np.inf or not np.isfinite(state.ratio):
             break  # link weights differ by more than double precision can resolve
         past = length * ratios[-1] / lengths[-1]
-        steps.append(Mixture(smooth=length, keep=1.0 - length + past, restart=length, past=-past))
+        carry = Mixture(smooth=length, keep=1.0 - length + past)
+        steps.append(Step(carry, Mixture(keep=length), past=-past))
         lengths.append(length)
         ratios.append(float(state.ratio))
         if state.part <= tol and accept(state.solution):
@@ -170,8 +166,12 @@ def _divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.asarray(np.divide(a, b, out=np.zeros_like(a), where=b > 0))
 
 
+def _from_zero(steps: Sequence[Step]) -> Program:
+    return Program(steps, start=0.0)
+
+
 def run_steps(
-    filters: Filters, B: csr_array, steps: Sequence[Mixture], execution: Execution, checkpoint: Checkpoint
+    filters: Filters, B: csr_array, steps: Sequence[Step], execution: Execution, checkpoint: Checkpoint
 ) -> np.ndarray:
     """Apply the steps to all columns of B, resuming from the last checkpoint if there is one."""
     state, done = B, 0
@@ -185,7 +185,7 @@ def run_steps(
         done = stop
         if done < len(steps):
             nothing = np.zeros((1, 1))
-            checkpoint.finish(Step(nothing, nothing, {"n_iter": done}), state)
+            checkpoint.finish(FinishedStep(nothing, nothing, {"n_iter": done}), state)
     return np.asarray(state)
 
 
@@ -194,51 +194,26 @@ class _Run:
     """Apply some of the steps to some columns; return F and, unless it is final, F one step earlier."""
 
     B: csr_array
-    steps: Sequence[Mixture]
+    steps: Sequence[Step]
     start: int
     stop: int
 
     @property
     def identity(self) -> tuple[Any, ...]:
         """The step numbers and coefficients, which identify the task."""
-        return ("run_steps", self.start, self.stop, np.array([step.weights for step in self.steps]))
+        numbers = [(*step.carry.weights, step.restart.keep, step.past) for step in self.steps]
+        return ("run_steps", self.start, self.stop, np.array(numbers))
 
     def __call__(self, state: Any, filters: FiltersOf, columns: slice) -> np.ndarray:
-        B, start = self.B[:, columns], max(self.start, 1)
-        if self.start == 0:
-            begin = _begin(B, self.steps[0])
-        else:
+        after = None
+        if self.start:
             F, before = np.split(np.asarray(state), 2)
-            begin = np.array(F), np.array(before)
+            after = self.start, State(np.array(F), np.array(before), None)
+        program = _from_zero(self.steps[: self.stop])
+        end = last(self._reported(program.states(self.B[:, columns], filters, after=after)))
+        return np.asarray(end.U if self.stop == len(self.steps) else np.concatenate([end.U, end.before]))
 
-        add = _adding(B)
-
-        def move(pair: Pair, k: int) -> Pair:
-            F, before = pair
-            return add(mix(filters(1), F, _pass(self.steps[k]), out=before), self.steps[k]), F
-
-        F, before = last(chain([begin], iterate(move, begin, range(start, self.stop))))
-        return F if self.stop == len(self.steps) else np.concatenate([F, before])
-
-
-def _pass(step: Mixture) -> Mixture:
-    """Return the part of a step that needs a pass over the graph."""
-    return replace(step, restart=0.0)
-
-
-def _adding(B: csr_array) -> Callable[[np.ndarray, Mixture], np.ndarray]:
-    """Return a function that adds dB to F in place; the positions of its entries are computed once."""
-    B = B.tocoo()
-
-    def add(F: np.ndarray, step: Mixture) -> np.ndarray:
-        F[B.row, B.col] += B.data.dtype.type(step.restart) * B.data
-        return F
-
-    return add
-
-
-def _begin(B: csr_array, first: Mixture) -> Pair:
-    """Return F after the first step, and the zeros from which it starts."""
-    F = dense(B)
-    F *= first.restart
-    return F, np.zeros_like(F)
+    def _reported(self, states: Iterator[State]) -> Iterator[State]:
+        for done, state in enumerate(states, start=self.start + 1):
+            report_progress(done, self.stop)
+            yield state

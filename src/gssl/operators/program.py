@@ -14,10 +14,11 @@ single rows of a result and products with it never need code of their own.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, issparse
+from scipy.sparse import coo_array, csr_array, diags_array, issparse
 
 from gssl.graph.mapped import mapped_file
 from gssl.operators.arrays import dense, zeros
@@ -190,10 +191,19 @@ class Program:
                 on_step(done, len(self.steps))
         return run.output(state)
 
-    def states(self, X: Any, filters: FiltersOf, inject: Injected | None = None) -> Iterator[State]:
-        """Yield the state after each step of :meth:`run`; buffers are reused, so copy what is to be kept."""
+    def states(
+        self,
+        X: Any,
+        filters: FiltersOf,
+        inject: Injected | None = None,
+        after: tuple[int, State] | None = None,
+    ) -> Iterator[State]:
+        """Yield the state after each step of :meth:`run`; buffers are reused, so copy what is to be kept.
+
+        ``after`` is a number of steps and the state after them, from which the run goes on.
+        """
         # sparse states and the part that _Run leaves to its end are of use to outputs only
-        return _Run(self, X, filters, whole=True).states(inject)
+        return _Run(self, X, filters, whole=True).states(inject, after)
 
 
 class _Run:
@@ -212,14 +222,18 @@ class _Run:
         self._matrix: Any = None
         self._products: dict[str, Any] = {}
 
-    def states(self, inject: Injected | None = None) -> Iterator[State]:
+    def states(
+        self, inject: Injected | None = None, after: tuple[int, State] | None = None
+    ) -> Iterator[State]:
         """Yield the state after each step."""
         program, X = self.program, self.X
-        total = zeros(X) if program.gathers else None
-        U = X if program.start == 1.0 else _scaled(X, program.start)
-        state, n_sparse = State(U, None, total), 0 if inject is not None else self._sparse_steps()
-        for k, step in enumerate(program.steps):
-            state = self._take(step, state, sparse=k < n_sparse)
+        if after is None:
+            total = zeros(X) if program.gathers else None
+            after = 0, State(X if program.start == 1.0 else _scaled(X, program.start), None, total)
+        done, state = after
+        n_sparse = 0 if inject is not None else self._sparse_steps()
+        for k in range(done, len(program.steps)):
+            state = self._take(program.steps[k], state, sparse=k < n_sparse)
             if inject is not None:
                 _add(state.U, inject(k))
             yield state
@@ -300,9 +314,19 @@ class _Run:
                 product = X if name == "keep" else self._product(graph, name)
                 if issparse(V):
                     V = V + weight * product
+                elif product is X and issparse(X):
+                    entries = self._entries
+                    V[entries.row, entries.col] += entries.data.dtype.type(weight) * entries.data
                 else:
                     add_scaled(V, weight, product)
         return V
+
+    @cached_property
+    def _entries(self) -> coo_array:
+        """The entries of a sparse X, whose positions are computed once for all steps."""
+        X = csr_array(self.X, copy=not self.X.has_canonical_format)
+        X.sum_duplicates()
+        return X.tocoo()
 
     def _product(self, graph: Filters, name: str) -> Any:
         """Return ÂX or N̂X; sparse, and without its rank-one part, if X is sparse and the graph small."""
