@@ -5,15 +5,15 @@ over the graph with c columns instead of d. With the transposed filter, m rows o
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.fft import dct
 from scipy.sparse import csr_array, issparse
 
-from gssl.operators import Filters, Mixture, Pull, add_scaled, mix, multiply
+from gssl.operators import Filters, Mixture, Program, Pull, Step, add_scaled, mix, multiply
 from gssl.operators.embedding import TransposedRows
-from gssl.operators.program import is_small
+from gssl.operators.program import State, is_small
 
 # rows of U computed at a time; each is one column of a pass
 _ROWS_AT_ONCE = 64
@@ -72,26 +72,21 @@ class LabelSpaceEmbedding:
         return np.asarray(Z[:, : W.shape[1]])
 
     def transposed_times(self, nodes: np.ndarray, R: np.ndarray) -> np.ndarray:
-        """Return UᵀR, where R has a row for each of ``nodes`` and is zero elsewhere.
-
-        Uses Chebyshev's recurrence T₀ = I, T₁ = Â, T_{j+1} = 2 Â T_j − T_{j−1}.
-        """
+        """Return UᵀR, where R has a row for each of ``nodes`` and is zero elsewhere."""
         weights, anchors, c = self._weights, self._anchors, R.shape[1]
         R = _padded(R)
         terms = self._first_terms(nodes, R.dtype)[: weights.shape[1]]
         B = multiply(terms[-1], R)
-        before = multiply(terms[-2], R) if len(terms) > 1 else np.empty_like(B)
+        before = multiply(terms[-2], R) if len(terms) > 1 else None
         total = np.zeros_like(B)
         if len(terms) > 1:
             parts = zip(weights[-1], terms[:-1], strict=False)
             total = multiply(csr_array(sum(weight * term for weight, term in parts)), R)
         at_anchors = [multiply(term[anchors], R) for term in terms]
-        step = Mixture(smooth=2.0, past=-1.0) if len(terms) > 1 else Mixture(smooth=1.0)
-        for weight in weights[-1, len(terms) - 1 : -1]:
-            gathered = Mixture(keep=float(weight))
-            B, before = mix(self._filters, B, step, out=before, gathered=gathered, total=total), B
+        begin = len(terms) - 1, State(B, before, total)
+        for state in chebyshev(weights[-1]).states(B, self._filters_of, after=begin):
+            B = state.U
             at_anchors.append(B[anchors])
-            step = Mixture(smooth=2.0, past=-1.0)
         add_scaled(total, weights[-1, -1], B)
         G = multiply(self._X_transposed, total)[:, :c]
         if self._pulls:
@@ -102,7 +97,7 @@ class LabelSpaceEmbedding:
         return np.asarray(G)
 
     def _product(self, G: np.ndarray) -> np.ndarray:
-        """Return UG, padded with zero columns, by Clenshaw's recurrence for Chebyshev polynomials."""
+        """Return UG, padded with zero columns, by the transposed program, which is Clenshaw's recurrence."""
         weights, anchors = self._weights, self._anchors
         G = _padded(G)
         XG = multiply(self._X, G)
@@ -112,13 +107,14 @@ class LabelSpaceEmbedding:
             injected += np.tensordot(weights[:-1].T, self._stacked_pulls() @ small, axes=1)
         B = weights[-1, -1] * XG
         B[anchors] += injected[-1]
-        before, past = np.empty_like(B), 0.0
-        for j in range(weights.shape[1] - 2, -1, -1):
-            step = Mixture(smooth=2.0 if j else 1.0, past=past, restart=float(weights[-1, j]))
-            past = -1.0
-            B, before = mix(self._filters, B, step, out=before, X=XG), B
-            B[anchors] += injected[j]
+        program, begin = chebyshev(weights[-1]).transpose(), (0, State(B, None, None))
+        pulled = [_AtNodes(anchors, rows) for rows in injected[-2::-1]]
+        for state in program.states(XG, self._filters_of, pulled.__getitem__, after=begin):
+            B = state.U
         return np.asarray(B)
+
+    def _filters_of(self, graph: Any) -> Filters:
+        return self._filters
 
     def _first_terms(self, nodes: np.ndarray, dtype: Any) -> list[csr_array]:
         """Return the first T_j(Â)E, while they are cheap and sparse; E has a unit column for each node."""
@@ -159,6 +155,27 @@ class LabelSpaceEmbedding:
         k = len(self._pulls)
         dtype = self._filters.A_hat.scale.dtype
         return lazy_powers(np.array([*range(k - 1, -1, -1), k]), self._beta, dtype)
+
+
+class _AtNodes(NamedTuple):
+    """Rows to be added at some nodes."""
+
+    nodes: np.ndarray
+    rows: np.ndarray
+
+    def add_to(self, U: np.ndarray) -> None:
+        """Add them in place."""
+        U[self.nodes] += self.rows
+
+
+def chebyshev(weights: np.ndarray) -> Program:
+    r"""Return :math:`\sum_j w_j T_j(\hat A)` by :math:`T_1 = \hat A, T_{j+1} = 2 \hat A T_j - T_{j-1}`."""
+    gathers = [Mixture(keep=float(weight)) for weight in weights[:-1]]
+    steps = [
+        Step(Mixture(smooth=2.0 if j else 1.0), gather=gather, past=-1.0 if j else 0.0)
+        for j, gather in enumerate(gathers)
+    ]
+    return Program(steps, end=float(weights[-1]))
 
 
 def _padded(G: np.ndarray) -> np.ndarray:

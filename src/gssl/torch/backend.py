@@ -91,7 +91,9 @@ class TorchFilters(Filters):
         elif N_hat is not None:
             N_hat = csr_array(N_hat).astype(A_hat.scale.dtype, copy=False)
             negatives = sparse_csr_of(N_hat, device=device)
-        return cls(A_hat, N_hat, links, negatives, _column(A_hat.scale, device), negative_scale)
+        assert filters.own is None  # no method that runs on torch uses it
+        scale = _column(A_hat.scale, device)
+        return cls(A_hat, N_hat, None, links, negatives, scale, negative_scale)
 
     def mix(
         self,
