@@ -7,7 +7,14 @@ import pytest
 from scipy.sparse import csr_array, issparse
 
 import gssl
-from gssl.selection.node_order import keys_with_labels, node_keys, spread_nodes, stratified_part
+from gssl.selection.node_order import (
+    column_keys,
+    keys_with_labels,
+    node_keys,
+    random_waves,
+    spread_nodes,
+    stratified_part,
+)
 
 # graph and labels per class; the promise of docs/trust.md
 GRAPHS = [
@@ -17,6 +24,8 @@ GRAPHS = [
     ("graphs/texas", 10),
     ("graphs/chameleon_filtered", 20),
     ("graphs/polblogs", 10),
+    ("links of graphs/polblogs", 5),
+    ("links of graphs/polblogs", 100),
     ("graphs/cora_ml", 2),
     ("graphs/minesweeper", 600),
     ("graphs/tolokers", 100),
@@ -24,7 +33,7 @@ GRAPHS = [
     ("graphs/dblp", 20),
     ("planetoid/citeseer", 20),
 ]
-QUICK = ("karate", "digits", "graphs/texas", "graphs/polblogs", "graphs/chameleon_filtered")
+QUICK = ("karate", "digits", "graphs/texas", "links of graphs/polblogs", "graphs/chameleon_filtered")
 
 
 @pytest.fixture
@@ -45,6 +54,18 @@ def test_keys_belong_to_nodes_not_to_positions(drawn):
     swapped = np.where(codes < 0, -1, (codes + 1) % 3)
     np.testing.assert_allclose(keys_with_labels(keys, A, swapped), labelled, rtol=1e-12)
     assert len(np.unique(labelled)) == 60
+
+
+def test_keys_of_columns_belong_to_columns_not_to_positions(drawn):
+    X, A, _ = drawn
+    nodes, columns = np.random.default_rng(1).permutation(60), np.array([3, 0, 4, 1, 2])
+    keys = column_keys(X, A)
+    shuffled = X[nodes][:, columns], A[nodes][:, nodes]
+    np.testing.assert_allclose(column_keys(*shuffled), keys[columns], rtol=1e-9)
+    np.testing.assert_allclose(node_keys(*shuffled), node_keys(X, A)[nodes], rtol=1e-6)
+    waves = random_waves(keys, 3)
+    np.testing.assert_allclose(random_waves(keys[columns], 3), waves[columns], atol=1e-9)
+    assert np.abs(np.corrcoef(random_waves(np.arange(500.0), 3).T) - np.eye(3)).max() < 0.2
 
 
 def test_without_features_and_links_all_keys_are_equal():
@@ -70,13 +91,14 @@ def test_a_part_keeps_the_shares_of_classes():
     ("name", "per_class"),
     [pytest.param(*graph, marks=() if graph[0] in QUICK else pytest.mark.slow) for graph in GRAPHS],
 )
-def test_the_order_of_nodes_and_classes_and_the_storage_of_features_decide_nothing(name, per_class):
+def test_the_order_of_nodes_classes_and_columns_and_the_storage_of_features_decide_nothing(name, per_class):
     try:
-        data = gssl.datasets.load(name)
+        data = gssl.datasets.load(name.removeprefix("links of "))
     except FileNotFoundError as error:
         pytest.skip(str(error))
     rng = np.random.default_rng(0)
     X, A, y = data.features, csr_array(data.adjacency), np.full(len(data.labels), -1)
+    X = None if name.startswith("links") else X
     for code in np.unique(data.labels[data.labels >= 0]):
         y[rng.permutation(np.flatnonzero(data.labels == code))[:per_class]] = code
     P = _distributions(X, y, A)
@@ -86,6 +108,7 @@ def test_the_order_of_nodes_and_classes_and_the_storage_of_features_decide_nothi
     renamed = rng.permutation(P.shape[1])
     _assert_promised(_distributions(X, np.where(y < 0, -1, renamed[y]), A)[:, renamed], P)
     if X is not None:
+        _assert_promised(_distributions(X[:, rng.permutation(X.shape[1])], y, A), P)
         _assert_promised(_distributions(X.toarray() if issparse(X) else csr_array(X), y, A), P)
 
 

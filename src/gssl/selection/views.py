@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from gssl.graph.mapped import mapped_file, take_rows
 from gssl.operators import multiply
 from gssl.selection.graph_features import Features
-from gssl.selection.node_order import node_keys, spread_nodes
+from gssl.selection.node_order import column_keys, node_keys, random_waves, spread_nodes
 
 # nested widths to try; the widest only for graphs with at least _LARGE nodes
 WIDTHS = (64, 128, 256, 512)
@@ -78,12 +78,16 @@ class Views(Mapping[str, View]):
 
     def __init__(self, X: Any, A: csr_array) -> None:
         self._X, self._A = X, A
-        self.node_keys = node_keys(X, A)
+        # columns that only number the nodes say nothing about them
+        named = _only_names(X)
+        own = csr_array((X.shape[0], 0), dtype=X.dtype) if named else X
+        self._column_keys = column_keys(own, A)
+        self.node_keys = node_keys(own, A, self._column_keys)
         self._nodes = _sample_rows(X, self.node_keys)
         self._made: dict[str, View] = {}
         self._kinds: list[Kind] = []
         rows = take_rows(X, self._nodes)
-        if _varies(rows) and not _only_names(X):
+        if _varies(rows) and not named:
             lengths = _row_lengths(rows)
             self._kinds.append("unit")
             # skip raw rows if all are about equally long, or if a few long ones would dominate
@@ -154,7 +158,7 @@ class Views(Mapping[str, View]):
             # the columns are nodes
             axes = principal_axes(rows, n_axes, self.node_keys)
         else:
-            axes = principal_axes(features.rows(self._nodes), n_axes)
+            axes = principal_axes(features.rows(self._nodes), n_axes, self._column_keys)
         return View(kind, features, axes.astype(features.dtype))
 
 
@@ -166,16 +170,16 @@ def _sample_rows(X: Any, keys: np.ndarray) -> np.ndarray:
 
 def compress(X: Any, width: int) -> np.ndarray:
     """Project rows onto at most ``width`` leading directions."""
-    return np.asarray(
-        multiply(X, principal_axes(take_rows(X, _sample_rows(X, node_keys(X))), width).astype(X.dtype))
-    )
+    columns = column_keys(X)
+    rows = take_rows(X, _sample_rows(X, node_keys(X, columns=columns)))
+    return np.asarray(multiply(X, principal_axes(rows, width, columns).astype(X.dtype)))
 
 
-def principal_axes(rows: Any, n_axes: int, keys: np.ndarray | None = None) -> np.ndarray:
+def principal_axes(rows: Any, n_axes: int, keys: np.ndarray) -> np.ndarray:
     r"""Return the leading right singular vectors of some rows, as columns.
 
-    With more than a few hundred features, uses a randomised decomposition, in which random numbers belong to
-    columns in the order of their keys.
+    With more than a few hundred features, uses a randomised decomposition, in which the random numbers of a
+    column are a function of its key.
     """
     m, d = rows.shape
     n_axes = min(n_axes, m, d)
@@ -190,9 +194,7 @@ def principal_axes(rows: Any, n_axes: int, keys: np.ndarray | None = None) -> np
         return _leading(values, vectors, n_axes, 1e-12)
     rows = rows.astype(np.float32)  # enough for approximate directions
     k = min(n_axes + _EXTRA, m, d)
-    omega = np.random.default_rng(0).standard_normal((d, k)).astype(rows.dtype)
-    if keys is not None:
-        omega[np.argsort(keys, kind="stable")] = omega.copy()
+    omega = random_waves(keys, k).astype(rows.dtype)
     Q = _orthonormal(rows @ omega)
     for _ in range(_PASSES):
         Q = _orthonormal(rows @ _orthonormal(rows.T @ Q))
