@@ -102,8 +102,15 @@ def test_nodes_of_a_store_are_listed_by_their_prefixed_ids(write, tmp_path):
     assert store.node_ids.tolist() == listed
     labels = read_labels(write("l.csv", "item_id,label\n3,a\n2,b\n"))
     assert known(join_store(store, labels=labels)) == {"3": "a", "item_id:2": "b"}
-    with pytest.raises(ValueError, match=r"n\.csv: id '2' may be 'user_id:2' or 'item_id:2' of the edges"):
-        build_graph_store(file, tmp_path / "other", nodes=write("n.csv", "id\n3\n2\n"))
+
+
+def test_nodes_of_a_store_are_told_apart_by_prefixes_only(write, tmp_path):
+    """They are of both kinds, so that advice to name their column after one would not help."""
+    file = write("e.csv", RATINGS)
+    message = r"n\.csv: id '2' may be 'user_id:2' or 'item_id:2' of the edges: write it so\.$"
+    for column in ("id", "user_id"):
+        with pytest.raises(ValueError, match=message):
+            build_graph_store(file, tmp_path / "other", nodes=write("n.csv", f"{column}\n3\n2\n"))
 
 
 @pytest.mark.parametrize("least", [0, 1 << 20])

@@ -62,12 +62,15 @@ def split_sql(ends: tuple[str, str], edges: str, shared: str) -> str:
     return f"(SELECT * REPLACE ({a} AS a, {b} AS b) FROM {edges})"
 
 
-def ambiguous_id_error(name: str, node: str, ends: tuple[str, ...]) -> ValueError:
-    """Return the error about an id that both kinds have, in a table that does not say which it means."""
+def ambiguous_id_error(name: str, node: str, ends: tuple[str, ...], *, one_kind: bool) -> ValueError:
+    """Return the error about an id that both kinds have, in a table that does not say which it means.
+
+    ``one_kind`` tells whether the table may list one kind only, which its column would then name.
+    """
     one, other = _named(ends, node)
+    renamed = f", or name the id column {quoted(ends[0])} or {quoted(ends[1])}" if one_kind else ""
     return ValueError(
-        f"{name}: id {quoted(node)} may be {one} or {other} of the edges: write it so, or name the id column "
-        f"{quoted(ends[0])} or {quoted(ends[1])}."
+        f"{name}: id {quoted(node)} may be {one} or {other} of the edges: write it so{renamed}."
     )
 
 
@@ -156,7 +159,7 @@ class NodeKinds:
             return node
         shared = kind is None and all(f"{end}:{node}" in self.kinds for end in self.columns)
         if side is None and shared:
-            raise ambiguous_id_error(name, node, self.columns)
+            raise ambiguous_id_error(name, node, self.columns, one_kind=True)
         if side is not None and (shared or kind is not None):
             return f"{self.columns[side]}:{node}"
         return self._without_prefix(node)
