@@ -187,3 +187,13 @@ def test_texts_without_a_header_begin_on_the_first_line(tmp_path, monkeypatch):
     problem = read_problem(inputs, Terminal(quiet=True))
     assert problem.node_ids.tolist() == ["b", "a", "c"]
     assert read_texts(inputs, problem).tolist() == ["one two", "two one", "one"]
+
+
+def test_texts_of_users_and_items_with_the_same_id_are_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("e.csv").write_text("user_id,item_id\n1,1\n1,2\n3,1\n")
+    Path("d.csv").write_text("user_id,bio\n1,likes one\n1,likes one\n3,likes three\n")
+    inputs = Inputs(edges="e.csv", features="d.csv", text="bio")
+    problem = read_problem(inputs, Terminal(quiet=True))
+    shown = dict(zip(problem.node_ids, read_texts(inputs, problem), strict=True))
+    assert shown == {"user_id:1": "likes one", "3": "likes three", "item_id:1": None, "2": None}

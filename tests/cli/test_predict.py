@@ -225,3 +225,28 @@ def test_wide_features_are_reduced_before_they_are_smoothed(graph, run, refused)
         assert "--dimensions must be a whole number from 1 on, or all" in refused(
             *embed, "u.npy", "--dimensions", wrong
         )
+
+
+def ratings(graph, first_item):
+    """Write ratings of 20 users by parity of both ids, and labels of the first of them."""
+    items = range(first_item, first_item + 20)
+    edges = [(u, i) for u in range(1, 21) for i in items if u % 2 == i % 2 and (u * i) % 3]
+    graph.write("e.csv", ["user_id", "item_id"], edges)
+    graph.write("l.csv", ["user_id", "label"], [(u, "odd" if u % 2 else "even") for u in range(1, 9)])
+
+
+@pytest.mark.parametrize("first_item", [11, 21], ids=["some ids in common", "none in common"])
+@pytest.mark.parametrize("columns", [("user_id", "item_id"), ("itemId", "userId")])
+def test_a_new_user_is_not_taken_for_the_item_with_the_same_id(graph, run, first_item, columns):
+    ratings(graph, first_item)
+    method = ["--method", "labelpropagation"]
+    run("classify", "--edges", "e.csv", "--labels", "l.csv", *method, "--out", "p.csv", "--save", "m.gssl")
+    # user 28 is new and rates odd items; 28 is an even item; user 13 is known, and 13 may be an item too
+    pairs = [(28, 23), (28, 25), (13, 29)]
+    graph.write("e2.csv", columns, pairs if columns[0] == "user_id" else [pair[::-1] for pair in pairs])
+    result = run("predict", "--model", "m.gssl", "--edges", "e2.csv", "--out", "p2.csv")
+    found = graph.read("p2.csv")
+    user = "user_id:13" if first_item == 11 else "13"
+    assert set(found) == {"user_id:28", user, "23", "25", "29"}
+    assert all(row["label"] == "odd" for row in found.values())
+    assert "named as in the model, which has nodes of two kinds: 'user_id:" in result.stderr

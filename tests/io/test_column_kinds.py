@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import issparse
 
 from gssl.io import Preparation, read_features
+from gssl.io.feature_slabs import map_features
 
 
 def dense(features):
@@ -75,6 +76,52 @@ def test_columns_of_a_new_table_have_the_kinds_of_the_first(write):
     assert not [note for note in found.notes if "left out" in note]
     numbers = read_features(write("g.csv", "id,zip,age\nx,12,1\ny,12,2\n"), encoding=made.encoding)
     assert (numbers.names, numbers.kinds) == (("zip=12", "age"), ("category", "number"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "new", "expected"),
+    [
+        (["31/12/2020", "05/02/2021"], "05/02/2021", 18663),
+        (["12/31/2020", "02/05/2021"], "05/02/2021", 18749),
+        (["31/12/2020", "05/02/2021"], "2021-02-05", 18663),
+        (["31/12/2020", "05/02/2021"], "12/31/2021", 18992),
+        (["31/12/2020", "05/02/2021"], "unknown", None),
+        (['"1,5"', '"2,75"'], '"1,125"', 1.125),
+        (['"1,500,000"', '"2,750"'], '"1,125"', 1125),
+        (['"1,5"', '"2,75"'], '"1,125,000"', 1125000),
+        (['"1,5"', '"2,75"'], "unknown", None),
+        (["1.5", "2"], "unknown", None),
+    ],
+)
+def test_numbers_of_a_new_table_are_written_as_in_the_first(write, cells, new, expected):
+    """A single row is read as among the rows of fit, unless its cell cannot be meant so."""
+    rows = "".join(f"n{k},{cell},spy\n" for k, cell in enumerate(cells))
+    first = read_features(write("f.csv", "id,x,job\n" + rows))
+    encoding = Preparation.from_json(Preparation.fit(first).to_json()).encoding
+    again = read_features(write("g.csv", f"id,x,job\nm,{new},spy\n"), encoding=encoding)
+    assert (
+        (again.names, again.kinds) == (first.names, first.kinds) == (("x", "job=spy"), ("number", "category"))
+    )
+    assert dense(again)[0, 0] == pytest.approx(np.nan if expected is None else expected, nan_ok=True)
+    if expected is None:
+        assert any("taken as missing" in note for note in again.notes)
+
+
+def test_a_cell_that_is_no_number_among_known_numbers_is_refused_if_strict(write):
+    first = read_features(write("f.csv", "id,x,y\na,1,1\nb,2,1\n"))
+    with pytest.raises(ValueError, match="column 'x' of id 'c' is 'unknown', not a finite number"):
+        read_features(write("g.csv", "id,x,y\nc,unknown,1\n"), encoding=first.encoding, strict=True)
+
+
+def test_a_long_table_may_follow_a_wide_one(write):
+    first = read_features(write("f.csv", "id,x,y\na,1,3\nb,2,4\n"))
+    long = read_features(write("g.csv", "id,feature,value\nc,x,5\nc,y,6\n"), encoding=first.encoding)
+    assert (long.names, dense(long).tolist()) == (("x", "y"), [[5, 6]])
+
+
+def test_features_in_a_file_keep_the_notation_of_their_numbers(write):
+    features = map_features(str(write("f.csv", "id,x,y\na,31/12/2020,1\nb,05/02/2021,2\n")))
+    assert features.encoding.numbers == {"x": "day/month/year", "y": "number"}
 
 
 def test_a_text_column_named_like_a_label_is_read_again(write):

@@ -102,8 +102,15 @@ def test_nodes_of_a_store_are_listed_by_their_prefixed_ids(write, tmp_path):
     assert store.node_ids.tolist() == listed
     labels = read_labels(write("l.csv", "item_id,label\n3,a\n2,b\n"))
     assert known(join_store(store, labels=labels)) == {"3": "a", "item_id:2": "b"}
-    with pytest.raises(ValueError, match=r"n\.csv: id '2' may be 'user_id:2' or 'item_id:2' of the edges"):
-        build_graph_store(file, tmp_path / "other", nodes=write("n.csv", "id\n3\n2\n"))
+
+
+def test_nodes_of_a_store_are_told_apart_by_prefixes_only(write, tmp_path):
+    """They are of both kinds, so that advice to name their column after one would not help."""
+    file = write("e.csv", RATINGS)
+    message = r"n\.csv: id '2' may be 'user_id:2' or 'item_id:2' of the edges: write it so\.$"
+    for column in ("id", "user_id"):
+        with pytest.raises(ValueError, match=message):
+            build_graph_store(file, tmp_path / "other", nodes=write("n.csv", f"{column}\n3\n2\n"))
 
 
 @pytest.mark.parametrize("least", [0, 1 << 20])
@@ -117,3 +124,27 @@ def test_the_scanner_and_a_store_ask_and_obey_as_memory_does(write, tmp_path, mo
     store = build_graph_store(file, tmp_path / "two", two_sided=True)
     assert store.node_ids.tolist() == ["1", "3", "bar:2", "foo:2"]
     assert read_edges(file, two_sided=True).ids.tolist() == store.node_ids.tolist()
+
+
+def test_new_tables_name_the_nodes_of_two_kinds_as_a_known_problem_does(write):
+    """The columns tell kinds also where only the known problem said that they do; a new id may be shared."""
+    old = assemble(read_edges(write("e.csv", "foo,bar\n1,1\n1,2\n3,4\n"), two_sided=True))
+    before = dict(old.kinds.kinds)
+    edges = read_edges(write("new.csv", "foo,bar\n1,9\n2,4\n5,2\n"), two_sided=True)
+    features = read_features(write("f.csv", "bar,x\n9,0.5\n3,2\n"))
+    new = assemble(edges, features, known=old)
+    assert sorted(new.node_ids) == ["2", "4", "5", "9", "bar:3", "foo:1", "foo:2"]
+    assert new.features.ravel()[new.node_ids.tolist().index("bar:3")] == 2
+    edges = read_edges(write("new.csv", "bar,foo\n9,1\n4,2\n"))
+    assert sorted(assemble(edges, known=old).node_ids) == ["4", "9", "foo:1", "foo:2"]
+    edges = read_edges(write("new.csv", "source,target\n9,1\n4,2\n"))
+    with pytest.raises(ValueError, match=r"new\.csv: id '1' may be 'foo:1' or 'bar:1' of the edges"):
+        assemble(edges, known=old)
+    assert old.kinds.kinds == before
+
+
+def test_a_prefix_of_the_other_kind_does_not_change_the_kind_of_its_node(write):
+    problem = assemble(read_edges(write("e.csv", RATINGS)))
+    problem.kinds.resolve(read_labels(write("l.csv", "user_id,label\nitem_id:3,a\n7,b\n")))
+    again = problem.kinds.resolve(read_labels(write("l.csv", "item_id,label\n3,a\n7,b\n")))
+    assert again.ids.tolist() == ["3", "item_id:7"]

@@ -311,6 +311,11 @@ def drop(*path, last):
     return change
 
 
+def kinds(*columns):
+    """Return the description of two kinds of nodes, with an array that has another length."""
+    return {"columns": list(columns), "sides": {"array": "problem.node_ids.bytes"}}
+
+
 def tensor(name, make):
     def change(metadata, tensors):
         tensors[name] = np.ascontiguousarray(make(tensors[name]))
@@ -449,6 +454,10 @@ LIES = [
         tensor("problem.node_ids.bytes", lambda k: np.full_like(k, 65)),
         "ids of its nodes .* do not fit",
     ),
+    ("average", whole("problem", "kinds", value=7), "the numbers of 'sides' are missing"),
+    ("average", whole("problem", "kinds", value=kinds("a", "a")), "not named by two columns"),
+    ("average", whole("problem", "kinds", value=kinds("a", 7)), "not named by two columns"),
+    ("average", whole("problem", "kinds", value=kinds("a", "b")), "the kinds of its nodes do not fit"),
     ("ogc", whole("problem", value={}), "names nodes without the features and the graph"),
     ("ogc", put("params", "beta", value=1.5), "OGC: beta must be a number from 0.0 to 1.0, not 1.5"),
     ("ogc", put("params", "random_state", value="x"), "the parameter 'random_state' of its OGC is 'x'"),

@@ -74,3 +74,15 @@ def test_weights_values_and_labels_with_decimal_commas(write):
     rows = "".join(f"n{i};{i},5\n" for i in range(30))
     with pytest.raises(ValueError, match="a classifier predicts classes, not numbers"):
         read_labels(write("l.csv", f"id;label\n{rows}"))
+
+
+def test_notations_of_many_columns_are_noted_once(write):
+    """Blocks of columns are read one after another."""
+    names = [f"c{j}" for j in range(300)]
+    rows = [[f"n{i}", *(('"1,5"', f"2020-01-0{i + 1}")[j % 2] for j in range(300))] for i in range(3)]
+    file = write("f.csv", "\n".join(",".join(row) for row in [["id", *names], *rows]))
+    notes = read_features(file).notes
+    assert [" in ".join(note.split(" in ")[:-1]) for note in notes] == [
+        f"{file}: decimal commas are read as points",
+        f"{file}: dates (year-month-day) are read as days since 1970",
+    ]

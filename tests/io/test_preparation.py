@@ -165,6 +165,8 @@ def test_a_model_without_an_encoding_still_loads():
     made = Preparation.fit(features(np.eye(5), ("x", "job=spy", "job=cook", "says:a", "says:b"), kinds))
     old = {key: value for key, value in json.loads(made.to_json()).items() if key != "encoding"}
     assert Preparation.from_json(json.dumps(old)).encoding == Encoding(("job",), {"says": {}})
+    old["encoding"] = {"categories": ["job"], "words": {"says": {"a": 1.0, "b": 1.0}}}
+    assert Preparation.from_json(json.dumps(old)).encoding.numbers == {}
 
 
 @pytest.mark.parametrize(
@@ -176,6 +178,8 @@ def test_a_model_without_an_encoding_still_loads():
         {"categories": [1], "words": {}},
         {"categories": [], "words": ["t"]},
         {"categories": [], "words": {"t": {"a": "x"}}},
+        {"categories": [], "words": {}, "numbers": 7},
+        {"categories": [], "words": {}, "numbers": {"x": "runes"}},
         {"categories": [], "words": {"t": {"a": float("nan")}}},
     ],
 )

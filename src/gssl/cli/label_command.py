@@ -18,6 +18,7 @@ from gssl.cli.reading import Inputs, check_outputs
 from gssl.cli.run import Run
 from gssl.io import Problem, open_table
 from gssl.io.feature_reading import text_columns
+from gssl.io.label_tables import Nodes
 from gssl.io.table_columns import IDS, pick_column, text_sql
 from gssl.label.background import BackgroundFit
 from gssl.label.journal import Journal, journal_path
@@ -136,10 +137,15 @@ def read_texts(inputs: Inputs, problem: Problem) -> np.ndarray | None:
     if not names or inputs.features is None:
         return None
     table = open_table(inputs.features, header=inputs.header, graph_part="nodes")
-    ids = text_sql(table, pick_column(table, inputs.id_column, IDS, 0))
+    column = pick_column(table, inputs.id_column, IDS, 0)
     # missing texts are skipped, and NULL if all are
     texts = ", ".join(text_sql(table, name) for name in names)
     text = f"nullif(concat_ws(chr(10) || chr(10), {texts}), '')"
-    rows = table.fetch_columns(f"SELECT {ids} AS id, {text} AS text FROM {table.relation}")
+    rows = table.fetch_columns(
+        f"SELECT {text_sql(table, column)} AS id, {text} AS text FROM {table.relation}"
+    )
     by_id = dict(zip(rows["id"], rows["text"], strict=True))
+    if problem.kinds is not None:
+        nodes = problem.kinds.resolve(Nodes(np.array(list(by_id), dtype=object), id_column=column))
+        by_id = dict(zip(nodes.ids, by_id.values(), strict=True))
     return np.array([by_id.get(node) for node in problem.node_ids], dtype=object)

@@ -143,10 +143,9 @@ def read_problem(
     for part in (nodes, edges, features, labels):
         # print notes now, because one may explain why joining fails
         terminal.note(*([] if part is None else part.notes))
-    ids = frozenset(() if known is None else known.node_ids)
     with terminal.step("joining tables"):
         problem = (
-            assemble(edges, features, labels, nodes=nodes, strict=inputs.strict, known=ids)
+            assemble(edges, features, labels, nodes=nodes, strict=inputs.strict, known=known)
             if store is None
             else join_store(store, features, labels, nodes=nodes, strict=inputs.strict)
         )

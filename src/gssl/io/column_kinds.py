@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gssl.io.notations import read_commas, read_dates
+from gssl.io.notations import DATES, NOTATIONS, comma_notes, convert_commas, convert_dates, date_notes
 from gssl.io.table_columns import aggregate_texts, is_number, is_text, number_sql
 from gssl.io.table_reading import Column, Table
 from gssl.wording import counted, listed, listed_counts, quoted
@@ -22,7 +22,7 @@ _SAMPLE_ROWS = 10_000
 
 @dataclass(frozen=True)
 class Encoding:
-    """How columns that are not numbers became features, to be repeated on new tables.
+    """How columns became features, to be repeated on new tables.
 
     Attributes
     ----------
@@ -31,6 +31,9 @@ class Encoding:
     words : dict of dict of float
         The weight (inverse document frequency) of every word of each text column. A column without weights
         is weighted by its own texts.
+    numbers : dict of str
+        The notation of every column of numbers: "number", "decimal comma", "thousands comma", "date" or, for
+        dates in text, their order, such as "day/month/year".
 
     Examples
     --------
@@ -45,11 +48,12 @@ class Encoding:
 
     categories: tuple[str, ...] = ()
     words: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    numbers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def columns(self) -> frozenset[str]:
         """The columns that it knows."""
-        return frozenset((*self.categories, *self.words))
+        return frozenset((*self.categories, *self.words, *self.numbers))
 
 
 class ColumnKinds:
@@ -64,13 +68,24 @@ class ColumnKinds:
         self.unreadable = dict[str, tuple[int, str]]()
         self._known = dict.fromkeys(texts, "words") | dict.fromkeys(encoding.categories, "category")
         self._known |= dict.fromkeys(encoding.words, "words")
+        self._numbers = {name: form for name, form in encoding.numbers.items() if name not in self._known}
         self._strict, self._texts = strict, list[str]()
+        # notations of columns with commas and of dates, and cells among dates that are none
+        self._commas, self._dates, self._no_dates = dict[str, str](), dict[str, str](), 0
+
+    @property
+    def notations(self) -> dict[str, str]:
+        """The notation of every column of numbers."""
+        special = self._commas | self._dates
+        return {
+            name: special.get(name, NOTATIONS[0]) for name, kind in self.kinds.items() if kind == "number"
+        }
 
     def add(self, table: Table) -> None:
         """Find the kinds of the columns of a table."""
         unknown = [name for name in table.columns if name not in self._known]
         # dates in text columns are read by _add_texts
-        read_dates(table, [name for name in unknown if not is_text(table.columns[name])])
+        self._read_dates(table, [name for name in unknown if not is_text(table.columns[name])])
         texts = list[str]()
         for name, column in table.columns.items():
             if name in self._known:
@@ -96,7 +111,7 @@ class ColumnKinds:
             "count(nullif(raw, '')), count(TRY_CAST(raw AS DOUBLE)), bool_or(contains(raw, ','))",
         )
         rest = [name for name, (filled, numeric, _) in counts.items() if numeric < filled]
-        read_commas(table, [name for name in rest if counts[name][2]], sample=False)
+        self._commas |= convert_commas(table, [name for name in rest if counts[name][2]], self._numbers)
         number = number_sql(Column("t", "VARCHAR"))
         asked = (
             f"count(t), count({number}), count(*) FILTER (t LIKE '[%]'), "
@@ -104,21 +119,27 @@ class ColumnKinds:
         )
         categories = list[str]()
         for name, (filled, numeric, lists, other) in aggregate_texts(table, rest, asked).items():
-            if filled and 2 * numeric <= filled:
+            known = self._numbers.get(name)
+            if filled and 2 * numeric <= filled and known in (None, *DATES):
                 self.kinds[name] = "list" if lists == filled else "category"
                 categories += [name] if lists < filled else []
-            elif numeric < filled and filled - numeric <= most_others(filled, self._strict):
+            elif numeric < filled and filled - numeric <= most_others(filled, self._strict, known):
                 # if there are more, reading the column raises
                 self.unreadable[name] = filled - numeric, other
-        dates = read_dates(table, categories)
-        self.kinds |= dict.fromkeys(dates, "number")
+        self.kinds |= dict.fromkeys(self._read_dates(table, categories), "number")
         texts = find_texts(table, [name for name in categories if self.kinds[name] == "category"])
         self.kinds |= dict.fromkeys(texts, "words")
         self._texts += texts
 
+    def _read_dates(self, table: Table, names: Sequence[str]) -> dict[str, str]:
+        found, others = convert_dates(table, names, self._numbers)
+        self._dates |= found
+        self._no_dates += others
+        return found
+
     def notes(self, name: str) -> list[str]:
-        """Return notes about columns that were recognised as text, and cells that are not numbers."""
-        notes = list[str]()
+        """Return notes about commas, dates, columns recognised as text, and cells that are not numbers."""
+        notes = [*comma_notes(name, self._commas), *date_notes(name, self._dates, self._no_dates)]
         if self._texts:
             columns = "column" if len(self._texts) == 1 else "columns"
             notes.append(f"{name}: taken word by word, as texts: {columns} {listed(self._texts)}.")
@@ -127,9 +148,16 @@ class ColumnKinds:
         return notes
 
 
-def most_others(filled: int, strict: bool) -> int:
-    """Return how many of the filled cells of a column of numbers may be no numbers, and count as missing."""
-    return 0 if strict or filled < _FEWEST_FILLED else max(1, int(_MOST_OTHERS * filled))
+def most_others(filled: int, strict: bool, known: str | None = None) -> int:
+    """Return how many of the filled cells of a column of numbers may be no numbers, and count as missing.
+
+    In a column of a ``known`` notation all may be so, because a new table may have few rows.
+    """
+    if strict:
+        return 0
+    if known is not None:
+        return filled
+    return 0 if filled < _FEWEST_FILLED else max(1, int(_MOST_OTHERS * filled))
 
 
 def note_others(name: str, others: Mapping[str, tuple[int, str]]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from gssl.io.edge_columns import same_kind
 from gssl.io.table_columns import check_distinct
 from gssl.io.table_reading import Table, sql_string
-from gssl.wording import counted, quoted
+from gssl.wording import counted, listed, quoted
 
 # a table with ids, their column's name and its own name: nodes, features or labels
 _Part = TypeVar("_Part", bound=Any)
@@ -62,12 +62,15 @@ def split_sql(ends: tuple[str, str], edges: str, shared: str) -> str:
     return f"(SELECT * REPLACE ({a} AS a, {b} AS b) FROM {edges})"
 
 
-def ambiguous_id_error(name: str, node: str, ends: tuple[str, ...]) -> ValueError:
-    """Return the error about an id that both kinds have, in a table that does not say which it means."""
+def ambiguous_id_error(name: str, node: str, ends: tuple[str, ...], *, one_kind: bool) -> ValueError:
+    """Return the error about an id that both kinds have, in a table that does not say which it means.
+
+    ``one_kind`` tells whether the table may list one kind only, which its column would then name.
+    """
     one, other = _named(ends, node)
+    renamed = f", or name the id column {quoted(ends[0])} or {quoted(ends[1])}" if one_kind else ""
     return ValueError(
-        f"{name}: id {quoted(node)} may be {one} or {other} of the edges: write it so, or name the id column "
-        f"{quoted(ends[0])} or {quoted(ends[1])}."
+        f"{name}: id {quoted(node)} may be {one} or {other} of the edges: write it so{renamed}."
     )
 
 
@@ -79,9 +82,12 @@ def _prefix_sql(end: str) -> str:
     return sql_string(f"{end}:")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class NodeKinds:
-    """Two kinds of nodes with some ids in common, by the columns of the edges that name them."""
+    """Two kinds of nodes that may have ids in common, by the columns of the edges that name them.
+
+    It learns the ids of new nodes: of two kinds, the one named first has the id without a prefix.
+    """
 
     columns: tuple[str, ...]
     # 0 or 1 by id, as the edges name their nodes
@@ -93,25 +99,67 @@ class NodeKinds:
         pairs = zip(ids.tolist(), sides.tolist(), strict=True)
         return cls(columns, {node: side for node, side in pairs if side >= 0})
 
+    def copy(self) -> "NodeKinds":
+        """Return the same kinds, which learn on their own."""
+        return NodeKinds(self.columns, dict(self.kinds))
+
+    def sides(self, ids: np.ndarray) -> np.ndarray:
+        """Return the kind of each id, −1 if unknown: the inverse of :meth:`of`."""
+        return np.array([self.kinds.get(node, -1) for node in ids], dtype=np.int8)
+
     def resolve(self, part: _Part) -> _Part:
-        """Return a table, if any, with its ids as the edges name these nodes; remember ids of new nodes."""
+        """Return a table, if any, with its ids as the edges name these nodes; learn ids of new nodes."""
         if part is None:
             return part
-        side = next((i for i, end in enumerate(self.columns) if same_kind(part.id_column or "", end)), None)
+        side = self._side(part.id_column or "")
         ids = np.empty(len(part.ids), dtype=object)
-        ids[:] = [self._find(node, side, part.name) for node in part.ids]
+        ids[:] = [self._learn(node, side, part.name) for node in part.ids]
         check_distinct(ids, part.name)
-        if side is not None:
-            self.kinds.update((node, side) for node in ids)
         return replace(part, ids=ids)
+
+    def resolve_edges(self, edges: _Part) -> _Part:
+        """Return other edges, if any, with each end as the node of its column's kind is named here."""
+        if edges is None or not edges.columns:
+            return edges
+        ids = edges.ids.copy()
+        both = np.intersect1d(edges.source, edges.target)
+        for codes, column in zip((edges.source, edges.target), edges.columns, strict=True):
+            side = self._side(column)
+            for k in np.setdiff1d(codes, both).tolist():
+                ids[k] = self._learn(self._with_prefix(ids[k], column, side), side, edges.name)
+        ids[both] = [self._find(node, None, edges.name) for node in ids[both]]
+        notes, renamed = edges.notes, ids[ids != edges.ids]
+        if len(renamed):
+            notes = [
+                *notes,
+                f"{edges.name}: {counted(len(renamed), 'id')} named as in the model, which has nodes of two "
+                f"kinds: {listed(renamed)}.",
+            ]
+        ids, places = np.unique(ids, return_inverse=True)
+        source, target = places[edges.source], places[edges.target]
+        return replace(edges, ids=ids, source=source, target=target, notes=notes)
+
+    def _side(self, column: str) -> int | None:
+        return next((i for i, end in enumerate(self.columns) if same_kind(column, end)), None)
+
+    def _with_prefix(self, node: str, column: str, side: int | None) -> str:
+        """Return an id whose prefix, if it has one, is spelled as here."""
+        plain = node.removeprefix(f"{column}:")
+        return node if side is None or plain == node else f"{self.columns[side]}:{plain}"
+
+    def _learn(self, node: str, side: int | None, name: str) -> str:
+        found = self._find(node, side, name)
+        if side is not None:
+            self.kinds.setdefault(found, side)
+        return found
 
     def _find(self, node: str, side: int | None, name: str) -> str:
         kind = self.kinds.get(node)
-        if kind is not None and kind == (kind if side is None else side):
+        if kind is not None and side in (None, kind):
             return node
         shared = kind is None and all(f"{end}:{node}" in self.kinds for end in self.columns)
         if side is None and shared:
-            raise ambiguous_id_error(name, node, self.columns)
+            raise ambiguous_id_error(name, node, self.columns, one_kind=True)
         if side is not None and (shared or kind is not None):
             return f"{self.columns[side]}:{node}"
         return self._without_prefix(node)

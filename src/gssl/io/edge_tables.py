@@ -35,8 +35,10 @@ class Edges:
         The source, for messages.
     notes : list of str
         Irregularities in the table.
-    kind_columns : tuple of two str, or empty
-        The columns of the source and the target, if these are two kinds of nodes that share ids.
+    columns : tuple of two str, or empty
+        The columns of the source and the target.
+    two_sided : bool
+        Whether these are two kinds of nodes; ids that both have begin with the name of their column.
     """
 
     ids: np.ndarray
@@ -45,7 +47,8 @@ class Edges:
     weights: np.ndarray | None = None
     name: str = "edges"
     notes: list[str] = field(default_factory=list)
-    kind_columns: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    two_sided: bool = False
 
 
 def read_edges(
@@ -89,20 +92,19 @@ def read_edges(
     ends, weight = choose_columns(table, columns)
     note_spaces(table, ends)
     apart = tell_kinds(table, ends) if two_sided is None else two_sided
-    split = False
     try:
         ids, found = scan_edges(table, ends, weight, strict=strict, apart=apart is not False)
     except NotScannable:
-        split = _query_edges(table, ends, weight, apart, strict)
+        _query_edges(table, ends, weight, apart, strict)
         ids, found = encode_texts(table, "edges", ["a", "b"], [] if weight is None else ["weight"])
-    kind_columns = ends if split else ()
-    return Edges(ids, found["a"], found["b"], found.get("weight"), table.name, table.notes, kind_columns)
+    weights = found.get("weight")
+    return Edges(ids, found["a"], found["b"], weights, table.name, table.notes, ends, apart is True)
 
 
 def _query_edges(
     table: Table, ends: tuple[str, str], weight: str | None, apart: bool | None, strict: bool
-) -> bool:
-    """Store the edges in the database, checked; return whether their ends are two kinds of nodes."""
+) -> None:
+    """Store the edges in the database, checked, with ids that two kinds of nodes share kept apart."""
     a, b = (text_sql(table, end) for end in ends)
     value = "" if weight is None else f", {number_sql(table.columns[weight])} AS weight"
     table.execute(f"CREATE TEMP TABLE edges AS SELECT {a} AS a, {b} AS b{value} FROM {table.relation}")
@@ -122,7 +124,6 @@ def _query_edges(
     if skipped:
         note_skipped(table, skipped, first)
         table.execute(f"DELETE FROM edges WHERE {NO_ID}")
-    return split
 
 
 def check_counts(

@@ -134,7 +134,7 @@ def open_features(
         return ArrayFile(Path(source), ids)
     table = open_table(source, header=header, graph_part="nodes")
     texts, encoding = text_columns(text), encoding or Encoding()
-    wide = id is not None or columns is not None or texts or encoding.columns
+    wide = id is not None or columns is not None or texts or not encoding.columns.isdisjoint(table.columns)
     long = None if wide else long_columns(table)
     if long is None:
         return WideTable(table, id, columns, texts, encoding, strict)

@@ -139,7 +139,8 @@ def map_features(
     # for at least one column; if the budget is too small, the fit raises an error
     columns = _columns(reader, positions, max(budget // 2, 64 * len(ids)))
     matrix = write_temporary(columns, len(ids), len(reader.names))
-    return Features(ids, matrix, reader.names, reader.name, reader.notes, id_column=reader.id)
+    names, encoding = reader.names, reader.encoding
+    return Features(ids, matrix, names, reader.name, reader.notes, id_column=reader.id, encoding=encoding)
 
 
 def _columns(

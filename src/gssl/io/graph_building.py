@@ -257,7 +257,8 @@ class _Build:
         if self.split:
             shared = self.table.fetch_row(f"SELECT min(id) FROM {read} SEMI JOIN build.shared USING (id)")[0]
             if shared is not None:
-                raise ambiguous_id_error(listing.name, shared, self.ends)
+                # it lists all nodes, so that the name of its column cannot tell the kind of one
+                raise ambiguous_id_error(listing.name, shared, self.ends, one_kind=False)
         self._store("ids", f"SELECT id FROM {read} ORDER BY file_row_number")
         path.unlink()
 

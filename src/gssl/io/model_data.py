@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, triu
 
 from gssl.datasets.numpy_files import csr_from_parts
 from gssl.graph.mapped import mapped_file
+from gssl.io.edge_sides import NodeKinds
 from gssl.selection.average import Recipe
 from gssl.selection.candidates import SHORT, Block, Filter
 from gssl.selection.softmax_link import Link
@@ -79,6 +80,27 @@ def unpack_texts(parts: Any) -> np.ndarray:
     except UnicodeDecodeError as error:
         raise ValueError("its names are not text.") from error
     return found
+
+
+def pack_kinds(kinds: NodeKinds | None, ids: np.ndarray) -> dict[str, Any] | None:
+    """Return the columns of two kinds of nodes, and 1 or 2 for each node, 0 if its kind is unknown."""
+    if kinds is None:
+        return None
+    return {"columns": list(kinds.columns), "sides": (kinds.sides(ids) + 1).astype(np.uint8)}
+
+
+def unpack_kinds(parts: Any, ids: np.ndarray) -> NodeKinds | None:
+    """Return the packed kinds of nodes, None if there is one kind, as in older files."""
+    if parts is None:
+        return None
+    sides = _array(parts, "sides", "u")
+    columns = parts.get("columns")
+    texts = isinstance(columns, list) and all(isinstance(column, str) for column in columns)
+    if not texts or len(set(columns)) != 2 or len(columns) != 2:
+        raise ValueError("its two kinds of nodes are not named by two columns.")
+    if len(sides) != len(ids) or sides.max(initial=0) > 2:
+        raise ValueError("the kinds of its nodes do not fit the rest of the model.")
+    return NodeKinds.of(tuple(columns), ids, sides.astype(np.int8) - 1)
 
 
 def pack_recipe(recipe: Recipe, n_labels: int, dtype: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from gssl.io.model_data import (
     check_distributions,
     check_kinds,
     unpack_graph,
+    unpack_kinds,
     unpack_recipe,
     unpack_texts,
 )
@@ -188,7 +189,8 @@ def read_problem(stored: Any, tensors: dict[str, np.ndarray], model: Any) -> Pro
         )
     y = np.full(len(codes), None, dtype=object)
     y[codes != UNLABELLED] = model.classes_[codes[codes != UNLABELLED]].tolist()
-    return Problem(ids, inputs.A, features, y, feature_names=tuple(names))
+    kinds = unpack_kinds(tree.get("kinds"), ids)
+    return Problem(ids, inputs.A, features, y, feature_names=tuple(names), kinds=kinds)
 
 
 def _read_model(description: Any) -> Any:

@@ -17,7 +17,7 @@ from gssl.files import write_all
 from gssl.io.atomic import whole_file
 from gssl.io.model_attributes import PLAIN_TYPES, Fitted, fitted_attributes, storable
 from gssl.io.model_checks import check_steps
-from gssl.io.model_data import input_bytes, is_in_files, pack_graph, pack_recipe, pack_texts
+from gssl.io.model_data import input_bytes, is_in_files, pack_graph, pack_kinds, pack_recipe, pack_texts
 from gssl.io.model_reading import Reader, read_problem
 from gssl.io.problem import Problem
 from gssl.io.table_reading import find_files
@@ -316,7 +316,11 @@ class _Writer:
             return None
         names = {"node_ids": problem.node_ids, "feature_names": problem.feature_names}
         parts = {name: self._tree(pack_texts(texts), f"problem.{name}") for name, texts in names.items()}
-        return {**parts, "has_features": problem.features is not None}
+        return {
+            **parts,
+            "has_features": problem.features is not None,
+            "kinds": self._tree(pack_kinds(problem.kinds, problem.node_ids), "problem.kinds"),
+        }
 
     def _stores(self, model: Any, attribute: Fitted) -> bool:
         """Return whether an attribute goes into the file, or can be computed from those that do."""

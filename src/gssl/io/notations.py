@@ -1,6 +1,6 @@
 """Read columns of numbers in other notations: decimal commas, thousands separators, dates."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from gssl.io.table_columns import aggregate_texts, is_text, raw_text_sql
 from gssl.io.table_reading import Column, Table, sql_string
@@ -24,74 +24,105 @@ _MOST_OTHERS = 0.1
 _SAMPLE_ROWS = 10_000
 
 
-def read_commas(table: Table, names: Iterable[str], *, sample: bool = True) -> list[str]:
-    """Convert text columns whose numbers have commas to plain numbers; return their names.
+# how the numbers of a column are written: plain, with commas, as dates of a date type, or as dates in text
+DATES = ("date", *_DATES)
+NOTATIONS = ("number", "decimal comma", "thousands comma", *DATES)
 
-    Commas are decimal if more cells fit only that reading than only thousands, or in a tie if the table is
-    separated by semicolons. ``sample`` skips columns without a comma in the first rows.
+
+def read_commas(table: Table, names: Iterable[str]) -> None:
+    """Convert text columns whose numbers have commas, if any does in the first rows, with a note."""
+    texts = [name for name in names if is_text(table.columns[name])]
+    commas = aggregate_texts(table, texts, "bool_or(contains(raw, ','))", _SAMPLE_ROWS)
+    found = convert_commas(table, [name for name in texts if commas[name][0]], {})
+    table.notes += comma_notes(table.name, found)
+
+
+def convert_commas(table: Table, names: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
+    """Convert text columns whose numbers have commas to plain numbers; return their notations.
+
+    Commas are read as in the ``known`` notation of a column, unless most cells contradict it. Else they are
+    decimal if more cells fit only that, or in a tie if the table is separated by semicolons.
     """
-    asked = [name for name in names if is_text(table.columns[name])]
-    if sample:
-        commas = aggregate_texts(table, asked, "bool_or(contains(raw, ','))", _SAMPLE_ROWS)
-        asked = [name for name in asked if commas[name][0]]
     is_decimal, is_thousands = (f"regexp_full_match(t, '{form}')" for form in (_DECIMAL, _THOUSANDS))
     counts = aggregate_texts(
         table,
-        asked,
+        names,
         f"count(t), count(TRY_CAST(t AS DOUBLE)), count(*) FILTER ({is_decimal} AND NOT {is_thousands}), "
         f"count(*) FILTER ({is_thousands} AND NOT {is_decimal}), "
         f"count(*) FILTER ({is_decimal} AND {is_thousands})",
     )
-    decimal, thousands = list[str](), list[str]()
+    found = dict[str, str]()
     for name, (filled, plain, only_decimal, only_thousands, either) in counts.items():
         numbers = only_decimal + only_thousands + either
         # the same majority as for plain numbers
-        if not numbers or 2 * (plain + numbers) <= filled:
+        if not numbers or (2 * (plain + numbers) <= filled and name not in known):
             continue
         points = only_decimal > only_thousands or (
             only_decimal == only_thousands and table.dialect is not None and table.dialect.delimiter == ";"
         )
+        against = {"decimal comma": only_thousands, "thousands comma": only_decimal}.get(known.get(name, ""))
+        if against is not None and 2 * against <= numbers:
+            points = known[name] == "decimal comma"
         raw = raw_text_sql(table.columns[name])
         sql = f"CASE WHEN contains({raw}, ',') THEN translate({raw}, ',.', '.') ELSE {raw} END"
         table.columns[name] = Column(sql if points else f"replace({raw}, ',', '')", "VARCHAR")
-        (decimal if points else thousands).append(name)
-    if decimal:
-        table.notes.append(f"{table.name}: decimal commas are read as points in {listed(decimal)}.")
-    if thousands:
-        table.notes.append(
-            f"{table.name}: commas are read as separators of thousands in {listed(thousands)}."
+        found[name] = "decimal comma" if points else "thousands comma"
+    return found
+
+
+def comma_notes(table: str, found: Mapping[str, str]) -> list[str]:
+    """Return notes about columns of numbers with commas, by their notations."""
+    return [
+        f"{table}: {what} in {listed(names)}."
+        for notation, what in (
+            ("decimal comma", "decimal commas are read as points"),
+            ("thousands comma", "commas are read as separators of thousands"),
         )
-    return [*decimal, *thousands]
+        if (names := [name for name, form in found.items() if form == notation])
+    ]
 
 
-def read_dates(table: Table, names: Iterable[str]) -> list[str]:
-    """Convert columns of dates to days since 1970; return their names."""
-    by_order = dict[str, list[str]]()
-    texts = list[str]()
+def convert_dates(table: Table, names: Iterable[str], known: Mapping[str, str]) -> tuple[dict[str, str], int]:
+    """Convert columns of dates to days since 1970; return their notations, and how many cells are no dates.
+
+    Dates in text are in the ``known`` order of a column, unless another reads more than twice as many cells.
+    """
+    found, texts = dict[str, str](), list[str]()
     for name in names:
         column = table.columns[name]
         if column.type.startswith(_DATE_TYPES) and not column.type.endswith("]"):
             table.columns[name] = Column(f"epoch({column.sql}) / 86400.0", "DOUBLE")
-            by_order.setdefault("", []).append(name)
+            found[name] = "date"
         elif is_text(column):
             texts.append(name)
-    others = 0
+    others, orders = 0, list(_DATES)
     times = ", ".join(f"count({_time_sql(form, 't')})" for form in _DATES.values())
-    counts = aggregate_texts(table, _look_like_dates(table, texts), f"count(t), {times}")
-    for name, (filled, *dates) in counts.items():
-        best = max(dates)
-        if not best or filled - best > _MOST_OTHERS * filled:
+    likely = set(_look_like_dates(table, texts))
+    asked = [name for name in texts if name in likely or name in known]
+    for name, (filled, *dates) in aggregate_texts(table, asked, f"count(t), {times}").items():
+        best, order = max(dates), orders[dates.index(max(dates))]
+        if known.get(name) in _DATES and best <= 2 * dates[orders.index(known[name])]:
+            order = known[name]
+        read = dates[orders.index(order)]
+        if name not in known and (not best or filled - best > _MOST_OTHERS * filled):
             continue
-        others += filled - best
-        order, form = list(_DATES.items())[dates.index(best)]
+        others += filled - read
         text = f"trim({raw_text_sql(table.columns[name])})"
-        table.columns[name] = Column(f"epoch({_time_sql(form, text)}) / 86400.0", "DOUBLE")
-        by_order.setdefault(f" ({order})", []).append(name)
-    for order, columns in by_order.items():
-        table.notes.append(f"{table.name}: dates{order} are read as days since 1970 in {listed(columns)}.")
+        table.columns[name] = Column(f"epoch({_time_sql(_DATES[order], text)}) / 86400.0", "DOUBLE")
+        found[name] = order
+    return found, others
+
+
+def date_notes(table: str, found: Mapping[str, str], others: int) -> list[str]:
+    """Return notes about columns of dates, by their notations, and about cells among them that are none."""
+    notes = list[str]()
+    for order in dict.fromkeys(found.values()):
+        names = listed(name for name, form in found.items() if form == order)
+        shown = "" if order == "date" else f" ({order})"
+        notes.append(f"{table}: dates{shown} are read as days since 1970 in {names}.")
     if others:
-        table.notes.append(f"{table.name}: {counted(others, 'cell')} among dates taken as missing.")
-    return [name for columns in by_order.values() for name in columns]
+        notes.append(f"{table}: {counted(others, 'cell')} among dates taken as missing.")
+    return notes
 
 
 def _look_like_dates(table: Table, names: list[str]) -> list[str]:

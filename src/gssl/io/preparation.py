@@ -13,6 +13,7 @@ from gssl.graph.mapped import mapped_file, release_pages
 from gssl.io.column_kinds import Encoding
 from gssl.io.feature_reading import Features
 from gssl.io.feature_slabs import write_temporary
+from gssl.io.notations import NOTATIONS
 from gssl.wording import counted, listed, listed_counts, quoted
 
 NORMALIZE = ("auto", "rows", "columns", "none")
@@ -47,8 +48,8 @@ class Preparation:
     notes : tuple of str
         How columns are scaled, in plain words.
     encoding : Encoding
-        Which columns are categories or text, and the weights of words; ``read_features(new, encoding=…)``
-        reads a new table in the same way.
+        Which columns are categories or text, the weights of words, and the notation of numbers;
+        ``read_features(new, encoding=…)`` reads a new table in the same way.
 
     Examples
     --------
@@ -293,12 +294,15 @@ def _read_encoding(data: Any, preparation: Preparation) -> Encoding:
         texts = {name.partition(":")[0]: dict[str, float]() for name, kind in pairs if kind == "word"}
         columns = (name.partition("=")[0] for name, kind in pairs if kind == "category")
         return Encoding(tuple(dict.fromkeys(columns)), texts)
-    categories, texts = data["categories"], data["words"]
+    # older models lack the notations
+    categories, texts, numbers = data["categories"], data["words"], data.get("numbers", {})
     names = [*categories, *(word for weights in texts.values() for word in weights)]
     weights = np.array([weight for one in texts.values() for weight in one.values()], dtype=np.float64)
     if not all(isinstance(name, str) for name in names) or not np.isfinite(weights).all():
         raise ValueError
-    return Encoding(tuple(categories), texts)
+    if not all(form in NOTATIONS for form in numbers.values()):
+        raise ValueError
+    return Encoding(tuple(categories), texts, numbers)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """A graph, its features and labels, joined by node id."""
 
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,8 +37,8 @@ class Problem:
     preparation : Preparation or None
         How the features were filled and scaled.
     kinds : NodeKinds or None
-        Which node is of which kind, if there are two that share ids; its ``resolve`` finds the nodes that
-        another table of labels names.
+        Which node is of which kind, if the columns of the edges name two; its ``resolve`` finds the nodes
+        that another table of labels names.
     """
 
     node_ids: np.ndarray
@@ -71,7 +70,7 @@ def assemble(
     *,
     nodes: Nodes | None = None,
     strict: bool = False,
-    known: Collection[str] = (),
+    known: Problem | None = None,
 ) -> Problem:
     """Join edges, features and labels by node id.
 
@@ -91,8 +90,9 @@ def assemble(
     strict : bool, default=False
         Raise on ids that are not among the nodes or, without ``nodes``, on edges of ids without features and
         labels of ids without edges and features.
-    known : set of str, optional
-        Ids that need no row of features, because a saved model has them: see :func:`extend`.
+    known : Problem, optional
+        That of a saved model, which :func:`extend` joins to this one. Its nodes need no row of features, and
+        of two kinds of nodes each is named as there.
 
     Returns
     -------
@@ -229,9 +229,11 @@ class _Join:
     """Collect nodes from one table after another, after those of a graph store if there is one."""
 
     def __init__(
-        self, strict: bool, store: GraphStore | None, nodes: Nodes | None, known: Collection[str] = ()
+        self, strict: bool, store: GraphStore | None, nodes: Nodes | None, known: Problem | None = None
     ) -> None:
-        self.strict, self.store, self.nodes, self.known = strict, store, nodes, known
+        self.strict, self.store, self.nodes = strict, store, nodes
+        self.known = frozenset[str](() if known is None else known.node_ids)
+        self.kinds = None if known is None or known.kinds is None else known.kinds.copy()
         self.notes: list[str] = [] if store is None else list(store.notes)
         self.added: dict[str, int] = {}
 
@@ -242,7 +244,11 @@ class _Join:
 
     def run(self, edges: Edges | None, features: Features | None, labels: Labels | None) -> Problem:
         """Collect all ids, then put every table in node order."""
-        kinds = _node_kinds(edges) if self.store is None else self.store.node_kinds
+        kinds = self.kinds
+        if kinds is not None:
+            edges = kinds.resolve_edges(edges)
+        else:
+            kinds = _node_kinds(edges) if self.store is None else self.store.node_kinds
         features = _filled(features)
         if kinds is not None:
             self.nodes, features = kinds.resolve(self.nodes), kinds.resolve(features)
@@ -364,11 +370,11 @@ class _Join:
 
 
 def _node_kinds(edges: Edges | None) -> NodeKinds | None:
-    if edges is None or not edges.kind_columns:
+    if edges is None or not edges.two_sided:
         return None
     sides = np.zeros(len(edges.ids), np.int8)
     sides[edges.target] = 1
-    return NodeKinds.of(edges.kind_columns, edges.ids, sides)
+    return NodeKinds.of(edges.columns, edges.ids, sides)
 
 
 def _filled(features: Features | None) -> Features | None:

@@ -257,6 +257,7 @@ class WideTable:
         for block in self._blocks:
             kinds.add(block)
         self.notes += kinds.notes(self.name)
+        self.encoding = Encoding(numbers=kinds.notations)
         return kinds
 
     @property
@@ -397,7 +398,8 @@ class WideTable:
         position = {name: i for i, name in enumerate(self.chosen)}
         order = np.argsort([position[column] for column, _, _ in features], kind="stable")
         self.kinds = tuple(features[j][2] for j in order)
-        self.encoding = Encoding(tuple(sorted(categories, key=position.__getitem__)), words)
+        ordered = tuple(sorted(categories, key=position.__getitem__))
+        self.encoding = replace(self.encoding, categories=ordered, words=words)
         return self.ids, _join(pieces, order, n), tuple(features[j][1] for j in order)
 
     def _categories(self) -> Iterator[tuple[csr_array, list[tuple[str, str]]]]:
