@@ -188,7 +188,7 @@ def test_models(graph, run, refused):
     sentence = refused(*predict, *fewer, "--strict")
     assert "1 feature that fewer.csv does not have, the first of them 'c'" in sentence
     told = run(*predict, *fewer).stderr
-    assert "fewer.csv: 1 column of the model that it does not have taken as missing: 'c'." in told
+    assert "fewer.csv: 1 column of the model is absent and taken as missing: 'c'." in told
     graph.write("other.csv", ["id", "d"], [(i, 1) for i in graph.ids])
     sentence = refused(*predict, "m.gssl", "--edges", "e.csv", "--features", "other.csv")
     assert "3 features that other.csv does not have, the first of them 'a'" in sentence

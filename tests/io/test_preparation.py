@@ -145,7 +145,7 @@ def test_new_tables_get_the_numbers_of_fit(form):
     ]
     gone = made.apply(features(as_form([[30.0]], form), ("b",)))
     np.testing.assert_allclose(dense(gone.matrix), [[0, 10 / scale_b]], atol=1e-6)
-    assert gone.notes == ["f: 1 column of the model that it does not have taken as missing: 'a'."]
+    assert gone.notes == ["f: 1 column of the model is absent and taken as missing: 'a'."]
     with pytest.raises(ValueError, match="1 feature that f does not have, the first of them 'a'"):
         made.apply(features([[30.0]], ("b",)), strict=True)
     with pytest.raises(ValueError, match="2 features that f does not have"):
@@ -156,7 +156,7 @@ def test_words_that_do_not_occur_again_are_zeros():
     made = Preparation.fit(features(csr_array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]]), ("p", "q", "r")))
     found = made.apply(features(csr_array([[2.0, 2.0, 4.0]]), ("r", "p", "new")))
     assert dense(found.matrix).tolist() == [[0.5, 0, 0.5]]
-    assert found.notes[1] == "f: 1 feature of the model that it does not have taken as zero: 'q'."
+    assert found.notes[1] == "f: 1 feature of the model is absent and taken as zero: 'q'."
 
 
 def test_a_model_without_an_encoding_still_loads():

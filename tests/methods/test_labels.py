@@ -214,3 +214,13 @@ def test_labels_that_are_equal_are_one_class():
     assert encode_labels([1, 1.0, np.int8(2), 2])[0].tolist() == [1, 2]
     assert encode_labels([True, np.False_, None])[0].tolist() == [False, True]
     assert encode_labels(["a\0b", "a"])[0].tolist() == ["a", "a\0b"]
+
+
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_whole_numbers_that_nearly_all_differ_and_are_far_apart_are_refused(kind):
+    views = np.random.default_rng(0).integers(1000, 100_000, size=60)
+    with pytest.raises(ValueError, match="holds 60 different numbers"):
+        encode_labels(views.astype(kind))
+    # one label of each class
+    assert len(encode_labels(np.arange(60).astype(kind))[0]) == 60
+    assert len(encode_labels(np.repeat(views[:30], 20).astype(kind))[0]) == 30

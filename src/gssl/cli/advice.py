@@ -135,7 +135,7 @@ def _say_labels_needed(model: Any, target: float, terminal: Terminal) -> None:
 
 def _percent(p: float) -> str:
     """Format a probability, never as 100 %, because it was estimated from few labels."""
-    return "over 99 %" if p > 0.99 else f"{100 * p:.0f} %"
+    return "over 99 %" if p > 0.99 else "under 1 %" if p < 0.01 else f"{100 * p:.0f} %"
 
 
 def _nodes(problem: Problem, ids: Sequence[str]) -> np.ndarray:

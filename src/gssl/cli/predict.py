@@ -91,10 +91,16 @@ def _join_known(
             f"{run.inputs.features}: ids are taken to be those of another graph"
         )
         return None
-    terminal.note(f"{n_known:,} of {counted(n, 'node')} known to {path}: they keep its features and labels")
+    if n_differ and run.inputs.strict:
+        raise ValueError(
+            f"{counted(n_differ, 'row')} of {run.inputs.features} and of {path} differ though their ids are "
+            "the same: rename the ids of other nodes, or leave out rows of known ones."
+        )
+    kept = "labels" if known.features is None else "features and labels"
+    terminal.note(f"{n_known:,} of {counted(n, 'node')} known to {path}: they keep its {kept}")
     if n_differ:
         rows = f"{counted(n_differ, 'row')} of {run.inputs.features}"
-        terminal.note(f"{rows} differ from those that {path} knows, and are not used")
+        terminal.note(f"not used, because {path} knows other features of these nodes: {rows}")
     joined, positions = extend(known, problem)
     return link_neighbours(joined, run.inputs, terminal), positions
 

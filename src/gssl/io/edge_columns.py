@@ -173,7 +173,7 @@ def _take_as_weight(table: Table, ends: tuple[str, str], name: str) -> str | Non
     words = set(split_words(name))
     reason = ""
     if words & _NOT_WEIGHTS and not words & _STRENGTHS:
-        reason = "its name is not that of a weight"
+        reason = "by its name it is a distance, a time or an id"
     elif not words & _STRENGTHS and _are_unix_times(table, name):
         reason = "its values look like Unix times"
     if not reason:

@@ -357,6 +357,10 @@ class _Writer:
                 return self._store(value.astype(np.float32), key)
             case "matrix" if issparse(value):
                 matrix, parts = csr_array(value), ("data", "indices", "indptr")
+                if matrix.nnz <= np.iinfo(np.int32).max and max(matrix.shape) <= np.iinfo(np.int32).max:
+                    # half of the bytes of long indices
+                    narrow = (part.astype(np.int32, copy=False) for part in (matrix.indices, matrix.indptr))
+                    matrix = csr_array((matrix.data, *narrow), shape=matrix.shape)
                 stored = {part: self._store(getattr(matrix, part), f"{key}.{part}") for part in parts}
                 return {**stored, "shape": [int(size) for size in matrix.shape]}
         return self._store(value, key)

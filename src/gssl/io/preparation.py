@@ -188,12 +188,12 @@ class Preparation:
             )
         if zeros:
             notes.append(
-                f"{features.name}: {counted(len(zeros), 'feature')} of the model that it does not have taken "
+                f"{features.name}: {counted(len(zeros), 'feature')} of the model {_are(zeros)} absent and taken "
                 f"as zero: {listed(self.names[j] for j in zeros)}."
             )
         if unknown:
             notes.append(
-                f"{features.name}: {counted(len(unknown), 'column')} of the model that it does not have "
+                f"{features.name}: {counted(len(unknown), 'column')} of the model {_are(unknown)} absent and "
                 f"taken as missing: {listed(self.names[j] for j in unknown)}."
             )
         return source, notes
@@ -303,6 +303,10 @@ def _read_encoding(data: Any, preparation: Preparation) -> Encoding:
     if not all(form in NOTATIONS for form in numbers.values()):
         raise ValueError
     return Encoding(tuple(categories), texts, numbers)
+
+
+def _are(columns: list[int]) -> str:
+    return "is" if len(columns) == 1 else "are"
 
 
 @dataclass(frozen=True)

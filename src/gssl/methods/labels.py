@@ -18,6 +18,8 @@ _MINUS = str(UNLABELLED)
 # numbers are measurements, not classes, if so many labels have decimals and most of them differ, or if there
 # are decimals and more than so many different numbers
 _LEAST_DECIMALS, _MOST_DECIMALS = 10, 20
+# whole numbers are counts or amounts if so many differ, and span so many times their number
+_LEAST_COUNTS, _FAR_APART = 20, 20
 _WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
 # rows projected at a time
 _BLOCK = 8192
@@ -62,6 +64,8 @@ def label_codes(y: Any) -> tuple[np.ndarray, np.ndarray]:
     if known.dtype.kind == "f" and (decimals := classes[classes != np.trunc(classes)]).size:
         # begins as scikit-learn's error, by which its tools recognise a classifier
         raise _measurement_error("Unknown label type: continuous, y", len(classes), decimals[0])
+    if known.dtype.kind in "iuf" and _are_counts(classes.astype(np.float64), len(known)):
+        raise _measurement_error("y", len(classes), classes[-1])
     if known.dtype.kind == "U":
         counts = np.bincount(codes[labelled])
         refuse_measurements("y", dict(zip(classes.tolist(), counts.tolist(), strict=True)))
@@ -95,7 +99,7 @@ def name_classes(labels: np.ndarray) -> np.ndarray:
 
 
 def refuse_measurements(name: str, counts: Mapping[str, int]) -> None:
-    """Raise if all texts are numbers, with decimals, and too many differ; ``counts`` has each text."""
+    """Raise if all texts are numbers and too many differ; ``counts`` has each text."""
     if not all(NUMBER.fullmatch(text.replace(",", ".", 1)) for text in counts):
         return
     decimals = [text for text in counts if not _WHOLE.fullmatch(text)]
@@ -103,6 +107,14 @@ def refuse_measurements(name: str, counts: Mapping[str, int]) -> None:
     most_differ = n_decimals >= _LEAST_DECIMALS and 2 * len(decimals) > n_decimals
     if most_differ or (decimals and len(counts) > _MOST_DECIMALS):
         raise _measurement_error(name, len(counts), decimals[0])
+    if not decimals and _are_counts(np.array([float(text) for text in counts]), sum(counts.values())):
+        raise _measurement_error(name, len(counts), max(counts, key=len))
+
+
+def _are_counts(numbers: np.ndarray, n_labels: int) -> bool:
+    """Return whether whole numbers are counts or amounts: many, mostly different, and far apart."""
+    many = len(numbers) >= _LEAST_COUNTS and 2 * len(numbers) > n_labels
+    return many and bool(np.ptp(numbers) > _FAR_APART * len(numbers))
 
 
 def _measurement_error(name: str, n_distinct: int, example: Any) -> ValueError:

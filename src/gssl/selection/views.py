@@ -104,6 +104,10 @@ class Views(Mapping[str, View]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._kinds)
 
+    def __contains__(self, kind: object) -> bool:
+        # Mapping would compute the view
+        return kind in self._kinds
+
     def __getitem__(self, kind: str) -> View:
         if kind not in self._made:
             self._made[kind] = self._make(kind)
