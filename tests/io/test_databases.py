@@ -205,3 +205,14 @@ def test_a_database_is_an_input_that_no_output_replaces(make, write):
     assert read_labels(str(odd)).ids.tolist() == ["x"]
     with pytest.raises(ValueError, match=r"l\.csv is neither a database nor a graph: leave out ::t"):
         read_labels(f"{write('l.csv', 'id,label')}::t")
+
+
+def test_a_query_may_be_longer_than_the_name_of_a_file(make):
+    longer = " OR ".join(f"id = '{i:03}'" for i in range(100))
+    labels = read_labels(f"{make(*SCHEMA)}::SELECT id, label FROM known WHERE {longer}")
+    assert given(labels) == {"007": "spy"}
+
+
+def test_a_name_that_is_too_long_for_a_file_is_not_there():
+    with pytest.raises(FileNotFoundError, match=r"^x+\.csv is not there: check its name and folder\.$"):
+        open_table(f"{'x' * 300}.csv")

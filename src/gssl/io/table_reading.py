@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from glob import escape, glob, has_magic
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 import numpy as np
@@ -233,9 +234,17 @@ def _open_container(name: str, files: Sequence[Path], inside: str | None, graph_
 def split_inside(source: str | Path) -> tuple[str, str | None]:
     """Split ``file.db::table`` into the file and what is named inside it, None if there is nothing."""
     file, mark, inside = str(source).partition("::")
-    if not mark or isinstance(source, Path) or Path(str(source)).expanduser().is_file():
+    if not mark or isinstance(source, Path) or S_ISREG(_mode(Path(source))):
         return str(source), None
     return file, inside.strip()
+
+
+def _mode(path: Path) -> int:
+    """Return the mode of what is at a path, 0 if nothing is there or the text cannot be a path."""
+    try:
+        return path.expanduser().stat().st_mode
+    except (OSError, ValueError):
+        return 0
 
 
 def is_query(source: Any) -> bool:
@@ -251,16 +260,17 @@ def find_files(source: str | Path) -> list[Path]:
     if re.match(r"\w+://", text):
         raise ValueError(f"{text} is not on this machine: download it and name the file.")
     path = Path(text).expanduser()
-    if path.is_file():
+    mode = _mode(path)
+    if S_ISREG(mode):
         return [path]
-    if path.is_dir():
+    if S_ISDIR(mode):
         raise ValueError(f"{text} is a folder: name a file, or files by {text.rstrip('/')}/*.csv.")
     if has_magic(text):
         files = sorted(Path(name) for name in glob(str(path), recursive=True) if Path(name).is_file())  # noqa: PTH207
         if not files:
             raise FileNotFoundError(f"no file matches {text}: check its name and folder.")
         return files
-    if path.exists():
+    if mode:
         raise ValueError(
             f"{text} is not a regular file, and tables are read more than once: save it as a file."
         )
