@@ -225,3 +225,12 @@ def test_wide_features_are_reduced_before_they_are_smoothed(graph, run, refused)
         assert "--dimensions must be a whole number from 1 on, or all" in refused(
             *embed, "u.npy", "--dimensions", wrong
         )
+
+
+def test_a_method_without_features_predicts_new_nodes_after_a_fit_that_was_given_features(
+    graph, classify, run
+):
+    classify(more=["--method", "labelpropagation", "--save", "m.gssl"])
+    graph.write("e2.csv", ["source", "target"], [("new", graph.ids[3 * k]) for k in range(1, 4)])
+    run("predict", "--model", "m.gssl", "--edges", "e2.csv", "--out", "p2.csv")
+    assert graph.read("p2.csv")["new"]["label"] == graph.truth[graph.ids[3]]
