@@ -3,6 +3,7 @@
 import json
 import pickle
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -628,3 +629,16 @@ def test_the_stored_problem_is_the_one_of_fit(tmp_path, words):
     assert load_problem(tmp_path / "s.gssl") is None
     with pytest.raises(ValueError, match="the problem has 2 nodes and the model was fitted to 3,000"):
         gssl.save(model, tmp_path / "m.gssl", problem=from_scipy(np.eye(2)[::-1]))
+
+
+@pytest.mark.parametrize("width", [0, 2])
+def test_a_model_fitted_to_other_features_than_those_of_the_problem_is_loaded(tmp_path, width):
+    X, A = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0]]), [[0, 1], [1, 0]]
+    problem = replace(from_scipy(A, features=X, y=["spy", "cook"]), feature_names=("a", "b", "c"))
+    model = gssl.OGC(random_state=0) if width else gssl.LabelPropagation()
+    model.fit(X[:, :width] if width else None, problem.y, adjacency=problem.adjacency)
+    gssl.save(model, tmp_path / "m.gssl", problem=problem)
+    assert gssl.load(tmp_path / "m.gssl").transduction_.tolist() == ["spy", "cook"]
+    loaded = load_problem(tmp_path / "m.gssl")
+    assert loaded.feature_names == ()
+    assert loaded.features is None if not width else loaded.features.tolist() == X[:, :width].tolist()
