@@ -25,8 +25,10 @@ _BOMB, _PARQUET_BOMB = 200, 2000
 _LONGEST = 200
 # the name of an SQL query in errors
 _QUERY = "the query"
-# explanations of DuckDB's messages
-_ERRORS = {
+# DuckDB's messages about SQL name columns and tables, which may be called like another error
+SQL_ERRORS = "(Binder|Catalog|Parser) Error: "
+# explanations of its other messages
+ERRORS = {
     "offload data block|No space left": (
         "needs more room on the disk while it is read: make room, or set TMPDIR to another disk"
     ),
@@ -34,7 +36,7 @@ _ERRORS = {
         "does not fit into the memory that it may take: give a larger memory budget, fewer columns or fewer "
         "rows"
     ),
-    "(?i)utf-?8|unicode": "is not UTF-8 text: save the file as UTF-8",
+    "(?i:utf-?8|unicode)": "is not UTF-8 text: save the file as UTF-8",
     "unterminated quote": "opens a quotation mark that is never closed: repair the line",
     "Maximum line size": "is longer than 2 MB: check the quotation marks and the ends of lines",
 }
@@ -178,7 +180,7 @@ def _refuse_packed_bomb(file: Path) -> None:
     # deflate compresses at most 1032-fold, and a file that is not small may have large contents
     if file.suffix.lower() != ".gz" or not _LARGE // 1032 < packed < _SMALL:
         return
-    most, unpacked = max(_LARGE, _BOMB * packed), 0
+    most, unpacked = most_bytes(packed), 0
     with open_plain(file) as stream:
         while part := stream.read(1 << 20):
             unpacked += len(part)
@@ -187,6 +189,11 @@ def _refuse_packed_bomb(file: Path) -> None:
                     f"{file} unpacks from {packed:,} bytes to more than {most:,} and may be a decompression "
                     "bomb: if you trust it, unpack it first."
                 )
+
+
+def most_bytes(packed: int) -> int:
+    """Return how many bytes a file of some size may contain without being taken for a bomb."""
+    return max(_LARGE, _BOMB * packed)
 
 
 def _refuse_wide_claims(files: Sequence[Path]) -> None:
@@ -323,8 +330,8 @@ def _explain(message: str, name: str, originals: dict[str, str]) -> str:
     if ragged:
         cells = f"{ragged.group(2)} cell" + ("s" if ragged.group(2) != "1" else "")
         return f"{where} has {cells} where there should be {ragged.group(1)}: repair the line."
-    for pattern, explanation in _ERRORS.items():
-        if re.search(pattern, message):
+    for pattern, explanation in ERRORS.items():
+        if re.search(pattern, message) and not re.match(SQL_ERRORS, message):
             return f"{where} {explanation}."
     if name == _QUERY:
         # DuckDB's message is about the user's SQL
