@@ -65,7 +65,9 @@ _ERRORS = {
         "has changes beside it that are not finished: open and close it in its own program"
     ),
     "string or blob too big": "gives a cell that is longer than the file: select other columns",
-    "Could not decode to UTF-8": "holds text that is not UTF-8: repair it",
+    "Could not decode to UTF-8|Invalid Input Error: Python Conversion Failure: cannot encode": (
+        "holds text that is not UTF-8: repair it"
+    ),
     **{f"(?s:.*)({pattern})": meaning for pattern, meaning in ERRORS.items()},
 }
 
@@ -86,7 +88,7 @@ def copy_database(file: Path, inside: str | None, folder: Path) -> tuple[dict[st
     If ``inside`` is None, the file must have one table or view only.
     """
     sqlite = _header(file).startswith(_SQLITE)
-    with _explained(file), _open_sqlite(file) if sqlite else _open_duckdb(file, folder) as connection:
+    with explained(file), _open_sqlite(file) if sqlite else _open_duckdb(file, folder) as connection:
         sql = _select(file, inside, connection, _SQLITE_TABLES if sqlite else _DUCKDB_TABLES)
         return (_copy_sqlite if sqlite else _copy_duckdb)(file, sql, connection, folder)
 
@@ -115,7 +117,7 @@ def _select(file: Path, inside: str | None, connection: Any, tables: str) -> str
 
 
 @contextmanager
-def _explained(file: Path) -> Iterator[None]:
+def explained(file: Path) -> Iterator[None]:
     """Turn errors of both databases into one sentence."""
     import duckdb
 

@@ -213,7 +213,7 @@ def _refuse_wide_claims(files: Sequence[Path]) -> None:
 
 def _open_container(name: str, files: Sequence[Path], inside: str | None, graph_part: str) -> Table | None:
     """Open a table of a database or a graph file as a copy; return None for files that are one table."""
-    from gssl.io.databases import copy_database, is_database, write_parts
+    from gssl.io.databases import copy_database, explained, is_database, write_parts
     from gssl.io.graph_files import PARTS, is_graph_file, read_graph_file
 
     file, suffix = files[0], _suffix(files[0])
@@ -232,7 +232,8 @@ def _open_container(name: str, files: Sequence[Path], inside: str | None, graph_
             if (part := inside or graph_part) not in PARTS:
                 raise ValueError(f"{file} has the parts {' and '.join(PARTS)}, not {quoted(part)}.")
             arrays, notes = read_graph_file(file, suffix, part)
-            write_parts(folder.path, len(arrays), [list(arrays.values())])
+            with explained(file):
+                write_parts(folder.path, len(arrays), [list(arrays.values())])
             columns = {column: Column(f"c{i}", "VARCHAR") for i, column in enumerate(arrays)}
     relation = f"read_parquet({_sql_list(sorted(folder.path.glob('*.parquet')))})"
     return Table(name, columns, relation, connect(), notes=notes, folder=folder)
@@ -502,9 +503,7 @@ def _frame_column(series: Any) -> np.ndarray:
         cells = [None if cell is None else [float(x) for x in cell] for cell in cells]
     else:
         cells = [_frame_text(cell) for cell in cells]
-    column = np.empty(len(cells), dtype=object)
-    column[:] = cells
-    return column
+    return np.fromiter(cells, dtype=object)
 
 
 def _frame_text(value: Any) -> str | None:
