@@ -13,7 +13,7 @@ import numpy as np
 
 from gssl.io.dialect import Dialect, copy_lines, find_oddities, open_plain, sniff_dialect
 from gssl.scale.run_folder import RunFolder
-from gssl.wording import is_missing, quoted, shortened
+from gssl.wording import is_missing, listed, quoted, shortened
 
 _PARQUET = {".parquet", ".pq"}
 _JSON = {".json", ".jsonl", ".ndjson"}
@@ -117,7 +117,7 @@ class Table:
     def missing_id_error(self, number: int, column: str) -> ValueError:
         """Return the error about a row without an id."""
         return ValueError(
-            f"{self.row_name(number)}: column {column[:100]!r} has no id; remove the row or fill it in."
+            f"{self.row_name(number)}: column {quoted(column)} has no id; remove the row or fill it in."
         )
 
 
@@ -384,8 +384,8 @@ def _open_text(name: str, files: Sequence[Path], header: bool | None) -> Table:
         other = sniff_dialect(file, header)
         if other.names != dialect.names:
             raise ValueError(
-                f"{file} has the columns {_joined(other.names)} but {files[0]} has "
-                f"{_joined(dialect.names)}: files read together need the same columns."
+                f"{file} has the columns {listed(other.names, 3)} but {files[0]} has "
+                f"{listed(dialect.names, 3)}: files read together need the same columns."
             )
     table = _clean_table(name, files, dialect)
     if header is None and not dialect.sure:
@@ -434,10 +434,6 @@ def _resolve_header(table: Table, file: Path, dialect: Dialect) -> Dialect:
 
 def _text_columns(dialect: Dialect) -> dict[str, Column]:
     return {column: Column(f"c{i}", "VARCHAR") for i, column in enumerate(dialect.names)}
-
-
-def _joined(names: Sequence[str]) -> str:
-    return ", ".join(name[:40] for name in names[:3]) + (" …" if len(names) > 3 else "")
 
 
 def _read_csv(files: Sequence[Path], dialect: Dialect) -> str:
