@@ -39,7 +39,7 @@ def _open(path: str, flags: int) -> int:
     except OSError:
         # a link, a pipe or a folder has an error number of its own on every system
         if os.path.lexists(path):
-            _refuse(path, os.lstat(path), writes)
+            _refuse(path, os.lstat(path), writes=False)
         raise
     try:
         _refuse(path, os.fstat(handle), writes)

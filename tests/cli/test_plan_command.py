@@ -110,3 +110,9 @@ def test_users_and_items_with_the_same_ids_are_counted_apart(graph, run):
     graph.write("e.csv", ["user_id", "item_id"], [(1, 1), (1, 2), (2, 1), (3, 9)])
     told = run("plan", "--edges", "e.csv", "--features", "2", "--bandwidth", "10GB").stdout
     assert "6 nodes, 4 edges" in told
+
+
+def test_tables_with_thousands_of_columns_are_counted(graph, run):
+    graph.write("f.csv", ["id", *range(1100)], [(node, *range(1100)) for node in graph.ids])
+    told = run("plan", "--edges", "e.csv", "--features", "f.csv", "--bandwidth", "10GB").stdout
+    assert "30 nodes, 60 edges, 1,100 features" in told

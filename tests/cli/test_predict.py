@@ -250,3 +250,12 @@ def test_a_new_user_is_not_taken_for_the_item_with_the_same_id(graph, run, first
     assert set(found) == {"user_id:28", user, "23", "25", "29"}
     assert all(row["label"] == "odd" for row in found.values())
     assert "named as in the model, which has nodes of two kinds: 'user_id:" in result.stderr
+
+
+def test_a_method_without_features_predicts_new_nodes_after_a_fit_that_was_given_features(
+    graph, classify, run
+):
+    classify(more=["--method", "labelpropagation", "--save", "m.gssl"])
+    graph.write("e2.csv", ["source", "target"], [("new", graph.ids[3 * k]) for k in range(1, 4)])
+    run("predict", "--model", "m.gssl", "--edges", "e2.csv", "--out", "p2.csv")
+    assert graph.read("p2.csv")["new"]["label"] == graph.truth[graph.ids[3]]

@@ -23,7 +23,9 @@ from gssl.io import (
     build_graph_store,
     from_scipy,
     open_graph_store,
+    open_table,
     read_features,
+    read_nodes,
     read_settings,
 )
 from gssl.io.models import FORMAT
@@ -157,3 +159,16 @@ def test_no_text_of_a_run_folder_is_long_or_unprintable_in_an_error(tmp_path: Pa
             target.write_text(change)
             refused_briefly(fit, tmp_path / "copy")
             refused_briefly(lambda folder: RunFolder(folder).read_json("none.json"), tmp_path / "copy")
+
+
+@pytest.mark.parametrize("cells", ["[1]", "1e300::DOUBLE"])
+def test_names_of_columns_in_errors_are_short_and_printable(tmp_path: Path, cells: str):
+    name = HOSTILE[:2000]
+    said = refused_briefly(read_nodes, f'SELECT {cells} AS "{name}"')  # type: ignore[arg-type]
+    assert said is not None
+    assert "…' holds" in said
+    (tmp_path / "1.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "2.csv").write_text(f"a,{name},c,d\n1,2,3,4\n")
+    said = refused_briefly(open_table, tmp_path / "*.csv")
+    assert said is not None
+    assert "but" in said

@@ -214,3 +214,9 @@ def test_a_folder_in_progress_that_is_a_link_is_refused(victim: Victim, tmp_path
 def test_a_mode_that_empties_files_is_refused(tmp_path: Path):
     with pytest.raises(ValueError, match='use mode "x" for a new file'):
         open_regular(tmp_path / "a", "wb")
+
+
+def test_a_new_file_in_the_place_of_one_with_two_names_exists_already(victim: Victim, tmp_path: Path):
+    victim.plant("hard link", tmp_path / "a")
+    with pytest.raises(FileExistsError):
+        open_regular(tmp_path / "a", "xb")

@@ -1,6 +1,7 @@
 """Tables, views and queries of SQLite and DuckDB files are read, and nothing else is done."""
 
 import sqlite3
+import tracemalloc
 
 import duckdb
 import numpy as np
@@ -132,8 +133,8 @@ def test_a_view_of_another_file_in_a_duckdb_file_is_refused(tmp_path):
 
 
 def test_an_endless_view_is_refused(make, monkeypatch):
-    monkeypatch.setattr("gssl.io.databases._LARGE", 1 << 16)
-    monkeypatch.setattr("gssl.io.databases._BOMB", 2)
+    monkeypatch.setattr("gssl.io.table_reading._LARGE", 1 << 16)
+    monkeypatch.setattr("gssl.io.table_reading._BOMB", 2)
     file = make(
         "CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
         "SELECT i AS id, 'long label' AS label FROM n"
@@ -205,3 +206,61 @@ def test_a_database_is_an_input_that_no_output_replaces(make, write):
     assert read_labels(str(odd)).ids.tolist() == ["x"]
     with pytest.raises(ValueError, match=r"l\.csv is neither a database nor a graph: leave out ::t"):
         read_labels(f"{write('l.csv', 'id,label')}::t")
+
+
+def test_a_query_may_be_longer_than_the_name_of_a_file(make):
+    longer = " OR ".join(f"id = '{i:03}'" for i in range(100))
+    labels = read_labels(f"{make(*SCHEMA)}::SELECT id, label FROM known WHERE {longer}")
+    assert given(labels) == {"007": "spy"}
+
+
+def test_a_name_that_is_too_long_for_a_file_is_not_there():
+    with pytest.raises(FileNotFoundError, match=r"^x+\.csv is not there: check its name and folder\.$"):
+        open_table(f"{'x' * 300}.csv")
+
+
+@pytest.mark.parametrize("cell", ["NULL", "x'00'", "1", "hex(zeroblob(10000))"])
+def test_an_endless_view_of_any_cells_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch, cell):
+    monkeypatch.setattr("gssl.io.table_reading._LARGE", 1 << 16)
+    monkeypatch.setattr("gssl.io.table_reading._BOMB", 2)
+    with sqlite3.connect(tmp_path / "d.db") as connection:
+        connection.execute(
+            "CREATE VIEW v AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) "
+            f"SELECT {cell} AS id FROM n"
+        )
+    connection.close()
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="as an endless view does: select fewer rows"):
+        open_table(tmp_path / "d.db")
+    assert tracemalloc.get_traced_memory()[1] < 20e6
+    tracemalloc.stop()
+
+
+def test_a_cell_that_is_longer_than_its_file_is_refused(tmp_path):
+    with sqlite3.connect(tmp_path / "d.db") as connection:
+        connection.execute("CREATE VIEW v AS SELECT hex(zeroblob(1000000)) AS id")
+    connection.close()
+    with pytest.raises(ValueError, match=r"d\.db gives a cell that is longer than the file: select other"):
+        open_table(tmp_path / "d.db")
+
+
+def test_long_cells_that_are_stored_are_read(tmp_path):
+    text, picture = "long " * 400_000, bytes(5_000_000)
+    connection = sqlite3.connect(tmp_path / "d.db")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    connection.execute("CREATE TABLE t (id TEXT, label TEXT, picture BLOB)")
+    connection.execute("INSERT INTO t VALUES ('a', ?, ?)", (text, picture))
+    connection.commit()
+    for place in ("the log", "the file"):
+        assert ((tmp_path / "d.db").stat().st_size < 10_000) == (place == "the log")
+        assert read_labels(tmp_path / "d.db").labels.tolist() == [text.strip()]
+        connection.close()
+
+
+@pytest.mark.parametrize("name", ["blocked", "interrupted", "readonly", "not_utf8", "prohibited"])
+def test_names_in_sql_are_not_taken_for_messages_of_the_database(make, name):
+    with pytest.raises(ValueError, match=rf"d\.db cannot answer: .*{name}.*; repair the SQL\.$"):
+        open_table(f"{make(*SCHEMA)}::SELECT {name} FROM links")
+    with pytest.raises(ValueError, match=rf"^the query cannot be read: .*{name}.*; repair it\.$"):
+        open_table(f"SELECT {name} FROM (SELECT 1 AS a)")

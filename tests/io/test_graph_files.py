@@ -52,6 +52,7 @@ def test_edges_are_read_and_what_is_left_out_is_noted(file, pairs, tmp_path):
     assert sorted(edges.weights) == [0.5, 1]
     assert "'club', 'age'" in edges.notes[0]
     assert "left out 1 node without any edge" in edges.notes[1]
+    assert len(edges.notes) == 2
     assert build_graph_store(f"{file}::edges", tmp_path / "store").n_nodes == 3
 
 
@@ -113,6 +114,7 @@ def test_a_damaged_graph_file_is_one_sentence(file, share):
     with pytest.raises(ValueError, match=r"g\..*\.$") as caught:
         read_edges(file)
     assert "\n" not in str(caught.value)
+    assert file.suffix != ".gz" or "is not a whole gzip file" in str(caught.value)
 
 
 def test_a_graph_in_json_must_have_ids(write):
@@ -131,3 +133,36 @@ def test_without_networkx_a_sentence_says_what_to_install(write, monkeypatch):
         ValueError, match=r"g\.gml is a graph, which NetworkX reads: pip install networkx, or"
     ):
         read_edges(write("g.gml", "graph []"))
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "hex", "idna", "nothing"])
+def test_an_encoding_that_cannot_be_read_is_one_sentence(write, encoding):
+    text = f'<?xml version="1.0" encoding="{encoding}"?><graphml/>'
+    with pytest.raises(
+        ValueError, match=r"g\.graphml is in an encoding that cannot be read: save it as UTF-8\.$"
+    ):
+        read_edges(write("g.graphml", text))
+
+
+@pytest.mark.parametrize("suffix", ["json", "gml"])
+def test_half_of_a_letter_in_an_id_is_one_sentence(write, suffix):
+    text = 'graph [ node [ id 1 label "&#55296;" ] node [ id 2 label "b" ] edge [ source 1 target 2 ] ]'
+    if suffix == "json":
+        text = r'{"nodes":[{"id":"\ud800"}],"links":[{"source":"\ud800","target":"\ud800"}]}'
+    with pytest.raises(ValueError, match=rf"g\.{suffix} holds text that is not UTF-8: repair it\.$"):
+        read_edges(write(f"g.{suffix}", text))
+
+
+@pytest.mark.parametrize("rest", ["", '{"source":"b","target":"c","links":[2]}\n'])
+def test_json_lines_with_a_list_of_links_are_a_table(write, pairs, rest):
+    file = write("e.json", '{"source":"a","target":"b","links":[1]}\n' + rest)
+    assert pairs(read_edges(file)) == [("a", "b"), ("b", "c")][: 2 if rest else 1]
+    with pytest.raises(ValueError, match=r"or let its name end in \.jsonl if it is a table\.$"):
+        read_edges(write("e.json", '{"links":\n[1]}'))
+
+
+def test_attributes_of_edges_that_are_not_used_are_noted(file):
+    made = graph()
+    made.add_edge("007", "b c", kind="x", since=3)
+    WRITERS["".join(file.suffixes)](made, file)
+    assert read_edges(file).notes[-1] == f"{file}: not used of the edges: 'kind', 'since'."

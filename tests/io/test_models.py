@@ -3,6 +3,7 @@
 import json
 import pickle
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -647,3 +648,16 @@ def test_parameters_set_after_fit_lose_nothing_of_what_is_saved(tmp_path):
     model.set_params(depth=3, class_weight="balanced")
     gssl.save(model, tmp_path / "m.gssl", problem=True)
     np.testing.assert_allclose(gssl.audit(gssl.load(tmp_path / "m.gssl")).p_wrong, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("width", [0, 2])
+def test_a_model_fitted_to_other_features_than_those_of_the_problem_is_loaded(tmp_path, width):
+    X, A = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0]]), [[0, 1], [1, 0]]
+    problem = replace(from_scipy(A, features=X, y=["spy", "cook"]), feature_names=("a", "b", "c"))
+    model = gssl.OGC(random_state=0) if width else gssl.LabelPropagation()
+    model.fit(X[:, :width] if width else None, problem.y, adjacency=problem.adjacency)
+    gssl.save(model, tmp_path / "m.gssl", problem=problem)
+    assert gssl.load(tmp_path / "m.gssl").transduction_.tolist() == ["spy", "cook"]
+    loaded = load_problem(tmp_path / "m.gssl")
+    assert loaded.feature_names == ()
+    assert loaded.features is None if not width else loaded.features.tolist() == X[:, :width].tolist()

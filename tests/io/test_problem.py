@@ -2,18 +2,21 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from gssl.io import (
     Labels,
     assemble,
     build_graph_store,
+    extend,
+    from_scipy,
     join_store,
     read_edges,
     read_features,
     read_labels,
     read_nodes,
 )
+from gssl.operators import dense
 
 
 def edges(rows, weighted=False):
@@ -174,3 +177,12 @@ def test_notes_of_the_parts_are_kept(tmp_path):
     (tmp_path / "l.csv").write_text("id,label\na,x\na,x\n")
     problem = assemble(edges([("a", "b")]), labels=read_labels(tmp_path / "l.csv"))
     assert problem.notes[0].endswith("merged 1 repeated row.")
+
+
+@pytest.mark.parametrize("kind", [np.array, csr_array])
+def test_new_nodes_without_features_get_zeros(kind):
+    known = from_scipy([[0, 1], [1, 0]], node_ids=["a", "b"], features=kind([[1.0], [2.0]]))
+    joined, _ = extend(known, from_scipy([[0, 1], [1, 0]], node_ids=["c", "a"]))
+    assert issparse(joined.features) == issparse(known.features)
+    assert joined.features.dtype == known.features.dtype
+    assert dense(joined.features).tolist() == [[1], [2], [0]]

@@ -13,7 +13,9 @@ def test_many_files(write, tmp_path, pairs):
     write("part-2.csv", "source,target\n3,4\n")
     assert pairs(read_edges(str(tmp_path / "part-*.csv"))) == [("1", "2"), ("3", "4")]
     write("part-3.csv", "source,goal\n3,4\n")
-    with pytest.raises(ValueError, match=r"part-3\.csv has the columns source, goal but .*part-1\.csv has"):
+    with pytest.raises(
+        ValueError, match=r"part-3\.csv has the columns 'source', 'goal' but .*part-1\.csv has"
+    ):
         read_edges(str(tmp_path / "part-*.csv"))
 
 

@@ -58,10 +58,11 @@ def _counted(options: dict[str, Any], terminal: Terminal) -> dict[str, Any]:
             opened.append(table)
         if isinstance(features, str):
             reader = open_features(features)
-            found["features"] = reader.count_features()
             if not isinstance(reader, ArrayFile):
+                # before features are counted, which may copy them into a connection of their own
                 ids.append(reader.ids_sql)
                 opened.append(reader.table)
+            found["features"] = reader.count_features()
         if options["nodes"] is None and not ids:
             raise ValueError("there is no number of nodes: give --nodes, or a table as --edges.")
         if options["nodes"] is None:

@@ -30,6 +30,7 @@ from gssl.io.table_writing import TABLES, check_suffix, refuse_overwrite
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedder import Embedder
 from gssl.scale.memory import available_memory, write_size
+from gssl.wording import quoted
 
 # a feature with a larger share of the sum of absolute values is noted
 _DOMINANT = 0.95
@@ -204,8 +205,8 @@ def _dominance_notes(problem: Problem) -> list[str]:
         return []
     name = problem.feature_names[largest]
     return [
-        f"feature {name!r} makes up {share:.1%} of all features and drowns the others: scale it or leave "
-        "it out."
+        f"feature {quoted(name)} makes up {share:.1%} of all features and drowns the others: scale it or "
+        "leave it out."
     ]
 
 

@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from gssl.io.table_reading import (
+    ERRORS,
+    SQL_ERRORS,
     Column,
     connect,
     database_reason,
     interruptible,
     is_query,
+    most_bytes,
     sql_name,
     sql_string,
 )
@@ -25,14 +28,14 @@ from gssl.wording import listed, printable, quoted, shortened
 _SQLITE, _DUCKDB = b"SQLite format 3\0", b"DUCK"
 # versions at the end of the header of an SQLite file that writes changes to a log first
 _LOGGED = b"\2\2"
-# cells copied at a time
-_CELLS = 1 << 18
+# cells and bytes copied at a time, and cells read at a time, which all may be long
+_CELLS, _BYTES, _FEW = 1 << 18, 1 << 26, 1 << 8
+# bytes that a cell counts at least, and that it may always have
+_LEAST, _LONGEST = 8, 1 << 20
 # seconds to wait for another program that writes to a file
 _PATIENCE = 2.0
 # steps of SQLite's machine after which Python may handle Ctrl-C
 _STEPS = 1 << 20
-# a small file may have a view of endless rows: beyond _LARGE bytes, at most so many times the file's size
-_LARGE, _BOMB = 1 << 30, 200
 _SUFFIXES = (".db", ".sqlite", ".sqlite3", ".duckdb")
 _ALLOWED = (
     sqlite3.SQLITE_SELECT,
@@ -49,18 +52,23 @@ _DUCKDB_TABLES = (
     "WHERE table_catalog = current_database()"
 )
 _OWN_TABLES = "is only read: give one SELECT over its own tables"
-# what the messages of either database mean
+# what the beginnings of messages of either database mean; None is an error in the SQL
 _ERRORS = {
-    "locked|set lock|different configuration": "is open in another program that writes to it: close it there",
-    "file system operations are disabled|not authorized|prohibited|attached in read-only|one statement": (
-        _OWN_TABLES
+    SQL_ERRORS: None,
+    "no such |ambiguous |near |incomplete input|unrecognized token|wrong number of |misuse of ": None,
+    "database (table )?is locked|IO Error: Could not set lock|Connection Error: ": (
+        "is open in another program that writes to it: close it there"
     ),
-    "readonly|unable to open": (
+    "Permission Error: |Invalid Input Error: Cannot execute ": _OWN_TABLES,
+    "not authorized|access to |You can only execute ": _OWN_TABLES,
+    "attempt to write a readonly|unable to open": (
         "has changes beside it that are not finished: open and close it in its own program"
     ),
-    "No space|could not write|Out of Memory": "does not fit on the disk: set TMPDIR to another disk",
-    "decode to UTF-8": "holds text that is not UTF-8: repair it",
-    "[Nn]o such (table|column|function)|Catalog Error|Binder Error|syntax error|Parser Error": None,
+    "string or blob too big": "gives a cell that is longer than the file: select other columns",
+    "Could not decode to UTF-8|Invalid Input Error: Python Conversion Failure: cannot encode": (
+        "holds text that is not UTF-8: repair it"
+    ),
+    **{f"(?s:.*)({pattern})": meaning for pattern, meaning in ERRORS.items()},
 }
 
 
@@ -80,7 +88,7 @@ def copy_database(file: Path, inside: str | None, folder: Path) -> tuple[dict[st
     If ``inside`` is None, the file must have one table or view only.
     """
     sqlite = _header(file).startswith(_SQLITE)
-    with _explained(file), _open_sqlite(file) if sqlite else _open_duckdb(file, folder) as connection:
+    with explained(file), _open_sqlite(file) if sqlite else _open_duckdb(file, folder) as connection:
         sql = _select(file, inside, connection, _SQLITE_TABLES if sqlite else _DUCKDB_TABLES)
         return (_copy_sqlite if sqlite else _copy_duckdb)(file, sql, connection, folder)
 
@@ -90,7 +98,9 @@ def _select(file: Path, inside: str | None, connection: Any, tables: str) -> str
     if inside is not None and is_query(inside):
         return inside.strip().rstrip(";")
     parts = {
-        ".".join(part for part in row if part is not None): ".".join(sql_name(part) for part in row if part)
+        ".".join(part for part in row if part is not None): ".".join(
+            sql_name(part) for part in row if part is not None
+        )
         for row in sorted(connection.execute(tables).fetchall(), key=str)
     }
     if not parts:
@@ -107,7 +117,7 @@ def _select(file: Path, inside: str | None, connection: Any, tables: str) -> str
 
 
 @contextmanager
-def _explained(file: Path) -> Iterator[None]:
+def explained(file: Path) -> Iterator[None]:
     """Turn errors of both databases into one sentence."""
     import duckdb
 
@@ -116,10 +126,10 @@ def _explained(file: Path) -> Iterator[None]:
             yield
     except (sqlite3.Error, sqlite3.Warning, duckdb.Error) as error:
         message = str(error)
-        if "interrupted" in message:
+        if message == "interrupted" or isinstance(error, duckdb.InterruptException):
             raise KeyboardInterrupt from error
         for pattern, meaning in _ERRORS.items():
-            if re.search(pattern, message):
+            if re.match(pattern, message):
                 reason = shortened(printable(database_reason(message)), 200)
                 raise ValueError(
                     f"{file} {meaning or f'cannot answer: {reason}; repair the SQL'}."
@@ -140,6 +150,8 @@ def _open_sqlite(file: Path) -> Iterator[sqlite3.Connection]:
         for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
             connection.execute(f"PRAGMA {setting}")
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        # no cell that is stored is longer than the file, but one that a view makes may be
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(max(_LONGEST, _size(file)), 2**31 - 1))
         connection.set_authorizer(
             lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
         )
@@ -187,7 +199,7 @@ def _copy_duckdb(file: Path, sql: str, connection: Any, folder: Path) -> tuple[d
     ]
     part = folder / "0.parquet"
     rows = f"SELECT {', '.join(cells)} FROM ({sql}\n) AS q({', '.join(numbered)})"
-    most = _most_bytes(file) // (8 * len(names))
+    most = most_bytes(_size(file)) // (_LEAST * len(names))
     count = connection.execute(f"COPY ({rows} LIMIT {most + 1}) TO {sql_string(str(part))}").fetchone()[0]
     if count > most:
         raise _endless(file)
@@ -201,19 +213,13 @@ def _copy_sqlite(file: Path, sql: str, connection: Any, folder: Path) -> tuple[d
     cursor = connection.execute(sql)
     names = _distinct([entry[0] for entry in cursor.description], file)
     kinds: list[set[type]] = [set() for _ in names]
-    most, n_bytes = _most_bytes(file), 0
 
     def chunks() -> Iterator[list[np.ndarray]]:
-        nonlocal n_bytes
-        while rows := cursor.fetchmany(max(1, _CELLS // len(names))):
-            columns = []
-            for cells, seen in zip(zip(*rows, strict=True), kinds, strict=True):
+        for rows in _row_groups(file, cursor, len(names)):
+            columns = list(zip(*rows, strict=True))
+            for cells, seen in zip(columns, kinds, strict=True):
                 seen.update(map(type, cells))
-                columns.append(_texts(cells))
-                n_bytes += sum(len(cell) for cell in columns[-1] if cell is not None)
-            if n_bytes > most:
-                raise _endless(file)
-            yield columns
+            yield [_texts(cells) for cells in columns]
 
     write_parts(folder, len(names), chunks())
     columns = {name: _sqlite_column(i, seen) for i, (name, seen) in enumerate(zip(names, kinds, strict=True))}
@@ -222,13 +228,34 @@ def _copy_sqlite(file: Path, sql: str, connection: Any, folder: Path) -> tuple[d
     return {name: column for name, column in columns.items() if name not in binary}, notes
 
 
-def _most_bytes(file: Path) -> int:
-    return max(_LARGE, _BOMB * file.stat().st_size)
+def _row_groups(file: Path, cursor: Any, n_columns: int) -> Iterator[list[Any]]:
+    """Read rows in groups of limited size; raise if there are far more than a file of its size has."""
+    most, total, start = most_bytes(_size(file)), 0, 0
+    group: list[Any] = []
+    while rows := cursor.fetchmany(max(1, _FEW // n_columns)):
+        total += sum(
+            max(_LEAST, len(cell)) if isinstance(cell, str | bytes) else _LEAST
+            for row in rows
+            for cell in row
+        )
+        if total > most:
+            raise _endless(file)
+        group += rows
+        if len(group) * n_columns >= _CELLS or total - start >= _BYTES:
+            yield group
+            group, start = [], total
+    if group:
+        yield group
+
+
+def _size(file: Path) -> int:
+    """Return the bytes of a database and of the log beside it."""
+    return sum(part.stat().st_size for part in (file, file.with_name(f"{file.name}-wal")) if part.exists())
 
 
 def _endless(file: Path) -> ValueError:
     return ValueError(
-        f"{file} has {file.stat().st_size:,} bytes and gives more than {_most_bytes(file):,}, as an endless "
+        f"{file} has {_size(file):,} bytes and gives more than {most_bytes(_size(file)):,}, as an endless "
         "view does: select fewer rows."
     )
 
@@ -255,10 +282,8 @@ def write_parts(folder: Path, n_columns: int, chunks: Iterable[Sequence[np.ndarr
 
 def _texts(cells: Iterable[Any]) -> np.ndarray:
     """Return cells as text; missing cells and binary data are None."""
-    texts = [None if cell is None or isinstance(cell, bytes) else str(cell) for cell in cells]
-    column = np.empty(len(texts), dtype=object)
-    column[:] = texts
-    return column
+    texts = (None if cell is None or isinstance(cell, bytes) else str(cell) for cell in cells)
+    return np.fromiter(texts, dtype=object)
 
 
 def _distinct(names: list[str], file: Path) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gssl.wording import MISSING, NUMBER
+from gssl.wording import MISSING, NUMBER, quoted
 
 # bytes to inspect; more if they hold fewer than three lines, as with very many columns
 _SAMPLE_BYTES = 1 << 16
@@ -159,18 +159,18 @@ def copy_lines(path: Path, target: Path, dialect: Dialect, runs: bool) -> str:
 
     With ``runs``, cells are separated by runs of white space, which become tabs. Lines keep their numbers.
     """
-    width, quoted = len(dialect.names), False
+    width, inside = len(dialect.names), False
     with open_plain(path) as stream, target.open("wb") as copy:
         for number, line in enumerate(stream):
             content = line.rstrip(b"\r\n")
-            if not quoted and content[:1] in (b"#", b"%") and number >= dialect.skip:
+            if not inside and content[:1] in (b"#", b"%") and number >= dialect.skip:
                 text = content.decode("utf-8", "replace")
                 cells = len(content.split() if runs else next(_rows([text], dialect.delimiter)))
                 content = content if cells == width else b""
             # a line end inside quotation marks belongs to the cell
-            quoted ^= content.count(b'"') % 2 == 1
+            inside ^= content.count(b'"') % 2 == 1
             copy.write(b"\t".join(content.split()) if runs else content)
-            copy.write(line[len(line.rstrip(b"\r\n")) :] if quoted else b"\n")
+            copy.write(line[len(line.rstrip(b"\r\n")) :] if inside else b"\n")
     return "\t" if runs else dialect.delimiter
 
 
@@ -298,5 +298,5 @@ def _check_names(names: tuple[str, ...], path: Path) -> None:
         if not name and place > 1:
             raise ValueError(f"{path}: column {place} has no name; give it one in the first line.")
         if name in seen:
-            raise ValueError(f"{path} has two columns named {name[:100]!r}: rename one of them.")
+            raise ValueError(f"{path} has two columns named {quoted(name)}: rename one of them.")
         seen.add(name)

@@ -19,7 +19,7 @@ from gssl.io.table_reading import find_files
 from gssl.io.wide_tables import WideTable
 from gssl.scale.memory import Load, plan_slabs, read_size
 from gssl.scale.run_folder import RunFolder
-from gssl.wording import shortened
+from gssl.wording import quoted
 
 
 def build_feature_slabs(
@@ -157,8 +157,9 @@ def _columns(
     for slab in plan.slabs:
         for j, values in enumerate(reader.columns(slab), start=slab.start):
             if complete and np.isnan(values).any():
-                name = shortened(reader.names[j])
-                raise ValueError(f"{reader.name}: column {name!r} has missing cells; fill them in.")
+                raise ValueError(
+                    f"{reader.name}: column {quoted(reader.names[j])} has missing cells; fill them in."
+                )
             column[slice(None) if positions is None else positions] = values
             yield column
 

@@ -18,6 +18,8 @@ _SUFFIXES = (*_XML, ".gml")
 _SAMPLE = 1 << 16
 _LISTS = re.compile(rb'"(nodes|links|edges)"\s*:\s*\[')
 PARTS = ("edges", "nodes")
+# attributes of an edge that are its ends and weight, or number it
+_USED = ("source", "target", "weight", "id", "key")
 
 
 def is_graph_file(file: Path, suffix: str) -> bool:
@@ -25,8 +27,17 @@ def is_graph_file(file: Path, suffix: str) -> bool:
     if suffix != ".json":
         return suffix in _SUFFIXES
     with open_plain(file) as stream:
-        start = stream.read(_SAMPLE)
-    return start.lstrip()[:1] == b"{" and _LISTS.search(start) is not None
+        start = stream.read(_SAMPLE).lstrip()
+    return start[:1] == b"{" and _LISTS.search(start) is not None and not _is_record(start.split(b"\n")[0])
+
+
+def _is_record(line: bytes) -> bool:
+    """Return whether a line is a whole object without the lists of a graph, as in JSON lines."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return "nodes" not in found or not found.keys() & {"links", "edges"}
 
 
 def read_graph_file(file: Path, suffix: str, part: str) -> tuple[dict[str, np.ndarray], list[str]]:
@@ -50,6 +61,9 @@ def read_graph_file(file: Path, suffix: str, part: str) -> tuple[dict[str, np.nd
         notes.append(
             f"{file}: left out {counted(alone, 'node')} without any edge (--nodes {file} keeps them)."
         )
+    unused = dict.fromkeys(name for _, _, values in edges for name in values if name not in _USED)
+    if unused:
+        notes.append(f"{file}: not used of the edges: {listed(unused)}.")
     columns = {"source": _column(a for a, _, _ in edges), "target": _column(b for _, b, _ in edges)}
     if any("weight" in values for _, _, values in edges):
         columns["weight"] = _column(values.get("weight", 1) for _, _, values in edges)
@@ -71,10 +85,7 @@ def _node_columns(
 
 
 def _column(cells: Iterable[Any]) -> np.ndarray:
-    texts = [None if is_missing(cell) else str(cell) for cell in cells]
-    column = np.empty(len(texts), dtype=object)
-    column[:] = texts
-    return column
+    return np.fromiter((None if is_missing(cell) else str(cell) for cell in cells), dtype=object)
 
 
 def _read_json(file: Path) -> tuple[list[tuple[str, Any]], list[tuple[str, str, Any]]]:
@@ -90,7 +101,7 @@ def _read_json(file: Path) -> tuple[list[tuple[str, Any]], list[tuple[str, str, 
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(
             f"{file} is no graph in node-link form, with 'nodes' that have an 'id' and 'links' that have a "
-            "'source' and a 'target': save it so, or as JSON lines if it is a table."
+            "'source' and a 'target': save it so, or let its name end in .jsonl if it is a table."
         ) from error
     ids = {node for node, _ in nodes}
     strange = next((end for edge in edges for end in edge[:2] if end not in ids), None)
@@ -147,14 +158,19 @@ def _read_gml(stream: Any) -> Any:
 
 def _refuse_entities(file: Path) -> None:
     """Raise if an XML file has a document type, which can define entities that expand without end."""
+    refusal = ValueError(f"{file} has a document type (<!DOCTYPE …>), which may be an attack: remove it.")
 
     def refuse(*_: Any) -> None:
-        raise ValueError(f"{file} has a document type (<!DOCTYPE …>), which may be an attack: remove it.")
+        raise refusal
 
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
-    try:
-        with open_plain(file) as stream:
+    with open_plain(file) as stream:
+        try:
             parser.ParseFile(stream)
-    except expat.ExpatError as error:
-        raise ValueError(f"{file} is not XML ({error}): save it again.") from error
+        except expat.ExpatError as error:
+            raise ValueError(f"{file} is not XML ({error}): save it again.") from error
+        except (LookupError, ValueError) as error:
+            if error is refusal:
+                raise
+            raise ValueError(f"{file} is in an encoding that cannot be read: save it as UTF-8.") from error

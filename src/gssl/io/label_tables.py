@@ -8,12 +8,10 @@ import numpy as np
 
 from gssl.io.table_columns import IDS, check_ids, leave_out_row_numbers, note_spaces, pick_column, text_sql
 from gssl.io.table_reading import Table, open_table, sql_string
-from gssl.methods.labels import name_classes, refuse_measurements
+from gssl.methods.labels import MINUS, is_minus_missing, name_classes, refuse_measurements
 from gssl.wording import MISSING, counted, listed, listed_counts, quoted, shortened
 
 _LABELS = ("label", "class", "y", "category", "target", "labels", "subject")
-# means unlabelled, unless there is only one other class, as in 1 and −1
-_MINUS_ONE = "-1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,8 +196,8 @@ def _empty_missing(table: Table, na: Sequence[str] | None) -> dict[str, int]:
     """Set labels that mean none to NULL, and note how many there were; return counts of the others."""
     counts = dict(table.fetch_rows("SELECT label, count(*) FROM labels WHERE label IS NOT NULL GROUP BY ALL"))
     markers = [text.strip() for text in (MISSING if na is None else na)]
-    if na is None and len(set(counts) - set(markers) - {_MINUS_ONE}) > 1:
-        markers.append(_MINUS_ONE)
+    if na is None and is_minus_missing(counts.keys() - markers):
+        markers.append(MINUS)
     found = {text: counts[text] for text in markers if text in counts}
     if not found:
         return counts

@@ -82,7 +82,7 @@ def save(
         "numpy": np.__version__,
         "scikit-learn": sklearn.__version__,
         "model": writer.describe(model),
-        "problem": writer.describe_problem(problem),
+        "problem": writer.describe_problem(problem, model),
         "settings": settings or {},
     }
     with whole_file(path) as part, part.open("wb", buffering=0) as file:
@@ -310,11 +310,14 @@ class _Writer:
         }
         return description
 
-    def describe_problem(self, problem: "Problem | bool") -> dict[str, Any] | None:
+    def describe_problem(self, problem: "Problem | bool", model: Any) -> dict[str, Any] | None:
         """Describe the ids and names of a problem; its features and graph belong to the model."""
         if not isinstance(problem, Problem):
             return None
-        names = {"node_ids": problem.node_ids, "feature_names": problem.feature_names}
+        # the model may be fitted to other features than those of the problem, or to none
+        width = 0 if problem.features is None else model._fit_inputs.X.shape[1]
+        feature_names = problem.feature_names if len(problem.feature_names) == width else ()
+        names = {"node_ids": problem.node_ids, "feature_names": feature_names}
         parts = {name: self._tree(pack_texts(texts), f"problem.{name}") for name, texts in names.items()}
         return {
             **parts,

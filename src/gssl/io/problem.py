@@ -1,7 +1,6 @@
 """A graph, its features and labels, joined by node id."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse, vstack
@@ -16,6 +15,7 @@ from gssl.io.graph_store import GraphStore
 from gssl.io.label_tables import Labels, Nodes
 from gssl.io.preparation import Preparation
 from gssl.io.table_columns import missing_id_notes, spelling_hint
+from gssl.operators import dense
 from gssl.wording import counted, listed
 
 
@@ -119,7 +119,7 @@ def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:
     Parameters
     ----------
     known, new : Problem
-        In memory, with the same features.
+        In memory, with the same features. If ``new`` has none, its nodes get zeros.
 
     Returns
     -------
@@ -150,10 +150,10 @@ def extend(known: Problem, new: Problem) -> tuple[Problem, np.ndarray]:
         )
     ]
     X = known.features
-    if X is not None and new.features is not None:
-        rows = new.features[fresh]
-        X = csr_array(vstack([X, rows])) if issparse(X) else np.vstack([X, _dense(rows)])
-        X = X.astype(known.features.dtype, copy=False) if known.features is not None else X
+    if X is not None:
+        empty = csr_array((n_fresh, X.shape[1]), dtype=X.dtype)
+        rows = empty if new.features is None else new.features[fresh].astype(X.dtype)
+        X = csr_array(vstack([X, rows])) if issparse(X) else np.vstack([X, dense(rows)])
     return replace(
         known,
         node_ids=np.concatenate([known.node_ids, new.node_ids[fresh]]),
@@ -177,12 +177,8 @@ def differing_rows(known: Problem, new: Problem) -> np.ndarray:
     positions = positions_of(new.node_ids, known)
     common = np.flatnonzero((positions >= 0) & nonzero_rows(new.features))
     difference = abs(new.features[common] - known.features[positions[common]])
-    largest = _dense(difference.max(axis=1)).ravel()
+    largest = dense(difference.max(axis=1)).ravel()
     return np.asarray(largest > 1e-4 * max(1.0, float(abs(known.features).max())))
-
-
-def _dense(rows: Any) -> np.ndarray:
-    return np.asarray(rows.toarray() if issparse(rows) else rows)
 
 
 def join_store(

@@ -58,7 +58,9 @@ def text_sql(table: Table, name: str) -> str:
     if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):
         return _text_of_floats(table, name, column)
     if kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION")):
-        raise ValueError(f"{table.name}: column {name!r} holds lists, and text or numbers are needed there.")
+        raise ValueError(
+            f"{table.name}: column {quoted(name)} holds lists, and text or numbers are needed there."
+        )
     return f"CAST({sql} AS VARCHAR)"
 
 
@@ -134,8 +136,8 @@ def _text_of_floats(table: Table, name: str, column: Column) -> str:
         return f"CAST({column.sql}::HUGEINT AS VARCHAR)"
     if largest > exact:
         raise ValueError(
-            f"{table.name}: column {name!r} holds whole numbers as floats up to {largest:.3g}, which have "
-            "lost digits: store them as integers or text."
+            f"{table.name}: column {quoted(name)} holds whole numbers as floats up to {largest:.3g}, which "
+            "have lost digits: store them as integers or text."
         )
     return f"CAST({value}::BIGINT AS VARCHAR)"
 

@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from glob import escape, glob, has_magic
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 import numpy as np
 
 from gssl.io.dialect import Dialect, copy_lines, find_oddities, open_plain, sniff_dialect
 from gssl.scale.run_folder import RunFolder
-from gssl.wording import is_missing, quoted, shortened
+from gssl.wording import is_missing, listed, quoted, shortened
 
 _PARQUET = {".parquet", ".pq"}
 _JSON = {".json", ".jsonl", ".ndjson"}
@@ -24,8 +25,10 @@ _BOMB, _PARQUET_BOMB = 200, 2000
 _LONGEST = 200
 # the name of an SQL query in errors
 _QUERY = "the query"
-# explanations of DuckDB's messages
-_ERRORS = {
+# DuckDB's messages about SQL name columns and tables, which may be called like another error
+SQL_ERRORS = "(Binder|Catalog|Parser) Error: "
+# explanations of its other messages
+ERRORS = {
     "offload data block|No space left": (
         "needs more room on the disk while it is read: make room, or set TMPDIR to another disk"
     ),
@@ -33,7 +36,7 @@ _ERRORS = {
         "does not fit into the memory that it may take: give a larger memory budget, fewer columns or fewer "
         "rows"
     ),
-    "(?i)utf-?8|unicode": "is not UTF-8 text: save the file as UTF-8",
+    "(?i:utf-?8|unicode)": "is not UTF-8 text: save the file as UTF-8",
     "unterminated quote": "opens a quotation mark that is never closed: repair the line",
     "Maximum line size": "is longer than 2 MB: check the quotation marks and the ends of lines",
 }
@@ -114,7 +117,7 @@ class Table:
     def missing_id_error(self, number: int, column: str) -> ValueError:
         """Return the error about a row without an id."""
         return ValueError(
-            f"{self.row_name(number)}: column {column[:100]!r} has no id; remove the row or fill it in."
+            f"{self.row_name(number)}: column {quoted(column)} has no id; remove the row or fill it in."
         )
 
 
@@ -177,7 +180,7 @@ def _refuse_packed_bomb(file: Path) -> None:
     # deflate compresses at most 1032-fold, and a file that is not small may have large contents
     if file.suffix.lower() != ".gz" or not _LARGE // 1032 < packed < _SMALL:
         return
-    most, unpacked = max(_LARGE, _BOMB * packed), 0
+    most, unpacked = most_bytes(packed), 0
     with open_plain(file) as stream:
         while part := stream.read(1 << 20):
             unpacked += len(part)
@@ -186,6 +189,11 @@ def _refuse_packed_bomb(file: Path) -> None:
                     f"{file} unpacks from {packed:,} bytes to more than {most:,} and may be a decompression "
                     "bomb: if you trust it, unpack it first."
                 )
+
+
+def most_bytes(packed: int) -> int:
+    """Return how many bytes a file of some size may contain without being taken for a bomb."""
+    return max(_LARGE, _BOMB * packed)
 
 
 def _refuse_wide_claims(files: Sequence[Path]) -> None:
@@ -205,7 +213,7 @@ def _refuse_wide_claims(files: Sequence[Path]) -> None:
 
 def _open_container(name: str, files: Sequence[Path], inside: str | None, graph_part: str) -> Table | None:
     """Open a table of a database or a graph file as a copy; return None for files that are one table."""
-    from gssl.io.databases import copy_database, is_database, write_parts
+    from gssl.io.databases import copy_database, explained, is_database, write_parts
     from gssl.io.graph_files import PARTS, is_graph_file, read_graph_file
 
     file, suffix = files[0], _suffix(files[0])
@@ -224,7 +232,8 @@ def _open_container(name: str, files: Sequence[Path], inside: str | None, graph_
             if (part := inside or graph_part) not in PARTS:
                 raise ValueError(f"{file} has the parts {' and '.join(PARTS)}, not {quoted(part)}.")
             arrays, notes = read_graph_file(file, suffix, part)
-            write_parts(folder.path, len(arrays), [list(arrays.values())])
+            with explained(file):
+                write_parts(folder.path, len(arrays), [list(arrays.values())])
             columns = {column: Column(f"c{i}", "VARCHAR") for i, column in enumerate(arrays)}
     relation = f"read_parquet({_sql_list(sorted(folder.path.glob('*.parquet')))})"
     return Table(name, columns, relation, connect(), notes=notes, folder=folder)
@@ -233,9 +242,17 @@ def _open_container(name: str, files: Sequence[Path], inside: str | None, graph_
 def split_inside(source: str | Path) -> tuple[str, str | None]:
     """Split ``file.db::table`` into the file and what is named inside it, None if there is nothing."""
     file, mark, inside = str(source).partition("::")
-    if not mark or isinstance(source, Path) or Path(str(source)).expanduser().is_file():
+    if not mark or isinstance(source, Path) or S_ISREG(_mode(Path(source))):
         return str(source), None
     return file, inside.strip()
+
+
+def _mode(path: Path) -> int:
+    """Return the mode of what is at a path, 0 if nothing is there or the text cannot be a path."""
+    try:
+        return path.expanduser().stat().st_mode
+    except (OSError, ValueError):
+        return 0
 
 
 def is_query(source: Any) -> bool:
@@ -251,16 +268,17 @@ def find_files(source: str | Path) -> list[Path]:
     if re.match(r"\w+://", text):
         raise ValueError(f"{text} is not on this machine: download it and name the file.")
     path = Path(text).expanduser()
-    if path.is_file():
+    mode = _mode(path)
+    if S_ISREG(mode):
         return [path]
-    if path.is_dir():
+    if S_ISDIR(mode):
         raise ValueError(f"{text} is a folder: name a file, or files by {text.rstrip('/')}/*.csv.")
     if has_magic(text):
         files = sorted(Path(name) for name in glob(str(path), recursive=True) if Path(name).is_file())  # noqa: PTH207
         if not files:
             raise FileNotFoundError(f"no file matches {text}: check its name and folder.")
         return files
-    if path.exists():
+    if mode:
         raise ValueError(
             f"{text} is not a regular file, and tables are read more than once: save it as a file."
         )
@@ -313,8 +331,8 @@ def _explain(message: str, name: str, originals: dict[str, str]) -> str:
     if ragged:
         cells = f"{ragged.group(2)} cell" + ("s" if ragged.group(2) != "1" else "")
         return f"{where} has {cells} where there should be {ragged.group(1)}: repair the line."
-    for pattern, explanation in _ERRORS.items():
-        if re.search(pattern, message):
+    for pattern, explanation in ERRORS.items():
+        if re.search(pattern, message) and not re.match(SQL_ERRORS, message):
             return f"{where} {explanation}."
     if name == _QUERY:
         # DuckDB's message is about the user's SQL
@@ -366,8 +384,8 @@ def _open_text(name: str, files: Sequence[Path], header: bool | None) -> Table:
         other = sniff_dialect(file, header)
         if other.names != dialect.names:
             raise ValueError(
-                f"{file} has the columns {_joined(other.names)} but {files[0]} has "
-                f"{_joined(dialect.names)}: files read together need the same columns."
+                f"{file} has the columns {listed(other.names, 3)} but {files[0]} has "
+                f"{listed(dialect.names, 3)}: files read together need the same columns."
             )
     table = _clean_table(name, files, dialect)
     if header is None and not dialect.sure:
@@ -416,10 +434,6 @@ def _resolve_header(table: Table, file: Path, dialect: Dialect) -> Dialect:
 
 def _text_columns(dialect: Dialect) -> dict[str, Column]:
     return {column: Column(f"c{i}", "VARCHAR") for i, column in enumerate(dialect.names)}
-
-
-def _joined(names: Sequence[str]) -> str:
-    return ", ".join(name[:40] for name in names[:3]) + (" …" if len(names) > 3 else "")
 
 
 def _read_csv(files: Sequence[Path], dialect: Dialect) -> str:
@@ -485,9 +499,7 @@ def _frame_column(series: Any) -> np.ndarray:
         cells = [None if cell is None else [float(x) for x in cell] for cell in cells]
     else:
         cells = [_frame_text(cell) for cell in cells]
-    column = np.empty(len(cells), dtype=object)
-    column[:] = cells
-    return column
+    return np.fromiter(cells, dtype=object)
 
 
 def _frame_text(value: Any) -> str | None:

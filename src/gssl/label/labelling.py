@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gssl.methods.labels import MINUS
 from gssl.wording import is_missing_text, quoted
 
 MAX_NAME = 200
@@ -186,7 +187,7 @@ def check_class_name(given: Any) -> str:
         raise ValueError("the name of the class is empty: type a name.")
     if len(name) > MAX_NAME:
         raise ValueError(f"the name of the class is longer than {MAX_NAME} characters: shorten it.")
-    if is_missing_text(name) or name == "-1":
+    if is_missing_text(name) or name == MINUS:
         raise ValueError(f"a table of labels with {name!r} is read as missing labels: choose another name.")
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
         raise ValueError("the name of the class has control characters: remove them.")

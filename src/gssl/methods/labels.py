@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from gssl.graph.validate import refuse_mask, warn_user
 from gssl.wording import NUMBER, ClassName, counted, is_missing, is_missing_text, listed_counts, shortened
 
 UNLABELLED = -1
-# the same among text: unlabelled, unless there is only one other class, as in 1 and −1
-_MINUS = str(UNLABELLED)
+# the same among text
+MINUS = str(UNLABELLED)
 # numbers are measurements, not classes, if so many labels have decimals and most of them differ, or if there
 # are decimals and more than so many different numbers
 _LEAST_DECIMALS, _MOST_DECIMALS = 10, 20
@@ -89,7 +89,7 @@ def name_classes(labels: np.ndarray) -> np.ndarray:
     odd = [
         i
         for i, text in enumerate(labels)
-        if isinstance(text, str) and (is_missing_text(text) or text == _MINUS)
+        if isinstance(text, str) and (is_missing_text(text) or text == MINUS)
     ]
     if not odd:
         return labels
@@ -162,14 +162,16 @@ def _is_missing_number(value: Any) -> bool:
     return is_missing(value) or (minus and not isinstance(value, bool))
 
 
-def _missing_texts(texts: np.ndarray) -> np.ndarray:
-    """Return a mask of texts that are empty or markers; warn of markers, which may be meant as classes.
+def is_minus_missing(texts: Iterable[str]) -> bool:
+    """Return whether "-1" among labels is none; it is a class if there is one other only, as in 1 and −1."""
+    return len(set(texts) - {MINUS}) > 1
 
-    As in tables, "-1" is a marker if there are at least two other classes.
-    """
+
+def _missing_texts(texts: np.ndarray) -> np.ndarray:
+    """Return a mask of texts that are empty or markers; warn of markers, which may be meant as classes."""
     missing = np.array([is_missing_text(text) for text in texts], dtype=bool)
-    minus = np.array([text == _MINUS and not isinstance(text, ClassName) for text in texts], dtype=bool)
-    if minus.any() and len(set(texts[~missing & ~minus])) > 1:
+    minus = np.array([text == MINUS and not isinstance(text, ClassName) for text in texts], dtype=bool)
+    if is_minus_missing(texts[~missing]):
         missing |= minus
     markers = Counter(str(text).strip() for text in texts[missing])
     del markers[""]
