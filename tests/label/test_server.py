@@ -99,6 +99,16 @@ def test_a_cookie_of_another_server_is_refused(server, ask):
     assert ask("POST", "/api/act", {"do": "undo", "version": 0}, Cookie=None)[0] == 403
 
 
+@pytest.mark.parametrize(
+    "other", ['theme={"dark":"yes"}', "a b", "=", 'x="', "ü=ä".encode().decode("latin-1")]
+)
+def test_a_malformed_cookie_of_another_local_app_does_not_lock_the_page(server, ask, other):
+    own = f"{server.cookie}={server.secret}"
+    for cookies in (f"{other}; {own}", f"{own}; {other}", f"{other};{own}; {other}"):
+        assert ask("GET", "/api/version", Cookie=cookies)[0] == 200
+    assert ask("GET", "/api/version", Cookie=f"{other}; x{own}")[0] == 403
+
+
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1.evil.example:80", "", None])
 def test_other_hosts_are_refused(server, ask, host):
     assert ask("GET", "/api/version", Host=host)[0] == 421

@@ -7,7 +7,6 @@ import socket
 import struct
 import tempfile
 from contextlib import ExitStack, suppress
-from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
@@ -290,11 +289,9 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(403, "Pages of other sites may not ask here.")
 
     def _check_cookie(self) -> None:
-        try:
-            morsel = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
-        except CookieError:
-            morsel = None
-        given = "" if morsel is None else morsel.value
+        # by hand: SimpleCookie reads none if one is malformed, and other local apps may have set such a one
+        cookies = (each.strip().partition("=") for each in self.headers.get("Cookie", "").split(";"))
+        given = next((value for name, _, value in cookies if name == self.server.cookie), "")
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self.server.secret.encode()):
             raise RefusedError(403, _CLOSED)
         self.connection.settimeout(_PAGE)
