@@ -369,6 +369,38 @@ def test_many_requests_at_once_leave_one_order_of_actions(ask, session):
     assert session.journal.path.read_text().count('"do"') == 12
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/state", None),
+        ("/api/act", b'{"do": "skip", "nodes": [1], "version": 0}'),
+        ("/api/import?format=csv&version=0", b"id,label\nn1,ash\n"),
+        ("/api/node?i=0", None),
+        ("/api/search?q=n", None),
+    ],
+)
+def test_the_labels_are_free_while_an_answer_is_sent(ask, session, monkeypatch, path, body):
+    free = []
+
+    def try_lock():
+        got = session.lock.acquire(blocking=False)
+        free.append(got)
+        if got:
+            session.lock.release()
+
+    def send(handler, *answer):
+        # the lock is reentrant, so another thread must try it
+        other = threading.Thread(target=try_lock)
+        other.start()
+        other.join()
+        sent(handler, *answer)
+
+    sent = server_module._Handler._send
+    monkeypatch.setattr(server_module._Handler, "_send", send)
+    assert ask("GET" if body is None else "POST", path, body)[0] == 200
+    assert free == [True]
+
+
 def test_a_taken_port_is_named(server, session):
     with pytest.raises(OSError, match=f"port {server.port} is taken"):
         LabelServer(session, server.port)
