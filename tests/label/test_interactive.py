@@ -69,6 +69,17 @@ def test_the_answer_does_not_depend_on_how_labels_came(views, codes):
     np.testing.assert_array_equal(before.distributions, again.distributions)
 
 
+def test_the_answer_does_not_depend_on_the_order_of_nodes():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(3, size=900)
+    views = [(rng.standard_normal((900, 6)) + np.eye(6)[codes]).astype(np.float32) for _ in range(2)]
+    L, order = np.arange(600), rng.permutation(900)
+    before = InteractiveModel(views).fit(L, codes[L], 3)
+    places = np.sort(np.argsort(order)[L])
+    after = InteractiveModel([view[order] for view in views]).fit(places, codes[order][places], 3)
+    np.testing.assert_allclose(after.distributions, before.distributions[order], rtol=1e-4)
+
+
 def test_without_two_labels_of_a_class_nothing_is_judged(views, codes):
     answer = InteractiveModel(views).fit(np.array([0, 1, 2]), codes[:3], 3)
     assert not answer.judged

@@ -14,8 +14,12 @@ def fresh(*given):
     return Labelling(IDS, y)
 
 
+def do(labelling, action):
+    labelling.apply(labelling.check(action))
+
+
 def snapshot(labelling):
-    return dict(labelling.codes), list(labelling.classes), set(labelling.skipped)
+    return list(labelling.codes.items()), list(labelling.classes), set(labelling.skipped), labelling.recent(9)
 
 
 names, nodes = st.sampled_from(["x", "y", "z"]), st.lists(st.sampled_from("abcde"), min_size=1, max_size=4)
@@ -33,20 +37,20 @@ def test_undo_takes_back_every_action_exactly(done):
     labelling = fresh("y", "x")
     states = [snapshot(labelling)]
     for action in done:
-        labelling.apply(action)
+        do(labelling, action)
         states.append(snapshot(labelling))
     for state in reversed(states[:-1]):
-        labelling.apply({"do": "undo"})
+        do(labelling, {"do": "undo"})
         assert snapshot(labelling) == state
     assert labelling.undoable == ""
-    labelling.apply({"do": "undo"})
+    do(labelling, {"do": "undo"})
     assert snapshot(labelling) == states[0]
     assert labelling.version == 2 * len(done) + 1
 
 
 def test_given_labels_come_first_and_new_classes_after_them():
     labelling = fresh("pine", "elm")
-    labelling.apply({"do": "label", "nodes": ["d"], "label": "ash"})
+    do(labelling, {"do": "label", "nodes": ["d"], "label": "ash"})
     assert labelling.classes == ["elm", "pine", "ash"]
     assert labelling.codes == {0: 1, 1: 0, 3: 2}
     assert labelling.undoable == "labelled d"
@@ -56,26 +60,34 @@ def test_recent_classes_are_those_given_last():
     labelling = fresh("pine", "elm")
     assert labelling.recent(3) == []
     for node, name in (("c", "ash"), ("d", "elm"), ("a", "oak"), ("c", "fir")):
-        labelling.apply({"do": "label", "nodes": [node], "label": name})
+        do(labelling, {"do": "label", "nodes": [node], "label": name})
     assert labelling.recent(9) == ["fir", "oak", "elm"]
     assert labelling.recent(2) == ["fir", "oak"]
 
 
+def test_undo_of_a_correction_restores_which_classes_were_given_last():
+    labelling = fresh()
+    for node, name in (("a", "ash"), ("b", "elm"), ("a", "fir")):
+        do(labelling, {"do": "label", "nodes": [node], "label": name})
+    do(labelling, {"do": "undo"})
+    assert labelling.recent(9) == ["elm", "ash"]
+
+
 def test_a_label_ends_a_skip_and_a_skip_keeps_a_label():
     labelling = fresh("x")
-    labelling.apply({"do": "skip", "nodes": ["a", "b"]})
+    do(labelling, {"do": "skip", "nodes": ["a", "b"]})
     assert labelling.skipped == {1}
-    labelling.apply({"do": "label", "nodes": ["b"], "label": "x"})
+    do(labelling, {"do": "label", "nodes": ["b"], "label": "x"})
     assert labelling.skipped == set()
-    labelling.apply({"do": "label", "nodes": ["b"], "label": None})
+    do(labelling, {"do": "label", "nodes": ["b"], "label": None})
     assert labelling.codes == {0: 0}
     assert labelling.undoable == "unlabelled b"
 
 
 def test_nodes_that_are_not_in_the_graph_are_counted():
     labelling = fresh()
-    labelling.apply({"do": "label", "nodes": ["a", "gone"], "label": "x"})
-    labelling.apply({"do": "skip", "nodes": ["gone"]})
+    do(labelling, {"do": "label", "nodes": ["a", "gone"], "label": "x"})
+    do(labelling, {"do": "skip", "nodes": ["gone"]})
     assert labelling.unknown == 2
     assert labelling.codes == {0: 0}
 

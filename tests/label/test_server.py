@@ -99,6 +99,16 @@ def test_a_cookie_of_another_server_is_refused(server, ask):
     assert ask("POST", "/api/act", {"do": "undo", "version": 0}, Cookie=None)[0] == 403
 
 
+@pytest.mark.parametrize(
+    "other", ['theme={"dark":"yes"}', "a b", "=", 'x="', "ü=ä".encode().decode("latin-1")]
+)
+def test_a_malformed_cookie_of_another_local_app_does_not_lock_the_page(server, ask, other):
+    own = f"{server.cookie}={server.secret}"
+    for cookies in (f"{other}; {own}", f"{own}; {other}", f"{other};{own}; {other}"):
+        assert ask("GET", "/api/version", Cookie=cookies)[0] == 200
+    assert ask("GET", "/api/version", Cookie=f"{other}; x{own}")[0] == 403
+
+
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1.evil.example:80", "", None])
 def test_other_hosts_are_refused(server, ask, host):
     assert ask("GET", "/api/version", Host=host)[0] == 421
@@ -357,6 +367,38 @@ def test_many_requests_at_once_leave_one_order_of_actions(ask, session):
     assert sorted(session.labelling.codes) == list(range(12))
     assert session.version == 12
     assert session.journal.path.read_text().count('"do"') == 12
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/state", None),
+        ("/api/act", b'{"do": "skip", "nodes": [1], "version": 0}'),
+        ("/api/import?format=csv&version=0", b"id,label\nn1,ash\n"),
+        ("/api/node?i=0", None),
+        ("/api/search?q=n", None),
+    ],
+)
+def test_the_labels_are_free_while_an_answer_is_sent(ask, session, monkeypatch, path, body):
+    free = []
+
+    def try_lock():
+        got = session.lock.acquire(blocking=False)
+        free.append(got)
+        if got:
+            session.lock.release()
+
+    def send(handler, *answer):
+        # the lock is reentrant, so another thread must try it
+        other = threading.Thread(target=try_lock)
+        other.start()
+        other.join()
+        sent(handler, *answer)
+
+    sent = server_module._Handler._send
+    monkeypatch.setattr(server_module._Handler, "_send", send)
+    assert ask("GET" if body is None else "POST", path, body)[0] == 200
+    assert free == [True]
 
 
 def test_a_taken_port_is_named(server, session):

@@ -119,6 +119,32 @@ def test_actions_that_make_no_sense_are_refused(session, action, why):
     assert session.journal.path.read_text().count("\n") == 1
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_undo_gives_back_what_the_page_showed_before_any_action(make_problem, seed):
+    rng, session = np.random.default_rng(seed), Session(make_problem(labels=12)[0], layout=False)
+
+    def shown():
+        # a removed label leaves its own point on the curve of fewer labels
+        state = {name: value for name, value in session.state().items() if name not in ("version", "curve")}
+        return state, session.guesses.tolist(), session.confidences.tolist(), session.suggest()
+
+    before = []
+    for _ in range(20):
+        before.append(shown())
+        nodes = rng.integers(90, size=rng.choice([1, 3])).tolist()
+        name = [*CLASSES, "dogwood", "elm", None][rng.integers(6)]
+        actions = [
+            {"do": "label", "nodes": nodes, "label": name},
+            {"do": "skip", "nodes": nodes},
+            {"do": "class", "label": name or "fir"},
+            {"do": "import", "labels": [[f"n{node}", name or "fir"] for node in nodes]},
+        ]
+        session.act(actions[rng.choice(4, p=[0.6, 0.1, 0.1, 0.2])], session.version)
+    while before:
+        session.act({"do": "undo"}, session.version)
+        assert shown() == before.pop()
+
+
 def test_the_page_cannot_number_actions_or_choose_what_undo_takes_back(session, label):
     label(0, 1)
     session.act({"do": "skip", "nodes": [5], "n": 10**9}, session.version)

@@ -136,11 +136,6 @@ def find_oddities(path: Path, dialect: Dialect) -> Oddities:
     return Oddities(crlf and lf, comments, spaces, guards)
 
 
-def is_formula(text: str) -> bool:
-    """Return whether a spreadsheet would run a text as a formula."""
-    return needs_guard(text) and not text.startswith("'")
-
-
 def needs_guard(text: str) -> bool:
     """Return whether a text is a formula, or one behind apostrophes, which reading would take for guards."""
     return _FORMULA.match(text) is not None and not NUMBER.fullmatch(text.lstrip("'"))

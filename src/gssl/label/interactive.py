@@ -14,7 +14,7 @@ from gssl.evaluation.metrics import score_error
 from gssl.methods import SSGC
 from gssl.operators import Filters, multiply, normalized_adjacency
 from gssl.selection import Spectrum, dual_coefficients, keep_class_mass, leave_one_out, spectrum_of_rows
-from gssl.selection.node_order import stratified_part
+from gssl.selection.node_order import node_keys, stratified_part
 from gssl.selection.softmax_link import inverse_temperatures
 from gssl.selection.trial import PENALTIES
 from gssl.selection.views import Views
@@ -99,12 +99,13 @@ class InteractiveModel:
 
     def __init__(self, views: Sequence[np.ndarray]) -> None:
         self.views = list(views)
+        self._keys = node_keys(self.views[0])
 
     def fit(self, labelled: np.ndarray, codes: np.ndarray, n_classes: int) -> Answer:
         """Classify all nodes from some labelled nodes, whose classes are ``codes``."""
         Y = np.eye(n_classes)[codes]
         judged = bool(np.bincount(codes).max() > 1)
-        part = stratified_part(codes, labelled, _JUDGES)
+        part = stratified_part(codes, self._keys[labelled], _JUDGES)
         best: tuple[float, Any] | None = None
         for rows in self.views if judged else self.views[:1]:
             gram = spectrum_of_rows(rows[labelled].astype(np.float64))

@@ -18,12 +18,15 @@ _LAST = 1_000
 
 
 class _Before(NamedTuple):
-    """What an action changed: its number and name, the classes before it, and its nodes, each as it was."""
+    """What an action changed: its number and name, the classes before it, and its nodes, each as it was.
+
+    A node has its code and turn, or None if it had no label, and whether it was skipped.
+    """
 
     n: int
     what: str
     n_classes: int
-    nodes: list[tuple[int, int | None, bool]]
+    nodes: list[tuple[int, tuple[int, int] | None, bool]]
 
 
 class Labelling:
@@ -31,7 +34,7 @@ class Labelling:
 
     An action is a dict: ``{"do": "label", "nodes": [ids], "label": name or None}``, ``{"do": "skip", "nodes":
     [ids]}``, ``{"do": "class", "label": name}``, ``{"do": "import", "labels": [[id, name], …]}`` or
-    ``{"do": "undo", "of": n}``. Its number ``n``, and that of what undo takes back, may be left out.
+    ``{"do": "undo", "of": n}``, with a number ``n``. ``check`` adds ``n`` and ``of`` if they are left out.
     """
 
     def __init__(self, node_ids: np.ndarray, y: np.ndarray) -> None:
@@ -41,6 +44,9 @@ class Labelling:
         self.given = {i: codes[str(label)] for i, label in enumerate(y) if label is not None}
         # in the order in which labels were given
         self.codes: dict[int, int] = dict(self.given)
+        # by which undo restores that order
+        self._turns = {node: turn for turn, node in enumerate(self.codes)}
+        self._turn = len(self.codes)
         self.skipped: set[int] = set()
         self.version = 0
         self.unknown = 0
@@ -106,9 +112,9 @@ class Labelling:
 
     def apply(self, action: Mapping[str, Any]) -> None:
         """Apply a checked action; nodes that are not in the graph are counted and skipped."""
-        do, n = action["do"], action.get("n", self.version + 1)
+        do, n = action["do"], action["n"]
         if do == "undo":
-            self._take_back(action.get("of", self._undo[-1].n if self._undo else n))
+            self._take_back(action["of"])
         elif do == "label":
             self._set(n, [(node, action["label"]) for node in action["nodes"]])
         elif do == "import":
@@ -131,6 +137,8 @@ class Labelling:
             self.codes.pop(node, None)
             if label is not None:
                 self.codes[node] = self._code(label)
+                self._turns[node] = self._turn
+                self._turn += 1
 
     def _skip(self, n: int, names: Sequence[str]) -> None:
         nodes = [self.places[name] for name in names if name in self.places]
@@ -145,22 +153,28 @@ class Labelling:
 
     def _remember(self, n: int, what: str, nodes: list[int]) -> None:
         self.last = nodes
-        before = [(node, self.codes.get(node), node in self.skipped) for node in nodes]
+        codes, turns = self.codes, self._turns
+        before = [
+            (node, (codes[node], turns[node]) if node in codes else None, node in self.skipped)
+            for node in nodes
+        ]
         self._undo.append(_Before(n, what, len(self.classes), before))
 
     def _take_back(self, of: int) -> None:
         """Take back an action, and later ones whose undo was lost: undo goes from the last to the first."""
-        self.last = []
+        self.last, restored = [], False
         while self._undo and self._undo[-1].n >= of:
             before = self._undo.pop()
             self.last = [node for node, _, _ in before.nodes]
-            for node, code, skipped in before.nodes:
-                if code is None:
-                    self.codes.pop(node, None)
-                else:
-                    self.codes[node] = code
+            for node, given, skipped in before.nodes:
+                self.codes.pop(node, None)
+                if given is not None:
+                    self.codes[node], self._turns[node] = given
+                    restored = True
                 (self.skipped.add if skipped else self.skipped.discard)(node)
             del self.classes[before.n_classes :]
+        if restored:
+            self.codes = dict(sorted(self.codes.items(), key=lambda pair: self._turns[pair[0]]))
 
 
 def _check_ids(nodes: Any) -> list[str]:

@@ -7,7 +7,6 @@ import socket
 import struct
 import tempfile
 from contextlib import ExitStack, suppress
-from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
@@ -290,11 +289,9 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(403, "Pages of other sites may not ask here.")
 
     def _check_cookie(self) -> None:
-        try:
-            morsel = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
-        except CookieError:
-            morsel = None
-        given = "" if morsel is None else morsel.value
+        # by hand: SimpleCookie reads none if one is malformed, and other local apps may have set such a one
+        cookies = (each.strip().partition("=") for each in self.headers.get("Cookie", "").split(";"))
+        given = next((value for name, _, value in cookies if name == self.server.cookie), "")
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self.server.secret.encode()):
             raise RefusedError(403, _CLOSED)
         self.connection.settimeout(_PAGE)
@@ -318,17 +315,20 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == "/api/map":
             self._send(200, session.places.astype("<f4").tobytes(), "application/octet-stream")
         elif path == "/api/state":
+            node = None if "node" not in query else _index(query["node"])
             with session.lock:
-                node = None if "node" not in query else _index(query["node"])
-                self._send_state(session, 200, _card(session, node))
+                body = frame(session, session.state() | _card(session, node))
+            self._send_frame(200, body)
         elif path == "/api/node":
             with session.lock:
-                self._send_json(session.card(session.check_nodes([_index(query.get("i", ""))])[0]))
+                card = session.card(session.check_nodes([_index(query.get("i", ""))])[0])
+            self._send_json(card)
         elif path == "/api/search":
             # without the lock: texts do not change, and a search may take longer than several actions
             found = session.facts.search(query.get("q", "")[:200])
             with session.lock:
-                self._send_json([session.mention(node) for node in found])
+                mentions = [session.mention(node) for node in found]
+            self._send_json(mentions)
         elif path == "/api/export":
             self._export(query.get("format", "csv"))
         else:
@@ -363,7 +363,8 @@ class _Handler(BaseHTTPRequestHandler):
                         stay = session.labelling.last[0]
             except StaleError:
                 status = 409
-            self._send_state(session, status, _card(session, stay))
+            body = frame(session, session.state() | _card(session, stay))
+        self._send_frame(status, body)
 
     def _import(self, session: Session, query: dict[str, str], body: bytes) -> None:
         suffix = f".{query.get('format', 'csv').lower()}"
@@ -382,7 +383,8 @@ class _Handler(BaseHTTPRequestHandler):
                 said, status = session.import_labels(labels, version), 200
             except StaleError:
                 said, status = "The labels have changed meanwhile: import again.", 409
-            self._send_state(session, status, {**_card(session, None), "said": said})
+            body = frame(session, session.state() | _card(session, None) | {"said": said})
+        self._send_frame(status, body)
 
     def _export(self, kind: str) -> None:
         if kind not in _EXPORTS:
@@ -402,8 +404,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(413, f"a request has at most {most:,} bytes.")
         return self.rfile.read(int(length))
 
-    def _send_state(self, session: Session, status: int, more: dict[str, Any]) -> None:
-        body = frame(session, session.state() | more)
+    def _send_frame(self, status: int, body: bytes) -> None:
         self._send(status, body, "application/octet-stream")
 
     def _send_json(self, thing: Any) -> None:
@@ -416,6 +417,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(404, f"there is no file {name[:80]}.")
         self._send(200, (folder / name).read_bytes(), _TYPES[Path(name).suffix])
 
+    # whatever is sent is made before: a client that does not read must not keep the lock of the session
     def _send(
         self,
         status: int,
