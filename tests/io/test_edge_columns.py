@@ -29,8 +29,8 @@ def test_a_distance_a_time_or_an_id_is_no_weight_and_a_note_says_so(write, name)
     edges = third(write, name, [3, 1.5])
     assert edges.weights is None
     assert edges.notes == [
-        f"{edges.name}: column '{name}' is not used as a weight, because by its name it is a distance, a time or an id "
-        f"(--edge-columns 'source,target,{name}' uses it)."
+        f"{edges.name}: column '{name}' is not used as a weight, because by its name it is a distance, a time "
+        f"or an id (--edge-columns 'source,target,{name}' uses it)."
     ]
     assert third(write, name, [3, 1.5], columns=["source", "target", name]).weights.tolist() == [3.0, 1.5]
 
@@ -83,7 +83,8 @@ def test_names_of_roles_mean_one_kind_of_node(write, pairs, names):
 @pytest.mark.parametrize("names", THINGS)
 def test_names_of_two_things_mean_two_kinds_where_they_share_ids(write, pairs, names):
     edges = read_edges(write("e.csv", f"{names}\n1,2\n2,3\n"))
-    a, b = edges.kind_columns
+    a, b = edges.columns
+    assert edges.two_sided
     assert f"{a},{b}" == names
     assert pairs(edges) == [("1", f"{b}:2"), (f"{a}:2", "3")]
     assert edges.notes == [
@@ -91,7 +92,7 @@ def test_names_of_two_things_mean_two_kinds_where_they_share_ids(write, pairs, n
         "(--same-nodes makes them one)."
     ]
     edges = read_edges(write("e.csv", f"{names}\n1,2\n3,4\n"))
-    assert (pairs(edges), edges.notes, edges.kind_columns) == ([("1", "2"), ("3", "4")], [], ())
+    assert (pairs(edges), edges.notes) == ([("1", "2"), ("3", "4")], [])
 
 
 @pytest.mark.parametrize("names", UNKNOWN)

@@ -188,8 +188,8 @@ class Preparation:
             )
         if zeros:
             notes.append(
-                f"{features.name}: {counted(len(zeros), 'feature')} of the model {_are(zeros)} absent and taken "
-                f"as zero: {listed(self.names[j] for j in zeros)}."
+                f"{features.name}: {counted(len(zeros), 'feature')} of the model {_are(zeros)} absent and "
+                f"taken as zero: {listed(self.names[j] for j in zeros)}."
             )
         if unknown:
             notes.append(
