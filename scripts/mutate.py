@@ -182,15 +182,15 @@ MUTANTS = [
     Mutant(
         "members that share a hop they do not have",
         "selection/self_training.py",
-        "if power < len(powers) and powers[power]:",
-        "if power < len(powers):\n                    powers = np.full(len(powers), powers.mean())",
+        "add_scaled(U, float(powers[self.power]), Z)",
+        "add_scaled(U, float(powers.mean()), Z)",
         ("tests/selection/test_self_training.py",),
     ),
     Mutant(
         "Chebyshev steps that forget the past",
         "methods/recurrences.py",
-        "restart=omega, past=1.0 - omega))",
-        "restart=omega))",
+        "Mixture(keep=omega), past=1.0 - omega))",
+        "Mixture(keep=omega)))",
         (f"{METHODS}/test_propagation.py::test_label_spreading",),
     ),
     Mutant(
