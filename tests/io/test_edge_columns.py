@@ -29,8 +29,8 @@ def test_a_distance_a_time_or_an_id_is_no_weight_and_a_note_says_so(write, name)
     edges = third(write, name, [3, 1.5])
     assert edges.weights is None
     assert edges.notes == [
-        f"{edges.name}: column '{name}' is not used as a weight, because by its name it is a distance, a time "
-        f"or an id (--edge-columns 'source,target,{name}' uses it)."
+        f"{edges.name}: column '{name}' is not used as a weight, because by its name it is a distance, a "
+        f"time or an id (--edge-columns 'source,target,{name}' uses it)."
     ]
     assert third(write, name, [3, 1.5], columns=["source", "target", name]).weights.tolist() == [3.0, 1.5]
 
