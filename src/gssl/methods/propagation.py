@@ -177,8 +177,10 @@ class LabelPropagation(FittedParameters, GraphClassifier):
             if close or dtype == np.float64:
                 G = run_steps(filters, B.astype(dtype), steps, execution, checkpoint)
                 G = np.multiply(G, scale[:, None].astype(dtype), out=_own(G))
-                # rounding errors may be slightly negative
+                # rounding errors may be slightly negative; where weights differ too much, steps overflow
+                lost = ~np.isfinite(G).all(axis=1)
                 np.maximum(G, 0.0, out=G)
+                G[lost] = 0.0
                 if close and np.abs(G.sum(axis=1) - 1.0).max() <= 2.0 * near:
                     return G, len(steps)
         self._warn_unsettled(len(steps))

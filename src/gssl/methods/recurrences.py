@@ -144,6 +144,8 @@ def _descent(
     def product(U: np.ndarray, V: np.ndarray) -> np.ndarray:
         return np.asarray((U * V).sum(axis=axis, dtype=np.float64))
 
+    # weights that differ too much overflow; the caller sees lengths that are not finite
+    @np.errstate(over="ignore", invalid="ignore")
     def step(state: _Descent, _: int) -> _Descent:
         moved = image(state.direction)
         length = _divide(state.size, product(state.direction, moved))
@@ -151,8 +153,7 @@ def _descent(
         residual = state.residual - by * moved
         size = product(residual, residual)
         ratio = _divide(size, state.size)
-        with np.errstate(over="ignore"):
-            direction = residual + ratio.astype(B.dtype) * state.direction
+        direction = residual + ratio.astype(B.dtype) * state.direction
         part = float(np.sqrt(_divide(size, start)).max(initial=0.0))
         solution = state.solution + by * state.direction
         return _Descent(solution, residual, direction, size, length, ratio, part, part <= tol)
