@@ -166,8 +166,8 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
     # what the model says is the same here as in tables of predictions: only p_wrong doubts other labels, too
     shown = held if shown is None else shown
     assert np.array_equal(shown.nodes, held.nodes)  # both are sorted by node
-    told = shown.distributions[order]
-    says = told.argmax(axis=1)
+    hidden = shown.distributions[order]
+    says = hidden.argmax(axis=1)
     removed, flipped = (np.full(len(nodes), -1) for _ in range(2))
     top = slice(0, int(changes))
     if average is not None and not hasattr(model, "propagation_") and len(nodes[top]):
@@ -177,8 +177,8 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
         nodes=nodes,
         given=classes[codes],
         says=classes[says],
-        probability=told[np.arange(len(P)), says],
-        p_given=told[np.arange(len(P)), codes],
+        probability=hidden[np.arange(len(P)), says],
+        p_given=hidden[np.arange(len(P)), codes],
         p_wrong=wrong,
         removed=removed,
         flipped=flipped,
