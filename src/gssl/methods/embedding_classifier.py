@@ -9,10 +9,11 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 
 from gssl.graph.mapped import mapped_file, nonzero_rows, take_rows
+from gssl.methods.adam_head import AdamHead
 from gssl.methods.base import GraphClassifier, featured_nodes, reads_state, replaces_state
 from gssl.methods.embedder import Embedder, GraphEmbedder, GraphFilter
 from gssl.methods.ggc import GGCM
-from gssl.methods.heads import AdamHead, LinearHead, LogisticHead, RidgeHead
+from gssl.methods.heads import LinearHead, LogisticHead, RidgeHead
 from gssl.methods.inputs import FitInputs, check_graph, generator, select_labelled
 from gssl.methods.label_space import KnownRows
 from gssl.methods.labels import UNLABELLED, class_places, class_weights

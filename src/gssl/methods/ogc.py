@@ -17,7 +17,6 @@ from gssl.graph import reached_nodes
 from gssl.graph.mapped import take_rows
 from gssl.graph.validate import warn_user
 from gssl.methods.base import GraphClassifier, featured_nodes, iterate, last, replaces_state
-from gssl.methods.heads import ridge
 from gssl.methods.inputs import (
     FittedParameters,
     check_number,
@@ -28,6 +27,7 @@ from gssl.methods.inputs import (
 )
 from gssl.methods.label_space import KnownRows, LabelSpaceEmbedding, lazy_powers
 from gssl.methods.labels import UNLABELLED, decode_labels, nearest_distribution, one_hot
+from gssl.methods.ridge import ridge
 from gssl.operators import (
     Embedding,
     Filters,
