@@ -173,7 +173,7 @@ def test_what_cannot_be_explained_is_refused_in_a_sentence(tmp_path):
         with pytest.raises(ValueError, match="fit it again"):
             why(other, 0)
     smoothed = gssl.CorrectAndSmooth().fit(X, y, adjacency=A)
-    with pytest.raises(ValueError, match="no sum of shares"):
+    with pytest.raises(ValueError, match="is not additive"):
         why(smoothed, 0)
     with pytest.raises(ValueError, match="nodes"):
         why(model, 90)

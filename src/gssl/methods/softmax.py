@@ -19,8 +19,9 @@ _MOST_MAPPED = 100
 _MAP_STEPS = 60
 # prior mean of the inverse temperature of ridge scores, strength of the prior in labels, and upper bound
 RIDGE_SHARPNESS, _PRIOR, _SHARPEST = 10.0, 1.0, 200.0
-# maximum number of Newton steps for a temperature, and the relative change at which they stop
-_NEWTON, _SETTLED = 9, 1e-3
+# maximum number of Newton steps for a temperature, the change of its logarithm at which they stop, the
+# longest step, and how far it may be from its prior mean
+_NEWTON, _SETTLED, _LONGEST, _FARTHEST = 30, 1e-4, np.log(3.0), 6.0
 
 
 def softmax_and_log_sum(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -119,23 +120,29 @@ def inverse_temperatures(
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Find the t that maximises the likelihood of labels under softmax(tZ), for several Z at once.
 
-    .. math:: \min_t -\sum_i w_i \log \mathrm{softmax}(t Z_i)_{y_i} + \frac{(t - t_0)^2}{2 m t_0^2}
+    .. math:: \min_t -\sum_i w_i \log \mathrm{softmax}(t Z_i)_{y_i}
+              + \frac1{2m} \Big(\log \frac t{t_0}\Big)^2, \qquad \sum_i w_i = 1
 
-    Returns t and the loss, both of shape (p,), computed by Newton's method.
+    The last term is a prior that t is :math:`t_0`, worth one label; it matters when labels are few. Returns t
+    and the loss, both of shape (p,), computed by Newton's method for log t.
     """
     w = weights / weights.sum()
-    m = len(Y)
-    t, curb = np.full(len(Z), 0.5 * centre), _PRIOR / (m * centre**2)
+    start, curb = np.log(centre), _PRIOR / len(Y)
+    low, high = start - _FARTHEST, np.log(_SHARPEST)
     # subtract the score of the true class, so that the loss is log Σ exp
     Z = Z - np.einsum("pmc,mc->pm", Z, Y)[:, :, None]
+    log_t = np.full(len(Z), start - np.log(2.0))
     for _ in range(_NEWTON):
+        t = np.exp(log_t)
         P, _ = softmax_and_log_sum(t[:, None, None] * Z)
         mean = np.einsum("pmc,pmc->pm", P, Z)
-        slope = mean @ w + curb * (t - centre)
-        curvature = (np.einsum("pmc,pmc,pmc->pm", P, Z, Z) - np.square(mean)) @ w + curb
+        slope = t * (mean @ w) + curb * (log_t - start)
+        curvature = np.square(t) * ((np.einsum("pmc,pmc,pmc->pm", P, Z, Z) - np.square(mean)) @ w) + curb
         # at most a factor of three per step: far from the minimum the curvature is a poor guide
-        before, t = t, np.clip(t - slope / curvature, t / 3.0, np.minimum(3.0 * t, _SHARPEST))
-        if (np.abs(t - before) <= _SETTLED * t).all():
+        step = np.clip(slope / curvature, -_LONGEST, _LONGEST)
+        before, log_t = log_t, np.clip(log_t - step, low, high)
+        if (np.abs(log_t - before) <= _SETTLED).all():
             break
+    t = np.exp(log_t)
     losses = softmax_and_log_sum(t[:, None, None] * Z)[1]
-    return t, losses @ w + 0.5 * curb * np.square(t - centre)
+    return t, losses @ w + 0.5 * curb * np.square(log_t - start)

@@ -17,7 +17,7 @@ from gssl.selection.why import unwrapped
 # rounds of reweighting: labels that look wrong count less in the next round
 _ROUNDS = 3
 # with more labels, skip reweighting: a few wrong ones matter little
-_MANY = 10_000
+_MOST_REWEIGHTED = 10_000
 # minimum weight factor of a label: leave-one-out divides by its root
 _LEAST = 1e-3
 # grids of the fraction of wrong labels and of the inverse temperature
@@ -138,8 +138,8 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
     >>> wrong = (y == 0).nonzero()[0][0]
     >>> y[wrong] = 1
     >>> model = gssl.AutoClassifier(depth=4).fit(data.features, y, adjacency=data.adjacency)
-    >>> found = audit(model, changes=2)
-    >>> bool(wrong in found.nodes[:10])
+    >>> doubtful = audit(model, changes=2)
+    >>> bool(wrong in doubtful.nodes[:10])
     True
     """
     if isinstance(changes, bool) or not isinstance(changes, int | np.integer) or changes < 0:
@@ -153,10 +153,10 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
     average: FittedEnsemble | None = getattr(model, "_fitted_average", None)
     with small_algebra():
         logits = np.log(np.maximum(held.distributions, 1e-12))
-        judged = robust_distributions(logits, held.codes)
-        if average is not None and len(held.nodes) <= _MANY:
-            judged = _refined(average, held)
-    P, right, _, rates = judged
+        doubts = robust_distributions(logits, held.codes)
+        if average is not None and len(held.nodes) <= _MOST_REWEIGHTED:
+            doubts = _refined(average, held)
+    P, right, _, rates = doubts
     order = np.argsort(-_doubt(P, held.codes), kind="stable")
     nodes, codes, P, wrong = held.nodes[order], held.codes[order], P[order], 1.0 - right[order]
     expected = float(wrong.sum())
@@ -199,12 +199,12 @@ def robust_distributions(
         p = softmax(t * logits, axis=1)[own]
         likely[k] = np.log(np.maximum((1.0 - e) * p + e / others * (1.0 - p), 1e-300)).sum(axis=1)
     likely -= 0.5 * _PULL * np.square(np.log(sharpness))[:, None]
-    best, place = np.unravel_index(likely.argmax(), likely.shape)
+    best, rate_index = np.unravel_index(likely.argmax(), likely.shape)
     # weight each rate by the width of its grid cell, since rates are not evenly spaced
     mass = np.exp(likely - likely.max()).sum(axis=0) * np.gradient(_RATES)
     summed = np.cumsum(mass) / mass.sum()
     low, high = np.interp([0.05, 0.95], summed, _RATES)
-    rate, P = float(_RATES[place]), softmax(sharpness[best] * logits, axis=1)
+    rate, P = float(_RATES[rate_index]), softmax(sharpness[best] * logits, axis=1)
     p = P[own]
     right = (1.0 - rate) * p / ((1.0 - rate) * p + rate / others * (1.0 - p))
     return P, right, rate, (float(low), float(high))
@@ -226,9 +226,9 @@ def _refined(average: FittedEnsemble, held: HeldOut) -> _Judged:
     trusted[kept[_contradicted(held.distributions, held.codes)]] = 0.0
     for _ in range(_ROUNDS):
         logits = leave_one_out_logits(average, trusted)
-        judged = robust_distributions(logits[kept], held.codes)
-        trusted[kept] = judged[1]
-    return judged
+        doubts = robust_distributions(logits[kept], held.codes)
+        trusted[kept] = doubts[1]
+    return doubts
 
 
 def leave_one_out_logits(average: FittedEnsemble, trusted: np.ndarray) -> np.ndarray:

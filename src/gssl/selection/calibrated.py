@@ -76,9 +76,9 @@ class CalibratedClassifier(FittedParameters, SetPredictor):
     >>> model = gssl.CalibratedClassifier(plain).fit(data.features, y, adjacency=data.adjacency)
     >>> test = data.splits["default"]["test"]
     >>> right = (model.transduction_ == data.labels)[test].mean()
-    >>> said = model.label_distributions_.max(axis=1)[test].mean()
-    >>> said_before = model.classifier_.label_distributions_.max(axis=1)[test].mean()
-    >>> bool(abs(right - said) < 0.05 < abs(right - said_before))
+    >>> confidence = model.label_distributions_.max(axis=1)[test].mean()
+    >>> confidence_before = model.classifier_.label_distributions_.max(axis=1)[test].mean()
+    >>> bool(abs(right - confidence) < 0.05 < abs(right - confidence_before))
     True
     """
 
@@ -218,10 +218,10 @@ class CalibratedClassifier(FittedParameters, SetPredictor):
             self.held_out_distributions_ = np.empty((0, len(self.classes_)))
             self.held_out_codes_ = np.empty(0, dtype=np.int64)
             return
-        found = held_out_distributions(
+        held_out = held_out_distributions(
             self.classifier_, X, A, self.folds, self.random_state, with_priors=False, **options
         )
-        self.held_out_distributions_, self.held_out_codes_ = found.distributions, found.codes
+        self.held_out_distributions_, self.held_out_codes_ = held_out.distributions, held_out.codes
 
     @cached_property
     def calibration_(self) -> Calibration:

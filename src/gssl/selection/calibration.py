@@ -9,16 +9,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 from sklearn.isotonic import IsotonicRegression
 
 from gssl.evaluation.holdout import fold_numbers
+from gssl.methods.labels import one_hot
+from gssl.methods.softmax import inverse_temperatures
 
 # added to probabilities: log(0) is undefined, and no method can rule out a class
 FLOOR = 1e-3
-# strength of the prior that the temperature needs no change, in labels
-_PRIOR = 1.0
 # the T at which softmax(P / T) is about P, for a handful of classes
 _PLAIN_SCORE = 0.2
 # weight of the identity in an isotonic map, which makes it strictly increasing
@@ -86,8 +85,8 @@ def temperature(P: np.ndarray, codes: np.ndarray) -> Calibration:
     A model that is right nine times out of ten but only 60 % confident:
 
     >>> P = np.full((1000, 2), [0.6, 0.4])
-    >>> found = temperature(P, np.repeat([0, 1], [900, 100]))
-    >>> found(P)[0].round(2)
+    >>> fitted = temperature(P, np.repeat([0, 1], [900, 100]))
+    >>> fitted(P)[0].round(2)
     array([0.9, 0.1])
     """
     return _softmax_map("temperature", P, codes, centre=1.0)
@@ -113,8 +112,8 @@ def score_temperature(P: np.ndarray, codes: np.ndarray) -> Calibration:
     Examples
     --------
     >>> P = np.full((1000, 2), [0.6, 0.4])
-    >>> found = score_temperature(P, np.repeat([0, 1], [900, 100]))
-    >>> found(P)[0].round(2), round(found.temperature, 2)
+    >>> fitted = score_temperature(P, np.repeat([0, 1], [900, 100]))
+    >>> fitted(P)[0].round(2), round(fitted.temperature, 2)
     (array([0.9, 0.1]), 0.09)
     """
     return _softmax_map("score", P, codes, centre=_PLAIN_SCORE)
@@ -169,14 +168,9 @@ def _scores(P: np.ndarray, kind: Kind) -> np.ndarray:
 
 
 def _softmax_map(kind: Kind, P: np.ndarray, codes: np.ndarray, centre: float) -> Calibration:
-    scores, rows = _scores(np.asarray(P, dtype=np.float64), kind), np.arange(len(codes))
-
-    def loss(log_t: float) -> float:
-        likely = log_softmax(scores / (centre * np.exp(log_t)), axis=1)[rows, codes].sum()
-        return float(0.5 * _PRIOR * log_t**2 - likely)
-
-    found = minimize_scalar(loss, bounds=(-6.0, 6.0), method="bounded", options={"xatol": 1e-6})
-    return Calibration(kind, temperature=float(centre * np.exp(found.x)))
+    scores, Y = _scores(np.asarray(P, dtype=np.float64), kind), one_hot(codes, P.shape[1], np.float64)
+    t, _ = inverse_temperatures(scores[None], Y, np.ones(len(codes)), centre=1.0 / centre)
+    return Calibration(kind, temperature=1.0 / float(t[0]))
 
 
 _FOLDS = 5
@@ -208,8 +202,8 @@ def calibrate(P: np.ndarray, codes: np.ndarray, kind: str = "average") -> Calibr
     Examples
     --------
     >>> P = np.full((1000, 2), [0.6, 0.4])
-    >>> found = calibrate(P, np.repeat([0, 1], [900, 100]))
-    >>> found.kind, found(P)[0].round(1), round(sum(weight for weight, _ in found.parts), 6)
+    >>> fitted = calibrate(P, np.repeat([0, 1], [900, 100]))
+    >>> fitted.kind, fitted(P)[0].round(1), round(sum(weight for weight, _ in fitted.parts), 6)
     ('average', array([0.9, 0.1]), 1.0)
     """
     if kind not in CHOICES:

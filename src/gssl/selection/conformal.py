@@ -73,8 +73,8 @@ def conformal_thresholds(
     """
     scores = _scores(P, codes, miscoverage)
     thresholds = np.empty(P.shape[1])
-    for classes, judges in _groups(codes, P.shape[1], miscoverage, mondrian):
-        thresholds[classes] = _quantile(scores[judges], miscoverage)
+    for classes, source in _groups(codes, P.shape[1], miscoverage, mondrian):
+        thresholds[classes] = _quantile(scores[source], miscoverage)
     return thresholds
 
 
@@ -96,9 +96,9 @@ def _groups(
     for k in np.flatnonzero(own):
         yield np.array([k]), codes == k
     if not own.all():
-        judges = ~own[codes]
-        few = judges.sum() < _fewest(miscoverage)
-        yield np.flatnonzero(~own), np.ones_like(judges) if few else judges
+        source = ~own[codes]
+        few = source.sum() < _fewest(miscoverage)
+        yield np.flatnonzero(~own), np.ones_like(source) if few else source
 
 
 def label_sets(P: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
@@ -142,8 +142,8 @@ def coverage(sets: np.ndarray, codes: np.ndarray) -> Coverage:
 
     Examples
     --------
-    >>> found = coverage(np.array([[True, False], [True, True]]), np.array([1, 1]))
-    >>> found.coverage, found.mean_size, found.singles
+    >>> result = coverage(np.array([[True, False], [True, True]]), np.array([1, 1]))
+    >>> result.coverage, result.mean_size, result.singles
     (0.5, 1.5, 0.5)
     """
     held = sets[np.arange(len(codes)), codes]
@@ -169,11 +169,11 @@ def held_out_coverage(
     """
     scores = _scores(P, codes, miscoverage)
     thresholds = np.empty(P.shape)
-    for classes, judges in _groups(codes, P.shape[1], miscoverage, mondrian):
+    for classes, source in _groups(codes, P.shape[1], miscoverage, mondrian):
         # leave a label out only of thresholds that were computed from it
-        found = np.full(len(codes), _quantile(scores[judges], miscoverage))
-        found[judges] = _quantiles_without(scores[judges], miscoverage)
-        thresholds[:, classes] = found[:, None]
+        at_node = np.full(len(codes), _quantile(scores[source], miscoverage))
+        at_node[source] = _quantiles_without(scores[source], miscoverage)
+        thresholds[:, classes] = at_node[:, None]
     return coverage(label_sets(P, thresholds), codes)
 
 
@@ -301,8 +301,8 @@ class SetPredictor(GraphClassifier):
         >>> y = data.labels.copy()
         >>> y[20:] = -1
         >>> model = gssl.CalibratedClassifier(gssl.LabelPropagation())
-        >>> found = model.fit(None, y, adjacency=data.adjacency).coverage(0.2)
-        >>> found.n_labels, 1.0 <= found.mean_size <= 2.0
+        >>> result = model.fit(None, y, adjacency=data.adjacency).coverage(0.2)
+        >>> result.n_labels, 1.0 <= result.mean_size <= 2.0
         (20, True)
         """
         check_is_fitted(self)
@@ -323,11 +323,11 @@ class SetPredictor(GraphClassifier):
         shared = np.flatnonzero(~own)
         if not len(shared):
             return
-        found = self.coverage(miscoverage)
-        worst = shared[np.argsort(np.nan_to_num(found.by_class[shared]), kind="stable")][:NAMED]
+        estimate = self.coverage(miscoverage)
+        worst = shared[np.argsort(np.nan_to_num(estimate.by_class[shared]), kind="stable")][:NAMED]
         named = ", ".join(
-            f"{str(self.classes_[k])!r} ({found.labels_by_class[k]} labels, "
-            f"{100 * np.nan_to_num(found.by_class[k]):.0f}% of them covered)"
+            f"{str(self.classes_[k])!r} ({estimate.labels_by_class[k]} labels, "
+            f"{100 * np.nan_to_num(estimate.by_class[k]):.0f}% of them covered)"
             for k in worst
         )
         warn_user(

@@ -16,14 +16,14 @@ from gssl.selection.why import unwrapped
 # number of draws, and of nested subsets per draw, with logarithmically spaced sizes
 _DRAWS, _SIZES = 8, 6
 # the fraction of labels that the largest subset leaves for evaluation
-_JUDGES = 0.2
+_EVALUATED = 0.2
 # maximum subset size: the curve is known well enough by then
 _MOST = 4000
 # minimum number of labels for a curve
 _FEWEST = 20
 # grid of exponents, and the mean and standard deviation of their prior
 _EXPONENTS = np.linspace(0.1, 1.5, 29)
-_USUAL, _SPREAD = 0.5, 0.3
+_USUAL_EXPONENT, _SPREAD = 0.5, 0.3
 _SAMPLES = 400
 # standard deviations of the misfit at any size, and of the limit: with more labels, other models are chosen
 _MISFIT, _OTHERS = 0.01, 0.02
@@ -31,7 +31,7 @@ _NARROW, _WIDE = 5.0, 95.0
 # number of averaged models to refit, in place of all
 _MEMBERS = 4
 # from this many labels on, half as many draws: each is evaluated on many labels
-_MANY = 1000
+_MANY_LABELS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,14 +115,14 @@ class LearningCurve:
     def text(self, target: float | None = None, more: int = 50) -> str:
         """Describe how many more labels reach the target, and what ``more`` labels would add."""
         now, low, high = self.at(self.n_labels)
-        said = [
+        sentences = [
             f"with {self.n_labels:,} labels about {now:.1%} of predictions are right "
             f"({low:.1%} to {high:.1%})"
         ]
         if target is not None or self.target is not None:
-            said.append(self._answer(self._target(target)))
-        said.append(f"another {more:,} labels would add about {100 * self.gain(more):.1f} points")
-        return " ".join(sentence[0].upper() + sentence[1:] + "." for sentence in said).replace("%", " %")
+            sentences.append(self._answer(self._target(target)))
+        sentences.append(f"another {more:,} labels would add about {100 * self.gain(more):.1f} points")
+        return " ".join(sentence[0].upper() + sentence[1:] + "." for sentence in sentences).replace("%", " %")
 
     def _answer(self, wanted: float) -> str:
         middle, low, high = self.labels_needed(wanted)
@@ -186,7 +186,7 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
     n_labels = len(codes)
     sizes = subset_sizes(codes)
     # a sample of many labels is enough
-    part = average.labels.sample(int(_MOST / (1.0 - _JUDGES)))
+    part = average.labels.sample(int(_MOST / (1.0 - _EVALUATED)))
     codes = codes[part]
     rng = np.random.default_rng(random_state)
     with small_algebra():
@@ -194,8 +194,8 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
         # resample labels in the order of their keys: the order of nodes must not matter
         order = np.argsort(average.labels.keys[part], kind="stable")
         samples = _sample_curves(hits[:, :, order], shown[:, :, order], sizes, rng)
-    judged = ~shown
-    accuracy = (hits & judged).sum(axis=(0, 2)) / np.maximum(judged.sum(axis=(0, 2)), 1)
+    evaluated = ~shown
+    accuracy = (hits & evaluated).sum(axis=(0, 2)) / np.maximum(evaluated.sum(axis=(0, 2)), 1)
     return LearningCurve(n_labels, len(model.fit_codes), sizes, accuracy, target, samples)
 
 
@@ -209,7 +209,7 @@ def check_target(target: float) -> float:
 def subset_sizes(codes: np.ndarray) -> np.ndarray:
     """Return the sizes of the subsets of labels to draw."""
     m, c = len(codes), len(np.unique(codes))
-    most = min(int((1.0 - _JUDGES) * m), _MOST)
+    most = min(int((1.0 - _EVALUATED) * m), _MOST)
     least = max(2 * c, most // 8)
     if m < max(_FEWEST, 4 * c) or least >= most:
         raise ValueError(
@@ -233,7 +233,7 @@ def _subset_hits(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fit subsets; return masks of correctly predicted and of shown labels, by draw, size and label."""
     m, labels = len(codes), average.labels.part(part)
-    n_draws = _DRAWS if m < _MANY else _DRAWS // 2
+    n_draws = _DRAWS if m < _MANY_LABELS else _DRAWS // 2
     shown = np.zeros((n_draws, len(sizes), m), dtype=bool)
     logits = np.zeros((*shown.shape, labels.Y.shape[1]))
     orders = [nested_order(codes, labels.keys, rng) for _ in range(n_draws)]
@@ -289,7 +289,7 @@ def fit_power_laws(n: np.ndarray, y: np.ndarray, errors: np.ndarray, rng: np.ran
     a, b = np.minimum(a, 1.0), np.where(a > 1.0, most, b)
     residual = y[:, None] - a[:, :, None] + b[:, :, None] * X
     losses = 0.5 * (w[:, None] * np.square(residual)).sum(axis=2)
-    losses += 0.5 * np.square((_EXPONENTS - _USUAL) / _SPREAD)
+    losses += 0.5 * np.square((_EXPONENTS - _USUAL_EXPONENT) / _SPREAD)
     likely = np.cumsum(softmax(-losses, axis=1), axis=1)
     drawn = np.argmax(rng.random((len(y), 1)) <= likely, axis=1)
     rows = np.arange(len(y))

@@ -85,9 +85,9 @@ def search(
     scores = np.empty((len(candidates), len(folds)))
     for row, candidate in zip(scores, candidates, strict=True):
         with without_resume():  # a resume folder belongs to a single fit
-            found = held_out_accuracy(candidate, X, y, adjacency, n_folds, random_state)
-        hits = found.predicted == found.truth
-        row[:] = [hits[np.searchsorted(found.nodes, hidden)].mean() for hidden in folds]
+            held_out = held_out_accuracy(candidate, X, y, adjacency, n_folds, random_state)
+        hits = held_out.predicted == held_out.truth
+        row[:] = [hits[np.searchsorted(held_out.nodes, hidden)].mean() for hidden in folds]
     results = _results(list(ParameterGrid(grid)), scores)
     winner = int(np.argmax(results["mean_test_score"]))
     best: Any = candidates[winner]

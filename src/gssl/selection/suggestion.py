@@ -16,7 +16,7 @@ from gssl.selection.node_order import node_keys, spread_nodes
 # columns of the random projection: the error of cosines is about 1/16
 _COLUMNS = 256
 # sample size: unlabelled nodes considered as picks and counted as covered
-_MANY = 6000
+_MOST_COMPARED = 6000
 _SEED = 0
 _BLOCK = 512
 # smaller values are rounding errors
@@ -55,14 +55,14 @@ def cover(U: np.ndarray, u: np.ndarray, labelled: np.ndarray, n: int) -> tuple[l
     open_nodes = np.setdiff1d(np.arange(len(u)), labelled)
     # both the candidates and the nodes they may cover
     projected = U[open_nodes].astype(np.float64) @ np.random.default_rng(_SEED).standard_normal(U.shape[1])
-    nodes = open_nodes[spread_nodes(projected, _MANY)]
+    nodes = open_nodes[spread_nodes(projected, _MOST_COMPARED)]
     share = len(open_nodes) / max(1, len(nodes))
     V, u = U[nodes], u[nodes]
     weights = u.astype(np.float32)
     covered = np.zeros(len(nodes), dtype=np.float32)
     for start in range(0, len(labelled), _BLOCK):
-        alike = likeness(V, U[labelled[start : start + _BLOCK]])
-        covered = np.maximum(covered, alike.max(axis=1, initial=0.0))
+        similarity = likeness(V, U[labelled[start : start + _BLOCK]])
+        covered = np.maximum(covered, similarity.max(axis=1, initial=0.0))
 
     def added(part: np.ndarray) -> np.ndarray:
         """Return how much each candidate would improve the cover of the other nodes."""

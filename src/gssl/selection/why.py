@@ -128,8 +128,10 @@ class Explanation:
         def name(node: int) -> str:
             return f"node {node}" if node_ids is None else str(node_ids[node])
 
-        said = f"{self.predicted} ({self.probability:.0%})" if self.probability > 0 else str(self.predicted)
-        lines = [f"{name(self.node)}: {said} rather than {self.runner_up}"]
+        prediction = (
+            f"{self.predicted} ({self.probability:.0%})" if self.probability > 0 else str(self.predicted)
+        )
+        lines = [f"{name(self.node)}: {prediction} rather than {self.runner_up}"]
         lines += [f"  {self.note}"] if self.note else []
         rows = [(float(self.lead(self.scores)), f"lead of {self.predicted} over {self.runner_up}, of which")]
         if len(self.labelled):
@@ -152,7 +154,7 @@ class Explanation:
         if columns and (feature_names is not None or not len(self.labelled)):
             lines.append("  Features, with those of neighbours")
             names = [f"feature {c}" if feature_names is None else str(feature_names[c]) for c, _ in columns]
-            lines += _aligned([(share, said) for (_, share), said in zip(columns, names, strict=True)])
+            lines += _aligned([(share, text) for (_, share), text in zip(columns, names, strict=True)])
             if self.links.any():
                 lines += _aligned([(float(self.lead(self.links)), "links as features")])
         if self.beside is not None:
@@ -198,8 +200,8 @@ def why(model: Any, nodes: Any) -> list[Explanation]:
     >>> data = gssl.datasets.load("karate")
     >>> y = data.mask_labels("default")
     >>> model = gssl.LabelSpreading().fit(None, y, adjacency=data.adjacency)
-    >>> (found,) = why(model, 1)
-    >>> print(found.text())
+    >>> (explanation,) = why(model, 1)
+    >>> print(explanation.text())
     node 1: 0 (62%) rather than 1
         +0.0342  lead of 0 over 1, of which
         +0.0342  by 2 labels
@@ -249,8 +251,9 @@ def _sums(model: Any, nodes: np.ndarray) -> list[_Sum]:
     if isinstance(model, EmbeddingClassifier) and isinstance(model.head_, LinearHead):
         return _head_sums(model, nodes)
     raise ValueError(
-        f"the scores of {type(model).__name__} are no sum of shares: take AutoClassifier, LabelSpreading, "
-        "LabelPropagation, OGC, ManifoldRegularization or EmbeddingClassifier with a linear head."
+        f"{type(model).__name__} is not additive, so shares cannot explain its predictions: use "
+        "AutoClassifier, LabelSpreading, LabelPropagation, OGC, ManifoldRegularization, or "
+        "EmbeddingClassifier with a linear head."
     )
 
 
@@ -264,11 +267,11 @@ def _average_sums(model: AutoClassifier, nodes: np.ndarray) -> list[_Sum]:
         old, new = np.log(np.maximum(model._priors, np.finfo(np.float64).tiny))
         intercept = intercept + new - old
     beside = why(model.propagation_, nodes) if hasattr(model, "propagation_") else [None] * len(nodes)
-    found = []
+    sums = []
     for k, other in enumerate(beside):
         features = [part[k] for kind, part in by_kind.items() if kind != "links"]
         links = by_kind["links"][k].sum(axis=0) if "links" in by_kind else np.zeros(c)
-        found.append(
+        sums.append(
             _Sum(
                 scores=intercept + sum(part[k].sum(axis=0) for part in by_kind.values()),
                 intercept=intercept,
@@ -279,7 +282,7 @@ def _average_sums(model: AutoClassifier, nodes: np.ndarray) -> list[_Sum]:
                 beside=other,
             )
         )
-    return found
+    return sums
 
 
 def _propagation_sum(model: LabelPropagation, node: int) -> _Sum:
@@ -340,12 +343,12 @@ def _head_sums(model: EmbeddingClassifier, nodes: np.ndarray) -> list[_Sum]:
 
 
 def _linear_sums(rows: np.ndarray, coef: np.ndarray, intercept: np.ndarray, named: bool = True) -> list[_Sum]:
-    found = []
+    sums = []
     for row in rows.astype(np.float64):
         features = row[:, None] * coef
         scores = intercept + features.sum(axis=0)
-        found.append(_Sum(scores, intercept, features=features if named else None))
-    return found
+        sums.append(_Sum(scores, intercept, features=features if named else None))
+    return sums
 
 
 def _explain(model: Any, node: int, one: _Sum) -> Explanation:
@@ -385,11 +388,13 @@ def strongest_voices(
     A: csr_array, node: int, labelled: np.ndarray, labels: Any, shares: np.ndarray, n: int = _LISTED
 ) -> list[Voice]:
     """Return the labels with the largest shares for and against, at most n each, with paths to them."""
-    found = _strongest(shares, n)
-    if not found:
+    strongest = _strongest(shares, n)
+    if not strongest:
         return []
     _, before = breadth_first_order(A, node, return_predecessors=True)
-    return [Voice(int(labelled[j]), labels[j], share, _path(before, labelled[j], node)) for j, share in found]
+    return [
+        Voice(int(labelled[j]), labels[j], share, _path(before, labelled[j], node)) for j, share in strongest
+    ]
 
 
 def _path(before: np.ndarray, start: int, end: int) -> tuple[int, ...] | None:
@@ -406,8 +411,10 @@ def _strongest(shares: np.ndarray, n: int) -> list[tuple[int, float]]:
     """Return indices and values of the n largest positive and n largest negative shares, in this order."""
     order = np.argsort(-shares, kind="stable")
     least = _NOTHING * np.abs(shares).max(initial=0.0)
-    found = [j for j in order[:n] if shares[j] > least] + [j for j in order[::-1][:n] if shares[j] < -least]
-    return [(int(j), float(shares[j])) for j in found]
+    strongest = [j for j in order[:n] if shares[j] > least] + [
+        j for j in order[::-1][:n] if shares[j] < -least
+    ]
+    return [(int(j), float(shares[j])) for j in strongest]
 
 
 def _way(voice: Voice, of: Explanation, name: Any) -> str:
@@ -421,7 +428,7 @@ def _way(voice: Voice, of: Explanation, name: Any) -> str:
 
 
 def _aligned(rows: Sequence[tuple[float, str]]) -> list[str]:
-    return [f"  {share:>+9.3g}  {said}" for share, said in rows]
+    return [f"  {share:>+9.3g}  {text}" for share, text in rows]
 
 
 def _count(n: int, noun: str) -> str:
