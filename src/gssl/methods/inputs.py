@@ -189,21 +189,6 @@ def select_labelled(selection: Any, codes: np.ndarray, name: str) -> np.ndarray:
     return np.unique(chosen)
 
 
-def choose_anchors(anchors: Any, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the indices of the labelled nodes that SEB moves ("less is more", Sect. 5.1)."""
-    if anchors is None:
-        return np.flatnonzero(codes != UNLABELLED)
-    if not isinstance(anchors, float | np.floating):
-        return select_labelled(anchors, codes, "anchors")
-    if not 0.0 < anchors <= 1.0:
-        raise ValueError(f"anchors as a fraction must lie in (0, 1], not {anchors}.")
-    parts = []
-    for code in range(codes.max() + 1):
-        members = np.flatnonzero(codes == code)
-        parts.append(rng.choice(members, size=max(1, round(anchors * len(members))), replace=False))
-    return np.sort(np.concatenate(parts))
-
-
 class FeatureSizeError(ValueError):
     """Squares of the features overflow or underflow."""
 

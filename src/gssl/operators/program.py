@@ -15,7 +15,7 @@ single rows of a result and products with it never need code of their own.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, diags_array, issparse
@@ -37,6 +37,17 @@ _MOST_LINKS = 1 << 22
 _REACHED = 0.05
 
 NOTHING = Mixture()
+
+
+class AtNodes(NamedTuple):
+    """Rows to be injected at some nodes."""
+
+    nodes: np.ndarray
+    rows: np.ndarray
+
+    def add_to(self, U: np.ndarray) -> None:
+        """Add them in place."""
+        U[self.nodes] += self.rows
 
 
 @dataclass(frozen=True, eq=False)
