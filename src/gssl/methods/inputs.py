@@ -95,10 +95,10 @@ def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bo
     return csr_array((n, 0), dtype=np.float64)
 
 
-def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
-    """Check a graph over the rows of X, or build a kNN graph from X if there is none."""
+def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False, build: bool = True) -> csr_array:
+    """Check a graph over the rows of X; if there is none, build a kNN graph, or return one without links."""
     if adjacency is None:
-        return knn_graph(X, N_NEIGHBORS)
+        return knn_graph(X, N_NEIGHBORS) if build else csr_array((X.shape[0], X.shape[0]), dtype=X.dtype)
     shape: tuple[int, ...] = getattr(adjacency, "shape", ())
     if len(shape) == 2 and shape[0] == X.shape[0] < shape[1]:
         # the shape that scikit-learn's cross-validation produces

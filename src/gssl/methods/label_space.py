@@ -4,7 +4,6 @@ A filter F acts on rows and a predictor W on columns, so (FX)W = F(XW): the scor
 over the graph with c columns instead of d. With the transposed filter, m rows of U need m columns.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -218,30 +217,3 @@ def label_space_pays(X: Any, n_links: int, n_classes: int, beta: float, max_iter
     size = X.nnz if issparse(X) else X.size
     hops = 2 * lazy_powers(np.array([max_iter // 2]), beta, X.dtype).shape[1]
     return bool((hop * hops + 2 * size) * n_classes < hop * d)
-
-
-class KnownRows:
-    """A cache of the embeddings of some nodes, for ``update_labels``."""
-
-    def __init__(self, nodes: np.ndarray, rows: np.ndarray) -> None:
-        # replaced as a pair, so that threads can share a cache
-        self._kept = nodes, rows
-
-    @classmethod
-    def empty(cls, X: Any) -> "KnownRows":
-        """Return a cache without rows, of the width and type of X."""
-        return cls(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
-
-    def missing(self, nodes: np.ndarray) -> np.ndarray:
-        """Return the nodes that are not in the cache."""
-        return np.setdiff1d(nodes, self._kept[0])
-
-    def get(self, nodes: np.ndarray, embed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return the rows of nodes; compute missing ones by ``embed`` and add them to the cache."""
-        known, rows = self._kept
-        missing = np.setdiff1d(nodes, known)
-        if len(missing):
-            known, rows = np.concatenate([known, missing]), np.concatenate([rows, embed(missing)])
-            order = np.argsort(known)
-            self._kept = known, rows = known[order], rows[order]
-        return np.asarray(rows[np.searchsorted(known, nodes)])

@@ -8,9 +8,9 @@ from itertools import count
 import numpy as np
 from scipy.sparse import csgraph, csr_array
 
-from gssl.methods.base import iterate, last
 from gssl.methods.embedder import GraphEmbedder
 from gssl.methods.inputs import check_number
+from gssl.methods.iteration import iterate, last
 from gssl.operators import Filters, Mixture, NormalizedAdjacency, Program, Step, mix, normalized_adjacency
 
 # columns smoothed at a time: two buffers of 512 bytes per node
@@ -173,5 +173,6 @@ class NDLS(GraphEmbedder):
         ]
         return Program(steps, end=0.0, keep=self.alpha)
 
-    def _reach(self) -> int | None:
-        return None
+    @property
+    def _hops(self) -> int | None:
+        return None  # a node is compared with its whole component

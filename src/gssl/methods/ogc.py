@@ -11,11 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from gssl.graph import reached_nodes
 from gssl.graph.validate import warn_user
 from gssl.methods.anchors import GuidingLabels
-from gssl.methods.base import featured_nodes, replaces_state
 from gssl.methods.inputs import check_number, feature_scale, generator
 from gssl.methods.label_space import LabelSpaceEmbedding, label_space_pays
+from gssl.methods.neighbourhood import featured_nodes
 from gssl.methods.ogc_history import Steps
 from gssl.methods.ogc_prediction import OGCPrediction
+from gssl.methods.priors import prior_shares
+from gssl.methods.state import replaces_state
 from gssl.methods.step_sizes import bounded_step, descending_step
 from gssl.operators import (
     Embedding,
@@ -170,6 +172,7 @@ class OGC(OGCPrediction):
     def _learn(self, X: Any, A: csr_array, codes: np.ndarray, anchors: Any, execution: Execution) -> Self:
         """Run Algorithm 1 on checked inputs, and predict every node."""
         self._forget()
+        priors = prior_shares(self.priors, self.classes_, codes)
         rng = generator(self.random_state)
         labels = GuidingLabels.choose(codes, len(self.classes_), anchors, rng, X.dtype)
         W, eta_w, eta_sup = self._initial(X, rng)
@@ -201,7 +204,7 @@ class OGC(OGCPrediction):
         if not informed.all():
             informed = informed | reached_nodes(A, labels.anchors, checked=True)
         self._keep_parameters()
-        return self._finish(self._distributions(Z), informed)
+        return self._finish(self._distributions(Z), informed, priors)
 
     def _initial(self, X: Any, rng: np.random.Generator) -> tuple[np.ndarray, float, float]:
         """Draw W, and return it with both step sizes, all in units of the feature scale."""

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.graph.mapped import take_rows
-from gssl.methods.base import featured_nodes
 from gssl.methods.heads import ridge
 from gssl.methods.labels import nearest_distribution
+from gssl.methods.neighbourhood import EVERY, Nodes, neighbourhood
 from gssl.methods.ogc_history import OGCHistory
 from gssl.operators import (
     Filters,
@@ -20,7 +20,6 @@ from gssl.operators import (
     Program,
     Step,
     multiply,
-    normalized_adjacency,
     soft_labels,
 )
 from gssl.operators.program import AtNodes, FiltersOf
@@ -48,18 +47,17 @@ class OGCPrediction(OGCHistory):
         Z = soft_labels(scores, self.loss)
         return nearest_distribution(Z) if self.loss == "squared" else np.asarray(Z)
 
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        every = np.arange(X.shape[0])
-        return self._score_part(X, normalized_adjacency(A, X.dtype), every), featured_nodes(A, X)
+    def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
+        part = neighbourhood(X, A, nodes, self._hops)
+        if self._begins_with_fit(X):
+            scores = self._repeated_scores(part.X, part.A_hat, part.nodes)
+        else:
+            scores = self._unseen_scores(part.X, part.A_hat)
+        return self._as_fitted()._distributions(scores)[part.positions], part.informed
 
-    def _reach(self) -> int:
+    @property
+    def _hops(self) -> int:
         return max(self.n_iter_, self._unseen_steps) if self._as_fitted().beta else 0
-
-    def _score_part(self, X: Any, A_hat: NormalizedAdjacency, nodes: np.ndarray) -> np.ndarray:
-        grown = self._begins_with_fit(X)
-        X = X if len(nodes) == X.shape[0] else X[nodes]
-        scores = self._repeated_scores(X, A_hat, nodes) if grown else self._unseen_scores(X, A_hat)
-        return self._as_fitted()._distributions(scores)
 
     def _repeated_scores(self, X: Any, A_hat: NormalizedAdjacency, nodes: np.ndarray) -> np.ndarray:
         """Return UW of some nodes by the iterations of fit, pulls included."""

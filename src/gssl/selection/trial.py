@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from gssl.evaluation.metrics import score_error
-from gssl.methods.base import iterate
+from gssl.methods.iteration import iterate
 from gssl.scale.execution import watching
 from gssl.selection.candidates import Filter, candidate_filters
 from gssl.selection.filtered_rows import FilteredRows
