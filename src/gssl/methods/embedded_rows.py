@@ -60,3 +60,11 @@ class EmbeddedRows:
         if issparse(X) or mapped_file(X) is not None:
             return np.asarray(multiply(csr_array(X.T) if issparse(X) else X.T, V).T)
         return np.asarray(V.T @ X)
+
+
+def rows_are_cheaper(embedder: Any, X: Any, links: int, width: int) -> bool:
+    """Return whether the transposed filter on ``width`` columns costs less than half of the filter on X."""
+    n, d = X.shape
+    # reading a sparse X is cheap; writing n × d numbers is not
+    transposed = embedder._cost(n, links, width) + (X.nnz if issparse(X) else X.size) * width
+    return bool(transposed < 0.5 * (embedder._cost(n, links, d) + n * d))

@@ -153,6 +153,10 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         """Return how many arrays as large as X a run holds at once, including X."""
         return BUFFERS
 
+    def _cost(self, n: int, links: int, width: int) -> int:
+        """Return the number of multiply-adds of a run: see :meth:`gssl.operators.Program.cost`."""
+        return self.program().cost(n, links, width)
+
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=0, high=MOST_HOPS, whole=True)
 

@@ -4,12 +4,12 @@ from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from gssl.graph.mapped import nonzero_rows, take_rows
 from gssl.methods.base import GraphClassifier
-from gssl.methods.embedded_rows import EmbeddedRows
+from gssl.methods.embedded_rows import EmbeddedRows, rows_are_cheaper
 from gssl.methods.embedder import Embedder, GraphEmbedder, GraphFilter
 from gssl.methods.ggc import GGCM
 from gssl.methods.head_weights import encode_class_weights, mean_class_weights
@@ -109,8 +109,8 @@ class EmbeddingClassifier(GraphClassifier):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(self.embedder_, name, getattr(self, name))
-        self.__dict__.pop("embedding_", None)  # from an earlier fit
-        self._embedded = EmbeddedRows(self.embedder_, X, A)
+        for name in ("embedding_", "_embedded"):
+            self.__dict__.pop(name, None)  # from an earlier fit
         return self._learn(codes, validation, execution)
 
     @replaces_state
@@ -154,10 +154,8 @@ class EmbeddingClassifier(GraphClassifier):
         priors = prior_shares(self.priors, self.classes_, codes, weights)
         rows = self._embed_rows(np.concatenate([training, held_out]), execution)
         U_train, U_held_out = rows[: len(training)], rows[len(training) :]
-        if len(held_out):
-            self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
-        else:
-            self.head_.fit(U_train, codes[training])
+        held = ((U_held_out, codes[held_out]),) if len(held_out) else ()
+        self.head_.fit(U_train, codes[training], *held)
         P = self._distributions(X, self._embedded.filters, execution, self.__dict__.get("embedding_"))
         return self._finish(P, self._informed(X, A), priors)
 
@@ -229,13 +227,9 @@ class EmbeddingClassifier(GraphClassifier):
         embedder = GGCM() if self._inner() is None else self._inner()
         if not isinstance(embedder, GraphEmbedder):
             return int(embedder.embedding_width(0 if X is None else X.shape[1]))
-        n, d = X.shape
         width = n_labelled + n_classes
-        hops = embedder.depth * (A.nnz + n)
-        # reading a sparse X is cheap; writing n × d numbers is not
-        in_label_space = (hops + (X.nnz if issparse(X) else X.size)) * width
         linear = isinstance(self.__dict__.get("head_", self.head), LinearHead | str)
-        return width if linear and in_label_space < 0.5 * (hops + n) * d else int(d)
+        return width if linear and rows_are_cheaper(embedder, X, A.nnz, width) else int(X.shape[1])
 
     def _embed_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:
         """Return the embeddings of some nodes, computing those of all nodes only if that is cheaper."""

@@ -213,7 +213,7 @@ def label_space_pays(X: Any, n_links: int, n_classes: int, beta: float, max_iter
     if max_iter > _MOST_ITERATIONS:
         return False
     n, d = X.shape
-    hop = n_links + n
+    product = chebyshev(lazy_powers(np.array([max_iter // 2]), beta, X.dtype)[0])
     size = X.nnz if issparse(X) else X.size
-    hops = 2 * lazy_powers(np.array([max_iter // 2]), beta, X.dtype).shape[1]
-    return bool((hop * hops + 2 * size) * n_classes < hop * d)
+    in_label_space = 2 * (product.cost(n, n_links, n_classes) + size * n_classes)
+    return bool(in_label_space < Program([Step(Mixture.lazy(beta))]).cost(n, n_links, d))

@@ -155,6 +155,10 @@ class NDLS(GraphEmbedder):
         # in double precision, so that depths do not depend on the precision of the features
         return kept_local_depths(normalized_adjacency(A, np.float64), self.epsilon, self.depth)
 
+    def _cost(self, n: int, links: int, width: int) -> int:
+        # the largest cost on any graph, because computing the depths would take longer than the run
+        return self._average(np.array([self.depth])).cost(n, links, width)
+
     def _average(self, depths: np.ndarray) -> Program:
         """Gather the features smoothed t times at the nodes whose depth is at least t."""
         if not self.depth:

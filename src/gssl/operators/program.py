@@ -125,6 +125,16 @@ class Program:
             reach, before = max(carried, restarted, before if step.past else 0), reach
         return max(most, reach if self.end else 0)
 
+    def cost(self, n: int, links: int, width: int) -> int:
+        """Return the number of multiply-adds of a run over ``width`` columns of a graph with n nodes.
+
+        ``links`` counts both directions. All operators of a step share one pass over the links, except those
+        of the restart, whose products with X are computed once.
+        """
+        passes = sum(_hops(step.carry) or _hops(step.gather) for step in self.steps)
+        restarts = {step.graph for step in self.steps if _hops(step.restart)}
+        return ((passes + len(restarts)) * links + len(self.steps) * n) * width
+
     def transpose(self) -> "Program":
         r"""Return the transposed map: the steps in reverse, with G and R, and s and e exchanged.
 
@@ -436,6 +446,11 @@ def _add(U: Any, injected: Any) -> None:
         injected.add_to(U)
     elif injected is not None:
         U += injected
+
+
+def _hops(mixture: Mixture) -> bool:
+    """Return whether a mixture reads links."""
+    return bool(mixture.smooth or mixture.sharp)
 
 
 def _mixtures(step: Step) -> tuple[Mixture, Mixture, Mixture]:
