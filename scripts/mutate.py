@@ -48,8 +48,8 @@ MUTANTS = [
     ),
     Mutant(
         "factor 2 of the squared loss",
-        "methods/ogc.py",
-        'factor = 2.0 if self.loss == "squared" else 1.0',
+        "methods/step_sizes.py",
+        'factor = 2.0 if loss == "squared" else 1.0',
         "factor = 1.0",
         (f"{METHODS}/test_ogc.py::test_ogc",),
     ),

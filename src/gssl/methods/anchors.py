@@ -4,12 +4,16 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from gssl.graph.validate import warn_user
 from gssl.methods.inputs import select_labelled
 from gssl.methods.labels import UNLABELLED, one_hot
 
 # if every node has a label, this fraction of each class is held out for the stopping rule
 _HELD_FRACTION = 0.1
+# warn if a smaller fraction of the labels is reproduced, though there are no more labels than features
+_LEARNT_FRACTION = 0.8
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,18 @@ class GuidingLabels:
             watched = np.setdiff1d(nodes, chosen) if 0 < len(chosen) < len(nodes) else nodes
         Y = one_hot(codes[nodes], n_classes, dtype)
         return cls(nodes, Y, chosen, np.searchsorted(nodes, chosen), watched)
+
+    def warn_unless_learnt(self, Z: np.ndarray, n_features: int) -> None:
+        """Warn if scores miss many of the labels that they were fitted to; W can fit one per feature."""
+        m, right = len(self.Y), int((Z[self.nodes].argmax(axis=1) == self.Y.argmax(axis=1)).sum())
+        counts = self.Y.sum(axis=0)
+        few = m <= n_features and right < _LEARNT_FRACTION * m
+        if np.count_nonzero(counts) > 1 and (right <= counts.max() or few):
+            warn_user(
+                f"OGC has learnt only {right} of its {m} labels: scale X to rows that sum to one "
+                "(data.normalized()), give more labels, or use EmbeddingClassifier(GGCM()).",
+                ConvergenceWarning,
+            )
 
 
 def choose_anchors(anchors: Any, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:

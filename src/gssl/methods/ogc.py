@@ -1,15 +1,14 @@
 """OGC: optimized graph convolution, guided by labels (Alg. 1)."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.exceptions import ConvergenceWarning
 
 from gssl.graph import reached_nodes
-from gssl.graph.validate import warn_user
 from gssl.methods.anchors import GuidingLabels
 from gssl.methods.inputs import check_number, feature_scale, generator
 from gssl.methods.label_space import LabelSpaceEmbedding, label_space_pays
@@ -18,12 +17,11 @@ from gssl.methods.ogc_history import Steps
 from gssl.methods.ogc_prediction import OGCPrediction
 from gssl.methods.priors import prior_shares
 from gssl.methods.state import replaces_state
-from gssl.methods.step_sizes import bounded_step, descending_step
+from gssl.methods.step_sizes import bounded_step, descending_step, scaled_steps
 from gssl.operators import (
     Embedding,
     Filters,
     Loss,
-    NormalizedAdjacency,
     Pull,
     classification_loss,
     normalized_adjacency,
@@ -33,19 +31,26 @@ from gssl.operators import (
 )
 from gssl.scale.execution import Execution, Step, current_execution, report_progress
 
-# warn if a smaller fraction of the labels is reproduced, though there are no more labels than features
-_LEARNT_FRACTION = 0.8
-
 
 @dataclass(frozen=True)
 class _State:
-    """U, W and Z = UW after an iteration; Z may be overwritten by the next product with U."""
+    """U, W and Z = UW after an iteration; the next product with U may overwrite Z."""
 
     U: Embedding
     W: np.ndarray
     Z: np.ndarray
-    # the step size of W, which may have been halved
+    # step size of W, which may have been halved, and that of U in the first iteration
     eta_w: float
+    eta_sup: float
+    # classes of the watched nodes, and the fraction of them that the iteration did not change
+    predicted: np.ndarray
+    agreement: float = 0.0
+    loss: float = np.inf
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """What a checkpoint stores besides W and the pull."""
+        return {"eta_w": self.eta_w, "agreement": self.agreement, "loss": self.loss}
 
 
 class OGC(OGCPrediction):
@@ -173,57 +178,67 @@ class OGC(OGCPrediction):
         """Run Algorithm 1 on checked inputs, and predict every node."""
         self._forget()
         priors = prior_shares(self.priors, self.classes_, codes)
-        rng = generator(self.random_state)
+        rng, A_hat = generator(self.random_state), normalized_adjacency(A, X.dtype)
         labels = GuidingLabels.choose(codes, len(self.classes_), anchors, rng, X.dtype)
-        W, eta_w, eta_sup = self._initial(X, rng)
-        A_hat = normalized_adjacency(A, X.dtype)
         checkpoint = execution.checkpoint(X, A_hat, labels.nodes, labels.Y, labels.anchors)
-        U, self._steps = self._embedding(X, A_hat, labels.nodes, execution), Steps(A_hat, self.beta)
-        for done in checkpoint.past:
-            pull = Pull(labels.anchors, done.pull, done.W)
-            U, W, eta_w = U.step(self.beta, pull), done.W, done.facts["eta_w"]
-            self._steps.record(pull, done.facts["loss"], done.facts["agreement"])
-        state = _State(U, W, U @ W, eta_w)
-        predicted = state.Z.argmax(axis=1)[labels.watched]
-        with small_algebra() if isinstance(U, LabelSpaceEmbedding) else nullcontext():
-            for k in range(len(checkpoint.past) + 1, self.max_iter + 1):
+        self._steps = Steps(A_hat, self.beta)
+        state = self._begin(X, labels, rng, checkpoint.past, execution)
+        with small_algebra() if isinstance(state.U, LabelSpaceEmbedding) else nullcontext():
+            for k in range(len(self._steps.pulls) + 1, self.max_iter + 1):
                 if self._settled():
                     break
-                state, pull = self._step(state, labels, eta_sup * self.decay ** (k - 1))
-                before, predicted = predicted, state.Z.argmax(axis=1)[labels.watched]
-                agreement = float((predicted == before).mean())
-                loss = classification_loss(state.Z[labels.nodes], labels.Y, self.loss)
-                self._steps.record(pull, loss, agreement)
-                facts = {"eta_w": state.eta_w, "agreement": agreement, "loss": loss}
-                checkpoint.finish(Step(pull.R, state.W, facts), state.Z)
+                state, pull = self._step(k, state, labels)
+                self._steps.record(pull, state.facts)
+                checkpoint.finish(Step(pull.R, state.W, state.facts), state.Z)
                 report_progress(k, self.max_iter)
         Z, self.coef_, self.n_iter_ = state.Z, state.W, len(self._steps.pulls)
-        del U, state  # to free memory
-        _warn_unless_learnt(Z[labels.nodes], codes[labels.nodes], X.shape[1])
+        del state  # to free U
+        labels.warn_unless_learnt(Z, X.shape[1])
         informed = featured_nodes(A, X)
         if not informed.all():
             informed = informed | reached_nodes(A, labels.anchors, checked=True)
         self._keep_parameters()
         return self._finish(self._distributions(Z), informed, priors)
 
-    def _initial(self, X: Any, rng: np.random.Generator) -> tuple[np.ndarray, float, float]:
-        """Draw W, and return it with both step sizes, all in units of the feature scale."""
-        scale, d = feature_scale(X), X.shape[1]
+    def _begin(
+        self,
+        X: Any,
+        labels: GuidingLabels,
+        rng: np.random.Generator,
+        past: Sequence[Step],
+        execution: Execution,
+    ) -> _State:
+        """Start from U = X and a random W, and repeat the iterations of a stopped run."""
+        scale, d, c = feature_scale(X), X.shape[1], len(self.classes_)
         bound = 1.0 / (np.sqrt(d) * scale)
-        W = rng.uniform(-bound, bound, size=(d, len(self.classes_))).astype(X.dtype)
-        # both gradients of the published squared loss, which has no factor ½, are doubled
-        factor = 2.0 if self.loss == "squared" else 1.0
-        # not scale**2: pow is not always correctly rounded, so its last bit could depend on the unit
-        return W, factor * self.eta_w / (scale * scale), factor * self.eta_sup * (scale * scale)
+        W = rng.uniform(-bound, bound, size=(d, c)).astype(X.dtype)
+        eta_w, eta_sup = scaled_steps(self.eta_w, self.eta_sup, scale, self.loss)
+        filters = execution.place(Filters(self._steps.A_hat))
+        U: Embedding
+        if self._label_space_pays(X, len(self._steps.A_hat.indices), c):
+            U = LabelSpaceEmbedding(X, filters, self.beta)
+        else:
+            U = execution.embedding(X, filters, labels.nodes)
+        for step in past:
+            pull = Pull(labels.anchors, step.pull, step.W)
+            U, W, eta_w = U.step(self.beta, pull), step.W, step.facts["eta_w"]
+            self._steps.record(pull, step.facts)
+        Z = U @ W
+        return _State(U, W, Z, eta_w, eta_sup, Z.argmax(axis=1)[labels.watched])
 
-    def _step(self, state: _State, labels: GuidingLabels, eta_sup: float) -> tuple[_State, Pull]:
-        """Take one iteration: W first, then U from the old U and the new W, as in the authors' scripts."""
+    def _step(self, k: int, state: _State, labels: GuidingLabels) -> tuple[_State, Pull]:
+        """Take iteration k: W first, then U from the old U and the new W, as in the authors' scripts."""
         L, Y, at_anchors = labels.nodes, labels.Y, labels.anchored
         W, Z_L, eta_w = descending_step(state.U.rows(L), state.W, state.Z[L], Y, state.eta_w, self.loss)
         R = residual(Z_L[at_anchors], Y[at_anchors], self.loss)
-        pull = supervised_embedding(R, W, bounded_step(eta_sup, W), labels.anchors)
+        eta_sup = bounded_step(state.eta_sup * self.decay ** (k - 1), W)
+        pull = supervised_embedding(R, W, eta_sup, labels.anchors)
         U = state.U.step(self.beta, pull)
-        return _State(U, W, U @ W, eta_w), pull
+        Z = U @ W
+        predicted = Z.argmax(axis=1)[labels.watched]
+        agreement = float((predicted == state.predicted).mean())
+        loss = classification_loss(Z[L], Y, self.loss)
+        return _State(U, W, Z, eta_w, state.eta_sup, predicted, agreement, loss), pull
 
     def _settled(self) -> bool:
         """Return whether more than ``patience`` iterations have agreed with the one before."""
@@ -269,30 +284,9 @@ class OGC(OGCPrediction):
         check_number(self, "max_iter", low=1, whole=True)
         check_number(self, "patience", low=0, whole=True)
 
-    def _embedding(
-        self, X: Any, A_hat: NormalizedAdjacency, labelled: np.ndarray, execution: Execution
-    ) -> Embedding:
-        """Return U = X, in label space if that is cheaper."""
-        filters = execution.place(Filters(A_hat))
-        if self._label_space_pays(X, len(A_hat.indices), len(self.classes_)):
-            return LabelSpaceEmbedding(X, filters, self.beta)
-        return execution.embedding(X, filters, labelled)
-
     def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         """Return one column per class in label space, otherwise one per feature."""
         return n_classes if self._label_space_pays(X, A.nnz, n_classes) else int(X.shape[1])
 
     def _label_space_pays(self, X: Any, n_links: int, n_classes: int) -> bool:
         return label_space_pays(X, n_links, n_classes, self.beta, self.max_iter)
-
-
-def _warn_unless_learnt(Z: np.ndarray, codes: np.ndarray, d: int) -> None:
-    """Warn if scores miss many of the labels that they were fitted to; W can fit any d labels."""
-    m, right = len(codes), int((Z.argmax(axis=1) == codes).sum())
-    counts = np.bincount(codes)
-    if len(counts) > 1 and (right <= counts.max() or (m <= d and right < _LEARNT_FRACTION * m)):
-        warn_user(
-            f"OGC has learnt only {right} of its {m} labels: scale X to rows that sum to one "
-            "(data.normalized()), give more labels, or use EmbeddingClassifier(GGCM()).",
-            ConvergenceWarning,
-        )

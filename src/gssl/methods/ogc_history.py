@@ -37,11 +37,11 @@ class Steps:
         """The lazy convolutions of all iterations, into which the pulls are injected."""
         return Program([Step(Mixture.lazy(self.beta))] * len(self.pulls))
 
-    def record(self, pull: Pull, loss: float, agreement: float) -> None:
+    def record(self, pull: Pull, facts: dict[str, float]) -> None:
         """Append an iteration."""
         self.pulls.append(pull)
-        self.loss.append(loss)
-        self.agreement.append(agreement)
+        self.loss.append(facts["loss"])
+        self.agreement.append(facts["agreement"])
 
     def embedding(self, X: Any, filters: FiltersOf, columns: slice) -> Any:
         """Return some columns of U after the last iteration."""

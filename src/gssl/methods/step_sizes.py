@@ -1,4 +1,4 @@
-"""Step sizes of OGC that cannot diverge: W by backtracking, U by its Lipschitz constant."""
+"""Step sizes of OGC, which cannot diverge: W by backtracking, U by its Lipschitz constant."""
 
 from typing import Any
 
@@ -8,6 +8,13 @@ from gssl.operators import Loss, classification_loss, linear_step, residual
 
 # after this many halvings, eta_w is treated as zero
 _MAX_HALVINGS = 60
+
+
+def scaled_steps(eta_w: float, eta_sup: float, scale: float, loss: Loss) -> tuple[float, float]:
+    """Return both step sizes in units of the feature scale; the published squared loss has no factor ½."""
+    factor = 2.0 if loss == "squared" else 1.0
+    # not scale**2: pow is not always correctly rounded, so its last bit could depend on the unit
+    return factor * eta_w / (scale * scale), factor * eta_sup * (scale * scale)
 
 
 def descending_step(
