@@ -132,8 +132,8 @@ class GraphFilter:
 class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     """Smooth features by a linear filter on the graph, which a subclass returns as a program.
 
-    A program treats all columns alike, so it can be applied to features or to class scores, and its transpose
-    gives single rows; most subclasses are a ``LinearFilter``.
+    A program treats all columns in the same way, so it can be applied to features or to class scores, and its
+    transpose gives single rows. Most subclasses are a ``LinearFilter``.
     """
 
     depth: int

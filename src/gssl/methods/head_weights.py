@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from gssl.methods.labels import UNLABELLED, class_places, class_weights
+from gssl.methods.labels import UNLABELLED, class_positions, class_weights
 
 
 def encode_class_weights(head: Any, classes: np.ndarray) -> Any:
     """Replace classes by codes in the class weights of a head, because it is fitted to codes."""
     for name, weights in _class_weight_parameters(head).items():
         if isinstance(weights, dict):
-            positions = class_places(weights, classes, "class_weight")
+            positions = class_positions(weights, classes, "class_weight")
             head.set_params(**{name: dict(zip(positions, weights.values(), strict=True))})
     return head
 

@@ -136,9 +136,9 @@ class LabelSpaceEmbedding:
         c = self._pulls[0].W.shape[1]
         done, wanted = self._stacked, len(self._pulls)
         if wanted * c > len(self._stack):
-            room = np.empty((max(wanted, 2 * done) * c, self._stack.shape[1]), self._stack.dtype)
-            room[: done * c] = self._stack[: done * c]
-            self._stack = room
+            larger = np.empty((max(wanted, 2 * done) * c, self._stack.shape[1]), self._stack.dtype)
+            larger[: done * c] = self._stack[: done * c]
+            self._stack = larger
         for t in range(done, wanted):
             self._stack[t * c : (t + 1) * c] = self._pulls[t].W.T
         self._stacked = wanted

@@ -215,21 +215,21 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> 
     if not isinstance(class_weight, dict):
         raise ValueError(f'class_weight must be None, "balanced" or a dict, not {class_weight!r}.')
     weights = np.ones(len(classes))
-    places = class_places(class_weight, classes, "class_weight")
-    for place, weight in zip(places, class_weight.values(), strict=True):
+    positions = class_positions(class_weight, classes, "class_weight")
+    for i, weight in zip(positions, class_weight.values(), strict=True):
         if not _is_number(weight) or not 0 < weight < np.inf:
-            raise ValueError(f"class_weight of {classes[place]} must be a positive number, not {weight!r}.")
-        weights[place] = weight
+            raise ValueError(f"class_weight of {classes[i]} must be a positive number, not {weight!r}.")
+        weights[i] = weight
     return weights
 
 
-def class_places(by_class: dict[Any, Any], classes: np.ndarray, name: str) -> list[int]:
+def class_positions(by_class: dict[Any, Any], classes: np.ndarray, name: str) -> list[int]:
     """Return the position among the classes of each key of a dict."""
-    place = {value: i for i, value in enumerate(classes.tolist())}
-    strange = [key for key in by_class if key not in place]
+    position = {value: i for i, value in enumerate(classes.tolist())}
+    strange = [key for key in by_class if key not in position]
     if strange:
-        raise ValueError(f"{name} names {strange[0]!r}, which is no class of the labels: {list(place)}.")
-    return [place[key] for key in by_class]
+        raise ValueError(f"{name} names {strange[0]!r}, which is no class of the labels: {list(position)}.")
+    return [position[key] for key in by_class]
 
 
 def _is_number(value: Any) -> bool:

@@ -115,8 +115,3 @@ class OGCHistory(FittedParameters, GraphClassifier):
             )
         steps: Steps = again._steps
         return steps
-
-    def _forget(self) -> None:
-        """Remove what was computed on first use after an earlier fit."""
-        for name in ("_replayed", "_smoothing", "_anchored", "_anchor_scores", "_unseen_coef"):
-            self.__dict__.pop(name, None)

@@ -123,6 +123,11 @@ class OGCPrediction(OGCHistory):
         scores = self._repeated_scores(X, self._steps.A_hat, np.arange(n))
         return ridge(U, scores[nodes], _UNSEEN_PENALTY)
 
+    def _forget(self) -> None:
+        """Remove what was computed on first use after an earlier fit."""
+        for name in ("_replayed", "_smoothing", "_anchored", "_anchor_scores", "_unseen_coef"):
+            self.__dict__.pop(name, None)
+
 
 def _row_scores(X: Any, nodes: np.ndarray, W: np.ndarray) -> np.ndarray:
     return np.asarray(multiply(take_rows(X, nodes), W.astype(X.dtype)))

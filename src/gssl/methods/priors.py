@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gssl.methods.labels import UNLABELLED, class_places
+from gssl.methods.labels import UNLABELLED, class_positions
 
 
 def prior_shares(
@@ -37,11 +37,11 @@ def read_priors(priors: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarr
             )
         return class_shares(codes, np.ones(c)) if priors == "labels" else np.full(c, 1.0 / c)
     if isinstance(priors, dict):
-        places = class_places(priors, classes, "priors")
-        if len(places) < c:
-            missing = classes[np.setdiff1d(np.arange(c), places)[0]]
+        positions = class_positions(priors, classes, "priors")
+        if len(positions) < c:
+            missing = classes[np.setdiff1d(np.arange(c), positions)[0]]
             raise ValueError(f"priors do not name the class {missing}: give every class its share.")
-        priors = [value for _, value in sorted(zip(places, priors.values(), strict=True))]
+        priors = [value for _, value in sorted(zip(positions, priors.values(), strict=True))]
     shares = np.asarray(priors)
     if shares.shape != (c,) or shares.dtype.kind not in "iuf":
         raise ValueError(f"priors must be {c} numbers, one for each of the classes {classes.tolist()}.")

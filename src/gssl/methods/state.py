@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 Result = TypeVar("Result")
 Given = ParamSpec("Given")
@@ -14,9 +14,9 @@ class Stateful:
 
     def snapshot(self) -> Self:
         """Return the model as it is now; a later fit or ``update_labels`` does not change it."""
-        kept: Any = object.__new__(type(self))
+        kept = object.__new__(type(self))
         kept.__dict__ = self.__dict__
-        return kept  # type: ignore[no-any-return]
+        return kept
 
 
 def replaces_state(
