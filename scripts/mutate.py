@@ -111,17 +111,17 @@ MUTANTS = [
     ),
     Mutant(
         "leave-one-out without the correction",
-        "selection/leave_one_out.py",
+        "methods/ridge.py",
         "residual /= rest[:, None]",
         "residual /= 1.0",
-        ("tests/selection/test_leave_one_out.py",),
+        ("tests/methods/test_ridge.py",),
     ),
     Mutant(
         "class mass the wrong way round",
-        "selection/leave_one_out.py",
-        "np.divide(counts, counts - 1.0,",
-        "np.divide(counts - 1.0, counts,",
-        ("tests/selection/test_leave_one_out.py",),
+        "methods/ridge.py",
+        "mass / np.maximum(rest, mass / _MOST_RAISED)",
+        "np.maximum(rest, mass / _MOST_RAISED) / mass",
+        ("tests/methods/test_ridge.py",),
     ),
     Mutant(
         "unscaled column sum in the complement",

@@ -28,8 +28,7 @@ def test_scores_are_those_of_a_ridge(views, codes):
     answer = InteractiveModel(views).fit(L, codes[L], 3)
     B = answer.rows.astype(np.float64)
     U, Y = B[L], np.eye(3)[codes[L]]
-    # λ is relative to the mean squared norm of a row
-    penalty = answer.penalty * np.square(U).sum() / len(U)
+    penalty = answer.ridge.penalty
     W = np.linalg.solve(U.T @ U + penalty * np.eye(U.shape[1]), U.T @ Y)
     for node in (0, 1, 50):
         # the shares of all labels add up to the scores
@@ -46,7 +45,7 @@ def test_hidden_labels_are_said_what_refitting_without_them_says(views, codes):
     answer = model.fit(L, codes[L], 3)
     Y = np.eye(3)[codes[L]]
     U = views[0][L].astype(np.float64)
-    penalty = answer.penalty * np.square(U).sum() / len(U)
+    penalty = answer.ridge.penalty
     refits = []
     for i in range(len(L)):
         rest = np.arange(len(L)) != i

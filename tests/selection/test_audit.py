@@ -9,9 +9,9 @@ import gssl
 from gssl.evaluation import held_out_distributions
 from gssl.io import list_predictions
 from gssl.methods.labels import UNLABELLED
+from gssl.methods.softmax import fit_softmax_map, inverse_temperatures
 from gssl.selection import audit
 from gssl.selection.audit import leave_one_out_logits, robust_distributions
-from gssl.selection.softmax_link import fit_link, inverse_temperatures
 
 
 def _problem(n=150, d=10, seed=0):
@@ -78,7 +78,7 @@ def _fit(average, weights, Y):
     found = []
     for member, U in zip(average.members, average.rows, strict=True):
         G = U.T @ (weights[:, None] * U) + member.penalty * np.eye(U.shape[1])
-        found.append((np.linalg.solve(G, U.T @ (weights[:, None] * Y)), member.link))
+        found.append((np.linalg.solve(G, U.T @ (weights[:, None] * Y)), member.softmax_map))
     return found
 
 
@@ -95,7 +95,7 @@ def test_leave_one_out_with_weights_is_that_of_other_fits(spoiled):
         said[i, Y[i].argmax()] *= (mass + trusted[i] * average.labels.weights[i]) / mass
     weights = trusted * average.labels.weights
     t = float(inverse_temperatures(said[None], Y, weights)[0][0])
-    wanted = fit_link(said, Y, weights, t)[0].logits(said)
+    wanted = fit_softmax_map(said, Y, weights, t)[0].logits(said)
     np.testing.assert_allclose(leave_one_out_logits(one, trusted), wanted, atol=1e-4)
 
 

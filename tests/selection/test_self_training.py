@@ -5,20 +5,20 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
+from gssl.methods.softmax import SoftmaxMap
 from gssl.operators import Mixture, mix
 from gssl.selection.candidates import Block, Filter
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.self_training import Ensemble, Targets, pseudo_targets, self_train, smoothed
-from gssl.selection.softmax_link import Link
 from gssl.selection.trial import Trial
 from gssl.selection.views import Views
 
 
 def member(kind, filter_, width, penalty):
     rng = np.random.default_rng(width)
-    link = Link(rng.normal(size=(2, 2)), rng.normal(size=2))
+    softmax_map = SoftmaxMap(rng.normal(size=(2, 2)), rng.normal(size=2))
     none = np.zeros(0)
-    return Trial(kind, filter_, width, penalty, link, none, 1.0, none > 0, none, *[0.0] * 4, "", 0.0)
+    return Trial(kind, filter_, width, penalty, softmax_map, none, 1.0, none > 0, none, *[0.0] * 4, "", 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +37,8 @@ def ensemble():
 def test_members_are_weighted_ridges(ensemble, n_labels):
     rng = np.random.default_rng(1)
     targets = Targets(np.arange(n_labels), rng.random((n_labels, 2)), rng.uniform(0.5, 2.0, n_labels))
-    for (found, link), each in zip(ensemble.solve(targets), ensemble.members, strict=True):
-        assert link is each.link
+    for (found, fitted_map), each in zip(ensemble.solve(targets), ensemble.members, strict=True):
+        assert fitted_map is each.softmax_map
         U = ensemble.rows.rows(each.kind, each.filter, each.width)[:n_labels]
         D = np.diag(targets.weights)
         expected = np.linalg.solve(U.T @ D @ U + each.penalty * np.eye(U.shape[1]), U.T @ D @ targets.Y)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from gssl.methods.softmax import fit_softmax_map
 from gssl.selection.candidates import candidate_filters
 from gssl.selection.filtered_rows import FilteredRows
-from gssl.selection.softmax_link import fit_link
 from gssl.selection.trial import (
     AVERAGED,
     Labels,
@@ -41,19 +41,21 @@ def test_a_trial_is_a_ridge_refitted_without_each_label(problem):
         # the remaining labels of its class are weighted up for the hidden one
         z[labels.Y[i] == 1] *= 15 / 14
         np.testing.assert_allclose(trial.predicted[i], z, atol=1e-8)
-    assert trial.score == (trial.link.logits(trial.predicted).argmax(axis=1) == np.arange(45) % 3).mean()
+    assert (
+        trial.score == (trial.softmax_map.logits(trial.predicted).argmax(axis=1) == np.arange(45) % 3).mean()
+    )
 
 
-def test_a_link_does_not_see_hidden_labels(problem):
+def test_a_softmax_map_does_not_see_hidden_labels(problem):
     rows, labels = problem
     trial = try_filter(rows, "unit", candidate_filters(2)[2], 9, np.arange(45), labels)
     hidden, shown = np.arange(10), np.arange(10, 45)
-    expected, _ = fit_link(trial.predicted[shown], labels.Y[shown], np.ones(35), trial.t)
-    found = trial.link_without(hidden, labels)
+    expected, _ = fit_softmax_map(trial.predicted[shown], labels.Y[shown], np.ones(35), trial.t)
+    found = trial.map_without(hidden, labels)
     np.testing.assert_array_equal(found.A, expected.A)
-    assert np.abs(found.A - trial.link.A).max() > 1e-3
+    assert np.abs(found.A - trial.softmax_map.A).max() > 1e-3
     part = replace(trial, predicted=trial.predicted[:20])
-    assert part.link_without(hidden, labels) is trial.link
+    assert part.map_without(hidden, labels) is trial.softmax_map
 
 
 def test_other_kinds_and_widths_are_tried_with_the_best_filters(problem):

@@ -11,9 +11,9 @@ from scipy.sparse import csr_array, triu
 from gssl.datasets.numpy_files import csr_from_parts
 from gssl.graph.mapped import mapped_file
 from gssl.io.edge_sides import NodeKinds
+from gssl.methods.softmax import SoftmaxMap
 from gssl.selection.average import Recipe
 from gssl.selection.candidates import SHORT, Block, Filter
-from gssl.selection.softmax_link import Link
 from gssl.selection.trial import Member
 from gssl.selection.views import Views
 from gssl.wording import quoted
@@ -115,7 +115,7 @@ def pack_recipe(recipe: Recipe, n_labels: int, dtype: Any) -> dict[str, Any]:
 
 
 def _pack_member(member: Member, n_labels: int) -> dict[str, Any]:
-    diagonal = np.diagonal(member.link.A)
+    diagonal = np.diagonal(member.softmax_map.A)
     scores = member.predicted
     return {
         "kind": member.kind,
@@ -126,8 +126,8 @@ def _pack_member(member: Member, n_labels: int) -> dict[str, Any]:
         "settings": member.filter.settings,
         "surprise": float(member.filter.surprise),
         "blocks": [[block.operator, block.powers.tolist()] for block in member.filter.blocks],
-        "map": diagonal if np.array_equal(np.diag(diagonal), member.link.A) else member.link.A,
-        "shift": member.link.b,
+        "map": diagonal if np.array_equal(np.diag(diagonal), member.softmax_map.A) else member.softmax_map.A,
+        "shift": member.softmax_map.b,
         # scores of a sample of the labels are of no further use
         "predicted": (scores if len(scores) == n_labels else scores[:0]).astype(np.float32),
     }
@@ -170,7 +170,7 @@ def _unpack_member(parts: Any, depth: int, n_labels: int, c: int) -> Member:
     blocks = tuple(_unpack_block(block, depth) for block in parts["blocks"])
     surprise = _number(parts, "surprise", low=0.0)
     shown = Filter(_text(parts, "model"), _text(parts, "settings"), blocks, surprise)
-    link = Link((np.diag(A) if A.ndim == 1 else A).astype(np.float64), b.astype(np.float64))
+    link = SoftmaxMap((np.diag(A) if A.ndim == 1 else A).astype(np.float64), b.astype(np.float64))
     penalty, t = _number(parts, "penalty", low=0.0), _number(parts, "t", low=0.0)
     return Member(kind, shown, width, penalty, link, predicted.astype(np.float64), t)
 

@@ -12,10 +12,10 @@ from scipy.sparse import csr_array
 
 from gssl.evaluation.metrics import score_error
 from gssl.methods import SSGC
+from gssl.methods.ridge import Ridge, keep_class_mass, leave_one_out, mean_square
+from gssl.methods.softmax import inverse_temperatures
 from gssl.operators import Filters, multiply, normalized_adjacency
-from gssl.selection import Spectrum, dual_coefficients, keep_class_mass, leave_one_out, spectrum_of_rows
 from gssl.selection.node_order import node_keys, stratified_part
-from gssl.selection.softmax_link import inverse_temperatures
 from gssl.selection.trial import PENALTIES
 from gssl.selection.views import Views
 
@@ -73,8 +73,7 @@ class Answer:
     hidden: np.ndarray
     judged: bool
     rows: np.ndarray
-    gram: Spectrum
-    penalty: float
+    ridge: Ridge
 
     @property
     def hits(self) -> np.ndarray:
@@ -86,9 +85,7 @@ class Answer:
 
         .. math:: s_j = B_i (B_L^\top B_L + \lambda I)^{-1} B_j^\top, \qquad Z_{ic} = \sum_{j: y_j = c} s_j
         """
-        U = self.rows[self.labelled].astype(np.float64)
-        similar = U @ self.rows[node].astype(np.float64)
-        return dual_coefficients(self.gram, similar[:, None], self.penalty)[:, 0]
+        return np.asarray(self.ridge.influence(self.rows[[node]].astype(np.float64))[0])
 
 
 class InteractiveModel:
@@ -108,20 +105,22 @@ class InteractiveModel:
         part = stratified_part(codes, self._keys[labelled], _JUDGES)
         best: tuple[float, Any] | None = None
         for rows in self.views if judged else self.views[:1]:
-            gram = spectrum_of_rows(rows[labelled].astype(np.float64))
+            U = rows[labelled].astype(np.float64)
+            scale = mean_square(U)
             if not judged:
-                best = 0.0, (rows, gram, _PENALTY, _SHARPNESS, np.zeros_like(Y))
+                best = 0.0, (rows, _PENALTY * scale, _SHARPNESS, np.zeros_like(Y))
                 break
-            predicted = keep_class_mass(leave_one_out(gram, Y, PENALTIES), Y)
+            predicted = keep_class_mass(leave_one_out(U, Y, scale * PENALTIES), Y)
             sharpness, losses = inverse_temperatures(predicted[:, part], Y[part], np.ones(len(part)))
             k = int(np.argmin(losses))
             if best is None or losses[k] < best[0]:
-                best = float(losses[k]), (rows, gram, PENALTIES[k], float(sharpness[k]), predicted[k])
+                best = float(losses[k]), (rows, scale * PENALTIES[k], float(sharpness[k]), predicted[k])
         assert best is not None
-        rows, gram, penalty, t, hidden = best[1]
-        W = rows[labelled].T.astype(np.float64) @ dual_coefficients(gram, Y, penalty)
+        rows, penalty, t, hidden = best[1]
+        ridge = Ridge(rows[labelled].astype(np.float64), penalty)
+        W = ridge.coefficients(Y)
         P = softmax_rows(multiply(rows, (t * W).astype(np.float32)))
-        return Answer(labelled, codes, P, softmax_rows(t * hidden), judged, rows, gram, float(penalty))
+        return Answer(labelled, codes, P, softmax_rows(t * hidden), judged, rows, ridge)
 
 
 def estimate_accuracy(hidden: np.ndarray, hits: np.ndarray, confidences: np.ndarray) -> tuple[float, float]:

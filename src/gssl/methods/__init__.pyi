@@ -1,9 +1,9 @@
+from .adam_head import AdamHead as AdamHead
 from .correct_and_smooth import CorrectAndSmooth as CorrectAndSmooth
 from .embedding_classifier import EmbeddingClassifier as EmbeddingClassifier
 from .g2cn import G2CN as G2CN
 from .ggc import GGC as GGC
 from .ggc import GGCM as GGCM
-from .heads import AdamHead as AdamHead
 from .heads import LogisticHead as LogisticHead
 from .heads import RidgeHead as RidgeHead
 from .linear_filters import PPR as PPR

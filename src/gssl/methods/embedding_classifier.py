@@ -8,12 +8,13 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from gssl.graph.mapped import nonzero_rows, take_rows
+from gssl.methods.adam_head import AdamHead
 from gssl.methods.base import GraphClassifier
 from gssl.methods.embedded_rows import EmbeddedRows, rows_are_cheaper
 from gssl.methods.embedder import Embedder, GraphEmbedder, GraphFilter
 from gssl.methods.ggc import GGCM
 from gssl.methods.head_weights import encode_class_weights, mean_class_weights
-from gssl.methods.heads import AdamHead, LinearHead, LogisticHead, RidgeHead
+from gssl.methods.heads import LinearHead, LogisticHead, RidgeHead
 from gssl.methods.inputs import generator, select_labelled
 from gssl.methods.labels import UNLABELLED
 from gssl.methods.neighbourhood import EVERY, Nodes, featured_nodes, neighbourhood
@@ -269,9 +270,7 @@ class EmbeddingClassifier(GraphClassifier):
             head.set_params(random_state=self.random_state)
         return head
 
-    def _distributions(
-        self, X: Any, filters: Any, execution: Execution, embedding: np.ndarray | None = None
-    ) -> np.ndarray:
+    def _distributions(self, X: Any, filters: Any, execution: Execution, embedding: Any = None) -> np.ndarray:
         """Return the head's distributions over all classes; classes not seen in training have 0."""
         if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
             # the filter acts on rows and the head on columns, so filter the narrower scores

@@ -1,11 +1,10 @@
-"""Linear classifiers on embeddings: convex, closed-form, and the paper's own protocol."""
+"""Linear classifiers on embeddings: softmax regression and ridge regression."""
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -17,12 +16,13 @@ from gssl.methods.inputs import (
     FittedParameters,
     check_features,
     check_number,
-    generator,
     safe_exponent,
     scale_features,
 )
 from gssl.methods.labels import UNLABELLED, class_weights, encode_labels, nearest_distribution, one_hot
-from gssl.operators import dense, multiply, small_algebra, soft_labels
+from gssl.methods.ridge import ridge
+from gssl.methods.softmax import softmax_regression
+from gssl.operators import dense, multiply, small_algebra
 
 
 class LinearHead(FittedParameters, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -128,7 +128,7 @@ class LogisticHead(LinearHead):
         scale = 1.0 / max(np.sqrt(_mean_square(U, w)), np.finfo(U.dtype).tiny)
         with small_algebra():
             F, expand = _row_space(U.astype(np.float64) * scale)
-            W, b, self.n_iter_ = self._solve(F, one_hot(codes, len(self.classes_), F.dtype), w[:, None])
+            W, b, self.n_iter_ = self._solve(F, one_hot(codes, len(self.classes_), F.dtype), w)
             W = expand(W)
         return self._finish((scale * W).astype(U.dtype), b.astype(U.dtype))
 
@@ -138,36 +138,20 @@ class LogisticHead(LinearHead):
         check_number(self, "max_iter", low=1, whole=True)
 
     def _solve(self, F: np.ndarray, Y: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-        """Minimise by L-BFGS, in coordinates scaled to a curvature of about one."""
-        r = F.shape[1]
-        wY = w * Y
+        """Minimise in coordinates scaled to a curvature of about one; return W, b and the iterations."""
         # root of the Hessian's diagonal, with ¼ as a bound for the softmax; the columns of F are orthogonal
-        curvature = np.sqrt((w * np.square(F)).sum(axis=0) / 4.0 + self.penalty)[:, None]
-        F = F / curvature.T
-        ridge = self.penalty / np.square(curvature)
-
-        def loss_and_gradient(theta: np.ndarray) -> tuple[float, np.ndarray]:
-            V = theta.reshape(r + 1, -1)
-            scores = F @ V[:r] + V[r]
-            # loss and residual as in gssl.operators, but with one exponential instead of two
-            scores -= scores.max(axis=1, keepdims=True)
-            Z = np.exp(scores)
-            sums = Z.sum(axis=1, keepdims=True)
-            loss = np.vdot(w, np.log(sums)) - np.vdot(scores, wY) + 0.5 * np.vdot(ridge * V[:r], V[:r])
-            R = Z * (w / sums) - wY
-            return float(loss), np.vstack([F.T @ R + ridge * V[:r], R.sum(axis=0)]).ravel()
-
+        curvature = np.sqrt((w[:, None] * np.square(F)).sum(axis=0) / 4.0 + self.penalty)
+        rows = with_ones(F / curvature)
+        penalties = np.append(self.penalty / np.square(curvature), 0.0)  # none on the intercept
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0, "maxcor": 20}
-        found = minimize(
-            loss_and_gradient, np.zeros((r + 1) * Y.shape[1]), jac=True, method="L-BFGS-B", options=options
-        )
-        if found.nit >= self.max_iter:
+        fit = softmax_regression(rows, Y, w, penalties, **options)
+        if fit.nit >= self.max_iter:
             warn_user(
                 f"LogisticHead has not settled in {self.max_iter} iterations: raise max_iter.",
                 ConvergenceWarning,
             )
-        V = found.x.reshape(r + 1, -1)
-        return V[:r] / curvature, V[r], max(1, int(found.nit))
+        V = fit.x.reshape(len(penalties), -1)
+        return V[:-1] / curvature[:, None], V[-1], max(1, int(fit.nit))
 
     def distributions(self, scores: np.ndarray) -> np.ndarray:
         """Return the softmax of scores."""
@@ -207,10 +191,8 @@ class RidgeHead(LinearHead):
         self._check_parameters()
         U, codes, w = self._start(U, y)
         Y = one_hot(codes, len(self.classes_), U.dtype)
-        if self.class_weight is not None:
-            root = np.sqrt(w * len(U)).astype(U.dtype)[:, None]
-            U, Y = root * U, root * Y
-        return self._finish(ridge(U, Y, self.penalty), np.zeros(len(self.classes_), U.dtype))
+        W = ridge(U, Y, self.penalty, None if self.class_weight is None else w * len(U))
+        return self._finish(W.astype(U.dtype), np.zeros(len(self.classes_), U.dtype))
 
     def _check_parameters(self) -> None:
         check_number(self, "penalty", low=0.0, high=np.inf, open_ends=True)
@@ -218,117 +200,6 @@ class RidgeHead(LinearHead):
     def distributions(self, scores: np.ndarray) -> np.ndarray:
         """Return the distribution nearest to the scores."""
         return nearest_distribution(scores)
-
-
-def ridge(U: np.ndarray, Y: np.ndarray, penalty: float) -> np.ndarray:
-    """Return the W that minimises ``‖UW − Y‖² + penalty ‖U‖² ‖W‖²``, by the smaller of two systems."""
-    m, d = U.shape
-    weight = max(penalty * float(np.square(U).sum()), np.finfo(U.dtype).tiny)
-    if m <= d:
-        return np.asarray(U.T @ np.linalg.solve(U @ U.T + weight * np.eye(m, dtype=U.dtype), Y))
-    return np.asarray(np.linalg.solve(U.T @ U + weight * np.eye(d, dtype=U.dtype), U.T @ Y))
-
-
-class AdamHead(LinearHead):
-    r"""Softmax regression trained as in the paper: Adam, fixed epochs, of which validation selects the best.
-
-    .. math:: \min_{W, b} \sum_i -w_i \log \mathrm{softmax}(U_i W + b)_{y_i}, \qquad \sum_i w_i = 1
-
-    W and b are initialised uniformly in ±1/√d, weight decay is added to their gradients, and every step uses
-    all rows. Without validation rows the last epoch is kept.
-
-    Parameters
-    ----------
-    learning_rate : float, default=0.2
-    epochs : int, default=100
-    weight_decay : float, default=1e-5
-    random_state : int, Generator, RandomState or None, default=None
-    class_weight : None, "balanced" or dict, default=None
-        See :class:`gssl.LogisticHead`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> U, y = np.array([[1.0, 0.0], [0.0, 1.0]]), ["a", "b"]
-    >>> AdamHead(random_state=0).fit(U, y).predict(U).tolist()
-    ['a', 'b']
-    """
-
-    def __init__(
-        self,
-        learning_rate: float = 0.2,
-        epochs: int = 100,
-        weight_decay: float = 1e-5,
-        random_state: Any = None,
-        class_weight: Any = None,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.epochs = epochs
-        self.weight_decay = weight_decay
-        self.random_state = random_state
-        self.class_weight = class_weight
-
-    def fit(self, U: Any, y: Any, validation: tuple[Any, Any] | None = None) -> Self:
-        """Train on labelled rows; ``validation`` is a pair (rows, labels) that only selects the epoch."""
-        self._check_parameters()
-        U, codes, w = self._start(U, y)
-        U = _with_ones(U)
-        d, c = U.shape[1] - 1, len(self.classes_)
-        bound = 1.0 / np.sqrt(d)
-        W = generator(self.random_state).uniform(-bound, bound, size=(d + 1, c)).astype(U.dtype)
-        Y = one_hot(codes, c, U.dtype)
-        if validation is not None:
-            rows = dense(check_features(self, validation[0], reset=False))
-            validation = (scale_features(rows, self._exponent), validation[1])
-        judge = _Judge(validation, self.classes_)
-        best, self.best_epoch_ = W, 0
-        with small_algebra():
-            # the last row is the bias, so that Adam updates a single matrix
-            for epoch, trained in enumerate(self._epochs(U, Y, W, w.astype(U.dtype)), start=1):
-                if judge.prefers(trained):
-                    best, self.best_epoch_ = trained, epoch
-        return self._finish(best[:-1], best[-1])
-
-    def _check_parameters(self) -> None:
-        check_number(self, "epochs", low=1, whole=True)
-        for name in ("learning_rate", "weight_decay"):
-            check_number(self, name, low=0.0)
-
-    def _epochs(self, U: np.ndarray, Y: np.ndarray, W: np.ndarray, w: np.ndarray) -> Any:
-        """Yield W after each Adam step (Kingma and Ba, 2015, with its default moments)."""
-        first, second = np.zeros_like(W), np.zeros_like(W)
-        for t in range(1, self.epochs + 1):
-            R = w[:, None] * (soft_labels(U @ W, "cross_entropy") - Y)
-            gradient = U.T @ R + self.weight_decay * W
-            first = 0.9 * first + 0.1 * gradient
-            second = 0.999 * second + 0.001 * gradient**2
-            step = (first / (1 - 0.9**t)) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
-            W = W - self.learning_rate * step
-            yield W
-
-    def distributions(self, scores: np.ndarray) -> np.ndarray:
-        """Return the softmax of scores."""
-        return np.asarray(softmax(scores, axis=1))
-
-
-class _Judge:
-    """Track the best validation accuracy; ties go to the earlier epoch."""
-
-    def __init__(self, validation: tuple[Any, Any] | None, classes: np.ndarray) -> None:
-        self.best = -1.0
-        self.rows: Any = None
-        if validation is not None:
-            self.rows = _with_ones(validation[0])
-            self.labels = np.asarray(validation[1])
-            self.classes = classes
-
-    def prefers(self, W: np.ndarray) -> bool:
-        if self.rows is None:
-            return True
-        accuracy = float((self.classes[(self.rows @ W).argmax(axis=1)] == self.labels).mean())
-        better = accuracy > self.best
-        self.best = max(accuracy, self.best)
-        return better
 
 
 def _row_space(U: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
@@ -349,5 +220,6 @@ def _mean_square(U: np.ndarray, w: np.ndarray) -> float:
     return float(w @ np.square(U).sum(axis=1))
 
 
-def _with_ones(U: np.ndarray) -> np.ndarray:
+def with_ones(U: np.ndarray) -> np.ndarray:
+    """Append a column of ones."""
     return np.hstack([U, np.ones((len(U), 1), dtype=U.dtype)])

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.graph.mapped import take_rows
-from gssl.methods.heads import ridge
 from gssl.methods.labels import nearest_distribution
 from gssl.methods.neighbourhood import EVERY, Nodes, neighbourhood
 from gssl.methods.ogc_history import OGCHistory
+from gssl.methods.ridge import ridge
 from gssl.operators import (
     Filters,
     Loss,

@@ -4,15 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve
 from scipy.special import softmax
 
 from gssl.evaluation.holdout import HeldOut, held_out_distributions, held_out_if_known
+from gssl.methods.ridge import Ridge, keep_class_mass, leave_one_out
+from gssl.methods.softmax import fit_softmax_map, inverse_temperatures
 from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.average import Average
-from gssl.selection.leave_one_out import leave_one_out, spectrum_of_rows
-from gssl.selection.softmax_link import fit_link, inverse_temperatures
 from gssl.selection.why import unwrapped
 
 # rounds of reweighting: labels that look wrong count less in the next round
@@ -21,8 +20,6 @@ _ROUNDS = 3
 _MANY = 10_000
 # minimum weight factor of a label: leave-one-out divides by its root
 _LEAST = 1e-3
-# maximum factor that corrects the score of a class for its hidden label
-_RAISED = 3.0
 # grids of the fraction of wrong labels and of the inverse temperature
 _RATES = np.concatenate([[1e-4], np.arange(0.005, 0.1, 0.005), np.arange(0.1, 0.45, 0.02)])
 _SHARPNESS = np.geomspace(0.3, 16.0, 30)
@@ -239,21 +236,13 @@ def leave_one_out_logits(average: Average, trusted: np.ndarray) -> np.ndarray:
     """Return leave-one-out logits of the average for every label, with labels weighted by ``trusted``."""
     Y = average.labels.Y
     weights = average.labels.weights * np.maximum(trusted, _LEAST)
-    roots, total = np.sqrt(weights)[:, None], np.zeros(Y.shape)
+    total = np.zeros(Y.shape)
     for member, rows in zip(average.members, average.rows, strict=True):
-        gram = spectrum_of_rows(roots * rows[: len(Y)])
-        said = leave_one_out(gram, roots * Y, np.array([member.penalty / gram.scale]))[0] / roots
-        said = _keep_mass(said, Y, weights)
-        t = float(inverse_temperatures(said[None], Y, weights)[0][0])
-        total += fit_link(said, Y, weights, t)[0].logits(said)
+        scores = leave_one_out(rows[: len(Y)], Y, np.array([member.penalty]), weights)
+        scores = keep_class_mass(scores, Y, weights)
+        t = float(inverse_temperatures(scores, Y, weights)[0][0])
+        total += fit_softmax_map(scores[0], Y, weights, t)[0].logits(scores[0])
     return total / len(average.members)
-
-
-def _keep_mass(said: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Correct for the label missing from its own class: ``keep_class_mass`` with weights."""
-    mass = Y @ (weights @ Y)
-    raised = mass / np.maximum(mass - weights, mass / _RAISED)
-    return np.asarray(np.where(Y > 0, raised[:, None] * said, said))
 
 
 def _contradicted(P: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -292,15 +281,14 @@ def _changes(
     places = np.searchsorted(average.nodes[average.places], nodes)
     w, Y, base = average.targets.weights, average.targets.Y, average.fit()
     fits: list[list[Any]] = [[] for _ in range(2 * len(nodes))]
-    for member, U, (W, link) in zip(average.members, average.rows, base, strict=True):
-        G = U.T @ (w[:, None] * U) + member.penalty * np.eye(U.shape[1])
-        g = solve(G, U[places].T, assume_a="pos", check_finite=False)
+    for member, U, (W, softmax_map) in zip(average.members, average.rows, base, strict=True):
+        g = Ridge(U, member.penalty, w).inverse_times(U[places].T)
         for k, j in enumerate(places):
             rest = 1.0 - w[j] * (U[j] @ g[:, k])
             without = -(w[j] / max(rest, 1e-12)) * (Y[j] - U[j] @ W)
             instead = w[j] * (np.eye(c)[others[k]] - Y[j])
-            fits[2 * k].append((W + np.outer(g[:, k], without), link))
-            fits[2 * k + 1].append((W + np.outer(g[:, k], instead), link))
+            fits[2 * k].append((W + np.outer(g[:, k], without), softmax_map))
+            fits[2 * k + 1].append((W + np.outer(g[:, k], instead), softmax_map))
     offset = np.zeros(c)
     if model._priors is not None:
         old, new = np.log(np.maximum(model._priors, np.finfo(np.float64).tiny))

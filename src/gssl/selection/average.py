@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from gssl.methods.ridge import Ridge
 from gssl.operators import mix
 from gssl.selection.filtered_rows import FilteredRows, terms
 from gssl.selection.graph_features import HOPS, operators
@@ -114,31 +115,22 @@ class Average:
     @property
     def intercept(self) -> np.ndarray:
         """The mean intercept of the links, times the sharpness."""
-        return np.asarray(self.sharpness * np.mean([member.link.b for member in self.members], axis=0))
+        return np.asarray(self.sharpness * np.mean([member.softmax_map.b for member in self.members], axis=0))
 
     def influences(self, U: Sequence[np.ndarray]) -> list[np.ndarray]:
         r"""Return the weight of every target in the scores of some rows, by member.
 
         .. math:: H = U_i (U^\top D U + \lambda I)^{-1} U^\top D
         """
-        w = self.targets.weights
-        found = []
-        for member, V, rows in zip(self.members, self.rows, U, strict=True):
-            if len(V) < V.shape[1]:
-                K = w[:, None] * (V @ V.T) + member.penalty * np.eye(len(V))
-                H = np.linalg.solve(K.T, V @ rows.T).T * w
-            else:
-                G = V.T @ (w[:, None] * V) + member.penalty * np.eye(V.shape[1])
-                H = (V @ np.linalg.solve(G, rows.T)).T * w
-            found.append(H)
-        return found
+        parts = zip(self.members, self.rows, U, strict=True)
+        return [Ridge(V, member.penalty, self.targets.weights).influence(rows) for member, V, rows in parts]
 
     def shares(self, U: Sequence[np.ndarray]) -> np.ndarray:
         """Return the share of every target in the logits of some rows, of shape (rows, targets, classes)."""
         factor = self.sharpness / len(self.members)
         parts = zip(self.members, self.influences(U), strict=True)
         return np.asarray(
-            sum(factor * H[:, :, None] * (self.targets.Y @ member.link.A) for member, H in parts)
+            sum(factor * H[:, :, None] * (self.targets.Y @ member.softmax_map.A) for member, H in parts)
         )
 
     def node_rows(
@@ -178,13 +170,7 @@ class Average:
 
     def fit(self) -> Fit:
         """Solve the members for ``targets`` in double precision."""
-        w, found = self.targets.weights[:, None], []
-        for member, V in zip(self.members, self.rows, strict=True):
-            if len(V) < V.shape[1]:
-                K = w * (V @ V.T) + member.penalty * np.eye(len(V))
-                W = V.T @ np.linalg.solve(K, w * self.targets.Y)
-            else:
-                G = V.T @ (w * V) + member.penalty * np.eye(V.shape[1])
-                W = np.linalg.solve(G, V.T @ (w * self.targets.Y))
-            found.append((W, member.link))
-        return found
+        return [
+            (Ridge(V, m.penalty, self.targets.weights).coefficients(self.targets.Y), m.softmax_map)
+            for m, V in zip(self.members, self.rows, strict=True)
+        ]

@@ -4,14 +4,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve
 from scipy.special import softmax
 
 from gssl.methods.labels import UNLABELLED
+from gssl.methods.ridge import Ridge
 from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.average import Average
-from gssl.selection.trial import Labels
 from gssl.selection.why import unwrapped
 
 # number of draws, and of nested subsets per draw, with logarithmically spaced sizes
@@ -243,24 +242,12 @@ def _subset_hits(
             shown[draw, k, order[:size]] = True
     for member, rows in zip(average.members[:_MEMBERS], average.rows, strict=False):
         U = rows[part]
-        K = U @ U.T if sizes[0] < U.shape[1] else None
         for draw, k in np.ndindex(*shown.shape[:2]):
             hidden = np.flatnonzero(~shown[draw, k])
-            said = _fit_part(U, K, np.flatnonzero(shown[draw, k]), labels, member.penalty)
-            logits[draw, k] += member.link_without(hidden, labels).logits(said)
+            part_of = labels.part(np.flatnonzero(shown[draw, k]))
+            W = Ridge(U[shown[draw, k]], member.penalty, part_of.weights).coefficients(part_of.Y)
+            logits[draw, k] += member.map_without(hidden, labels).logits(U @ W)
     return logits.argmax(axis=3) == codes, shown
-
-
-def _fit_part(
-    U: np.ndarray, K: np.ndarray | None, part: np.ndarray, labels: Labels, penalty: float
-) -> np.ndarray:
-    """Fit a ridge to a part of the labels and score all rows; K is the Gram matrix of the rows U."""
-    V, w = U[part], labels.weights[part, None]
-    if K is not None and len(part) < U.shape[1]:
-        gram = w * K[np.ix_(part, part)] + penalty * np.eye(len(part))
-        return np.asarray(K[:, part] @ np.linalg.solve(gram, w * labels.Y[part]))
-    G = V.T @ (w * V) + penalty * np.eye(U.shape[1])
-    return np.asarray(U @ solve(G, V.T @ (w * labels.Y[part]), assume_a="pos", check_finite=False))
 
 
 def _sample_curves(

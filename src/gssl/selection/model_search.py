@@ -14,6 +14,7 @@ from gssl.evaluation.metrics import score_error
 from gssl.methods import LabelSpreading
 from gssl.methods.labels import UNLABELLED, one_hot, rows_to_distributions
 from gssl.methods.recurrences import chebyshev_steps, run_steps, symmetric_filters
+from gssl.methods.softmax import inverse_temperatures
 from gssl.scale.execution import IN_MEMORY, Checkpoint, Execution
 from gssl.selection.average import Average
 from gssl.selection.candidates import default_filters
@@ -21,7 +22,6 @@ from gssl.selection.filtered_rows import ROOM, FilteredRows
 from gssl.selection.leaderboard import Entry
 from gssl.selection.node_order import keys_with_labels, spread_nodes
 from gssl.selection.self_training import TEACHERS, Ensemble, Fit, Targets, self_train, taught_targets
-from gssl.selection.softmax_link import inverse_temperatures
 from gssl.selection.trial import Labels, Member, Trial, near_best, try_all, untried
 from gssl.selection.views import Views
 
@@ -155,13 +155,13 @@ class ModelSearch:
 
     def sharpness(self, logits: np.ndarray) -> float:
         """Return the inverse temperature that maximises the likelihood of hidden labels."""
-        found, _ = inverse_temperatures(logits[None], self.labels.Y, self.labels.weights, usual=1.0)
+        found, _ = inverse_temperatures(logits[None], self.labels.Y, self.labels.weights, centre=1.0)
         return float(found[0])
 
     def _targets(self, hidden: np.ndarray, members: Sequence[Member] = ()) -> Targets:
         """Return the labels except those of ``hidden`` nodes; links are refitted without them, too."""
         shown, places = ~np.isin(self.labelled, hidden), np.searchsorted(self.labelled, hidden)
-        links = [member.link_without(places, self.labels) for member in members] or None
+        links = [member.map_without(places, self.labels) for member in members] or None
         return Targets(self.places[shown], self.labels.Y[shown], self.labels.weights[shown], links)
 
     def _hidden_sets(self, ensemble: Ensemble, folds: Sequence[np.ndarray]) -> list[Targets]:

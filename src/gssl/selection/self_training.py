@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.linalg import solve
 from scipy.special import softmax
 
+from gssl.methods.ridge import Ridge
+from gssl.methods.softmax import SoftmaxMap
 from gssl.operators import Mixture, add_scaled, mix
 from gssl.selection.candidates import Block
 from gssl.selection.filtered_rows import ROOM, FilteredRows, terms
 from gssl.selection.graph_features import hops
-from gssl.selection.softmax_link import Link
 from gssl.selection.trial import Member
 
 # maximum number of nodes sampled as additional training targets
@@ -26,7 +26,7 @@ _HELD = 4
 
 
 # coefficients and link of every member of an ensemble
-Fit: TypeAlias = Sequence[tuple[np.ndarray, Link]]
+Fit: TypeAlias = Sequence[tuple[np.ndarray, SoftmaxMap]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Targets:
     Y: np.ndarray
     weights: np.ndarray
     # links fitted without the hidden labels; the members' own links if None
-    links: Sequence[Link] | None = None
+    links: Sequence[SoftmaxMap] | None = None
 
     def joined(self, other: "Targets") -> "Targets":
         """Concatenate two sets of targets, keeping the links of the first."""
@@ -73,22 +73,14 @@ class Ensemble:
         ``exact`` uses double precision, so that the shares of labels add up to the scores.
         """
         found = []
-        links = [member.link for member in self.members] if targets.links is None else targets.links
-        dtype: Any = np.float64 if exact else np.float32
-        w, Y = targets.weights.astype(dtype)[:, None], targets.Y.astype(dtype)
+        links = [member.softmax_map for member in self.members] if targets.links is None else targets.links
         for member, U, scale in zip(self.members, self._U, self._scales, strict=True):
             penalty = member.penalty / (scale * scale)  # unlike scale**2, exact in any unit
             if exact:
                 V = self.rows.rows(member.kind, member.filter, member.width, targets.places) / scale
             else:
                 V = U[targets.places]
-            if len(V) < V.shape[1]:
-                K = (w * V @ V.T).astype(np.float64) + penalty * np.eye(len(V))
-                W = V.T @ np.linalg.solve(K, w * Y)
-            else:
-                G = (V.T @ (w * V)).astype(np.float64) + penalty * np.eye(V.shape[1])
-                W = solve(G, V.T @ (w * Y), assume_a="pos", check_finite=False)
-            found.append(W / scale)
+            found.append(Ridge(V, penalty, targets.weights).coefficients(targets.Y) / scale)
         return list(zip(found, links, strict=True))
 
     def logits_at(self, fit: Fit, places: np.ndarray) -> np.ndarray:

@@ -9,13 +9,13 @@ from scipy.special import log_softmax
 
 from gssl.evaluation.metrics import score_error
 from gssl.methods.iteration import iterate
+from gssl.methods.ridge import keep_class_mass, leave_one_out, mean_square
+from gssl.methods.softmax import SoftmaxMap, fit_softmax_map, inverse_temperatures
 from gssl.scale.execution import watching
 from gssl.selection.candidates import Filter, candidate_filters
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
-from gssl.selection.leave_one_out import keep_class_mass, leave_one_out, spectrum_of_rows
 from gssl.selection.node_order import stratified_part
-from gssl.selection.softmax_link import Link, fit_link, inverse_temperatures
 from gssl.selection.views import WIDTHS
 
 # relative to the mean squared length of rows
@@ -67,7 +67,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One filter of one view with its penalty and its link, which is all that an average needs of a trial.
+    """One filter of one view with its penalty and softmax map: what an average needs of a trial.
 
     ``penalty`` is absolute, ``predicted`` are leave-one-out scores, and ``t`` is their inverse temperature.
     """
@@ -76,24 +76,24 @@ class Member:
     filter: Filter
     width: int
     penalty: float
-    link: Link
+    softmax_map: SoftmaxMap
     predicted: np.ndarray
     t: float
 
-    def link_without(self, hidden: np.ndarray, labels: Labels) -> Link:
-        """Fit the link to the scores of all labels except the hidden ones."""
+    def map_without(self, hidden: np.ndarray, labels: Labels) -> SoftmaxMap:
+        """Fit the softmax map to the scores of all labels except the hidden ones."""
         if len(self.predicted) != len(labels.Y):
-            return self.link  # fitted to a sample of many labels, so that no single label matters
+            return self.softmax_map  # fitted to a sample of many labels, so that no single label matters
         shown = np.setdiff1d(np.arange(len(labels.Y)), hidden)
-        return fit_link(self.predicted[shown], labels.Y[shown], labels.weights[shown], self.t)[0]
+        return fit_softmax_map(self.predicted[shown], labels.Y[shown], labels.weights[shown], self.t)[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Trial(Member):
     """A member with its leave-one-out results.
 
-    ``logs`` are log-likelihoods of labels, and ``loss`` is their negative mean plus the penalties of link and
-    surprise.
+    ``logs`` are log-likelihoods of labels, and ``loss`` is their negative mean plus the penalties of the map
+    and of surprise.
     """
 
     hits: np.ndarray
@@ -116,31 +116,31 @@ def try_filter(
 ) -> Trial:
     """Evaluate a filter of a view by leave-one-out."""
     start = perf_counter()
-    roots = np.sqrt(labels.weights)[:, None]
-    gram = spectrum_of_rows(roots * rows.rows(kind, filter_, width, places))
-    predicted = keep_class_mass(leave_one_out(gram, roots * labels.Y, PENALTIES) / roots, labels.Y)
-    penalties = PENALTIES
+    U = rows.rows(kind, filter_, width, places)
+    relative = PENALTIES
+    penalties = relative * mean_square(U, labels.weights)
+    predicted = keep_class_mass(leave_one_out(U, labels.Y, penalties, labels.weights), labels.Y)
     if labels.Y.size > _MANY_SCORES:
         # computing the likelihood of every penalty would take too long: choose by squared error
         errors = [
             float(np.average(np.square(Z - labels.Y).sum(axis=1), weights=labels.weights)) for Z in predicted
         ]
         least = [int(np.argmin(errors))]
-        predicted, penalties = predicted[least], penalties[least]
+        predicted, penalties, relative = predicted[least], penalties[least], relative[least]
     temperatures, losses = inverse_temperatures(predicted, labels.Y, labels.weights)
     best = int(np.argmin(losses))
-    link, loss = fit_link(predicted[best], labels.Y, labels.weights, float(temperatures[best]))
-    logits = link.logits(predicted[best])
+    softmax_map, loss = fit_softmax_map(predicted[best], labels.Y, labels.weights, float(temperatures[best]))
+    logits = softmax_map.logits(predicted[best])
     hits = logits.argmax(axis=1) == labels.Y.argmax(axis=1)
     logs = (log_softmax(logits, axis=1) * labels.Y).sum(axis=1)
     surprise = (filter_.surprise + _SURPRISE[kind]) / labels.effective_number
-    settings = (filter_.settings, f"directions={width}", f"penalty={penalties[best]:.2g}")
+    settings = (filter_.settings, f"directions={width}", f"penalty={relative[best]:.2g}")
     return Trial(
         kind=kind,
         filter=filter_,
         width=width,
-        penalty=float(penalties[best] * gram.scale),
-        link=link,
+        penalty=float(penalties[best]),
+        softmax_map=softmax_map,
         predicted=predicted[best],
         t=float(temperatures[best]),
         hits=hits,
@@ -158,11 +158,10 @@ def untried(rows: FilteredRows, kind: str, filter_: Filter, places: np.ndarray, 
     """Return a candidate with default settings, for use when no label can be hidden."""
     width = rows.views[kind].usual_width
     U = rows.rows(kind, filter_, width, places)
-    scale = float(np.square(U).sum() / max(1, len(U)))
     said, none = np.zeros(labels.Y.shape), np.zeros(len(U))
-    link = Link.usual(labels.Y.shape[1])
+    softmax_map = SoftmaxMap.default(labels.Y.shape[1])
     judged = said, 0.0, none > 0, none, 0.0, 0.0, 0.0, 0.0
-    return Trial(kind, filter_, width, 0.1 * scale, link, *judged, filter_.settings, 0.0)
+    return Trial(kind, filter_, width, 0.1 * mean_square(U), softmax_map, *judged, filter_.settings, 0.0)
 
 
 def try_all(rows: FilteredRows, places: np.ndarray, labels: Labels, deadline: float = np.inf) -> list[Trial]:

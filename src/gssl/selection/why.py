@@ -23,6 +23,7 @@ from gssl.methods.embedder import GraphEmbedder
 from gssl.methods.heads import LinearHead
 from gssl.methods.inputs import select_nodes
 from gssl.methods.labels import UNLABELLED, class_weights, one_hot
+from gssl.methods.ridge import Ridge, mean_square
 from gssl.operators import dense, small_algebra
 from gssl.selection.auto import AutoClassifier
 from gssl.selection.calibrated import CalibratedClassifier
@@ -331,11 +332,9 @@ def _head_sums(model: EmbeddingClassifier, nodes: np.ndarray) -> list[_Sum]:
     labelled = np.flatnonzero(codes != UNLABELLED)
     U = model._embed_rows(labelled, model._no_fit()).astype(np.float64)
     w = class_weights(head.class_weight, head.classes_, codes[labelled])[codes[labelled]]
-    root = np.sqrt(w / w.mean()) if head.class_weight is not None else np.ones(len(w))
-    V = root[:, None] * U
-    K = V @ V.T
-    ridge = max(head.penalty * float(np.trace(K)), np.finfo(model._fit_inputs.X.dtype).tiny)
-    H = np.linalg.solve(K + ridge * np.eye(len(V)), V @ rows.T).T * root
+    w = w / w.mean()
+    penalty = max(head.penalty * len(U) * mean_square(U, w), np.finfo(model._fit_inputs.X.dtype).tiny)
+    H = Ridge(U, penalty, w).influence(rows)
     Y = one_hot(codes[labelled], c, np.float64)
     return [replace(one, shares=h[:, None] * Y) for one, h in zip(sums, H, strict=True)]
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from gssl.selection.softmax_link import Link, fit_link, inverse_temperatures
+from gssl.methods.softmax import SoftmaxMap, fit_softmax_map, inverse_temperatures
 
 
 @pytest.mark.parametrize("scale", [0.02, 1.0, 30.0])
@@ -32,7 +32,7 @@ def test_scores_that_say_all_do_not_run_away():
     assert 10.0 < t[0] <= 200.0
 
 
-def test_a_link_brings_back_a_class_between_two_others():
+def test_a_softmax_map_brings_back_a_class_between_two_others():
     # least squares on one ordered feature never predicts the middle class
     rng = np.random.default_rng(0)
     codes = np.repeat([0, 1, 2], 100)
@@ -41,21 +41,21 @@ def test_a_link_brings_back_a_class_between_two_others():
     F = np.column_stack([x, np.ones(300)])
     Z = F @ np.linalg.lstsq(F, Y, rcond=None)[0]
     assert (Z.argmax(axis=1) == codes).mean() < 0.7
-    link, loss = fit_link(Z, Y, np.ones(300), 5.0)
-    assert (link.logits(Z).argmax(axis=1) == codes).mean() > 0.95
+    fitted, loss = fit_softmax_map(Z, Y, np.ones(300), 5.0)
+    assert (fitted.logits(Z).argmax(axis=1) == codes).mean() > 0.95
     assert loss < -(log_softmax(5.0 * Z, axis=1) * Y).sum(axis=1).mean()
 
 
-def test_few_labels_leave_a_link_near_a_temperature():
+def test_few_labels_leave_a_map_near_a_temperature():
     Y = np.eye(3)[[0, 1, 2]]
-    link, _ = fit_link(Y + 0.1, Y, np.ones(3), 10.0)
-    np.testing.assert_allclose(link.A, 10.0 * np.eye(3), atol=0.5)
-    np.testing.assert_allclose(Link.usual(2).logits(np.eye(2)), 10.0 * np.eye(2))
+    fitted, _ = fit_softmax_map(Y + 0.1, Y, np.ones(3), 10.0)
+    np.testing.assert_allclose(fitted.A, 10.0 * np.eye(3), atol=0.5)
+    np.testing.assert_allclose(SoftmaxMap.default(2).logits(np.eye(2)), 10.0 * np.eye(2))
 
 
-def test_a_link_that_turns_scores_round_is_refused():
+def test_a_map_that_reverses_scores_is_refused():
     # leave-one-out scores of uninformative features: slightly lower for the true class
     Y = np.eye(3)[np.arange(60) % 3]
-    link, loss = fit_link(0.33 - 0.02 * Y, Y, np.ones(60), 1.0)
-    np.testing.assert_array_equal(link.A, np.eye(3))
+    fitted, loss = fit_softmax_map(0.33 - 0.02 * Y, Y, np.ones(60), 1.0)
+    np.testing.assert_array_equal(fitted.A, np.eye(3))
     assert loss > np.log(3) - 0.01
