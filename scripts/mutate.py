@@ -181,16 +181,16 @@ MUTANTS = [
     ),
     Mutant(
         "labels that were never hidden counted as tested",
-        "selection/model_search.py",
-        "return float(np.average(self.hits(said)[tested], weights=self.labels.weights[tested]))",
-        "return float(np.average(self.hits(said), weights=self.labels.weights))",
+        "selection/hidden_labels.py",
+        "return float(np.average(self.hits(scores)[tested], weights=self.labels.weights[tested]))",
+        "return float(np.average(self.hits(scores), weights=self.labels.weights))",
         ("tests/selection/test_model_search.py",),
     ),
     Mutant(
         "members that share a hop they do not have",
-        "selection/self_training.py",
-        "add_scaled(U, float(powers[self.power]), Z)",
-        "add_scaled(U, float(powers.mean()), Z)",
+        "selection/ensemble.py",
+        "return np.asarray(powers[power] @ flat)",
+        "return np.asarray(powers.mean(axis=0) @ flat)",
         ("tests/selection/test_self_training.py",),
     ),
     Mutant(

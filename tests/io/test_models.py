@@ -399,8 +399,8 @@ LIES = [
     ),
     (
         "auto",
-        tensor("_leave_one_out", lambda P: -P),
-        "'_leave_one_out' holds rows that are not distributions",
+        tensor("_held_out_scores", lambda P: -P),
+        "'_held_out_scores' holds rows that are not distributions",
     ),
     (
         "calibrated",

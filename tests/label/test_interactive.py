@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+import gssl
 from gssl.label.interactive import (
     DEPTH,
     InteractiveModel,
@@ -10,7 +11,6 @@ from gssl.label.interactive import (
     softmax_rows,
     top_two,
 )
-from gssl.selection.candidates import ssgc_powers
 
 
 @pytest.fixture
@@ -103,7 +103,10 @@ def test_directions_are_those_of_ssgc(make_problem):
     A = problem.adjacency.toarray() + np.eye(40)
     scale = 1 / np.sqrt(A.sum(axis=1))
     A_hat = scale[:, None] * A * scale
-    wanted = sum(p * np.linalg.matrix_power(A_hat, k) @ own for k, p in enumerate(ssgc_powers(DEPTH)))
+    wanted = sum(
+        p * np.linalg.matrix_power(A_hat, k) @ own
+        for k, p in enumerate(gssl.SSGC(depth=DEPTH).program().powers())
+    )
     np.testing.assert_allclose(smooth, wanted, atol=1e-5)
     assert smooth.dtype == np.float32
 

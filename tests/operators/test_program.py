@@ -117,6 +117,19 @@ def test_the_last_state_is_the_embedding_and_injections_are_added():
     np.testing.assert_allclose(program.run(X, lambda graph: filters, lambda k: J[k]), U, atol=1e-12)
 
 
+def test_a_polynomial_of_one_operator_knows_its_powers(drawn):
+    _, program, filters, F = drawn
+    powers = program.powers()
+    one_graph = len({step.graph for step in program.steps}) <= 1
+    weighted = any(step.gather_weights is not None for step in program.steps)
+    sharpens = any(m.sharp for step in program.steps for m in (step.carry, step.restart, step.gather))
+    assert (powers is not None) == (one_graph and not weighted and not sharpens)
+    if powers is not None:
+        A_hat = filters(program.steps[0].graph if program.steps else 0).A_hat.toarray()
+        expected = sum(p * np.linalg.matrix_power(A_hat, k) for k, p in enumerate(powers))
+        np.testing.assert_allclose(F, expected, atol=1e-9)
+
+
 def test_hops_count_how_far_the_output_of_a_node_looks():
     smooth, keep = Mixture(smooth=1.0), Mixture(keep=1.0)
     assert Program([]).hops == 0

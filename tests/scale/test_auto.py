@@ -41,7 +41,7 @@ def assert_same(found, plain, atol=1e-4):
     assert found.n_iter_ == plain.n_iter_
     assert (found.transduction_ == plain.transduction_).all()
     np.testing.assert_allclose(found.label_distributions_, plain.label_distributions_, atol=atol)
-    np.testing.assert_allclose(found._leave_one_out, plain._leave_one_out, atol=1e-3)
+    np.testing.assert_allclose(found._held_out_scores, plain._held_out_scores, atol=1e-3)
 
 
 @pytest.mark.parametrize(("width", "kind"), [(1, "dense"), (7, "sparse"), (16, "double")])
@@ -60,7 +60,7 @@ def test_every_depth_and_weighted_links(blocks, widths):
     A = csr_array((weights, A.indices, A.indptr), shape=A.shape)
     A = (A + A.T) / 2
     plain = fit(X, y, A, depth=16)
-    assert {"heat", "PPR", "high-pass"} <= {entry.model for entry in plain.leaderboard_}
+    assert {"HeatKernel", "GGCM", "PPR", "high-pass"} <= {entry.model for entry in plain.leaderboard_}
     widths(5)
     assert_same(fit(X, y, A, depth=16, memory="1GB"), plain)
 
@@ -97,7 +97,7 @@ def test_features_and_graph_may_stay_in_files(blocks, plain, tmp_path, order):
 
 
 def test_many_labels_are_judged_alike(blocks, monkeypatch):
-    monkeypatch.setattr("gssl.selection.trial.JUDGES", 20)
+    monkeypatch.setattr("gssl.selection.trial.MOST_EVALUATED", 20)
     monkeypatch.setattr("gssl.selection.model_search.TEACHERS", 50)
     X, _, A = blocks
     y = np.where(np.arange(300) % 2, np.argmax(X[:, :5], axis=1), -1)
@@ -112,7 +112,7 @@ def test_without_features(blocks):
 
 
 def test_a_rival_that_wins_predicts_within_the_budget_too(blocks, monkeypatch):
-    monkeypatch.setattr("gssl.selection.model_search._CLEAR", -100.0)
+    monkeypatch.setattr("gssl.selection.rivals._CLEAR", -100.0)
     X, _, A = blocks
     y = np.where(np.arange(300) % 3 == 0, np.random.default_rng(0).integers(3, size=300), -1)
     plain = fit(X, y, A)
@@ -241,7 +241,7 @@ def test_other_labels_do_not_take_up_what_was_done(blocks, tmp_path):
 
 def test_what_cannot_be_is_one_sentence(blocks, tmp_path):
     X, y, A = blocks
-    message = r"resume repeats what was done: give either\.$"
+    message = r"time_budget cannot be combined with resume: leave out one\.$"
     with gssl.execution(resume=tmp_path), pytest.raises(ValueError, match=message):
         gssl.AutoClassifier(time_budget=9.0).fit(X, y, adjacency=A)
     with pytest.raises(ValueError, match=r"budget of 10.0 kB is too small: a column needs \d+\.\d kB"):
@@ -284,7 +284,7 @@ def test_a_cluster_changes_nothing(blocks, client, tmp_path, kind):
 
 def test_labels_are_updated_when_the_cluster_is_gone(blocks, monkeypatch):
     distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
-    monkeypatch.setattr("gssl.selection.model_search._CLEAR", -100.0)  # also fits a rival
+    monkeypatch.setattr("gssl.selection.rivals._CLEAR", -100.0)  # also fits a rival
     X, y, A = blocks
     cluster = distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", memory_limit=None

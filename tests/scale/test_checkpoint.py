@@ -19,8 +19,9 @@ from gssl.scale.execution import InMemory, Step, Task
 from gssl.scale.memory import SlabPlan
 from gssl.scale.run_folder import RunFolder
 from gssl.scale.slabs import SlabEmbedding, SlabExecution
+from gssl.selection.candidates import graph_operators
+from gssl.selection.features import Features
 from gssl.selection.filtered_rows import Powers
-from gssl.selection.graph_features import Features, operators
 
 # each fit writes its results when it is done; a pause after every file leaves time for a kill
 _CHILD = """
@@ -266,13 +267,13 @@ def test_what_is_asked_for_after_a_fit_is_the_same_and_leaves_nothing(fit, tmp_p
 def test_passes_over_plain_and_unit_features_do_not_meet(blocks, tmp_path, kind):
     X, _, A = blocks
     given = csr_array(X) if kind == "sparse" else X
-    smooth, nodes = operators(A, X.dtype)["smooth"], np.arange(0, 300, 7)
+    smooth, nodes = graph_operators(A, X.dtype, 2)["smooth"], np.arange(0, 300, 7)
     axes = np.eye(X.shape[1], dtype=X.dtype)[:, :6]
 
     def run(execution, features):
-        task = Powers("smooth", nodes, 2)
+        task = Powers("smooth", smooth.program, 2, nodes)
         V = features.times(axes)
-        found = execution.map_columns(Task(task, task.identity), V, lambda k: smooth)
+        found = execution.map_columns(Task(task, task.identity), V, lambda k: smooth.filters)
         return np.array(found)
 
     choices = [Features(given), Features.unit(given)]

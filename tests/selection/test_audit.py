@@ -12,6 +12,7 @@ from gssl.methods.labels import UNLABELLED
 from gssl.methods.softmax import fit_softmax_map, inverse_temperatures
 from gssl.selection import audit
 from gssl.selection.audit import leave_one_out_logits, robust_distributions
+from gssl.selection.ensemble import Ensemble
 
 
 def _problem(n=150, d=10, seed=0):
@@ -59,7 +60,7 @@ def test_changes_are_those_of_another_fit_of_the_same_models(spoiled):
     average = spoiled[3]._fitted_average
     found = audit(spoiled[3], changes=90)
     k = int(found.flipped.argmax())
-    j = int(np.searchsorted(average.nodes[average.places], found.nodes[k]))
+    j = int(np.searchsorted(average.labelled, found.nodes[k]))
     other = np.where(found.says[k] != found.given[k], found.says[k], -1)
     weights, Y = average.targets.weights.copy(), average.targets.Y.copy()
     weights[j] = 0.0
@@ -67,7 +68,7 @@ def test_changes_are_those_of_another_fit_of_the_same_models(spoiled):
     for code in range(3):
         Y[j] = np.eye(3)[code]
         fits.append(_fit(average, average.targets.weights, Y))
-    said = average.ensemble.logits([average.fit(), *fits]).argmax(axis=2)
+    said = average.ensemble.logits([average.fit, *fits]).argmax(axis=2)
     removed, *flipped = (said[:, 1:] != said[:, :1]).sum(axis=0)
     assert found.removed[k] == removed
     assert found.flipped[k] == (flipped[other] if other >= 0 else max(flipped))
@@ -84,7 +85,7 @@ def _fit(average, weights, Y):
 
 def test_leave_one_out_with_weights_is_that_of_other_fits(spoiled):
     average = spoiled[3]._fitted_average
-    one = replace(average, members=average.members[:1])
+    one = replace(average, ensemble=Ensemble(average.ensemble.tables, average.members[:1]))
     Y, trusted = average.labels.Y, np.linspace(0.2, 1.0, 90)
     U, said = one.rows[0][:90], np.empty((90, 3))
     for i in range(90):

@@ -2,6 +2,7 @@
 
 import copy
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 import gssl
 from gssl.scale.execution import watching
-from gssl.selection.candidates import candidate_filters
+from gssl.selection.candidates import candidates
 
 
 def blocks(seed=0, n=120, p_in=0.1, p_out=0.01, signal=0.3):
@@ -66,9 +67,18 @@ def test_a_graph_of_noise_is_left_alone():
 
 def test_every_family_of_models_is_on_the_leaderboard(fitted):
     board = fitted.leaderboard_
-    assert {"no graph", "SGC", "SSGC", "PPR", "heat", "high-pass", "two-hop", "LabelSpreading"} <= {
-        entry.model for entry in board
-    }
+    assert {
+        "no graph",
+        "SGC",
+        "SSGC",
+        "PPR",
+        "HeatKernel",
+        "GGC",
+        "GGCM",
+        "high-pass",
+        "two-hop",
+        "LabelSpreading",
+    } <= {entry.model for entry in board}
     scores = [entry.score for entry in board]
     assert scores == sorted(scores, reverse=True)
     assert board[0].chosen
@@ -76,9 +86,9 @@ def test_every_family_of_models_is_on_the_leaderboard(fitted):
 
 def test_what_is_kept_is_what_the_explanation_counts(friendly, fitted):
     _, _, y, _ = friendly
-    hits = (fitted._leave_one_out.argmax(axis=1) == y[:24]).mean()
+    hits = (fitted._held_out_scores.argmax(axis=1) == y[:24]).mean()
     assert hits == pytest.approx(float(fitted.explain_.split(" ±")[0]) / 100, abs=1e-3)
-    assert not np.allclose(fitted._leave_one_out, fitted.label_distributions_[:24], atol=1e-2)
+    assert not np.allclose(fitted._held_out_scores, fitted.label_distributions_[:24], atol=1e-2)
 
 
 def test_predicting_the_graph_of_fit_gives_its_transduction(friendly, fitted):
@@ -113,7 +123,7 @@ def test_saved_and_loaded(tmp_path, friendly, features):
     loaded = gssl.load(tmp_path / "m.gssl")
     assert loaded.leaderboard_ == model.leaderboard_
     assert loaded.explain_ == model.explain_
-    np.testing.assert_array_equal(loaded._leave_one_out, model._leave_one_out)
+    np.testing.assert_array_equal(loaded._held_out_scores, model._held_out_scores)
     np.testing.assert_array_equal(loaded.predict_proba(X, adjacency=A), model.predict_proba(X, adjacency=A))
 
 
@@ -167,7 +177,7 @@ def test_few_labels_are_spread_beside_the_average(friendly, fitted):
 def test_a_rival_needs_thirty_hidden_labels_and_a_clear_difference(friendly, monkeypatch, n_labels):
     X, A, _, truth = friendly
     y = np.where(np.arange(120) < n_labels, truth, -1)
-    monkeypatch.setattr("gssl.selection.model_search._CLEAR", -100.0)
+    monkeypatch.setattr("gssl.selection.rivals._CLEAR", -100.0)
     model = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
     won = n_labels >= 30
     assert ("so LabelSpreading predicts." in model.explain_) == won
@@ -181,16 +191,12 @@ def test_unlabelled_nodes_teach_unless_hidden_labels_suffer(monkeypatch):
     taught = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
     assert taught.self_training_
     monkeypatch.setattr(
-        "gssl.selection.model_search.self_train",
-        lambda ensemble, sets, _: [_wrong(ensemble, s) for s in sets],
+        "gssl.selection.model_search.taught_targets",
+        lambda ensemble, sets, _: [replace(targets, Y=1.0 - targets.Y) for targets in sets],
     )
     alone = gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
     assert not alone.self_training_
     assert score(taught, truth) > score(alone, truth)
-
-
-def _wrong(ensemble, targets):
-    return [(-W, link) for W, link in ensemble.solve(targets)]
 
 
 def test_confidence_is_calibrated_by_hidden_labels():
@@ -250,7 +256,7 @@ def test_progress_is_told(friendly):
     seen = []
     with watching(lambda done, total: seen.append((done, total))):
         gssl.AutoClassifier(depth=4).fit(X, y, adjacency=A)
-    n_filters = len(candidate_filters(4))
+    n_filters = len(candidates(4))
     assert (1, n_filters) in seen
     assert (n_filters, n_filters) in seen
 
@@ -305,7 +311,7 @@ def test_other_labels_give_what_a_fit_to_them_gives(friendly, features):
         model.update_labels(labels)
         # up to rounding, which an iterative logistic head may amplify
         np.testing.assert_allclose(model.label_distributions_, fresh.label_distributions_, atol=1e-5)
-        np.testing.assert_allclose(model._leave_one_out, fresh._leave_one_out, atol=5e-3)
+        np.testing.assert_allclose(model._held_out_scores, fresh._held_out_scores, atol=5e-3)
         assert model.explain_ == fresh.explain_
         # the same models were tried and chosen, with the same settings and scores
         tables = ([(e.model, e.settings, e.chosen) for e in m.leaderboard_] for m in (model, fresh))
@@ -350,8 +356,8 @@ def test_what_is_said_about_hidden_labels_has_its_half_of_label_spreading(monkey
     assert "label spreading counts for half" in mixed.explain_
     monkeypatch.setattr("gssl.selection.model_search._FEW", 0)
     alone = gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A)
-    assert not np.allclose(mixed._leave_one_out, alone._leave_one_out)
-    np.testing.assert_allclose(mixed._leave_one_out.sum(axis=1), 1.0)
+    assert not np.allclose(mixed._held_out_scores, alone._held_out_scores)
+    np.testing.assert_allclose(mixed._held_out_scores.sum(axis=1), 1.0)
     P = mixed.predict_proba(X, adjacency=A)
     np.testing.assert_allclose(P, mixed.label_distributions_, atol=1e-12)
 

@@ -240,7 +240,7 @@ def test_labels_refused_halfway_leave_the_classifier_inside_as_it_was(blocks, mo
 @pytest.mark.parametrize(
     ("model", "place"),
     [
-        (gssl.AutoClassifier(depth=2), "gssl.selection.auto.clear_winner"),
+        (gssl.AutoClassifier(depth=2), "gssl.selection.model_search.clear_winner"),
         (gssl.AutoClassifier(depth=2), "gssl.selection.auto.AutoClassifier._distributions"),
         (gssl.OGC(random_state=0), "gssl.methods.ogc.descending_step"),
         (gssl.CalibratedClassifier(gssl.OGC(random_state=0)), "gssl.methods.ogc.descending_step"),

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+import gssl
 from gssl.operators import mix
+from gssl.operators.named import HOPS
 from gssl.selection import filtered_rows
-from gssl.selection.candidates import Block, Filter
-from gssl.selection.filtered_rows import FilteredRows, polynomial_scores, terms
-from gssl.selection.graph_features import HOPS
+from gssl.selection.candidates import Block, Filter, terms
+from gssl.selection.filtered_rows import FilteredRows, polynomial_scores
 from gssl.selection.views import Views
 
 
@@ -27,7 +28,7 @@ def test_wider_rows_begin_with_narrower_ones(rows):
     wide = rows.rows("unit", smooth, 9)
     np.testing.assert_array_equal(wide[:, :4], narrow)
     B = rows.views["unit"].features.times(rows.views["unit"].axes)
-    T = mix(rows.operators["smooth"], np.eye(60), HOPS["smooth"])
+    T = mix(rows.operators["smooth"].filters, np.eye(60), HOPS["smooth"])
     np.testing.assert_allclose(wide, (0.5 * B + 2.0 * T @ T @ B)[[1, 5, 59]], atol=1e-12)
 
 
@@ -39,17 +40,29 @@ def test_columns_are_carried_a_few_at_a_time(rows, monkeypatch):
     np.testing.assert_allclose(fresh.rows("unit", two, 9), expected, atol=1e-13)
 
 
-@pytest.mark.parametrize("room", [1, 10**9])
-def test_scores_of_all_nodes_are_a_polynomial(rows, room):
+def powers_of(operator, n):
+    """Return the dense matrices of an operator and its powers, from 0 on."""
+    T = operator.program.run(np.eye(n), lambda graph: operator.filters)
+    return [np.linalg.matrix_power(T, k) for k in range(operator.highest + 1)]
+
+
+@pytest.mark.parametrize("product_bytes", [1, 10**9])
+def test_scores_of_all_nodes_are_a_polynomial(rows, product_bytes):
     features = rows.views["raw"].features
     M = np.random.default_rng(1).normal(size=(len(terms(3)), 9, 2))
     M[1] = 0.0  # an unused power
-    X, dense = (
-        features.times(np.eye(9)),
-        {name: mix(T, np.eye(60), HOPS[name]) for name, T in rows.operators.items()},
-    )
-    expected = sum(np.linalg.matrix_power(dense[name], k) @ X @ M[i] for i, (name, k) in enumerate(terms(3)))
-    np.testing.assert_allclose(polynomial_scores(M, features, rows.operators, 3, room), expected, atol=1e-11)
+    X, dense = features.times(np.eye(9)), {name: powers_of(T, 60) for name, T in rows.operators.items()}
+    expected = sum(dense[name][k] @ X @ M[i] for i, (name, k) in enumerate(terms(3)))
+    scores = polynomial_scores(M, features, rows.operators, 3, product_bytes)
+    np.testing.assert_allclose(scores, expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("embedder", [gssl.GGC(depth=3), gssl.GGCM(depth=3)])
+def test_an_embedder_that_is_no_polynomial_is_an_operator_of_its_own(rows, embedder):
+    filter_ = Filter("", "", (Block.of(embedder),))
+    B = rows.views["raw"].features.times(rows.views["raw"].axes)
+    expected = embedder.fit_transform(B, adjacency=rows.A)[rows.nodes]
+    np.testing.assert_allclose(rows.rows("raw", filter_, 9), expected, atol=1e-12)
 
 
 def test_labelled_rows_have_all_features(monkeypatch):

@@ -6,8 +6,9 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.scale.execution import IN_MEMORY
-from gssl.selection.model_search import ModelSearch
-from gssl.selection.self_training import Ensemble
+from gssl.selection import trial
+from gssl.selection.hidden_labels import HiddenLabels
+from gssl.selection.model_search import Search
 from gssl.selection.views import Views
 
 
@@ -22,37 +23,37 @@ def problem():
     return X, csr_array((A | A.T).astype(float)), y, truth
 
 
-def search_of(problem, y=None, weights=(1.0, 1.0, 1.0)):
-    X, A, given, _ = problem
-    codes = given if y is None else y
-    return ModelSearch(Views(X, A), A, codes, np.array(weights), 4, IN_MEMORY, np.inf)
+def hide(codes, weights=(1.0, 1.0, 1.0)):
+    return HiddenLabels.deal(codes, np.array(weights), np.arange(len(codes), dtype=float))
 
 
 def test_labels_that_were_never_hidden_do_not_count(problem):
-    _, _, _, truth = problem
+    truth = problem[3]
     y = np.full(120, -1)
     y[1:12:3], y[2:15:3], y[0] = truth[1:12:3], truth[2:15:3], 0
-    search = search_of(problem, y)
-    assert search.tested.sum() == len(search.labelled) - 1
+    hidden = hide(y)
+    assert hidden.tested.sum() == len(hidden.nodes) - 1
     # all are wrong except the one of class 0, which no fold hides
-    assert search.accuracy(search.nothing_hidden()) == 0.0
+    assert hidden.accuracy(hidden.uniform_scores()) == 0.0
 
 
 def test_accuracy_is_weighted(problem):
-    search = search_of(problem, weights=(3.0, 1.0, 1.0))
-    said = np.tile([1.0, 0.0, 0.0], (len(search.labelled), 1))
-    assert search.accuracy(said) == pytest.approx(3.0 / 5.0)
+    hidden = hide(problem[2], weights=(3.0, 1.0, 1.0))
+    scores = np.tile([1.0, 0.0, 0.0], (len(hidden.nodes), 1))
+    assert hidden.accuracy(scores) == pytest.approx(3.0 / 5.0)
 
 
 def test_hidden_labels_are_predicted_by_the_others(problem):
-    search = search_of(problem)
-    found = search.run()
-    ensemble = Ensemble(search.rows, found.chosen)
-    before = search.hidden_logits(ensemble, search.folds)
-    search.labels.Y[0] = search.labels.Y[0][[1, 2, 0]]
-    changed = np.abs(search.hidden_logits(ensemble, search.folds) - before).max(axis=1) > 1e-9
-    fold = next(fold for fold in search.folds if search.labelled[0] in fold)
-    same = np.isin(search.labelled, fold)
+    X, A, y, _ = problem
+    hidden = hide(y)
+    search = Search(Views(X, A), A, hidden, 4, IN_MEMORY, np.inf, np.arange(120))
+    ensemble = search.ensemble(search.compare()[1])
+    before = search.hidden_logits(ensemble, search.shown_labels(ensemble))
+    hidden.labels.Y[0] = hidden.labels.Y[0][[1, 2, 0]]
+    after = search.hidden_logits(ensemble, search.shown_labels(ensemble))
+    changed = np.abs(after - before).max(axis=1) > 1e-9
+    fold = next(fold for fold in hidden.folds if hidden.nodes[0] in fold)
+    same = np.isin(hidden.nodes, fold)
     assert not changed[same].any()
     assert changed[~same].any()
 
@@ -75,6 +76,6 @@ def test_the_graph_is_compared_on_the_same_folds(problem):
 
 
 def test_with_many_labels_the_graph_is_still_compared(problem, monkeypatch):
-    monkeypatch.setattr("gssl.selection.trial.JUDGES", 12)
+    monkeypatch.setattr(trial, "MOST_EVALUATED", 12)
     X, A, y, _ = problem
     assert "The graph " in gssl.AutoClassifier(depth=2).fit(X, y, adjacency=A).explain_

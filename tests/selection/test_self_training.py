@@ -5,12 +5,14 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
+import gssl
 from gssl.methods.softmax import SoftmaxMap
 from gssl.operators import Mixture, mix
 from gssl.selection.candidates import Block, Filter
+from gssl.selection.ensemble import Ensemble, FittedEnsemble, Targets
 from gssl.selection.filtered_rows import FilteredRows
-from gssl.selection.self_training import Ensemble, Targets, pseudo_targets, self_train, smoothed
-from gssl.selection.trial import Trial
+from gssl.selection.self_training import pseudo_targets, smoothed, taught_targets
+from gssl.selection.trial import Labels, Trial
 from gssl.selection.views import Views
 
 
@@ -29,7 +31,9 @@ def ensemble():
     rows = FilteredRows(Views(X, A), A, X.dtype, np.arange(50), depth=4)
     smooth = Filter("", "", (Block("smooth", np.array([0.2, 0.0, 0.8])),))
     both = Filter("", "", (Block("smooth", np.ones(1)), Block("hop", np.array([0.0, 1.0]))))
+    apart = Filter("", "", (Block.of(gssl.GGC(depth=4)),))
     members = [member("unit", smooth, 5, 0.3), member("raw", both, 8, 0.1), member("unit", both, 8, 1.0)]
+    members.append(member("unit", apart, 8, 0.5))
     return Ensemble(rows, members)
 
 
@@ -39,7 +43,7 @@ def test_members_are_weighted_ridges(ensemble, n_labels):
     targets = Targets(np.arange(n_labels), rng.random((n_labels, 2)), rng.uniform(0.5, 2.0, n_labels))
     for (found, fitted_map), each in zip(ensemble.solve(targets), ensemble.members, strict=True):
         assert fitted_map is each.softmax_map
-        U = ensemble.rows.rows(each.kind, each.filter, each.width)[:n_labels]
+        U = ensemble.tables.rows(each.kind, each.filter, each.width)[:n_labels]
         D = np.diag(targets.weights)
         expected = np.linalg.solve(U.T @ D @ U + each.penalty * np.eye(U.shape[1]), U.T @ D @ targets.Y)
         np.testing.assert_allclose(found, expected, atol=1e-4)
@@ -57,7 +61,10 @@ def test_one_polynomial_says_what_the_members_say_on_average(ensemble):
 def test_smoothing_keeps_labels(ensemble):
     P = softmax(np.random.default_rng(0).normal(size=(50, 1, 2)), axis=2)
     targets = Targets(np.array([3]), np.array([[0.0, 1.0]]), np.ones(1))
-    S, A_hat = P[:, 0].copy(), mix(ensemble.rows.operators["smooth"], np.eye(50), Mixture(smooth=1.0))
+    S, A_hat = (
+        P[:, 0].copy(),
+        mix(ensemble.tables.operators["smooth"].filters, np.eye(50), Mixture(smooth=1.0)),
+    )
     for _ in range(10):
         S[3] = [0.0, 1.0]
         S = 0.5 * A_hat @ S + 0.5 * P[:, 0]
@@ -75,11 +82,25 @@ def test_nodes_teach_as_much_as_they_are_sure():
     np.testing.assert_array_equal(found.Y, T)
 
 
-def test_sets_of_labels_do_not_meet(ensemble):
+def test_sets_of_labels_do_not_influence_each_other(ensemble):
     rng = np.random.default_rng(2)
     sets = [Targets(np.arange(k), np.eye(2)[rng.integers(2, size=k)], np.ones(k)) for k in (10, 20)]
-    together = self_train(ensemble, sets, np.arange(50))
-    for targets, found in zip(sets, together, strict=True):
-        (alone,) = self_train(ensemble, [targets], np.arange(50))
-        for (W, _), (V, _) in zip(found, alone, strict=True):
-            np.testing.assert_allclose(W, V, atol=1e-4)
+    together = taught_targets(ensemble, sets, np.arange(50))
+    for targets, taught in zip(sets, together, strict=True):
+        (alone,) = taught_targets(ensemble, [targets], np.arange(50))
+        np.testing.assert_array_equal(taught.positions, alone.positions)
+        np.testing.assert_allclose(taught.Y, alone.Y, atol=1e-4)
+        np.testing.assert_allclose(taught.weights, alone.weights, rtol=1e-3)
+
+
+def test_shares_of_targets_and_of_features_both_add_up_to_logits(ensemble):
+    rng = np.random.default_rng(3)
+    Y = np.eye(2)[rng.integers(2, size=20)]
+    targets = Targets(np.arange(20), Y, rng.uniform(0.5, 2.0, 20))
+    average = FittedEnsemble(ensemble, targets, Labels(Y, targets.weights, np.arange(20.0)), 2.0)
+    nodes = np.array([3, 30, 44])
+    rows, by_kind = average.node_rows(nodes, average.coefficients())
+    logits = 2.0 * ensemble.logits([average.fit])[nodes, 0]
+    np.testing.assert_allclose(average.intercept + average.shares(rows).sum(axis=1), logits, atol=1e-9)
+    features = sum(part.sum(axis=1) for part in by_kind.values())
+    np.testing.assert_allclose(average.intercept + features, logits, atol=1e-9)

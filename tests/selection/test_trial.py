@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from gssl.methods.softmax import fit_softmax_map
-from gssl.selection.candidates import candidate_filters
+from gssl.selection.candidates import candidates
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.trial import (
     AVERAGED,
@@ -31,7 +31,7 @@ def problem():
 
 def test_a_trial_is_a_ridge_refitted_without_each_label(problem):
     rows, labels = problem
-    filter_ = candidate_filters(2)[2]
+    filter_ = candidates(2)[2]
     trial = try_filter(rows, "unit", filter_, 9, np.arange(45), labels)
     U = rows.rows("unit", filter_, 9)[:45]
     for i in (0, 17, 44):
@@ -48,12 +48,12 @@ def test_a_trial_is_a_ridge_refitted_without_each_label(problem):
 
 def test_a_softmax_map_does_not_see_hidden_labels(problem):
     rows, labels = problem
-    trial = try_filter(rows, "unit", candidate_filters(2)[2], 9, np.arange(45), labels)
+    trial = try_filter(rows, "unit", candidates(2)[2], 9, np.arange(45), labels)
     hidden, shown = np.arange(10), np.arange(10, 45)
     expected, _ = fit_softmax_map(trial.predicted[shown], labels.Y[shown], np.ones(35), trial.t)
-    found = trial.map_without(hidden, labels)
-    np.testing.assert_array_equal(found.A, expected.A)
-    assert np.abs(found.A - trial.softmax_map.A).max() > 1e-3
+    refitted = trial.map_without(hidden, labels)
+    np.testing.assert_array_equal(refitted.A, expected.A)
+    assert np.abs(refitted.A - trial.softmax_map.A).max() > 1e-3
     part = replace(trial, predicted=trial.predicted[:20])
     assert part.map_without(hidden, labels) is trial.softmax_map
 
@@ -63,14 +63,15 @@ def test_other_kinds_and_widths_are_tried_with_the_best_filters(problem):
     tried = try_all(rows, np.arange(45), labels)
     assert [trial.loss for trial in tried] == sorted(trial.loss for trial in tried)
     assert {trial.kind for trial in tried} >= {"unit", "raw", "standardized"}
-    assert len([trial for trial in tried if trial.kind == "unit"]) == len(candidate_filters(2))
+    assert {trial.filter.model for trial in tried} >= {"GGC", "GGCM", "SGC", "side by side"}
+    assert len([trial for trial in tried if trial.kind == "unit"]) == len(candidates(2))
     # none is tried twice, although all widths are the same with nine directions
     assert len({(trial.kind, trial.filter, trial.width) for trial in tried}) == len(tried)
 
 
 def test_the_near_best_are_few_and_none_is_clearly_worse(problem):
     rows, labels = problem
-    trial = try_filter(rows, "unit", candidate_filters(2)[2], 9, np.arange(45), labels)
+    trial = try_filter(rows, "unit", candidates(2)[2], 9, np.arange(45), labels)
     worse = replace(trial, loss=trial.loss + 1.0)
     alike = [replace(trial, loss=trial.loss + 0.001 * k) for k in range(AVERAGED + 3)]
     assert near_best([worse, *alike]) == alike[:AVERAGED]

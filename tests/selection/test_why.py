@@ -46,7 +46,7 @@ def test_a_share_is_what_the_logits_lose_without_the_label():
     Y[4] = 0.0
     less = replace(average, targets=replace(average.targets, Y=Y))
     U, _ = average.node_rows(np.array([60]), {})
-    logits = np.mean([link.logits(u @ W) for u, (W, link) in zip(U, less.fit(), strict=True)], axis=0)
+    logits = np.mean([each.logits(u @ W) for u, (W, each) in zip(U, less.fit, strict=True)], axis=0)
     np.testing.assert_allclose(one.scores - average.sharpness * logits[0], one.shares[4], atol=1e-9)
     assert np.abs(one.shares[4]).max() > 1e-4
 

@@ -106,7 +106,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
         Fitted("leaderboard_", "table"),
         Fitted("explain_", "text"),
         Fitted("self_training_", "flag", optional=True),
-        Fitted("_leave_one_out", "distribution", ("m", "c")),
+        Fitted("_held_out_scores", "distribution", ("m", "c")),
         Fitted("_recipe", "recipe", optional=True),
         *_transient("_fitted_average"),
     ),

@@ -12,8 +12,8 @@ from gssl.datasets.numpy_files import csr_from_parts
 from gssl.graph.mapped import mapped_file
 from gssl.io.edge_sides import NodeKinds
 from gssl.methods.softmax import SoftmaxMap
-from gssl.selection.average import Recipe
-from gssl.selection.candidates import SHORT, Block, Filter
+from gssl.selection.candidates import Block, Filter, operator_powers
+from gssl.selection.ensemble import Recipe
 from gssl.selection.trial import Member
 from gssl.selection.views import Views
 from gssl.wording import quoted
@@ -181,10 +181,10 @@ def _unpack_block(block: Any, depth: int) -> Block:
         powers = np.array(numbers, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError("a filter of its average is not described.") from error
-    if operator not in ("smooth", "hop", "high"):
+    highest = operator_powers(depth)
+    if operator not in highest:
         raise ValueError(f"a filter of its average has the operator {quoted(operator)}.")
-    most = depth if operator == "smooth" else min(SHORT, depth)
-    if powers.ndim != 1 or not 0 < len(powers) <= most + 1 or not np.isfinite(powers).all():
+    if powers.ndim != 1 or not 0 < len(powers) <= highest[operator] + 1 or not np.isfinite(powers).all():
         raise ValueError("a filter of its average has powers that the model does not take.")
     return Block(operator, powers)
 

@@ -6,6 +6,8 @@ from .ggc import GGC as GGC
 from .ggc import GGCM as GGCM
 from .heads import LogisticHead as LogisticHead
 from .heads import RidgeHead as RidgeHead
+from .heat_kernel import HeatKernel as HeatKernel
+from .hop_filter import HopFilter as HopFilter
 from .linear_filters import PPR as PPR
 from .linear_filters import SGC as SGC
 from .linear_filters import SSGC as SSGC

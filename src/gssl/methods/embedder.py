@@ -195,7 +195,9 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
 
     @property
     def _hops(self) -> int | None:
-        return self.program().hops
+        # a subgraph is normalised as Â, so other matrices need the whole graph
+        own_matrices = type(self)._matrices is not GraphEmbedder._matrices
+        return None if own_matrices else self.program().hops
 
     def _embeddings(self, X: Any, A: csr_array, matrices: FiltersOf) -> Iterator[Any]:
         """Yield the output after 1, 2, … ``depth`` iterations, each in an array of its own."""

@@ -135,6 +135,24 @@ class Program:
         restarts = {step.graph for step in self.steps if _hops(step.restart)}
         return ((passes + len(restarts)) * links + len(self.steps) * n) * width
 
+    def powers(self) -> np.ndarray | None:
+        r"""Return p if the program is the polynomial :math:`\sum_k p_k T^k` of one operator T, else None."""
+        mixtures = [mixture for step in self.steps for mixture in _mixtures(step)]
+        weighted = any(s.gather_weights is not None or s.restart_weights is not None for s in self.steps)
+        if weighted or len({s.graph for s in self.steps}) > 1 or any(mixture.sharp for mixture in mixtures):
+            return None
+
+        def times(mixture: Mixture, p: np.ndarray) -> np.ndarray:
+            return np.asarray(mixture.keep * p + mixture.smooth * np.roll(p, 1))
+
+        one, total, before = np.zeros((3, len(self.steps) + 1))
+        one[0] = 1.0
+        U = self.start * one
+        for step in self.steps:
+            total = total + times(step.gather, U)
+            U, before = times(step.carry, U) + step.past * before + times(step.restart, one), U
+        return np.asarray(self.end * U + total + self.keep * one)
+
     def transpose(self) -> "Program":
         r"""Return the transposed map: the steps in reverse, with G and R, and s and e exchanged.
 

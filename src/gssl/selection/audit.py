@@ -11,7 +11,7 @@ from gssl.methods.ridge import Ridge, keep_class_mass, leave_one_out
 from gssl.methods.softmax import fit_softmax_map, inverse_temperatures
 from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
-from gssl.selection.average import Average
+from gssl.selection.ensemble import FittedEnsemble
 from gssl.selection.why import unwrapped
 
 # rounds of reweighting: labels that look wrong count less in the next round
@@ -26,7 +26,7 @@ _SHARPNESS = np.geomspace(0.3, 16.0, 30)
 # strength of the prior that the inverse temperature is one
 _PULL = 0.1
 # number of values in a batch of scores
-_ROOM = 1 << 24
+_BATCH = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ def audit(model: Any, changes: int = 20, *, held_out: HeldOut | None = None) -> 
     held = held_out
     if held is None:
         held = held_out_distributions(model, X if X.shape[1] else None, A, with_priors=False)
-    average: Average | None = getattr(model, "_fitted_average", None)
+    average: FittedEnsemble | None = getattr(model, "_fitted_average", None)
     with small_algebra():
         logits = np.log(np.maximum(held.distributions, 1e-12))
         judged = robust_distributions(logits, held.codes)
@@ -219,11 +219,10 @@ def rank_labels(P: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.argsort(-_doubt(P, codes), kind="stable"), 1.0 - right
 
 
-def _refined(average: Average, held: HeldOut) -> _Judged:
+def _refined(average: FittedEnsemble, held: HeldOut) -> _Judged:
     """Judge labels by leave-one-out, repeatedly giving doubtful labels less weight."""
-    labelled = average.nodes[average.places]
-    kept = np.searchsorted(labelled, held.nodes)
-    trusted = np.ones(len(labelled))
+    kept = np.searchsorted(average.labelled, held.nodes)
+    trusted = np.ones(len(average.labels.Y))
     trusted[kept[_contradicted(held.distributions, held.codes)]] = 0.0
     for _ in range(_ROUNDS):
         logits = leave_one_out_logits(average, trusted)
@@ -232,7 +231,7 @@ def _refined(average: Average, held: HeldOut) -> _Judged:
     return judged
 
 
-def leave_one_out_logits(average: Average, trusted: np.ndarray) -> np.ndarray:
+def leave_one_out_logits(average: FittedEnsemble, trusted: np.ndarray) -> np.ndarray:
     """Return leave-one-out logits of the average for every label, with labels weighted by ``trusted``."""
     Y = average.labels.Y
     weights = average.labels.weights * np.maximum(trusted, _LEAST)
@@ -269,7 +268,7 @@ def _doubt(P: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 
 def _changes(
-    model: AutoClassifier, average: Average, nodes: np.ndarray, P: np.ndarray, codes: np.ndarray
+    model: AutoClassifier, average: FittedEnsemble, nodes: np.ndarray, P: np.ndarray, codes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Count predictions that change if a label is removed or replaced by the most probable other class.
 
@@ -278,12 +277,12 @@ def _changes(
     """
     c = P.shape[1]
     others = np.where(np.arange(c) == codes[:, None], -1.0, P).argmax(axis=1)
-    places = np.searchsorted(average.nodes[average.places], nodes)
-    w, Y, base = average.targets.weights, average.targets.Y, average.fit()
+    positions = np.searchsorted(average.labelled, nodes)
+    w, Y, base = average.targets.weights, average.targets.Y, average.fit
     fits: list[list[Any]] = [[] for _ in range(2 * len(nodes))]
     for member, U, (W, softmax_map) in zip(average.members, average.rows, base, strict=True):
-        g = Ridge(U, member.penalty, w).inverse_times(U[places].T)
-        for k, j in enumerate(places):
+        g = Ridge(U, member.penalty, w).inverse_times(U[positions].T)
+        for k, j in enumerate(positions):
             rest = 1.0 - w[j] * (U[j] @ g[:, k])
             without = -(w[j] / max(rest, 1e-12)) * (Y[j] - U[j] @ W)
             instead = w[j] * (np.eye(c)[others[k]] - Y[j])
@@ -295,10 +294,10 @@ def _changes(
         offset = (new - old) / average.sharpness
     informed = model.informed_
     now = (average.ensemble.logits([base])[:, 0] + offset).argmax(axis=1)
-    at_once = max(1, _ROOM // max(1, average.A.shape[0] * c))
+    at_once = max(1, _BATCH // max(1, model._fit_inputs.A.shape[0] * c))
     changed: list[int] = []
     for start in range(0, len(fits), at_once):
-        said = average.ensemble.logits(fits[start : start + at_once]) + offset
-        differs = said.argmax(axis=2) != now[:, None]
+        logits = average.ensemble.logits(fits[start : start + at_once]) + offset
+        differs = logits.argmax(axis=2) != now[:, None]
         changed += np.count_nonzero(differs & informed[:, None], axis=0).tolist()
     return np.array(changed[::2]), np.array(changed[1::2])

@@ -1,7 +1,7 @@
 """AutoClassifier: try many small models on the given labels, and average the near-best."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
 from typing import Any, Self
@@ -10,9 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
-from gssl.evaluation.holdout import HeldOut
 from gssl.graph import GraphWarning
-from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import FitInputs, FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, class_weights, one_hot
@@ -21,25 +19,17 @@ from gssl.methods.priors import prior_shares
 from gssl.methods.state import reads_state, replaces_state
 from gssl.operators import small_algebra
 from gssl.scale.execution import Execution, current_execution, part_of_run, without_resume
-from gssl.selection.average import Average, Recipe
-from gssl.selection.filtered_rows import polynomial_scores, terms
-from gssl.selection.graph_features import operators
-from gssl.selection.leaderboard import Leaderboard, in_order
-from gssl.selection.model_search import (
-    FOLDS,
-    NO_FEATURES,
-    ModelSearch,
-    clear_winner,
-    describe_graph,
-    describe_models,
-)
+from gssl.selection.candidates import graph_operators, terms
+from gssl.selection.ensemble import FittedEnsemble, Recipe
+from gssl.selection.filtered_rows import polynomial_scores
+from gssl.selection.hidden_labels import FOLDS
+from gssl.selection.model_search import averaged, select_models
 from gssl.selection.node_order import keys_with_labels
 from gssl.selection.self_training import TEACHERS
-from gssl.selection.trial import Labels, tabulate_trials
+from gssl.selection.trial import Labels
 from gssl.selection.views import WIDTHS, Views, by_density, make_features
+from gssl.selection.wording import explain
 
-# distributions of label spreading are raised to this power, to be as confident as the average
-_SHARP = 3
 # attributes of fitted coefficients by kind of features
 _COEF = {
     "unit": "unit_coef_",
@@ -132,7 +122,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
     intercept_: np.ndarray
     column_scales_: np.ndarray
     propagation_: GraphClassifier
-    _leave_one_out: np.ndarray
+    _held_out_scores: np.ndarray
 
     def __init__(
         self,
@@ -167,10 +157,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         self._check_parameters()
         execution = current_execution(self)
         if execution.resume is not None and self.time_budget is not None:
-            raise ValueError(
-                "AutoClassifier: what a time_budget leaves out depends on the clock, and resume repeats what "
-                "was done: give either."
-            )
+            raise ValueError("AutoClassifier: time_budget cannot be combined with resume: leave out one.")
         self._forget()  # an earlier fit: this one might not use features
         X, A, codes = self._start(X, y, adjacency)
         execution.checkpoint(X, A, codes)  # raises if the folder belongs to other inputs
@@ -214,100 +201,37 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         self._forget()
         prior_shares(self.priors, self.classes_, codes)  # to raise early if they are invalid
         self.n_iter_ = self.depth
+        weights = self._class_weights()
         with small_algebra():
-            weights = self._class_weights()
-            search = ModelSearch(inputs.views, inputs.A, codes, weights, self.depth, execution, deadline)
-            logits = self._average(search) if search.views else self._spread_labels(search)
-        spread = None
-        if hasattr(self, "propagation_"):
-            spread = self.propagation_.label_distributions_, self.propagation_.informed_
+            selection = select_models(inputs.views, inputs.A, codes, weights, self.depth, execution, deadline)
+            if selection.average is not None:
+                self._keep_average(selection.average)
         # in the precision of a saved model, so that a loaded one says the same
-        self._leave_one_out = self._leave_one_out.astype(np.float32)
-        P, informed = self._distributions(logits, spread, inputs.X, inputs.A)
+        self._held_out_scores = selection.held_out.astype(np.float32)
+        self.leaderboard_ = selection.leaderboard
+        self.explain_ = explain(selection, self.classes_)
+        spread = None
+        if selection.spreading is not None:
+            self._spread_labels(selection.spreading)
+            spread = self.propagation_.label_distributions_, self.propagation_.informed_
+        P, informed = self._distributions(selection.logits, spread, inputs.X, inputs.A)
         self._keep_parameters()
         # label spreading does not use class weights
-        used = None if logits is None else weights
+        used = None if selection.logits is None else weights
         return self._finish(P, informed, prior_shares(self.priors, self.classes_, codes, used))
 
-    def _average(self, search: ModelSearch) -> np.ndarray | None:
-        """Fit the average of the near-best models, or a rival that is clearly better.
-
-        Returns the logits of all nodes, or None if the rival predicts.
-        """
-        found = search.run()
-        coefficients, b = found.ensemble.coefficients(found.fit)
-        for kind, M in coefficients.items():
-            self.__dict__[_COEF[kind]] = (found.sharpness * M).astype(search.dtype)
+    def _keep_average(self, average: FittedEnsemble) -> None:
+        """Store the coefficients of the average, and what explains it."""
+        for kind, M in average.coefficients().items():
+            self.__dict__[_COEF[kind]] = M
             if kind == "standardized":
-                self.column_scales_ = search.rows.views[kind].features.scales
-        self.intercept_ = (found.sharpness * b).astype(search.dtype)
-        self.self_training_ = found.taught
-        self._fitted_average = search.average(found)
-        self._leave_one_out = softmax(found.sharpness * found.hidden, axis=1)
-        self.leaderboard_ = tabulate_trials(found.trials, found.chosen) if search.folds else Leaderboard([])
-        self.explain_ = describe_models(found, search)
-        rivals = search.rivals()
-        winner = clear_winner(rivals, search, found.hidden)
-        entries = [replace(entry, chosen=entry.chosen and winner is None) for entry in self.leaderboard_]
-        entries += [replace(rival.entry, chosen=rival is winner) for rival in rivals]
-        self.leaderboard_ = in_order(entries)
-        if winner is not None:
-            gain = search.gain(winner.P, found.hidden)
-            self._forget()
-            self._leave_one_out = winner.P
-            self._let_predict(winner.model)
-            rivals_of = "the best models of features" if search.has_features else "links as features"
-            self.explain_ = (
-                f"Labels alone, spread over the graph, are better by {100 * gain.difference:.1f} points "
-                f"than {rivals_of}, so LabelSpreading predicts."
-            )
-        elif search.few:
-            self._let_predict(LabelSpreading())
-            for rival in rivals:
-                reached = np.ptp(rival.P, axis=1) > 0
-                self._leave_one_out = _averaged(self._leave_one_out, rival.P, reached)
-            self.explain_ += (
-                f" With {len(search.labelled):,} labels in {search.n_classes} classes little can be "
-                "compared, so label spreading counts for half, and predict needs a graph that begins with "
-                "the nodes of fit."
-            )
-        if search.folds and search.has_features:
-            self.explain_ = f"{describe_graph(found, search, self._leave_one_out)} {self.explain_}".strip()
-        self._say_accuracy(search)
-        if winner is not None:
-            return None
-        return np.asarray(found.sharpness * found.ensemble.logits([found.fit])[:, 0], search.dtype)
+                self.column_scales_ = average.ensemble.tables.views[kind].features.scales
+        self.intercept_ = average.intercept.astype(self._fit_inputs.X.dtype)
+        self.self_training_ = len(average.targets.Y) > len(average.labels.Y)
+        average.keep_rows()
+        self._fitted_average = average
 
-    def _say_accuracy(self, search: ModelSearch) -> None:
-        """Start ``explain_`` with the accuracy on hidden labels and the share of the largest class."""
-        tested = search.tested
-        if tested.any():
-            untested = int((np.bincount(search.truth) == 1).sum())
-            nodes, P = search.labelled[tested], self._leave_one_out[tested]
-            held_out = HeldOut(nodes, search.truth[tested], P, self.classes_, 0, untested)
-            self.explain_ = f"{held_out.summary} {self.explain_}"
-
-    def _spread_labels(self, search: ModelSearch) -> None:
-        """Spread labels if there are no features and the graph is too large to use its links instead."""
-        rivals = search.rivals()
-        self._leave_one_out = search.nothing_hidden()
-        self.leaderboard_ = Leaderboard([])
-        if not rivals:
-            self._let_predict(LabelPropagation())
-            why = "there was no time left" if search.folds else "no class has two labels"
-            self.explain_ = (
-                f"{NO_FEATURES}, and {why}, so nothing could be compared: LabelPropagation spreads labels "
-                "over the graph."
-            )
-            return
-        best = max(rivals, key=lambda rival: rival.entry.score)
-        self._leave_one_out = best.P
-        self._let_predict(best.model)
-        self.leaderboard_ = in_order(replace(r.entry, chosen=r is best) for r in rivals)
-        self.explain_ = f"{NO_FEATURES}: LabelSpreading spreads labels over the graph."
-        self._say_accuracy(search)
-
-    def _let_predict(self, model: GraphClassifier) -> None:
+    def _spread_labels(self, model: GraphClassifier) -> None:
         """Fit a label spreading model to all labels."""
         with warnings.catch_warnings():
             # this fit has already issued these warnings
@@ -327,7 +251,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
             "intercept_",
             "column_scales_",
             "propagation_",
-            "_leave_one_out",
+            "_held_out_scores",
             "_fitted_average",
             "_recipe",
         )
@@ -372,7 +296,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         return self._fitted_average.recipe
 
     @cached_property
-    def _fitted_average(self) -> Average:
+    def _fitted_average(self) -> FittedEnsemble:
         """What explains and audits the average; a loaded model computes it from its recipe."""
         if "_recipe" not in self.__dict__:
             raise AttributeError("this AutoClassifier holds no average.")
@@ -381,7 +305,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         keys = keys_with_labels(inputs.views.node_keys, inputs.A, self._fit_codes)
         Y = one_hot(truth, len(self.classes_), np.float64)
         labels = Labels(Y, self._as_fitted()._class_weights()[truth], keys[labelled])
-        return Average.follow(self._recipe, inputs.views, inputs.A, self.n_iter_, labelled, labels)
+        return FittedEnsemble.follow(self._recipe, inputs.views, inputs.A, self.n_iter_, labelled, labels)
 
     def _keep_inputs(self, X: Any, A: csr_array) -> None:
         X = by_density(X)  # the choice of models must not depend on how X is stored
@@ -418,7 +342,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
     @reads_state
     def distributions_without(self, hidden: np.ndarray, *, with_priors: bool = True) -> np.ndarray:
         """Look up the stored distributions of hidden labels."""
-        stored = self._leave_one_out[np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)]
+        stored = self._held_out_scores[np.searchsorted(np.flatnonzero(self._fit_codes != UNLABELLED), hidden)]
         P = stored.astype(np.float64)
         return self._with_priors(P) if with_priors else P
 
@@ -445,12 +369,15 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         spread = self.propagation_._score_graph(X, A) if hasattr(self, "propagation_") else None
         if not kinds:
             return self._distributions(None, spread, X, A)
-        matrices, total = operators(A, X.dtype), np.tile(self.intercept_, (A.shape[0], 1))
+        operators, total = (
+            graph_operators(A, X.dtype, self.n_iter_),
+            np.tile(self.intercept_, (A.shape[0], 1)),
+        )
         if "links" in kinds:
             self._grown_codes(A.shape[0])  # raises if the graph lacks nodes of fit
         for kind, M in kinds.items():
             features = make_features(kind, X, A, M.shape[1], getattr(self, "column_scales_", np.empty(0)))
-            total += polynomial_scores(M, features, matrices, self.n_iter_)
+            total += polynomial_scores(M, features, operators, self.n_iter_)
         return self._distributions(total, spread, X, A)
 
     def _distributions(
@@ -466,13 +393,5 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         if "links" in self._kinds():
             informed = informed | (np.diff(A.indptr) > 0)
         if spread is not None:
-            P, informed = _averaged(P, *spread), informed | spread[1]
+            P, informed = averaged(P, *spread), informed | spread[1]
         return P, informed
-
-
-def _averaged(P: np.ndarray, spread: np.ndarray, reached: np.ndarray) -> np.ndarray:
-    """Average distributions with those of label spreading at the nodes that a label reaches."""
-    sharp = spread[reached] ** _SHARP
-    found = P.copy()
-    found[reached] = 0.5 * P[reached] + 0.5 * sharp / sharp.sum(axis=1, keepdims=True)
-    return found

@@ -1,32 +1,45 @@
-"""Candidate graph filters: polynomials of operators on the graph."""
+"""The models that AutoClassifier tries: embedders of the library, alone or side by side, with a ridge head.
 
+To let another method compete, add it to :func:`candidates`.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.sparse import csr_array
 
-# the highest power of the "hop" and "high" operators
+from gssl.methods import GGC, GGCM, PPR, SGC, SSGC, HeatKernel, HopFilter, NoGraph
+from gssl.methods.embedder import GraphEmbedder
+from gssl.operators import Filters, Program, Step
+from gssl.operators.named import HOPS, named_operators
+
+# the highest power of the operators "hop" and "high"
 SHORT = 2
-
-Operator = Literal["smooth", "hop", "high"]
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    r"""The polynomial :math:`\sum_k p_k T^k` of one operator T.
+    r"""The polynomial :math:`\sum_k p_k T^k` of one operator T, by its name in :func:`graph_operators`."""
 
-    ``smooth`` is :math:`\hat A`, ``hop`` is :math:`D^{-1/2} A D^{-1/2}`, without self-loops, and ``high`` is
-    inverse convolution of the graph itself.
-    """
-
-    operator: Operator
+    operator: str
     powers: np.ndarray
+
+    @classmethod
+    def of(cls, embedder: GraphEmbedder) -> "Block":
+        """Return an embedder as a polynomial of a shared operator, or else as an operator of its own."""
+        powers = embedder.program().powers()
+        if powers is None:
+            return cls(type(embedder).__name__, np.array([0.0, 1.0]))
+        operator = embedder.operator if isinstance(embedder, HopFilter) else "smooth"
+        signs = HOPS[operator].smooth ** np.arange(len(powers))
+        return cls(operator, np.trim_zeros(powers / signs, "b"))
 
 
 @dataclass(frozen=True, eq=False)
 class Filter:
-    """A candidate filter: the outputs of its blocks, stacked horizontally.
+    """What a candidate does to features: the outputs of its blocks, stacked horizontally.
 
     ``surprise`` is by how much the total log-likelihood of hidden labels must increase before the filter is
     preferred to a smooth one.
@@ -43,66 +56,107 @@ class Filter:
         return any(len(block.powers) > 1 for block in self.blocks)
 
     @property
+    def is_own_operator(self) -> bool:
+        """Whether the filter is no polynomial of an operator that others share."""
+        return any(block.operator not in HOPS for block in self.blocks)
+
+    @property
     def depth(self) -> int:
         """The highest power of any operator."""
         return max(len(block.powers) - 1 for block in self.blocks)
 
 
-def candidate_filters(depth: int) -> list[Filter]:
-    """List the filters to try, the simplest first."""
-    own, one, two = np.ones(1), np.array([0.0, 1.0]), np.array([0.0, 0.0, 1.0])
-    found = [Filter("no graph", "", (Block("smooth", own),))]
-    found += [_smooth("SGC", f"depth={k}", np.eye(depth + 1)[k]) for k in (1, 2, 4, 8, 16) if k <= depth]
-    found += [_smooth("SSGC", f"depth={k}", ssgc_powers(k)) for k in (4, 8, 16) if k <= depth]
-    found += [
-        _smooth("PPR", f"depth={depth}, alpha={alpha}", _pagerank(depth, alpha))
-        for alpha in (0.05, 0.1, 0.2, 0.5)
+def candidates(depth: int) -> list[Filter]:
+    """List the filters to try, the simplest first; none has more than ``depth`` hops."""
+    own, one, two = NoGraph(), HopFilter(depth=1), HopFilter(depth=2)
+    low, high, higher = SGC(depth=2), HopFilter(1, "high"), HopFilter(2, "high")
+    smooth: list[GraphEmbedder] = [
+        *(SGC(depth=k) for k in (1, 2, 4, 8, 16)),
+        *(SSGC(depth=k) for k in (4, 8, 16)),
+        *(PPR(depth=depth, alpha=alpha) for alpha in (0.05, 0.1, 0.2, 0.5)),
+        *(HeatKernel(depth=depth, time=time) for time in (2, 8)),
+        *competitors(depth).values(),
     ]
-    found += [_smooth("heat", f"time={time}", _heat(depth, time)) for time in (2, 8)]
-    # for heterophilous graphs: high-pass and two-hop filters, with or without a node's own features
-    side_by_side = {
-        "own, one hop": (Block("smooth", own), Block("hop", one)),
-        "own, two-hop": (Block("smooth", own), Block("hop", two)),
-        "own, one hop, two-hop": (Block("smooth", own), Block("hop", one), Block("hop", two)),
-        "low, high": (Block("smooth", two), Block("high", two)),
-        "own, low, high": (Block("smooth", own), Block("smooth", two), Block("high", one)),
-    }
-    found += [
-        Filter("high-pass", "depth=1", (Block("high", one),), surprise=2.0),
-        Filter("two-hop", "", (Block("hop", two),), surprise=1.0),
+    listed = [
+        _named("no graph", [own]),
+        *(_named(type(each).__name__, [each]) for each in smooth),
+        # for heterophilous graphs: high-pass and two-hop filters, with or without a node's own features
+        _named("high-pass", [high], surprise=2.0),
+        _named("two-hop", [two], surprise=1.0),
+        _named("side by side", [own, one], surprise=2.0),
+        _named("side by side", [own, two], surprise=2.0),
+        _named("side by side", [own, one, two], surprise=2.0),
+        _named("side by side", [low, higher], surprise=2.0),
+        _named("side by side", [own, low, high], surprise=2.0),
     ]
-    found += [Filter("side by side", name, blocks, surprise=2.0) for name, blocks in side_by_side.items()]
-    return [f for f in found if f.depth <= depth]
+    return [filter_ for filter_ in listed if filter_.depth <= depth]
 
 
-def default_filters(depth: int) -> list[Filter]:
+def competitors(depth: int) -> dict[str, GraphEmbedder]:
+    """Return the embedders that are no polynomial of one operator, by the name of their own operator."""
+    return {type(each).__name__: each for each in (GGC(depth=depth), GGCM(depth=depth))}
+
+
+def default_candidates(depth: int) -> list[Filter]:
     """List the smooth filters to average if no label can be hidden."""
-    return [
-        _smooth("SSGC", f"depth={depth}", ssgc_powers(depth)),
-        _smooth("PPR", f"depth={depth}, alpha=0.1", _pagerank(depth, 0.1)),
-    ]
+    return [_named(type(each).__name__, [each]) for each in (SSGC(depth=depth), PPR(depth=depth))]
 
 
-def ssgc_powers(depth: int, alpha: float = 0.05) -> np.ndarray:
-    """Return the coefficients of :class:`gssl.SSGC`: αX + (1 − α) times the mean of ÂX to Â^depth X."""
-    powers = np.full(depth + 1, (1.0 - alpha) / depth)
-    powers[0] = alpha
-    return powers
+def _named(model: str, embedders: Sequence[GraphEmbedder], surprise: float = 0.0) -> Filter:
+    """Return a filter; its settings say how to build it."""
+    if len(embedders) == 1 and type(embedders[0]).__name__ == model:
+        settings = ", ".join(f"{name}={value}" for name, value in _settings(embedders[0]).items())
+    else:
+        settings = " + ".join(repr(each) for each in embedders)
+    return Filter(model, settings, tuple(Block.of(each) for each in embedders), surprise)
 
 
-def _smooth(model: str, settings: str, powers: np.ndarray) -> Filter:
-    return Filter(model, settings, (Block("smooth", np.trim_zeros(powers, "b")),))
+def _settings(embedder: GraphEmbedder) -> dict[str, Any]:
+    """Return the depth, and the parameters that differ from their defaults."""
+    defaults = type(embedder)().get_params()
+    given = embedder.get_params()
+    return {name: given[name] for name in given if name == "depth" or given[name] != defaults[name]}
 
 
-def _pagerank(depth: int, alpha: float) -> np.ndarray:
-    """Return the coefficients of :class:`gssl.PPR`: U ← (1 − α)ÂU + αX, ``depth`` times from X."""
-    powers = alpha * (1.0 - alpha) ** np.arange(depth + 1)
-    powers[-1] = (1.0 - alpha) ** depth
-    return powers
+@dataclass(frozen=True, eq=False)
+class GraphOperator:
+    """An operator T: its matrices, one application as a program, and the highest power in use."""
+
+    filters: Filters
+    program: Program
+    highest: int
+
+    @property
+    def is_hop(self) -> bool:
+        """Whether one application is a single pass over the graph, so that terms can be added in between."""
+        return len(self.program.steps) == 1
+
+    def power(self, k: int) -> Program:
+        """Return Tᵏ."""
+        return Program(list(self.program.steps) * k) if k != 1 else self.program
 
 
-def _heat(depth: int, time: float) -> np.ndarray:
-    """Return the coefficients of the heat kernel e^{−t} Σ tᵏ/k! Âᵏ, truncated and scaled to sum to one."""
-    k = np.arange(depth + 1)
-    powers = np.exp(k * np.log(time) - gammaln(k + 1))
-    return np.asarray(powers / powers.sum())
+def graph_operators(A: csr_array, dtype: Any, depth: int) -> dict[str, GraphOperator]:
+    """Return the operators that candidates consist of."""
+    named = named_operators(A, dtype)
+    operators = {
+        name: GraphOperator(named[name], Program([Step(HOPS[name])]), highest)
+        for name, highest in operator_powers(depth).items()
+        if name in named
+    }
+    for name, embedder in competitors(depth).items():
+        filters = embedder._matrices(A, dtype)(1)
+        operators[name] = GraphOperator(filters, embedder.program(A), 1)
+    return operators
+
+
+def operator_powers(depth: int) -> dict[str, int]:
+    """Return the highest power of every operator."""
+    short = min(SHORT, depth)
+    return {"smooth": depth, "hop": short, "high": short, **dict.fromkeys(competitors(depth), 1)}
+
+
+def terms(depth: int) -> list[tuple[str, int]]:
+    """List the operators and powers that filters consist of; power 0 is the same for all operators."""
+    powers = operator_powers(depth).items()
+    return [("smooth", 0), *((name, k) for name, highest in powers for k in range(1, highest + 1))]

@@ -1,53 +1,64 @@
-"""Rows of filtered views at the training nodes, computed for all filters in one pass over the graph."""
+"""Rows of filtered views at the training nodes, computed once for all filters that share an operator."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from gssl.operators import Filters, Program
+from gssl.operators.named import HOPS
 from gssl.operators.program import polynomial
 from gssl.scale.execution import BUFFERS, IN_MEMORY, Execution, Task
-from gssl.selection.candidates import SHORT, Block, Filter, default_filters
-from gssl.selection.graph_features import HOPS, Features, hops, operators
+from gssl.selection.candidates import (
+    Block,
+    Filter,
+    GraphOperator,
+    default_candidates,
+    graph_operators,
+    terms,
+)
+from gssl.selection.features import Features
 from gssl.selection.views import View, Views
 
-# an operator and its power
-Term: TypeAlias = tuple[str, int]
 # columns propagated at a time: more would not fit in the cache
 _TOGETHER = 64
 # bytes for products with X that are held before they are summed
-ROOM = 1 << 27
+PRODUCT_BYTES = 1 << 27
 
 
-def terms(depth: int) -> list[Term]:
-    """List the operators and powers that filters consist of."""
-    short = min(SHORT, depth)
-    smooth: list[Term] = [("smooth", k) for k in range(depth + 1)]
-    return smooth + [(name, k) for name in ("hop", "high") for k in range(1, short + 1)]
+@dataclass(frozen=True, eq=False)
+class Same:
+    """The matrices of the one operator that a task uses."""
+
+    filters: Filters
+
+    def __call__(self, graph: Any) -> Filters:
+        return self.filters
 
 
 @dataclass(frozen=True, eq=False)
 class Powers:
-    """Compute the rows of T⁰V to TᵏV, k = ``n_hops``, at some nodes, stacked vertically."""
+    """Compute the rows of TV to TᵏV, k = ``operator.highest``, at some nodes, stacked vertically."""
 
-    operator: str
+    name: str
+    program: Program
+    highest: int
     nodes: np.ndarray
-    n_hops: int
 
     @property
     def identity(self) -> tuple[Any, ...]:
         """Values that identify this task."""
-        return ("powers", self.operator, self.nodes, self.n_hops)
+        return ("powers", self.name, self.nodes, self.highest)
 
     def __call__(self, V: np.ndarray, filters: Any, _: slice) -> np.ndarray:
-        """Run the hops."""
-        states = hops(self.operator, self.n_hops).states(V, filters)
-        return np.concatenate([V[self.nodes], *(state.U[self.nodes] for state in states)])
+        """Apply the operator again and again."""
+        if self.highest == 1:
+            return np.asarray(self.program.run(V, filters)[self.nodes])
+        states = Program(list(self.program.steps) * self.highest).states(V, filters)
+        return np.concatenate([state.U[self.nodes] for state in states])
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +93,9 @@ class FilteredRows:
     ) -> None:
         self.views, self.A, self.nodes, self.depth, self.execution = views, A, nodes, depth, execution
         self.dtype = np.dtype(dtype)
-        self.operators = operators(A, dtype)
-        self._tables: dict[str, dict[Term, np.ndarray]] = {}
+        self.operators = graph_operators(A, dtype, depth)
+        # by kind of features and operator, of shape (powers, nodes, width); "own" are the views themselves
+        self._tables: dict[tuple[str, str], np.ndarray] = {}
         # explanations and audits of one model may run in several threads
         self._lock = Lock()
 
@@ -96,55 +108,64 @@ class FilteredRows:
         E = csr_array((np.ones(m, dtype), (labelled, np.arange(m))), shape=(self.A.shape[0], m))
         task = Task(rows, rows.identity)
         parts = [
-            self.execution.map_columns(task, E[:, part], partial(_same, self.operators["smooth"]))
+            self.execution.map_columns(task, E[:, part], Same(self.operators["smooth"].filters))
             for part in self._parts(m, dtype)
         ]
         return np.hstack(parts).T
 
     def span(self, labelled: np.ndarray) -> Views:
         """Add the view that spans the filtered rows of labelled nodes, and return all views."""
-        powers = default_filters(self.depth)[0].blocks[0].powers
+        powers = default_candidates(self.depth)[0].blocks[0].powers
         self.views = self.views.with_span(self.labelled_rows(labelled, powers))
         return self.views
 
-    def rows(self, kind: str, filter_: Filter, width: int, places: Any = slice(None)) -> np.ndarray:
-        """Return filtered rows of some nodes in double precision, with blocks stacked horizontally."""
+    def prepare(self, kind: str, filters: Iterable[Filter], width: int) -> None:
+        """Compute what filters need of a view at once, so that its features are read once."""
+        names = {block.operator for f in filters for block in f.blocks if np.count_nonzero(block.powers[1:])}
         with self._lock:
-            tables = self._tables.get(kind, {})
-            made = tables["smooth", 0].shape[1] if tables else 0
-            if width > made:
-                more = self._make(self.views[kind], slice(made, width))
-                tables = {k: np.hstack([tables[k], more[k]]) if made else more[k] for k in more}
-                self._tables[kind] = tables
-        blocks = [self._block(tables, block, width, places) for block in filter_.blocks]
+            missing: dict[int, list[str]] = {}
+            for name in ("own", *(name for name in self.operators if name in names)):
+                table = self._tables.get((kind, name))
+                made = 0 if table is None else table.shape[2]
+                if made < width:
+                    missing.setdefault(made, []).append(name)
+            for made, lacking in missing.items():
+                for name, more in self._make(self.views[kind], slice(made, width), lacking).items():
+                    made_before = [self._tables[kind, name]] if made else []
+                    self._tables[kind, name] = np.concatenate([*made_before, more], axis=2)
+
+    def rows(self, kind: str, filter_: Filter, width: int, positions: Any = slice(None)) -> np.ndarray:
+        """Return filtered rows of some nodes in double precision, with blocks stacked horizontally."""
+        self.prepare(kind, [filter_], width)
+        blocks = [self._block(kind, block, width, positions) for block in filter_.blocks]
         return np.hstack(blocks) if len(blocks) > 1 else blocks[0]
 
     def forget(self) -> None:
         """Drop the tables; ``rows`` computes them again on demand."""
         self._tables = {}
 
-    def _block(self, tables: dict[Term, np.ndarray], block: Block, width: int, places: Any) -> np.ndarray:
+    def _block(self, kind: str, block: Block, width: int, positions: Any) -> np.ndarray:
         total: Any = 0.0
         for power in np.flatnonzero(block.powers).tolist():
-            table = tables[block.operator if power else "smooth", power][places, :width]
-            total = total + np.multiply(table, block.powers[power], dtype=np.float64)
+            table = self._tables[kind, block.operator if power else "own"][max(0, power - 1)]
+            total = total + np.multiply(table[positions, :width], block.powers[power], dtype=np.float64)
         return np.asarray(total)
 
-    def _make(self, view: View, columns: slice) -> dict[Term, np.ndarray]:
-        """Run every operator on some directions of a view, a few of them at a time."""
-        axes, found = view.axes[:, columns], []
+    def _make(self, view: View, columns: slice, names: list[str]) -> dict[str, np.ndarray]:
+        """Run some operators on some directions of a view, a few directions at a time."""
+        axes = view.axes[:, columns]
+        tables: dict[str, list[np.ndarray]] = {name: [] for name in names}
         for part in self._parts(axes.shape[1], axes.dtype):
-            V, tables = view.features.times(axes[:, part]), []
-            for name, filters in self.operators.items():
-                n_hops = self.depth if name == "smooth" else min(SHORT, self.depth)
-                powers = Powers(name, self.nodes, n_hops)
-                task = Task(powers, powers.identity)
-                done = self.execution.map_columns(task, V, partial(_same, filters))
-                # power 0 is the same for all operators
-                tables.append(done if name == "smooth" else done[len(self.nodes) :])
-            found.append(np.concatenate(tables))
-        every = np.concatenate(found, axis=1)
-        return dict(zip(terms(self.depth), np.split(every, len(terms(self.depth))), strict=True))
+            V = view.features.times(axes[:, part])
+            for name in names:
+                tables[name].append(V[None, self.nodes] if name == "own" else self._powers(name, V))
+        return {name: np.concatenate(parts, axis=2) for name, parts in tables.items()}
+
+    def _powers(self, name: str, V: np.ndarray) -> np.ndarray:
+        operator = self.operators[name]
+        powers = Powers(name, operator.program, operator.highest, self.nodes)
+        rows = self.execution.map_columns(Task(powers, powers.identity), V, Same(operator.filters))
+        return rows.reshape(operator.highest, len(self.nodes), V.shape[1])
 
     def _parts(self, width: int, dtype: Any) -> list[slice]:
         """Split columns into parts that fit in the cache and, with work arrays, in the memory budget."""
@@ -155,36 +176,40 @@ class FilteredRows:
         return [slice(k, min(k + together, width)) for k in range(0, width, together)]
 
 
-def _same(filters: Filters, _: Any) -> Filters:
-    """Return the matrices of the one operator that a task uses."""
-    return filters
-
-
 def polynomial_scores(
-    M: np.ndarray, features: Features, matrices: dict[str, Filters], depth: int, room: int = ROOM
+    M: np.ndarray,
+    features: Features,
+    operators: dict[str, GraphOperator],
+    depth: int,
+    product_bytes: int = PRODUCT_BYTES,
 ) -> np.ndarray:
     r"""Score all nodes by Horner's rule: :math:`X M_0 + T (X M_1 + T (X M_2 + \dots))`."""
     scores = np.zeros((features.shape[0], M.shape[2]), features.dtype)
-    positions = {term: i for i, term in enumerate(terms(depth)) if M[i].any()}
-    products = _products(features, {term: M[i] for term, i in positions.items()}, room)
-    for name in HOPS:
-        highest = max((power for operator, power in positions if operator == name), default=None)
+    coefficients = {term: M[i] for i, term in enumerate(terms(depth)) if i < len(M) and M[i].any()}
+    products = _products(features, coefficients, list(operators), product_bytes)
+    for name, operator in operators.items():
+        highest = max((power for of, power in coefficients if of == name), default=None)
         if highest is None:
             continue
 
         def inject(k: int, name: str = name, highest: int = highest) -> np.ndarray | None:
-            return next(products) if (name, highest - 1 - k) in positions else None
+            return next(products) if (name, highest - 1 - k) in coefficients else None
 
-        scores += hops(name, highest).run(next(products), matrices.__getitem__, inject)
+        first, steps = next(products), operator.power(highest)
+        scores += steps.run(first, Same(operator.filters), inject if operator.is_hop else None)
     return scores
 
 
-def _products(features: Features, coefficients: dict[Term, np.ndarray], room: int) -> Iterator[np.ndarray]:
-    """Yield the products with X in the order of Horner's rule, as many at once as ``room`` allows."""
-    order = tuple(HOPS)
+def _products(
+    features: Features,
+    coefficients: dict[tuple[str, int], np.ndarray],
+    order: list[str],
+    product_bytes: int,
+) -> Iterator[np.ndarray]:
+    """Yield the products with X in the order of Horner's rule, as many at once as memory allows."""
     names = sorted(coefficients, key=lambda term: (order.index(term[0]), -term[1]))
     width = max((M.shape[1] for M in coefficients.values()), default=1)
-    at_once = max(1, room // max(1, features.shape[0] * width * features.dtype.itemsize))
+    at_once = max(1, product_bytes // max(1, features.shape[0] * width * features.dtype.itemsize))
     for first in range(0, len(names), at_once):
         batch = names[first : first + at_once]
         # one product, so that X is read once

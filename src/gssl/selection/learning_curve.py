@@ -10,7 +10,7 @@ from gssl.methods.labels import UNLABELLED
 from gssl.methods.ridge import Ridge
 from gssl.operators import small_algebra
 from gssl.selection.auto import AutoClassifier
-from gssl.selection.average import Average
+from gssl.selection.ensemble import FittedEnsemble
 from gssl.selection.why import unwrapped
 
 # number of draws, and of nested subsets per draw, with logarithmically spaced sizes
@@ -176,7 +176,7 @@ def learning_curve(model: Any, target: float | None = None, *, random_state: int
     if target is not None:
         target = check_target(target)
     model = unwrapped(model)
-    average: Average | None = getattr(model, "_fitted_average", None)
+    average: FittedEnsemble | None = getattr(model, "_fitted_average", None)
     if not isinstance(model, AutoClassifier) or average is None:
         raise ValueError(
             "a learning curve needs models that are fitted again in closed form: fit AutoClassifier to "
@@ -229,7 +229,7 @@ def nested_order(codes: np.ndarray, keys: np.ndarray, rng: np.random.Generator) 
 
 
 def _subset_hits(
-    average: Average, part: np.ndarray, codes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
+    average: FittedEnsemble, part: np.ndarray, codes: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fit subsets; return masks of correctly predicted and of shown labels, by draw, size and label."""
     m, labels = len(codes), average.labels.part(part)

@@ -1,322 +1,258 @@
-"""The model search of AutoClassifier: candidates, their average, and label spreading as an alternative."""
+"""The search behind AutoClassifier: candidates → near-best average → self-training → label spreading.
+
+:func:`select_models` runs it from top to bottom and returns what predicts, with the facts about it.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import softmax
 
-from gssl.evaluation.graph_gain import GraphGain, compare_hits
-from gssl.evaluation.holdout import balanced_fold_count, dealt_folds
+from gssl.evaluation.graph_gain import GraphGain
 from gssl.evaluation.metrics import score_error
-from gssl.methods import LabelSpreading
-from gssl.methods.labels import UNLABELLED, one_hot, rows_to_distributions
-from gssl.methods.recurrences import chebyshev_steps, run_steps, symmetric_filters
+from gssl.methods import LabelPropagation, LabelSpreading
 from gssl.methods.softmax import inverse_temperatures
-from gssl.scale.execution import IN_MEMORY, Checkpoint, Execution
-from gssl.selection.average import Average
-from gssl.selection.candidates import default_filters
-from gssl.selection.filtered_rows import ROOM, FilteredRows
-from gssl.selection.leaderboard import Entry
+from gssl.scale.execution import Execution
+from gssl.selection.candidates import default_candidates
+from gssl.selection.ensemble import Ensemble, Fit, FittedEnsemble, Targets
+from gssl.selection.filtered_rows import PRODUCT_BYTES, FilteredRows
+from gssl.selection.hidden_labels import HiddenLabels
+from gssl.selection.leaderboard import Leaderboard, in_order
 from gssl.selection.node_order import keys_with_labels, spread_nodes
-from gssl.selection.self_training import TEACHERS, Ensemble, Fit, Targets, self_train, taught_targets
-from gssl.selection.trial import Labels, Member, Trial, near_best, try_all, untried
+from gssl.selection.rivals import SPREADS, Rival, clear_winner, try_spreading
+from gssl.selection.self_training import TEACHERS, taught_targets
+from gssl.selection.trial import Member, Trial, near_best, tabulate_trials, try_all, untried
 from gssl.selection.views import Views
 
-# spreads tried for label spreading without features; with features, only the default is tried
-SPREADS = (0.5, 0.9, 0.99)
-# number of folds, the number used if nodes × classes is large, and what counts as large
-FOLDS, _FEW_FOLDS, _MANY = 3, 2, 1_000_000
 # with fewer labels per class, label spreading is averaged in
 _FEW = 3
-# a rival wins with at least this many hidden labels and a lead of this many standard errors
-_HIDDEN, _CLEAR = 30, 2.0
 # least number of hidden labels to report what the graph adds
-_TESTED = 8
-NO_FEATURES = "There are no features that differ between nodes"
+_FEWEST_TESTED = 8
 # self-training is used unless it costs more than this many standard errors. One would be too strict: the
 # models were chosen on the same labels, which makes them look better without self-training
 _HARMLESS = 2.0
-# relative error allowed at the fixed point of label spreading, and the least number of steps: fewer would
-# not reach far enough from a label
-_MISSING, _FEWEST = 0.01, 16
-# folds of label spreading run together up to this many columns: a hop over a few costs about as much as one
-_COLUMNS = 32
+# distributions of label spreading are raised to this power, to be as confident as the average
+_SPREAD_SHARPNESS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """The fitted average: its members, and its logits for hidden labels."""
+class Facts:
+    """What is known about a selection; :mod:`gssl.selection.wording` puts it into words.
 
-    trials: list[Trial]
-    chosen: list[Trial]
-    ensemble: Ensemble
-    fit: Fit
-    hidden: np.ndarray
-    sharpness: float
-    taught: bool
-    targets: Targets
+    ``graph`` is what the graph adds on hidden labels: None if unknown, "unused" if no chosen model uses it.
+    ``winner`` is the lead of label spreading if it predicts alone although there are features or links.
+    """
+
+    n_labels: int
+    n_classes: int
+    has_features: bool
+    compared: bool
+    models: Sequence[str] = ()
+    n_models: int = 0
+    taught: bool = False
+    graph: GraphGain | Literal["unused"] | None = None
+    winner: GraphGain | None = None
+    spread: Literal["alone", "half", "untested", "no time"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Rival:
-    """Label spreading, not fitted yet, and its distributions for hidden labels."""
+class Selection:
+    """What predicts: the ``average`` with its logits, label ``spreading`` (not fitted yet), or both.
 
-    model: LabelSpreading
-    entry: Entry
-    P: np.ndarray
+    ``held_out`` are the distributions of the labels in ``hidden`` while they were hidden.
+    """
+
+    hidden: HiddenLabels
+    held_out: np.ndarray
+    leaderboard: Leaderboard
+    facts: Facts
+    average: FittedEnsemble | None = None
+    logits: np.ndarray | None = None
+    spreading: LabelSpreading | LabelPropagation | None = None
 
 
-class ModelSearch:
-    """The labels of a fit, the folds that hide them, and the models compared on them."""
+def select_models(
+    views: Views,
+    A: csr_array,
+    codes: np.ndarray,
+    class_weights: np.ndarray,
+    depth: int,
+    execution: Execution,
+    deadline: float = np.inf,
+) -> Selection:
+    """Compare models on hidden labels, and fit those that predict to all labels."""
+    keys = keys_with_labels(views.node_keys, A, codes)
+    hidden = HiddenLabels.deal(codes, class_weights, keys)
+    has_features = any(kind != "links" for kind in views)
+    facts = Facts(len(hidden.nodes), hidden.n_classes, has_features, compared=bool(hidden.folds))
+    spreads = (LabelSpreading().spread,) if has_features else SPREADS
+    options = A, codes, hidden, spreads, views.dtype, execution, deadline
+    if not views:
+        return _spread_labels(try_spreading(*options), hidden, facts)
+
+    search = Search(views, A, hidden, depth, execution, deadline, spread_nodes(keys, TEACHERS))
+    trials, chosen = search.compare()
+    ensemble = search.ensemble(chosen)
+    taught, scores = search.judge_self_training(ensemble)
+    targets = search.targets()
+    if taught:
+        (targets,) = taught_targets(ensemble, [targets], search.teachers)
+    sharpness = _sharpness(hidden, scores)
+    average = FittedEnsemble(ensemble, targets, hidden.labels, sharpness)
+
+    rivals = try_spreading(*options)
+    win = clear_winner(rivals, hidden, scores, has_features=has_features)
+    held_out = softmax(sharpness * scores, axis=1)
+    few = len(hidden.nodes) < _FEW * hidden.n_classes
+    if win is not None:
+        held_out = win[0].P
+    elif few:
+        for rival in rivals:
+            held_out = averaged(held_out, rival.P, np.ptp(rival.P, axis=1) > 0)
+    facts = replace(
+        facts,
+        models=list(dict.fromkeys(trial.name for trial in chosen)),
+        n_models=len(chosen),
+        taught=taught,
+        graph=search.graph_gain(trials, chosen, taught, held_out),
+    )
+    board = [*(tabulate_trials(trials, chosen if win is None else []) if hidden.folds else ())]
+    board += [replace(rival.entry, chosen=win is not None and rival is win[0]) for rival in rivals]
+    if win is not None:
+        facts = replace(facts, spread="alone", winner=win[1])
+        return Selection(hidden, held_out, in_order(board), facts, spreading=win[0].model)
+    logits = (sharpness * ensemble.logits([average.fit])[:, 0]).astype(views.dtype)
+    spreading = LabelSpreading() if few else None
+    facts = replace(facts, spread="half" if few else None)
+    return Selection(hidden, held_out, in_order(board), facts, average, logits, spreading)
+
+
+def averaged(P: np.ndarray, spread: np.ndarray, reached: np.ndarray) -> np.ndarray:
+    """Average distributions with those of label spreading at the nodes that a label reaches."""
+    sharp = spread[reached] ** _SPREAD_SHARPNESS
+    both = P.copy()
+    both[reached] = 0.5 * P[reached] + 0.5 * sharp / sharp.sum(axis=1, keepdims=True)
+    return both
+
+
+def _spread_labels(rivals: Sequence[Rival], hidden: HiddenLabels, facts: Facts) -> Selection:
+    """Let label spreading predict, for graphs without features that are too large to use links instead."""
+    if not rivals:
+        facts = replace(facts, spread="no time" if hidden.folds else "untested")
+        model = LabelPropagation()
+        return Selection(hidden, hidden.uniform_scores(), Leaderboard([]), facts, spreading=model)
+    best = max(rivals, key=lambda rival: rival.entry.score)
+    board = in_order(replace(rival.entry, chosen=rival is best) for rival in rivals)
+    return Selection(hidden, best.P, board, replace(facts, spread="alone"), spreading=best.model)
+
+
+def _sharpness(hidden: HiddenLabels, logits: np.ndarray) -> float:
+    """Return the inverse temperature that maximises the likelihood of hidden labels."""
+    if not hidden.folds:
+        return 1.0
+    labels = hidden.labels
+    return float(inverse_temperatures(logits[None], labels.Y, labels.weights, centre=1.0)[0][0])
+
+
+class Search:
+    """The tables of one search, and the steps that read them."""
 
     def __init__(
         self,
         views: Views,
         A: csr_array,
-        codes: np.ndarray,
-        weights: np.ndarray,
+        hidden: HiddenLabels,
         depth: int,
         execution: Execution,
         deadline: float,
+        sample: np.ndarray,
     ) -> None:
-        self.codes, self.n_classes, self.deadline = codes, len(weights), deadline
-        self.views, self.dtype = views, views.dtype
-        self.has_features = any(kind != "links" for kind in views)
-        self.labelled = np.flatnonzero(codes != UNLABELLED)
-        self.truth = codes[self.labelled]
-        keys = keys_with_labels(views.node_keys, A, codes)
-        Y = one_hot(self.truth, self.n_classes, np.float64)
-        self.labels = Labels(Y, weights[self.truth], keys[self.labelled])
-        n = len(codes)
-        sample = spread_nodes(keys, TEACHERS)
-        nodes = np.union1d(sample, self.labelled)
-        self.rows = FilteredRows(views, A, self.dtype, nodes, depth, execution)
-        if views.wants_span(len(self.labelled)):
-            self.views = self.rows.span(self.labelled)
-        self.places = np.searchsorted(nodes, self.labelled)
+        self.hidden, self.deadline = hidden, deadline
+        nodes = np.union1d(sample, hidden.nodes)
+        self.tables = FilteredRows(views, A, views.dtype, nodes, depth, execution)
+        if views.wants_span(len(hidden.nodes)):
+            self.tables.span(hidden.nodes)
+        self._positions = np.searchsorted(nodes, hidden.nodes)
         self.teachers = np.searchsorted(nodes, sample)
-        self.folds: list[np.ndarray] = []
-        if np.bincount(self.truth).max() > 1:
-            wanted = FOLDS if n * self.n_classes <= _MANY else _FEW_FOLDS
-            self.folds = dealt_folds(codes, balanced_fold_count(self.truth, wanted), keys)
-        self.few = len(self.labelled) < _FEW * self.n_classes
 
-    def run(self) -> Found:
-        """Try models, average the near-best, and self-train the average if that does no harm."""
-        if self.folds:
-            trials = try_all(self.rows, self.places, self.labels, self.deadline)
-            chosen = near_best(trials)
-        else:
-            kind = next(iter(self.views))
-            filters = default_filters(self.rows.depth)
-            chosen = trials = [untried(self.rows, kind, f, self.places, self.labels) for f in filters]
-        execution = self.rows.execution
-        room = ROOM if execution.budget is None else min(ROOM, execution.budget // 4)
-        ensemble = Ensemble(self.rows, chosen, room)
-        taught, hidden = self._judge_self_training(ensemble)
-        every = self._targets(self.labelled[:0])
-        targets = taught_targets(ensemble, [every], self.teachers)[0] if taught else every
-        fit = ensemble.solve(targets, exact=True)
-        sharpness = self.sharpness(hidden) if self.folds else 1.0
-        return Found(trials, chosen, ensemble, fit, hidden, sharpness, taught, targets)
+    def compare(self) -> tuple[list[Trial], list[Trial]]:
+        """Return all trials, and the near-best."""
+        tables, labels = self.tables, self.hidden.labels
+        if self.hidden.folds:
+            trials = try_all(tables, self._positions, labels, self.deadline)
+            return trials, near_best(trials)
+        kind, filters = next(iter(tables.views)), default_candidates(tables.depth)
+        untested = [untried(tables, kind, f, self._positions, labels) for f in filters]
+        return untested, untested
 
-    def average(self, found: Found) -> Average:
-        """Return what is needed to explain and audit the average."""
-        teachers = self.teachers if found.taught else self.teachers[:0]
-        rows = self.rows
-        kept = self.views, rows.A, self.dtype, rows.depth, rows.nodes
-        return Average(
-            *kept, found.chosen, found.targets, self.labels, self.places, teachers, found.sharpness
-        ).keep_rows(rows)
+    def ensemble(self, members: Sequence[Member]) -> Ensemble:
+        """Return the average of some members."""
+        budget = self.tables.execution.budget
+        return Ensemble(
+            self.tables, members, PRODUCT_BYTES if budget is None else min(PRODUCT_BYTES, budget // 4)
+        )
 
-    def _judge_self_training(self, ensemble: Ensemble) -> tuple[bool, np.ndarray]:
+    def targets(self, fold: np.ndarray | None = None, members: Sequence[Member] = ()) -> Targets:
+        """Return the labels except those of a fold; softmax maps are refitted without them, too."""
+        hidden, labels = self.hidden, self.hidden.labels
+        fold = hidden.nodes[:0] if fold is None else fold
+        shown = ~np.isin(hidden.nodes, fold)
+        maps = [member.map_without(hidden.positions(fold), labels) for member in members] or None
+        return Targets(self._positions[shown], labels.Y[shown], labels.weights[shown], maps)
+
+    def judge_self_training(self, ensemble: Ensemble) -> tuple[bool, np.ndarray]:
         """Return whether to self-train, and the logits of hidden labels for that choice.
 
         Self-training may cost up to two standard errors of accuracy on hidden labels if the best filter is a
         smooth one; otherwise it must improve the accuracy.
         """
-        if not self.folds:
-            return False, self.nothing_hidden()
-        sets = self._hidden_sets(ensemble, self.folds)
-        alone = self._logits_of(ensemble, self.folds, [ensemble.solve(targets) for targets in sets])
+        hidden = self.hidden
+        if not hidden.folds:
+            return False, hidden.uniform_scores()
+        sets = self.shown_labels(ensemble)
+        alone = self.hidden_logits(ensemble, sets)
         if perf_counter() > self.deadline:
             return False, alone
-        taught = self._logits_of(ensemble, self.folds, self_train(ensemble, sets, self.teachers))
-        before, after = self.accuracy(alone), self.accuracy(taught)
+        taught = self.hidden_logits(ensemble, taught_targets(ensemble, sets, self.teachers))
+        before, after = hidden.accuracy(alone), hidden.accuracy(taught)
         best = ensemble.members[0].filter
         if best.uses_graph and not best.surprise:
-            harmless = after >= before - _HARMLESS * score_error(before, self.labels.effective_number)
+            harmless = after >= before - _HARMLESS * score_error(before, hidden.labels.effective_number)
         else:
             harmless = after > before
         return harmless, taught if harmless else alone
 
-    def sharpness(self, logits: np.ndarray) -> float:
-        """Return the inverse temperature that maximises the likelihood of hidden labels."""
-        found, _ = inverse_temperatures(logits[None], self.labels.Y, self.labels.weights, centre=1.0)
-        return float(found[0])
+    def shown_labels(self, ensemble: Ensemble) -> list[Targets]:
+        """Return for each fold the labels that it does not hide."""
+        return [self.targets(fold, ensemble.members) for fold in self.hidden.folds]
 
-    def _targets(self, hidden: np.ndarray, members: Sequence[Member] = ()) -> Targets:
-        """Return the labels except those of ``hidden`` nodes; links are refitted without them, too."""
-        shown, places = ~np.isin(self.labelled, hidden), np.searchsorted(self.labelled, hidden)
-        links = [member.map_without(places, self.labels) for member in members] or None
-        return Targets(self.places[shown], self.labels.Y[shown], self.labels.weights[shown], links)
+    def hidden_logits(self, ensemble: Ensemble, sets: Sequence[Targets]) -> np.ndarray:
+        """Return the logits of each fold's labels from a fit to the targets without them."""
+        fits: list[Fit] = [ensemble.solve(targets) for targets in sets]
+        parts = [
+            ensemble.logits_at(fit, self._positions[self.hidden.positions(fold)])
+            for fold, fit in zip(self.hidden.folds, fits, strict=True)
+        ]
+        return self.hidden.gather(parts)
 
-    def _hidden_sets(self, ensemble: Ensemble, folds: Sequence[np.ndarray]) -> list[Targets]:
-        """Return the labels outside each fold."""
-        return [self._targets(fold, ensemble.members) for fold in folds]
-
-    def hidden_logits(self, ensemble: Ensemble, folds: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the logits of hidden labels, without self-training."""
-        fits = [ensemble.solve(targets) for targets in self._hidden_sets(ensemble, folds)]
-        return self._logits_of(ensemble, folds, fits)
-
-    def _logits_of(self, ensemble: Ensemble, folds: Sequence[np.ndarray], fits: Sequence[Fit]) -> np.ndarray:
-        """Return the logits of each fold's labels from the fit without them."""
-        logits = self.nothing_hidden()
-        for fold, each in zip(folds, fits, strict=True):
-            places = np.searchsorted(self.labelled, fold)
-            logits[places] = ensemble.logits_at(each, self.places[places])
-        return logits
-
-    def nothing_hidden(self) -> np.ndarray:
-        """Return uniform distributions, the default for labels that no fold hides."""
-        return np.full(self.labels.Y.shape, 1.0 / self.n_classes)
-
-    def hits(self, said: np.ndarray) -> np.ndarray:
-        """Return a mask of the labels that are predicted correctly."""
-        return np.asarray(said.argmax(axis=1) == self.truth)
-
-    def accuracy(self, said: np.ndarray) -> float:
-        """Return the weighted accuracy on hidden labels."""
-        tested = self.tested
-        return float(np.average(self.hits(said)[tested], weights=self.labels.weights[tested]))
-
-    @property
-    def tested(self) -> np.ndarray:
-        """Mask of the labels that are hidden in a fold."""
-        return np.isin(self.labelled, np.concatenate([*self.folds, self.labelled[:0]]))
-
-    def gain(self, said: np.ndarray, ours: np.ndarray) -> GraphGain:
-        """Compare two models on hidden labels."""
-        return compare_hits(self.hits(said)[self.tested], self.hits(ours)[self.tested])
-
-    def without_graph(self, trials: Sequence[Trial]) -> np.ndarray | None:
-        """Return the logits of hidden labels by the near-best models of features alone; None without any.
+    def graph_gain(
+        self, trials: Sequence[Trial], chosen: Sequence[Trial], taught: bool, P: np.ndarray
+    ) -> Any:
+        """Compare distributions of hidden labels with the near-best models of features alone.
 
         These are averaged and hidden as all models are, but not self-trained, which would use the graph.
         """
+        hidden = self.hidden
+        if not hidden.folds or all(kind == "links" for kind in self.tables.views):
+            return None
+        if not taught and not any(trial.filter.uses_graph or trial.kind == "links" for trial in chosen):
+            return "unused"
         plain = [trial for trial in trials if not trial.filter.uses_graph and trial.kind != "links"]
-        return self.hidden_logits(Ensemble(self.rows, near_best(plain)), self.folds) if plain else None
-
-    def rivals(self) -> list[Rival]:
-        """Evaluate label spreading on the folds, until the deadline."""
-        found: list[Rival] = []
-        if not self.folds:
-            return found
-        for spread in SPREADS if not self.has_features else (LabelSpreading().spread,):
-            start = perf_counter()
-            if start > self.deadline:
-                break
-            P = spread_hidden(
-                self.rows.A,
-                self.codes,
-                spread,
-                folds=self.folds,
-                dtype=self.dtype,
-                execution=self.rows.execution,
-            )
-            tested, score = self.tested, self.accuracy(P)
-            logs = np.log(np.maximum((P * self.labels.Y).sum(axis=1), 1e-6))[tested]
-            entry = Entry(
-                model="LabelSpreading",
-                settings=f"spread={spread}",
-                score=score,
-                standard_error=score_error(score, self.labels.effective_number),
-                log_loss=-float(np.average(logs, weights=self.labels.weights[tested])),
-                seconds=perf_counter() - start,
-                chosen=False,
-            )
-            found.append(Rival(LabelSpreading(spread=spread), entry, P))
-        return found
-
-
-def clear_winner(rivals: Sequence[Rival], search: ModelSearch, ours: np.ndarray) -> Rival | None:
-    """Return the rival that is clearly better than ``ours`` on hidden labels, or None.
-
-    Without features, a rival that is equally good wins.
-    """
-    better: list[tuple[float, Rival]] = []
-    for rival in rivals:
-        gain = search.gain(rival.P, ours)
-        clear = gain.n_labels >= _HIDDEN and gain.difference > _CLEAR * gain.standard_error
-        if clear or (not search.has_features and gain.difference >= 0.0):
-            better.append((gain.difference, rival))
-    return max(better, key=lambda pair: pair[0])[1] if better else None
-
-
-def spread_hidden(
-    A: csr_array,
-    codes: np.ndarray,
-    alpha: float = 0.9,
-    *,
-    folds: Sequence[np.ndarray],
-    dtype: Any = np.float64,
-    execution: Execution = IN_MEMORY,
-) -> np.ndarray:
-    r"""Return the distributions of label spreading for labels, each hidden in one fold.
-
-    .. math:: F = (1 - \alpha)(I - \alpha D^{-1/2} A D^{-1/2})^{-1} Y
-    """
-    n_classes = int(codes.max()) + 1
-    rho = (1.0 - np.sqrt((1.0 - alpha) * (1.0 + alpha))) / alpha
-    steps = chebyshev_steps(alpha, max(_FEWEST, int(np.ceil(np.log(_MISSING / 2.0) / np.log(rho)))))
-    filters = symmetric_filters(A, dtype)
-    labelled = np.flatnonzero(codes != UNLABELLED)
-    P = np.full((len(labelled), n_classes), 1.0 / n_classes)
-    together = max(1, _COLUMNS // n_classes)
-    for first in range(0, len(folds), together):
-        group = folds[first : first + together]
-        shown = [np.setdiff1d(labelled, hidden) for hidden in group]
-        columns = [k * n_classes + codes[nodes] for k, nodes in enumerate(shown)]
-        values = np.full(sum(map(len, shown)), 1.0 - alpha, dtype)
-        shape = len(codes), len(group) * n_classes
-        B = csr_array((values, (np.concatenate(shown), np.concatenate(columns))), shape=shape)
-        F = run_steps(filters, B, steps, execution, Checkpoint())
-        for k, hidden in enumerate(group):
-            rows = F[hidden, k * n_classes : (k + 1) * n_classes].astype(np.float64)
-            P[np.searchsorted(labelled, hidden)] = rows_to_distributions(np.maximum(rows, 0.0))
-    return P
-
-
-def describe_graph(found: Found, search: ModelSearch, P: np.ndarray) -> str:
-    """Say by how much the final model is better on hidden labels than features alone."""
-    chosen = found.chosen
-    if not found.taught and not any(trial.filter.uses_graph or trial.kind == "links" for trial in chosen):
-        return "No model that uses the graph is among the best: features alone predict."
-    plain = search.without_graph(found.trials)
-    if plain is None or search.tested.sum() < _TESTED:
-        return ""
-    gain = search.gain(P, plain)
-    error = f"± {100 * gain.standard_error:.1f} points"
-    compared = f"features alone ({100 * gain.without_graph:.1f} %)"
-    points = f"{100 * abs(gain.difference):.1f} {error} over {compared}."
-    if abs(gain.difference) < 2 * gain.standard_error:
-        return f"The graph makes no clear difference: {'−' if gain.difference < 0 else '+'}{points}"
-    return f"The graph {'costs' if gain.difference < 0 else 'adds'} {points}"
-
-
-def describe_models(found: Found, search: ModelSearch) -> str:
-    """Say which models predict."""
-    if not search.folds:
-        return "No class has two labels, so nothing could be compared: smooth filters predict, untested."
-    said = [] if search.has_features else [f"{NO_FEATURES}, so links take their place."]
-    names = dict.fromkeys(trial.name for trial in found.chosen)
-    count = len(found.chosen)
-    models = "1 model predicts" if count == 1 else f"The average of {count} near-best models predicts"
-    said.append(f"{models} ({'; '.join(names)}).")
-    if found.taught:
-        said.append("It also learns from its own predictions for unlabelled nodes.")
-    return " ".join(said)
+        if not plain or hidden.tested.sum() < _FEWEST_TESTED:
+            return None
+        ensemble = self.ensemble(near_best(plain))
+        return hidden.gain(P, self.hidden_logits(ensemble, self.shown_labels(ensemble)))

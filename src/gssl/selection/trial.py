@@ -12,7 +12,7 @@ from gssl.methods.iteration import iterate
 from gssl.methods.ridge import keep_class_mass, leave_one_out, mean_square
 from gssl.methods.softmax import SoftmaxMap, fit_softmax_map, inverse_temperatures
 from gssl.scale.execution import watching
-from gssl.selection.candidates import Filter, candidate_filters
+from gssl.selection.candidates import Filter, candidates
 from gssl.selection.filtered_rows import FilteredRows
 from gssl.selection.leaderboard import Entry, Leaderboard, in_order
 from gssl.selection.node_order import stratified_part
@@ -21,10 +21,10 @@ from gssl.selection.views import WIDTHS
 # relative to the mean squared length of rows
 PENALTIES = 10.0 ** np.arange(-2.5, 1.1, 0.5)
 # maximum number of labels to evaluate candidates on
-JUDGES = 1000
+MOST_EVALUATED = 1000
 # labels × classes up to which every penalty is evaluated by likelihood
 _MANY_SCORES = 200_000
-# number of filters of the usual view to try with other views, and of trials to repeat with other widths
+# number of filters of the first view to try with other views, and of trials to repeat with other widths
 _SHORTLIST = 4
 _FINALISTS = 3
 # filters to try with other views in any case
@@ -107,16 +107,16 @@ class Trial(Member):
 
     @property
     def name(self) -> str:
-        """The model and, if not the usual one, the kind of its features."""
+        """The model and, unless it reads unit rows, the kind of its features."""
         return self.filter.model + (f", {_NAMES[self.kind]}" if _NAMES[self.kind] else "")
 
 
 def try_filter(
-    rows: FilteredRows, kind: str, filter_: Filter, width: int, places: np.ndarray, labels: Labels
+    tables: FilteredRows, kind: str, filter_: Filter, width: int, positions: np.ndarray, labels: Labels
 ) -> Trial:
     """Evaluate a filter of a view by leave-one-out."""
     start = perf_counter()
-    U = rows.rows(kind, filter_, width, places)
+    U = tables.rows(kind, filter_, width, positions)
     relative = PENALTIES
     penalties = relative * mean_square(U, labels.weights)
     predicted = keep_class_mass(leave_one_out(U, labels.Y, penalties, labels.weights), labels.Y)
@@ -154,50 +154,68 @@ def try_filter(
     )
 
 
-def untried(rows: FilteredRows, kind: str, filter_: Filter, places: np.ndarray, labels: Labels) -> Trial:
+def untried(tables: FilteredRows, kind: str, filter_: Filter, positions: np.ndarray, labels: Labels) -> Trial:
     """Return a candidate with default settings, for use when no label can be hidden."""
-    width = rows.views[kind].usual_width
-    U = rows.rows(kind, filter_, width, places)
-    said, none = np.zeros(labels.Y.shape), np.zeros(len(U))
-    softmax_map = SoftmaxMap.default(labels.Y.shape[1])
-    judged = said, 0.0, none > 0, none, 0.0, 0.0, 0.0, 0.0
-    return Trial(kind, filter_, width, 0.1 * mean_square(U), softmax_map, *judged, filter_.settings, 0.0)
+    width = tables.views[kind].first_width
+    U = tables.rows(kind, filter_, width, positions)
+    nothing = np.zeros(len(U))
+    return Trial(
+        kind=kind,
+        filter=filter_,
+        width=width,
+        penalty=0.1 * mean_square(U),
+        softmax_map=SoftmaxMap.default(labels.Y.shape[1]),
+        predicted=np.zeros(labels.Y.shape),
+        t=0.0,
+        hits=nothing > 0,
+        logs=nothing,
+        loss=0.0,
+        score=0.0,
+        log_loss=0.0,
+        effective_number=0.0,
+        settings=filter_.settings,
+        seconds=0.0,
+    )
 
 
-def try_all(rows: FilteredRows, places: np.ndarray, labels: Labels, deadline: float = np.inf) -> list[Trial]:
-    """Try all filters of the usual view, then the best of them with other kinds of features and other widths.
+def try_all(
+    tables: FilteredRows, positions: np.ndarray, labels: Labels, deadline: float = np.inf
+) -> list[Trial]:
+    """Try all filters of the first view, then the best of them with other kinds of features and widths.
 
-    Links are tried as features only if the best filter is not a smooth one.
+    Links are tried as features only if the best filter is not a smooth one. Returns the best trial first.
     """
-    part = labels.sample(JUDGES)
-    places, labels = places[part], labels.part(part)
+    part = labels.sample(MOST_EVALUATED)
+    positions, labels = positions[part], labels.part(part)
 
     def run(steps: Sequence[tuple[str, Filter, int]], first: bool = False) -> None:
-        done = {(trial.kind, trial.filter, trial.width) for trial in tried}
+        done = {(trial.kind, trial.filter, trial.width) for trial in trials}
         new = [step for step in dict.fromkeys(steps) if step not in done]
-        tried.extend(_run(rows, new, places, labels, deadline, first))
-        tried.sort(key=lambda trial: trial.loss)
+        trials.extend(_run(tables, new, positions, labels, deadline, first))
+        trials.sort(key=lambda trial: trial.loss)
 
-    tried: list[Trial] = []
-    usual, *others = rows.views
-    run([(usual, f, rows.views[usual].usual_width) for f in candidate_filters(rows.depth)], first=True)
-    kinds = [kind for kind in others if kind != "links" or tried[0].filter.surprise]
-    filters = [trial.filter for trial in tried[:_SHORTLIST]]
-    filters += [trial.filter for trial in tried[_SHORTLIST:] if trial.filter.model in _ALWAYS]
+    trials: list[Trial] = []
+    first_kind, *others = tables.views
+    width = tables.views[first_kind].first_width
+    run([(first_kind, f, width) for f in candidates(tables.depth)], first=True)
+    kinds = [kind for kind in others if kind != "links" or trials[0].filter.surprise]
+    # an operator of its own needs passes over the graph that no other filter shares
+    shared = [trial.filter for trial in trials if trial is trials[0] or not trial.filter.is_own_operator]
+    filters = shared[:_SHORTLIST] + [f for f in shared[_SHORTLIST:] if f.model in _ALWAYS]
     if perf_counter() <= deadline:
-        run([(kind, f, rows.views[kind].usual_width) for kind in kinds for f in filters])
+        run([(kind, f, tables.views[kind].first_width) for kind in kinds for f in filters])
     for width in (WIDTHS[0], *WIDTHS[2:]):
-        best = tried[:_FINALISTS]
+        best = trials[:_FINALISTS]
         # try a larger width only if the next smaller one is the best so far
         if width < WIDTHS[1] or best[0].width == WIDTHS[WIDTHS.index(width) - 1]:
-            run([(trial.kind, trial.filter, min(width, rows.views[trial.kind].width)) for trial in best])
-    return tried
+            run([(trial.kind, trial.filter, min(width, tables.views[trial.kind].width)) for trial in best])
+    return trials
 
 
 def _run(
-    rows: FilteredRows,
+    tables: FilteredRows,
     steps: Sequence[tuple[str, Filter, int]],
-    places: np.ndarray,
+    positions: np.ndarray,
     labels: Labels,
     deadline: float,
     first: bool = False,
@@ -205,9 +223,12 @@ def _run(
     def step(_: Trial | None, k: int) -> Trial | None:
         if perf_counter() > deadline and not (first and k == 0):
             return None
+        kind, width = steps[k][0], steps[k][2]
         # the progress bar counts models, not their hops
         with watching(lambda done, total: None):
-            return try_filter(rows, *steps[k], places, labels)
+            if deadline == np.inf:
+                tables.prepare(kind, [f for of, f, _ in steps[k:] if of == kind], width)
+            return try_filter(tables, *steps[k], positions, labels)
 
     for trial in iterate(step, None, range(len(steps))):
         if trial is None:

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 
 from gssl.graph.mapped import mapped_file, take_rows
 from gssl.operators import multiply
-from gssl.selection.graph_features import Features
+from gssl.selection.features import Features
 from gssl.selection.node_order import column_keys, node_keys, random_waves, spread_nodes
 
 # nested widths to try; the widest only for graphs with at least _LARGE nodes
@@ -35,13 +35,13 @@ Kind = Literal["unit", "raw", "standardized", "links", "spanned"]
 class View:
     """Features of one kind and ordered orthonormal directions; the first k are a view of width k.
 
-    ``usual`` is the width to try first.
+    ``first`` is the width to try first.
     """
 
     kind: str
     features: Features
     axes: np.ndarray
-    usual: int = WIDTHS[1]
+    first: int = WIDTHS[1]
 
     @property
     def width(self) -> int:
@@ -49,9 +49,9 @@ class View:
         return int(self.axes.shape[1])
 
     @property
-    def usual_width(self) -> int:
+    def first_width(self) -> int:
         """The width to try first, at most ``width``."""
-        return min(self.usual, self.width)
+        return min(self.first, self.width)
 
 
 def make_features(kind: str, X: Any, A: csr_array, n_links: int, scales: np.ndarray) -> Features:
@@ -74,7 +74,7 @@ def by_density(X: Any) -> Any:
 
 
 class Views(Mapping[str, View]):
-    """The views of some inputs by kind, the usual one first, compressed on demand."""
+    """The views of some inputs by kind, compressed on demand; the first is tried with all filters."""
 
     def __init__(self, X: Any, A: csr_array) -> None:
         self._X, self._A = X, A
@@ -129,14 +129,14 @@ class Views(Mapping[str, View]):
 
         Ridge coefficients lie in the span of the filtered labelled rows, so this view loses no features.
         """
-        found = Views.__new__(Views)
-        found.__dict__ = {**self.__dict__, "_made": self._made.copy(), "_kinds": [*self._kinds, "spanned"]}
+        views = Views.__new__(Views)
+        views.__dict__ = {**self.__dict__, "_made": self._made.copy(), "_kinds": [*self._kinds, "spanned"]}
         values, vectors = np.linalg.eigh((rows @ rows.T).astype(np.float64))
         leading = _leading(values, vectors, len(rows), 1e-7)
         lengths = np.sqrt(values[::-1][: leading.shape[1]])
         axes = rows.T @ (leading / lengths).astype(rows.dtype)
-        found._made["spanned"] = View("unit", self["unit"].features, axes, usual=axes.shape[1])
-        return found
+        views._made["spanned"] = View("unit", self["unit"].features, axes, first=axes.shape[1])
+        return views
 
     def _make(self, kind: str) -> View:
         if kind not in self._kinds:

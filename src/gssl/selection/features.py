@@ -1,7 +1,7 @@
-"""The features that filters read, and the graph operators that they apply."""
+"""The features that filters read: as given, with rows of unit length, or with standardised columns."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.preprocessing import normalize
 
 from gssl.graph.mapped import FileArray, iterate_blocks, take_rows
-from gssl.operators import Filters, Mixture, Program, Step, multiply, normalized_adjacency
-from gssl.operators.convolution import row_sums, scaled_weights
+from gssl.operators import multiply
 
 # bytes of rows copied at a time
 _BLOCK_BYTES = 1 << 20
@@ -117,36 +116,3 @@ def _parts(X: np.ndarray) -> Iterator[tuple[slice, slice]]:
 def _rows_at_a_time(width: int, itemsize: int) -> int:
     # at least 64: products with fewer rows are slow
     return max(64, _BLOCK_BYTES // max(1, width * itemsize))
-
-
-# one hop of each operator: ``high`` is the difference to the neighbours, so its links are negative
-HOPS = {"smooth": Mixture(smooth=1.0), "hop": Mixture(smooth=1.0), "high": Mixture(smooth=-1.0)}
-
-
-def operators(A: csr_array, dtype: Any) -> dict[str, Filters]:
-    """Return the matrices of a graph by the names of :data:`HOPS`; all are symmetric and share its links."""
-    A_hat = normalized_adjacency(A, dtype)
-    # double precision until the values are normalised
-    unweighted = not A_hat.weights.size
-    degree = row_sums(A)
-    # isolated nodes: one instead of infinity; their self-loop is subtracted again below
-    s = 1.0 / np.sqrt(np.where(degree > 0, degree, 1.0))
-    t = 1.0 / np.sqrt(degree + 2.0)
-    if not unweighted:
-        # degrees may be far less than one: do not add a large self-loop and subtract it again
-        hop = replace(A_hat, weights=scaled_weights(A, s, dtype), scale=np.zeros_like(A_hat.scale))
-        high = replace(A_hat, weights=scaled_weights(A, t, dtype), scale=t.astype(dtype))
-        own = None
-    else:
-        hop, high = replace(A_hat, scale=s.astype(dtype)), replace(A_hat, scale=t.astype(dtype))
-        own = -np.square(hop.scale)
-    return {
-        "smooth": Filters(A_hat),
-        "hop": Filters(hop, own=own),
-        "high": Filters(high, own=-3.0 * np.square(high.scale)),
-    }
-
-
-def hops(name: str, count: int) -> Program:
-    """Return so many hops of an operator."""
-    return Program([Step(HOPS[name], graph=name)] * count)

@@ -1,0 +1,84 @@
+"""Labels that are hidden fold by fold, and how well models predict them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gssl.evaluation.graph_gain import GraphGain, compare_hits
+from gssl.evaluation.holdout import balanced_fold_count, dealt_folds
+from gssl.methods.labels import UNLABELLED, one_hot
+from gssl.selection.trial import Labels
+
+# number of folds, the number used if nodes × classes is large, and what counts as large
+FOLDS, _FEW_FOLDS, _LARGE = 3, 2, 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenLabels:
+    """The labelled nodes with their classes, and the folds of nodes that are hidden together.
+
+    Scores and distributions have a row for every labelled node. There are no folds if no class has two
+    labels.
+    """
+
+    nodes: np.ndarray
+    truth: np.ndarray
+    labels: Labels
+    folds: list[np.ndarray]
+
+    @classmethod
+    def deal(cls, codes: np.ndarray, class_weights: np.ndarray, keys: np.ndarray) -> "HiddenLabels":
+        """Deal the labels into folds by the keys of their nodes."""
+        nodes, n_classes = np.flatnonzero(codes != UNLABELLED), len(class_weights)
+        truth = codes[nodes]
+        labels = Labels(one_hot(truth, n_classes, np.float64), class_weights[truth], keys[nodes])
+        folds: list[np.ndarray] = []
+        if np.bincount(truth).max() > 1:
+            wanted = FOLDS if len(codes) * n_classes <= _LARGE else _FEW_FOLDS
+            folds = dealt_folds(codes, balanced_fold_count(truth, wanted), keys)
+        return cls(nodes, truth, labels, folds)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return int(self.labels.Y.shape[1])
+
+    @cached_property
+    def tested(self) -> np.ndarray:
+        """Mask of the labels that are hidden in a fold."""
+        return np.isin(self.nodes, np.concatenate([*self.folds, self.nodes[:0]]))
+
+    def positions(self, nodes: np.ndarray) -> np.ndarray:
+        """Return the rows of some labelled nodes."""
+        return np.searchsorted(self.nodes, nodes)
+
+    def uniform_scores(self) -> np.ndarray:
+        """Return uniform distributions, the default for labels that no fold hides."""
+        return np.full(self.labels.Y.shape, 1.0 / self.n_classes)
+
+    def gather(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """Put the scores of each fold in the rows of its labels."""
+        scores = self.uniform_scores()
+        for fold, part in zip(self.folds, parts, strict=True):
+            scores[self.positions(fold)] = part
+        return scores
+
+    def hits(self, scores: np.ndarray) -> np.ndarray:
+        """Return a mask of the labels that are predicted correctly."""
+        return np.asarray(scores.argmax(axis=1) == self.truth)
+
+    def accuracy(self, scores: np.ndarray) -> float:
+        """Return the weighted accuracy on hidden labels."""
+        tested = self.tested
+        return float(np.average(self.hits(scores)[tested], weights=self.labels.weights[tested]))
+
+    def log_loss(self, P: np.ndarray) -> float:
+        """Return the weighted mean of −log P of hidden labels."""
+        logs = np.log(np.maximum((P * self.labels.Y).sum(axis=1), 1e-6))[self.tested]
+        return -float(np.average(logs, weights=self.labels.weights[self.tested]))
+
+    def gain(self, scores: np.ndarray, others: np.ndarray) -> GraphGain:
+        """Return by how much the accuracy of ``scores`` exceeds that of ``others``."""
+        return compare_hits(self.hits(scores)[self.tested], self.hits(others)[self.tested])

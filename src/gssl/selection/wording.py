@@ -1,0 +1,77 @@
+"""Sentences about a selection of models, made from its facts."""
+
+import numpy as np
+
+from gssl.evaluation.graph_gain import GraphGain
+from gssl.evaluation.holdout import HeldOut
+from gssl.selection.model_search import Facts, Selection
+
+_NO_FEATURES = "There are no features that differ between nodes"
+
+
+def explain(selection: Selection, classes: np.ndarray) -> str:
+    """Say how accurate a selection is on hidden labels, what the graph adds, and which models predict."""
+    facts = selection.facts
+    sentences = [_accuracy(selection, classes), _graph(facts), _models(facts)]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _accuracy(selection: Selection, classes: np.ndarray) -> str:
+    hidden = selection.hidden
+    tested = hidden.tested
+    if not tested.any() or selection.facts.spread == "no time":
+        return ""
+    untested = int((np.bincount(hidden.truth) == 1).sum())
+    nodes, truth, P = hidden.nodes[tested], hidden.truth[tested], selection.held_out[tested]
+    return HeldOut(nodes, truth, P, classes, 0, untested).summary
+
+
+def _graph(facts: Facts) -> str:
+    gain = facts.graph
+    if gain is None:
+        return ""
+    if not isinstance(gain, GraphGain):
+        return "No model that uses the graph is among the best: features alone predict."
+    points = (
+        f"{100 * abs(gain.difference):.1f} ± {100 * gain.standard_error:.1f} points over features alone "
+        f"({100 * gain.without_graph:.1f} %)."
+    )
+    if abs(gain.difference) < 2 * gain.standard_error:
+        return f"The graph makes no clear difference: {'−' if gain.difference < 0 else '+'}{points}"
+    return f"The graph {'costs' if gain.difference < 0 else 'adds'} {points}"
+
+
+def _models(facts: Facts) -> str:
+    if facts.winner is not None:
+        rivals = "the best models of features" if facts.has_features else "links as features"
+        return (
+            f"Labels alone, spread over the graph, are better by {100 * facts.winner.difference:.1f} points "
+            f"than {rivals}, so LabelSpreading predicts."
+        )
+    if facts.spread == "alone":
+        return f"{_NO_FEATURES}: LabelSpreading spreads labels over the graph."
+    if facts.spread in ("untested", "no time"):
+        reason = "there was no time left" if facts.spread == "no time" else "no class has two labels"
+        return (
+            f"{_NO_FEATURES}, and {reason}, so nothing could be compared: LabelPropagation spreads labels "
+            "over the graph."
+        )
+    sentences = [_average(facts)]
+    if facts.spread == "half":
+        sentences.append(
+            f"With {facts.n_labels:,} labels in {facts.n_classes} classes little can be compared, so label "
+            "spreading counts for half, and predict needs a graph that begins with the nodes of fit."
+        )
+    return " ".join(sentences)
+
+
+def _average(facts: Facts) -> str:
+    if not facts.compared:
+        return "No class has two labels, so nothing could be compared: smooth filters predict, untested."
+    sentences = [] if facts.has_features else [f"{_NO_FEATURES}, so links take their place."]
+    count = facts.n_models
+    models = "1 model predicts" if count == 1 else f"The average of {count} near-best models predicts"
+    sentences.append(f"{models} ({'; '.join(facts.models)}).")
+    if facts.taught:
+        sentences.append("It also learns from its own predictions for unlabelled nodes.")
+    return " ".join(sentences)
