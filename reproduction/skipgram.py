@@ -11,9 +11,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
-from gssl.methods.base import iterate, last
 from gssl.methods.embedder import Embedder
 from gssl.methods.inputs import check_number, generator
+from gssl.methods.iteration import iterate, last
 from reproduction.walks import random_walks, transitions
 
 # the first and the last learning rate, as in word2vec

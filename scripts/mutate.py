@@ -48,14 +48,14 @@ MUTANTS = [
     ),
     Mutant(
         "factor 2 of the squared loss",
-        "methods/ogc.py",
-        'return 2.0 if self.loss == "squared" else 1.0',
-        "return 1.0",
+        "methods/step_sizes.py",
+        'factor = 2.0 if loss == "squared" else 1.0',
+        "factor = 1.0",
         (f"{METHODS}/test_ogc.py::test_ogc",),
     ),
     Mutant(
         "order of the two steps: SEB by the old predictor",
-        "methods/ogc.py",
+        "methods/step_sizes.py",
         "return W_next, Z_next, eta_w",
         "return W_next, Z_L, eta_w",
         (f"{METHODS}/test_ogc.py::test_ogc",),
@@ -143,6 +143,13 @@ MUTANTS = [
         "sure = np.square(",
         "sure = 0.0 * np.square(",
         ("tests/selection/test_self_training.py",),
+    ),
+    Mutant(
+        "a few nodes predicted without the degrees of the whole graph",
+        "methods/neighbourhood.py",
+        "normalized_adjacency(part.links, X.dtype, part.degrees)",
+        "normalized_adjacency(part.links, X.dtype)",
+        (f"{METHODS}/test_ogc_unseen.py",),
     ),
     Mutant(
         "anchors left unsorted",

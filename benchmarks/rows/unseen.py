@@ -49,7 +49,8 @@ def _contest(model: Any, X: Any, y: np.ndarray, A: csr_array) -> Contest:
     """Fit without the last ten nodes, and return the race to predict them."""
     old, new = slice(-_NEW), np.arange(len(y) - _NEW, len(y))
     model.fit(X[old], y[old], adjacency=A[old, old])
-    part = k_hop_subgraph(A, new, model._reach())
+    hops = getattr(model, "embedder_", model)._hops
+    part = k_hop_subgraph(A, new, hops)
     assert part is not None
     seen = (
         f"{len(part.nodes):,} of {len(y):,} nodes and {part.links.nnz:,} of {A.nnz:,} links are computed on"
@@ -59,7 +60,7 @@ def _contest(model: Any, X: Any, y: np.ndarray, A: csr_array) -> Contest:
         lambda: model.predict_proba(X, adjacency=A)[new],
         None,
         _same_distributions,
-        f"{seen}, in {model._reach()} hops; both read and check the whole graph",
+        f"{seen}, in {hops} hops; both read and check the whole graph",
     )
     return Contest(lambda: model.predict_proba(X, adjacency=A, nodes=new), (rival,))
 

@@ -8,7 +8,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import gssl
-from gssl.methods.labels import class_weights, read_priors, reweigh
+from gssl.methods.labels import class_weights
+from gssl.methods.priors import read_priors, reweigh
 
 HEADS = [gssl.LogisticHead(tol=1e-10), gssl.RidgeHead(), gssl.AdamHead(random_state=0)]
 

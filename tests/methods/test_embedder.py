@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import gssl
 from gssl.datasets import make_block_graph
-from gssl.methods import embedder, embedding_classifier, ogc
+from gssl.methods import embedder, embedding_classifier, ogc, ogc_history
 from gssl.scale.execution import InMemory
 
 
@@ -40,7 +40,7 @@ def data():
 @pytest.fixture
 def halves(monkeypatch):
     execution = Halves([])
-    for module in (embedder, embedding_classifier, ogc):
+    for module in (embedder, embedding_classifier, ogc, ogc_history):
         monkeypatch.setattr(module, "current_execution", lambda *_, **__: execution)
     return execution
 

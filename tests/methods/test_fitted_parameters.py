@@ -136,14 +136,3 @@ def test_the_next_fit_uses_the_parameters_that_were_set(problem):
         assert fitted.n_iter_ <= 5
     found, expected = (fitted.predict_proba(problem.X, adjacency=problem.A) for fitted in (model, again))
     np.testing.assert_array_equal(found, expected)
-
-
-def test_labels_are_updated_with_the_parameters_of_fit(problem):
-    y = problem.y.copy()
-    y[1] = problem.truth[1]
-    models = [gssl.OGC(random_state=0).fit(problem.X, problem.y, adjacency=problem.A) for _ in range(2)]
-    for model in (models[0], set_all(models[1])):
-        model.priors = None
-        model.update_labels(y)
-    for attribute in ("coef_", "label_distributions_"):
-        np.testing.assert_array_equal(getattr(models[1], attribute), getattr(models[0], attribute))

@@ -40,6 +40,17 @@ def test_its_rows_are_those_of_its_transposed_program(graph):
         np.testing.assert_allclose(model.label_distributions_, head.predict_proba(U), atol=1e-9)
 
 
+@pytest.mark.parametrize("operator", ["hop", "high"])
+def test_a_few_nodes_are_predicted_as_in_the_whole_graph(operator):
+    n = 200
+    A = np.eye(n, k=1) + np.eye(n, k=-1)  # a path, on which a few nodes depend on a small part
+    X = np.random.default_rng(0).random((n, 5))
+    y = np.where(np.arange(n) < 40, np.arange(n) % 2, -1)
+    model = gssl.EmbeddingClassifier(gssl.HopFilter(2, operator)).fit(X, y, adjacency=A)
+    few = model.predict_proba(X, adjacency=A, nodes=[5, 100])
+    np.testing.assert_array_equal(few, model.predict_proba(X, adjacency=A)[[5, 100]])
+
+
 def test_another_operator_is_refused(graph):
     X, A = graph
     with pytest.raises(ValueError, match=r'operator must be "hop" or "high", not \'low\'\.$'):

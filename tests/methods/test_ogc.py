@@ -6,7 +6,8 @@ from tests.methods.dense import dense_A_hat, one_hot
 
 import gssl
 from gssl.graph.mapped import iterate_blocks
-from gssl.methods.inputs import choose_anchors, feature_scale
+from gssl.methods.anchors import choose_anchors
+from gssl.methods.inputs import feature_scale
 
 CODES = np.array([0] * 10 + [1] * 4 + [2] + [-1] * 5)
 

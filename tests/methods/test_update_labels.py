@@ -1,4 +1,4 @@
-"""update_labels gives the result of a new fit without propagating features again."""
+"""update_labels gives the result of a new fit, without checking features and graph again."""
 
 import copy
 
@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 import gssl
 from gssl.datasets import draw_split, make_block_graph
-from gssl.methods import embedding_classifier, ogc
+from gssl.methods import base, embedding_classifier, ogc
 from gssl.operators import NormalizedAdjacency
 
 EMBEDDERS = [
@@ -102,74 +102,46 @@ def test_embeddings_that_are_there_are_not_computed_again(data, labels, columns,
     assert columns == [4, 4, 4]
 
 
-def by_equations(model, X, A, y):
-    """Fit W from zero on the embeddings of fit, with as many steps as fit and the published factor two."""
-    U, labelled = model.embedding_, np.flatnonzero(y >= 0)
-    Y = np.eye(y.max() + 1)[y[labelled]]
-    W = np.zeros((X.shape[1], Y.shape[1]))
-    # scaled as in fit, so that no step overshoots
-    eta = 2 * model.eta_w / np.mean(np.abs(X).sum(axis=1)) ** 2
-    for _ in range(model.n_iter_):
-        G = U[labelled].T @ (U[labelled] @ W - Y)
-        W = W - eta * G
-    return W, U @ W
-
-
-@pytest.mark.parametrize("in_label_space", [True, False])
-def test_ogc_learns_its_predictor_anew(data, labels, in_label_space, monkeypatch):
-    always(monkeypatch, ogc.OGC, in_label_space)
-    X = data.features.astype(np.float64)
-    make = gssl.OGC(eta_w=1e-3, eta_sup=0.05, max_iter=12, agreement=1.0, random_state=0)
-    model = make.fit(X, labels[0], adjacency=data.adjacency)
-    model.update_labels(labels[1])
-    W, Z = by_equations(model, X, data.adjacency, labels[1])
-    np.testing.assert_allclose(model.coef_, W, atol=1e-10)
-    np.testing.assert_array_equal(model.transduction_, Z.argmax(axis=1))
-    P = model.label_distributions_
-    # with the replayed embeddings the result is the same
-    model.update_labels(labels[1])
-    np.testing.assert_allclose(model.label_distributions_, P, atol=1e-10)
-
-
-def test_parameters_set_after_fit_do_not_change_its_embeddings(data, labels, monkeypatch):
-    always(monkeypatch, ogc.OGC, True)
-    X, A = data.features.astype(np.float64), data.adjacency
-    model, other = (gssl.OGC(random_state=0).fit(X, labels[0], adjacency=A) for _ in range(2))
-    model.update_labels(labels[1])
-    other.set_params(beta=0.9).update_labels(labels[1])
-    np.testing.assert_array_equal(other.coef_, model.coef_)
-    np.testing.assert_array_equal(other.label_distributions_, model.label_distributions_)
-
-
 @pytest.mark.parametrize("in_label_space", [True, False])
 @pytest.mark.parametrize("loss", ["squared", "cross_entropy"])
-def test_ogc_forgets_what_came_in_between(data, labels, loss, in_label_space, monkeypatch):
+def test_ogc_is_what_a_fit_would_give(data, labels, loss, in_label_space, monkeypatch):
     always(monkeypatch, ogc.OGC, in_label_space)
     X, A = data.features.astype(np.float64), data.adjacency
-    once, twice = (gssl.OGC(loss=loss, random_state=0).fit(X, labels[0], adjacency=A) for _ in range(2))
-    once.update_labels(labels[2])
-    twice.update_labels(labels[1]).update_labels(labels[2])
-    np.testing.assert_allclose(twice.coef_, once.coef_, atol=1e-10)
-    np.testing.assert_allclose(twice.label_distributions_, once.label_distributions_, atol=1e-10)
+    model = gssl.OGC(loss=loss, random_state=0)
+    # the anchors belong to the first fit
+    model.fit(X, labels[0], adjacency=A, anchors=0.5)
+    assert model.history_
+    order = np.random.default_rng(0).permutation(800)
+    for y in (labels[1], labels[2]):
+        model.update_labels(y)
+        fresh = gssl.OGC(loss=loss, random_state=0).fit(X, y, adjacency=A)
+        for name in ("coef_", "embedding_", "label_distributions_", "transduction_", "n_iter_", "reached_"):
+            np.testing.assert_array_equal(getattr(model, name), getattr(fresh, name))
+        for name, values in fresh.history_.items():
+            np.testing.assert_array_equal(model.history_[name], values)
+        for nodes in (slice(None), order):
+            graph = X[nodes], A[nodes][:, nodes]
+            P, expected = (m.predict_proba(graph[0], adjacency=graph[1]) for m in (model, fresh))
+            np.testing.assert_array_equal(P, expected)
 
 
-def test_ogc_takes_a_fraction_of_the_hops_and_is_about_as_good(data, labels, columns, monkeypatch):
-    always(monkeypatch, ogc.OGC, False)
-    X, A = data.features, data.adjacency
-    anchors = np.flatnonzero(labels[0] >= 0)
-    model = gssl.OGC(random_state=0).fit(X, labels[0], adjacency=A)
-    before = np.mean(model.transduction_ == data.labels)
-    columns.clear()
+def test_an_update_of_ogc_does_not_check_features_and_graph_again(data, labels, monkeypatch):
+    model = gssl.OGC(random_state=0).fit(data.features, labels[0], adjacency=data.adjacency)
+    checked = []
+    monkeypatch.setattr(base, "check_optional_features", lambda *_, **__: checked.append("features"))
+    monkeypatch.setattr(base, "check_graph", lambda *_, **__: checked.append("graph"))
     model.update_labels(labels[1])
-    few = sum(columns)
-    columns.clear()
-    fresh = gssl.OGC(random_state=0).fit(X, labels[1], adjacency=A, anchors=anchors)
-    many = sum(columns)
-    # 16 new rows and 4 classes instead of 60 features, and negligible powers are skipped
-    assert few < many / 4
-    after, goal = (np.mean(m.transduction_ == data.labels) for m in (model, fresh))
-    assert after > before
-    assert after > goal - 0.02
+    assert not checked
+
+
+def test_an_update_of_ogc_is_a_fit_with_the_present_parameters(data, labels):
+    X, A = data.features.astype(np.float64), data.adjacency
+    model = gssl.OGC(random_state=0).fit(X, labels[0], adjacency=A)
+    model.set_params(beta=0.9, max_iter=5).update_labels(labels[1])
+    fresh = gssl.OGC(beta=0.9, max_iter=5, random_state=0).fit(X, labels[1], adjacency=A)
+    np.testing.assert_array_equal(model.label_distributions_, fresh.label_distributions_)
+    with pytest.raises(ValueError, match="max_iter must be"):
+        model.set_params(max_iter=0).update_labels(labels[1])
 
 
 def test_new_classes_and_priors(data, labels):

@@ -141,6 +141,20 @@ def test_hops_count_how_far_the_output_of_a_node_looks():
     assert Program([Step(keep, smooth), Step(smooth)]).hops == 2
 
 
+def test_the_cost_counts_passes_over_the_links_and_steps_over_the_nodes():
+    smooth, keep = Mixture(smooth=0.5, keep=0.5), Mixture(keep=1.0)
+    assert Program([]).cost(n=10, links=100, width=3) == 0
+    assert Program([Step(smooth)] * 4).cost(n=10, links=100, width=3) == 4 * (100 + 10) * 3
+    # one pass for all operators of a step, none if nothing is mixed
+    both = Program([Step(smooth, gather=Mixture(smooth=1.0, sharp=2.0)), Step(keep, gather=keep)])
+    assert both.cost(n=10, links=100, width=1) == 100 + 2 * 10
+    # one product with X for all restarts, though the gathers of the transpose need a pass each
+    restarts = Program([Step(smooth, restart=smooth), Step(keep, restart=smooth)])
+    assert restarts.cost(n=10, links=100, width=1) == 2 * 100 + 2 * 10
+    assert restarts.transpose().cost(n=10, links=100, width=1) == 2 * 100 + 2 * 10
+    assert Program([Step(keep, smooth, graph=k) for k in range(3)]).cost(n=10, links=100, width=1) == 330
+
+
 def test_the_features_are_left_as_they_are(drawn):
     rng, program, filters, _ = drawn
     X = rng.normal(size=(N, 2))

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import gssl
-from gssl.operators import DenseEmbedding, Filters, Pull, lazy_convolution, normalized_adjacency
+from gssl.operators import DenseEmbedding, Filters, Pull, normalized_adjacency
 from gssl.scale import columns
 from gssl.scale.execution import InMemory, Task, watching
 from gssl.scale.slabs import SlabEmbedding, SlabExecution
@@ -87,11 +87,11 @@ def _products(U, filters, labelled, W, pulls):
     """Take steps, some of them combined, and collect products and rows of the embedding in between."""
     seen = [np.array(U @ W[0])]  # a copy, because the next product may overwrite it
     for k in range(3):
-        U = lazy_convolution(filters.A_hat, U, 0.3, pulls[k])
+        U = U.step(0.3, pulls[k])
     seen += [U.rows(labelled) @ W[1], U.rows(labelled).T @ np.ones((len(labelled), 3), np.float32)]
-    U = lazy_convolution(filters.A_hat, U, 0.5, None)
+    U = U.step(0.5, None)
     for k in range(3, 6):
-        U = lazy_convolution(filters.A_hat, U, 0.1, pulls[k])
+        U = U.step(0.1, pulls[k])
         seen += [np.array(U @ W[k]), np.asarray(U.rows(np.array([5, 3, 200]))), np.asarray(U.rows(labelled))]
     return [*seen, U @ W[6]]
 
@@ -117,7 +117,7 @@ def test_steps_wait_and_are_taken_in_one_go(blocks, widths, monkeypatch):
     monkeypatch.setattr("gssl.scale.slabs.add_product", lambda *a: passes.append(1) or add(*a))
     U = SlabEmbedding(X, filters, labelled, 60_000)
     for k in range(4):
-        U = lazy_convolution(filters.A_hat, U, 0.3, pulls[k])
+        U = U.step(0.3, pulls[k])
     assert not passes
     assert U._slabs is None
     scores = U @ W[4]
@@ -126,7 +126,7 @@ def test_steps_wait_and_are_taken_in_one_go(blocks, widths, monkeypatch):
     assert written == ["slab-0000", "slab-0001", "slab-0002"]
     dense = DenseEmbedding(X, filters)
     for k in range(4):
-        dense = lazy_convolution(filters.A_hat, dense, 0.3, pulls[k])
+        dense = dense.step(0.3, pulls[k])
     np.testing.assert_allclose(scores, dense @ W[4], rtol=1e-4, atol=1e-5)
 
 

@@ -242,8 +242,8 @@ def test_labels_refused_halfway_leave_the_classifier_inside_as_it_was(blocks, mo
     [
         (gssl.AutoClassifier(depth=2), "gssl.selection.model_search.clear_winner"),
         (gssl.AutoClassifier(depth=2), "gssl.selection.auto.AutoClassifier._distributions"),
-        (gssl.OGC(random_state=0), "gssl.methods.ogc.OGC._descend"),
-        (gssl.CalibratedClassifier(gssl.OGC(random_state=0)), "gssl.methods.ogc.OGC._descend"),
+        (gssl.OGC(random_state=0), "gssl.methods.ogc.descending_step"),
+        (gssl.CalibratedClassifier(gssl.OGC(random_state=0)), "gssl.methods.ogc.descending_step"),
         (gssl.CalibratedClassifier(), "gssl.selection.calibrated.held_out_distributions"),
     ],
 )

@@ -83,7 +83,7 @@ FITTED: dict[str, tuple[Fitted, ...]] = {
     "EmbeddingClassifier": (
         Fitted("embedder_", "model"),
         Fitted("head_", "model"),
-        *_transient("embedding_"),
+        *_transient("embedding_", "_embedded"),
     ),
     "CalibratedClassifier": (
         Fitted("classifier_", "model"),

@@ -16,4 +16,4 @@ from .manifold_regularization import ManifoldRegularization as ManifoldRegulariz
 from .ndls import NDLS as NDLS
 from .ogc import OGC as OGC
 from .propagation import LabelPropagation as LabelPropagation
-from .propagation import LabelSpreading as LabelSpreading
+from .spreading import LabelSpreading as LabelSpreading

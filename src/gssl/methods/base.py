@@ -1,18 +1,14 @@
-"""Base class of classifiers, and the iteration loop of all methods."""
+"""Base class of classifiers."""
 
 from abc import ABCMeta, abstractmethod
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sized
-from functools import wraps
-from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gssl.graph import k_hop_subgraph, nearest_rows, reached_nodes
-from gssl.graph.mapped import nonzero_rows
+from gssl.graph import nearest_rows, reached_nodes
 from gssl.methods.inputs import (
     N_NEIGHBORS,
     FitInputs,
@@ -22,79 +18,29 @@ from gssl.methods.inputs import (
     scale_features,
     select_nodes,
 )
-from gssl.methods.labels import (
-    UNLABELLED,
-    class_shares,
-    decide,
-    decode_labels,
-    encode_labels,
-    read_priors,
-    reweigh,
-    unsure,
-)
-from gssl.operators import NormalizedAdjacency, normalized_adjacency
-from gssl.scale.execution import report_progress
-
-State = TypeVar("State")
-Result = TypeVar("Result")
-Given = ParamSpec("Given")
-Model = TypeVar("Model", bound="GraphClassifier")
+from gssl.methods.labels import UNLABELLED, decide, decode_labels, encode_labels, unsure
+from gssl.methods.neighbourhood import EVERY, Nodes
+from gssl.methods.priors import reweigh
+from gssl.methods.state import Stateful, reads_state
 
 
-def iterate(step: Callable[[State, int], State], state: State, ks: Iterable[int]) -> Iterator[State]:
-    """Yield the state after each step ``k`` in ``ks``; stop early after a state whose ``settled`` is true."""
-    total = len(ks) if isinstance(ks, Sized) else None
-    for done, k in enumerate(ks, start=1):
-        state = step(state, k)
-        report_progress(done, total)
-        yield state
-        if getattr(state, "settled", False):
-            return
-
-
-def last(states: Iterable[State]) -> State:
-    """Run an iteration to its end and return the last state."""
-    return deque(states, maxlen=1).pop()
-
-
-def replaces_state(
-    method: Callable[Concatenate[Model, Given], Model],
-) -> Callable[Concatenate[Model, Given], Model]:
-    """Run a fit on a copy of the model and take over its state at the end.
-
-    An error changes nothing, and a thread that reads the model sees its old state or its new one. Parameters
-    that another thread sets meanwhile are lost.
-    """
-
-    @wraps(method)
-    def run(self: Model, /, *args: Given.args, **options: Given.kwargs) -> Model:
-        fresh = object.__new__(type(self))
-        fresh.__dict__ = dict(self.__dict__)
-        method(fresh, *args, **options)
-        self.__dict__ = fresh.__dict__
-        return self
-
-    return run
-
-
-def reads_state(
-    method: Callable[Concatenate[Model, Given], Result],
-) -> Callable[Concatenate[Model, Given], Result]:
-    """Run a method on the state that the model has now, whatever another thread replaces it by meanwhile."""
-
-    @wraps(method)
-    def run(self: Model, /, *args: Given.args, **options: Given.kwargs) -> Result:
-        return method(self.snapshot(), *args, **options)
-
-    return run
-
-
-class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class GraphClassifier(Stateful, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Predict a distribution for every node from features, a graph and a few labels.
 
-    ``fit`` of a subclass calls ``_start``, computes distributions, and passes them to ``_finish``;
-    ``_score_graph`` predicts another graph. A node is *informed* (``informed_``) if a feature or label
-    reaches it; all others get a uniform distribution.
+    A subclass defines
+
+    - ``fit``: call ``_start``, compute distributions, and pass them to ``_finish``;
+    - ``_score_graph``: distributions for nodes of another graph, of which ``neighbourhood`` cuts out a part
+      if predictions depend on a limited number of hops;
+    - ``_check_parameters``, which is also called when a saved model is loaded;
+    - ``propagated_columns``, from which memory is estimated.
+
+    It may override the properties ``uses_features``, ``knows_nodes``, ``runs_by_columns`` and
+    ``_needs_graph``; ``distributions_without``, if labels can be hidden without a refit; and
+    ``_keep_inputs``, to keep more than features and graph.
+
+    A node is *informed* (``informed_``) if a feature or label reaches it; all others get a uniform
+    distribution.
     """
 
     # whether torch can run the passes over the graph
@@ -121,6 +67,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return False
 
     @property
+    def _needs_graph(self) -> tuple[str, ...]:
+        """Which of "fit" and "predict" read links; if none is given, fit builds a graph from X."""
+        return "fit", "predict"
+
+    @property
     def fit_codes(self) -> np.ndarray:
         """Class code of every node's label in fit, −1 where there was none."""
         return self._fit_codes
@@ -133,19 +84,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return how many columns fit would propagate over the graph, to estimate its memory."""
 
     @abstractmethod
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        """Return distributions for a graph not seen in fit, and a mask of its informed nodes."""
-
-    def _reach(self) -> int | None:
-        """Return the number of hops that a node's prediction depends on, None if it has no bound."""
-        return None
-
-    def _score_part(self, X: Any, A_hat: NormalizedAdjacency, nodes: np.ndarray) -> np.ndarray:
-        """Return distributions for the subgraph of some nodes; only called if ``_reach`` is a number.
-
-        X has the rows of the whole graph, ``A_hat`` belongs to the subgraph.
-        """
-        raise NotImplementedError
+    def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
+        """Return distributions for some nodes of a graph, and a mask of the informed ones among them."""
 
     def _start(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, csr_array, np.ndarray]:
         """Check the inputs of fit; return features, graph and class codes."""
@@ -153,9 +93,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.classes_, codes = encode_labels(y, n_nodes=X.shape[0])
         self._feature_exponent = safe_exponent(X)
         X = scale_features(X, self._feature_exponent)
-        self._fit_features = X if adjacency is None and not self._rows_suffice() else None
+        self._fit_features = X if adjacency is None and "predict" in self._needs_graph else None
         self._fit_codes = codes
-        A = self._graph(adjacency, X)
+        A = check_graph(adjacency, X, build="fit" in self._needs_graph)
         self._keep_inputs(X, A)
         # before embeddings are computed, because finding components needs memory, too
         self.reached_ = _reached(A, codes)
@@ -165,39 +105,21 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Replace the labels of fit and return the new class codes."""
         A = self._kept_inputs().A
         classes, codes = encode_labels(y, n_nodes=A.shape[0])
-        if self.priors is not None:
-            # validate before the model is changed
-            read_priors(self.priors, classes, codes[codes != UNLABELLED])
         self.classes_, self._fit_codes = classes, codes
         self.reached_ = _reached(A, codes)
         return codes
-
-    def snapshot(self) -> Self:
-        """Return the model as it is now; a later fit or ``update_labels`` does not change it."""
-        # fits replace the dict of attributes and never change it, so sharing it is enough
-        kept = object.__new__(type(self))
-        kept.__dict__ = self.__dict__
-        return kept
 
     def _keep_inputs(self, X: Any, A: csr_array) -> None:
         """Keep the checked inputs of fit, also those of a loaded model."""
         self._fit_inputs = FitInputs(X, A)
 
-    def _kept_inputs(self) -> FitInputs:
+    def _kept_inputs(self) -> Any:
         """Return features and graph of fit."""
         if not hasattr(self, "_fit_inputs"):
             raise AttributeError(
                 f"{type(self).__name__} has no graph before fit, and a loaded model keeps none: fit it."
             )
         return self._fit_inputs
-
-    def _graph(self, adjacency: Any, X: Any) -> csr_array:
-        """Check the graph of fit, or build one from X if there is none."""
-        return check_graph(adjacency, X)
-
-    def _rows_suffice(self) -> bool:
-        """Return whether a node's own features suffice to predict it, so that predict needs no graph."""
-        return False
 
     def _grown_codes(self, n_nodes: int) -> np.ndarray:
         """Return the label codes of fit for a grown graph, whose first nodes are those of fit."""
@@ -209,26 +131,18 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             )
         return np.concatenate([self._fit_codes, np.full(n_new, UNLABELLED)])
 
-    def _finish(self, P: np.ndarray, informed: np.ndarray, class_weight: Any = None) -> Self:
+    def _finish(self, P: np.ndarray, informed: np.ndarray, priors: np.ndarray | None = None) -> Self:
         """Store the distributions of fit; those of uninformed nodes become uniform.
 
-        ``class_weight`` holds the weight that each class had in fit; equal if None.
+        ``priors`` are the class shares of fit and the expected ones, if they differ.
         """
         self.informed_ = informed
-        self._priors = self._read_priors(class_weight)
-        self._unweighed = None if self._priors is None else P
+        self._priors = priors
+        self._unweighed = None if priors is None else P
         P = _uniform_where_unknown(self._with_priors(P), informed)
         self.label_distributions_ = P
         self.transduction_ = self.classes_[decide(P, informed, self._fit_codes)]
         return self
-
-    def _read_priors(self, class_weight: Any) -> np.ndarray | None:
-        """Return the class shares of fit (row 0) and the expected ones (row 1), None without priors."""
-        if self.priors is None:
-            return None
-        codes = self._fit_codes[self._fit_codes != UNLABELLED]
-        weights = np.ones(len(self.classes_)) if class_weight is None else class_weight
-        return np.stack([class_shares(codes, weights), read_priors(self.priors, self.classes_, codes)])
 
     def _before_priors(self) -> np.ndarray:
         """Return the distributions of fit before priors were applied."""
@@ -330,39 +244,26 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return distributions as :meth:`predict_proba`, and a mask of the informed nodes."""
         check_is_fitted(self)
         X = scale_features(check_optional_features(self, X, adjacency, reset=False), self._feature_exponent)
-        chosen = None if nodes is None else select_nodes(nodes, X.shape[0], "nodes")
-        if adjacency is not None or self._rows_suffice():
-            n = X.shape[0]
-            # if rows suffice, the graph is never read
-            A = csr_array((n, n)) if adjacency is None else check_graph(adjacency, X, allow_empty=True)
-            P, informed = self._score_graph(X, A) if chosen is None else self._score_nodes(X, A, chosen)
-            return _uniform_where_unknown(self._with_priors(P), informed), informed
+        n = X.shape[0]
+        chosen = EVERY if nodes is None else select_nodes(nodes, n, "nodes")
+        if adjacency is None and "predict" in self._needs_graph:
+            return self._nearest_distributions(X[chosen])
+        A = csr_array((n, n)) if adjacency is None else check_graph(adjacency, X, allow_empty=True)
+        if "predict" not in self._needs_graph and not isinstance(chosen, slice) and len(chosen):
+            X, A, chosen = X[chosen], csr_array((len(chosen), len(chosen))), EVERY
+        P, informed = self._score_graph(X, A, chosen)
+        return _uniform_where_unknown(self._with_priors(P), informed), informed
+
+    def _nearest_distributions(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Average the distributions of each row's nearest neighbours among the nodes of fit."""
         if self._fit_features is None:
             raise ValueError(
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
                 "rows of X, to predict."
             )
-        neighbors = nearest_rows(X if chosen is None else X[chosen], self._fit_features, N_NEIGHBORS)
+        neighbors = nearest_rows(X, self._fit_features, N_NEIGHBORS)
         P = np.asarray(self.label_distributions_[neighbors].mean(axis=1))
         return P, np.asarray(self.informed_[neighbors].any(axis=1))
-
-    def _score_nodes(self, X: Any, A: csr_array, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Score a few nodes of a graph, on the subgraph they depend on if that is less work."""
-        if self._rows_suffice() and len(nodes):
-            return self._score_graph(X[nodes], csr_array((len(nodes), len(nodes))))
-        reach, part = self._reach(), None
-        if reach is not None and len(nodes):
-            part = k_hop_subgraph(A, nodes, reach, max_links=A.nnz // 2)
-        if part is None:
-            P, informed = self._score_graph(X, A)
-            return P[nodes], informed[nodes]
-        P = self._score_part(X, normalized_adjacency(part.links, X.dtype, part.degrees), part.nodes)
-        # not symmetric: links from the outermost nodes of the subgraph are missing
-        informed = featured_nodes(part.links, X[part.nodes], checked=False)[part.places]
-        if not informed.all():
-            # the component may have features outside the subgraph
-            informed = featured_nodes(A, X)[nodes]
-        return P[part.places], informed
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -385,12 +286,3 @@ def _uniform_where_unknown(P: np.ndarray, informed: np.ndarray) -> np.ndarray:
             "scale X, for instance to rows that sum to one."
         )
     return P
-
-
-def featured_nodes(A: csr_array, X: Any, *, checked: bool = True) -> np.ndarray:
-    """Return a mask of the nodes whose component has a nonzero feature.
-
-    ``checked`` says that A stores every link in both directions: see :func:`gssl.graph.reached_nodes`.
-    """
-    nonzero = nonzero_rows(X)
-    return nonzero if nonzero.all() else reached_nodes(A, nonzero, checked=checked)

@@ -8,10 +8,13 @@ from sklearn.base import clone
 
 from gssl.graph import reached_nodes
 from gssl.graph.mapped import nonzero_rows
-from gssl.methods.base import GraphClassifier, iterate, last, replaces_state
+from gssl.methods.base import GraphClassifier
 from gssl.methods.heads import LogisticHead
 from gssl.methods.inputs import MOST_HOPS, FittedParameters, check_number
+from gssl.methods.iteration import iterate, last
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot, rows_to_distributions
+from gssl.methods.neighbourhood import EVERY, Nodes
+from gssl.methods.state import replaces_state
 from gssl.operators import multiply
 
 
@@ -175,9 +178,10 @@ class CorrectAndSmooth(FittedParameters, GraphClassifier):
         """Return two columns per class: errors and distributions."""
         return 2 * n_classes
 
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
         """Propagate over a graph whose first nodes are those of fit, with their labels."""
-        return self._as_fitted()._propagate(X, A, self._grown_codes(A.shape[0]))
+        P, informed = self._as_fitted()._propagate(X, A, self._grown_codes(A.shape[0]))
+        return P[nodes], informed[nodes]
 
 
 def _scaled(A: csr_array, exponents: np.ndarray) -> csr_array:

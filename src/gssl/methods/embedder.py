@@ -27,8 +27,8 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
 
     # whether fit learns from X; if not, X may be None, and only builds a graph if none is given
     uses_features: ClassVar[bool] = True
-    # whether an embedding depends on other rows than the node's own
-    _uses_graph: ClassVar[bool] = True
+    # which of "fit" and "predict" read links; if none, an embedding depends on the node's own row alone
+    _needs_graph: ClassVar[tuple[str, ...]] = ("fit", "predict")
     # whether a column of the embedding depends on that column of X alone, so that slabs are independent
     runs_by_columns: ClassVar[bool] = False
     # whether torch can run the passes over the graph
@@ -60,13 +60,10 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
         """Run ``_apply``; subclasses may run it through the execution."""
         return np.asarray(self._apply(X, filters))
 
-    def _reach(self) -> int | None:
-        """Return the number of hops that a node's embedding depends on, None if it has no bound."""
+    @property
+    def _hops(self) -> int | None:
+        """The number of hops that a node's embedding depends on, None if it has no bound."""
         return None
-
-    def _graph(self, adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
-        """Check a graph over the rows of X, or build one from X if there is none."""
-        return check_graph(adjacency, X, allow_empty=allow_empty)
 
     def fit(self, X: Any, y: Any = None, *, adjacency: Any = None) -> Self:
         """Compute the embedding of every node.
@@ -87,7 +84,7 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
         execution = current_execution(self)
         X = check_optional_features(self, X, adjacency, reset=True)
         self._fitted_on_graph = adjacency is not None
-        A = self._graph(adjacency, X)
+        A = check_graph(adjacency, X, build="fit" in self._needs_graph)
         self.__dict__.pop("embedding_", None)  # from an earlier fit: it would be sent to every worker
         self._learn(A, X)
         filters = self._filters(A, X.dtype)
@@ -107,13 +104,15 @@ class Embedder(FittedParameters, TransformerMixin, BaseEstimator, metaclass=ABCM
         """
         check_is_fitted(self)
         X = check_optional_features(self, X, adjacency, reset=False)
-        if adjacency is None and self._uses_graph and self._fitted_on_graph:
+        needs_graph = "predict" in self._needs_graph
+        if adjacency is None and needs_graph and self._fitted_on_graph:
             raise ValueError(
                 f"this {type(self).__name__} was fitted with a graph: pass adjacency=, the graph over the "
                 "rows of X, to transform."
             )
         fitted = self._as_fitted()
-        filters = fitted._filters(fitted._graph(adjacency, X, allow_empty=True), X.dtype)
+        A = check_graph(adjacency, X, allow_empty=True, build=needs_graph)
+        filters = fitted._filters(A, X.dtype)
         return fitted._embed(X, filters, current_execution(fitted, resumes=False))
 
     def __sklearn_tags__(self) -> Any:
@@ -133,8 +132,8 @@ class GraphFilter:
 class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     """Smooth features by a linear filter on the graph, which a subclass returns as a program.
 
-    A program treats all columns alike, so it can be applied to features or to class scores, and its transpose
-    gives single rows; most subclasses are a ``LinearFilter``.
+    A program treats all columns in the same way, so it can be applied to features or to class scores, and its
+    transpose gives single rows. Most subclasses are a ``LinearFilter``.
     """
 
     depth: int
@@ -153,6 +152,10 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     def buffers(self) -> int:
         """Return how many arrays as large as X a run holds at once, including X."""
         return BUFFERS
+
+    def _cost(self, n: int, links: int, width: int) -> int:
+        """Return the number of multiply-adds of a run: see :meth:`gssl.operators.Program.cost`."""
+        return self.program().cost(n, links, width)
 
     def _check_parameters(self) -> None:
         check_number(self, "depth", low=0, high=MOST_HOPS, whole=True)
@@ -190,8 +193,11 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
     def _learn(self, A: csr_array, X: Any) -> None:
         self.n_iter_ = self.depth
 
-    def _reach(self) -> int | None:
-        return self.program().hops
+    @property
+    def _hops(self) -> int | None:
+        # a subgraph is normalised as Â, so other matrices need the whole graph
+        own_matrices = type(self)._matrices is not GraphEmbedder._matrices
+        return None if own_matrices else self.program().hops
 
     def _embeddings(self, X: Any, A: csr_array, matrices: FiltersOf) -> Iterator[Any]:
         """Yield the output after 1, 2, … ``depth`` iterations, each in an array of its own."""
@@ -213,7 +219,7 @@ class GraphEmbedder(OneToOneFeatureMixin, Embedder):
         """
         self._check_parameters()
         X = check_optional_features(self, X, adjacency, reset=True)
-        A = self._graph(adjacency, X)
+        A = check_graph(adjacency, X, build="fit" in self._needs_graph)
         yield dense(X, copy=True)
         task = Task(lambda X, matrices, _: self._embeddings(X, A, matrices), ("depths", repr(self)))
         yield from current_execution(self, resumes=False).each(task, X, self._matrices(A, X.dtype))

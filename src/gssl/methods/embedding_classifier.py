@@ -1,37 +1,27 @@
 """EmbeddingClassifier: an embedder without labels and a linear head on its labelled rows."""
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from gssl.graph.mapped import mapped_file, nonzero_rows, take_rows
+from gssl.graph.mapped import nonzero_rows, take_rows
 from gssl.methods.adam_head import AdamHead
-from gssl.methods.base import GraphClassifier, featured_nodes, reads_state, replaces_state
+from gssl.methods.base import GraphClassifier
+from gssl.methods.embedded_rows import EmbeddedRows, rows_are_cheaper
 from gssl.methods.embedder import Embedder, GraphEmbedder, GraphFilter
 from gssl.methods.ggc import GGCM
+from gssl.methods.head_weights import encode_class_weights, mean_class_weights
 from gssl.methods.heads import LinearHead, LogisticHead, RidgeHead
-from gssl.methods.inputs import FitInputs, check_graph, generator, select_labelled
-from gssl.methods.label_space import KnownRows
-from gssl.methods.labels import UNLABELLED, class_places, class_weights
-from gssl.operators import Filters, NormalizedAdjacency, dense, multiply
+from gssl.methods.inputs import generator, select_labelled
+from gssl.methods.labels import UNLABELLED
+from gssl.methods.neighbourhood import EVERY, Nodes, featured_nodes, neighbourhood
+from gssl.methods.priors import prior_shares
+from gssl.methods.state import reads_state, replaces_state
+from gssl.operators import Filters, multiply
 from gssl.scale.execution import Execution, current_execution
-
-
-@dataclass(frozen=True)
-class _EmbeddingInputs(FitInputs):
-    """The inputs of fit, the filters of its graph, and a cache of embedded rows."""
-
-    filters: Any
-    known: KnownRows
-
-    def __getstate__(self) -> dict[str, Any]:
-        # functions cannot be pickled; the filters are built again when needed
-        return {**self.__dict__, "filters": None}
-
 
 _HEADS = {"logistic": LogisticHead, "ridge": RidgeHead, "adam": AdamHead}
 
@@ -78,8 +68,6 @@ class EmbeddingClassifier(GraphClassifier):
     True
     """
 
-    _fit_inputs: _EmbeddingInputs
-
     def __init__(
         self, embedder: Any = None, head: Any = "logistic", random_state: Any = None, priors: Any = None
     ) -> None:
@@ -122,10 +110,8 @@ class EmbeddingClassifier(GraphClassifier):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(self.embedder_, name, getattr(self, name))
-        self.__dict__.pop("embedding_", None)  # from an earlier fit
-        # once for all passes: building the filters may cost more than applying them
-        filters = self.embedder_._filters(A, X.dtype)
-        self._fit_inputs = _EmbeddingInputs(X, A, filters, KnownRows.empty(X))
+        for name in ("embedding_", "_embedded"):
+            self.__dict__.pop(name, None)  # from an earlier fit
         return self._learn(codes, validation, execution)
 
     @replaces_state
@@ -165,23 +151,14 @@ class EmbeddingClassifier(GraphClassifier):
         X, A = self._fit_inputs.X, self._fit_inputs.A
         self.head_ = self._make_head()
         training, held_out = self._rows(codes, validation)
-        weights = self._class_weights(codes, training)
-        self._read_priors(weights)  # raises before the work begins
+        weights = None if self.priors is None else mean_class_weights(self.head_, codes, training)
+        priors = prior_shares(self.priors, self.classes_, codes, weights)
         rows = self._embed_rows(np.concatenate([training, held_out]), execution)
         U_train, U_held_out = rows[: len(training)], rows[len(training) :]
-        if len(held_out):
-            self.head_.fit(U_train, codes[training], (U_held_out, codes[held_out]))
-        else:
-            self.head_.fit(U_train, codes[training])
-        P = self._distributions(X, self._fit_filters(), execution, self.__dict__.get("embedding_"))
-        return self._finish(P, self._informed(X, A), weights)
-
-    def _keep_inputs(self, X: Any, A: csr_array) -> None:
-        self._fit_inputs = _EmbeddingInputs(X, A, None, KnownRows.empty(X))
-
-    def _fit_filters(self) -> Any:
-        fit = self._fit_inputs
-        return fit.filters or self.embedder_._filters(fit.A, fit.X.dtype)
+        held = ((U_held_out, codes[held_out]),) if len(held_out) else ()
+        self.head_.fit(U_train, codes[training], *held)
+        P = self._distributions(X, self._embedded.filters, execution, self.__dict__.get("embedding_"))
+        return self._finish(P, self._informed(X, A), priors)
 
     @reads_state
     def distributions_without(self, hidden: np.ndarray, *, with_priors: bool = True) -> np.ndarray | None:
@@ -199,8 +176,13 @@ class EmbeddingClassifier(GraphClassifier):
     @cached_property
     def embedding_(self) -> np.ndarray:
         """The embedding of every node, computed on first use if fit did not need it."""
-        fit = self._kept_inputs()
-        return self.embedder_._embed(fit.X, self._fit_filters(), self._no_fit())
+        return self._embedded.every(self._no_fit())
+
+    @cached_property
+    def _embedded(self) -> EmbeddedRows:
+        """Embeddings of single nodes; those of a loaded model are computed again."""
+        inputs = self._kept_inputs()
+        return EmbeddedRows(self.embedder_, inputs.X, inputs.A)
 
     @property
     def runs_by_columns(self) -> bool:
@@ -219,12 +201,9 @@ class EmbeddingClassifier(GraphClassifier):
         if not isinstance(seed, int | np.integer):
             self.embedder_.set_params(random_state=int(generator(seed).integers(2**31)))
 
-    def _graph(self, adjacency: Any, X: Any) -> csr_array:
-        make = getattr(self._inner(), "_graph", check_graph)
-        return make(adjacency, X)
-
-    def _rows_suffice(self) -> bool:
-        return not getattr(self._inner(), "_uses_graph", True)
+    @property
+    def _needs_graph(self) -> tuple[str, ...]:
+        return cast("tuple[str, ...]", getattr(self._inner(), "_needs_graph", super()._needs_graph))
 
     def _inner(self) -> Any:
         """Return the fitted embedder, or the parameter before fit."""
@@ -235,11 +214,11 @@ class EmbeddingClassifier(GraphClassifier):
         if not self.uses_features:
             # without features, an embedding says nothing about a node that no label reaches
             return np.asarray(self.reached_ & (np.diff(A.indptr) > 0))
-        return nonzero_rows(X) if self._rows_suffice() else featured_nodes(A, X)
+        return featured_nodes(A, X) if self._needs_graph else nonzero_rows(X)
 
     def _label_space_pays(self, X: Any, A: csr_array, n_rows: int) -> bool:
         """Compare the cost of hops over d columns and over one column per required row and per class."""
-        if self._rows_suffice():
+        if not self._needs_graph:
             return True  # the rows of X are the embedding
         linear = isinstance(self.embedder_, GraphEmbedder)
         return linear and self.propagated_columns(X, A, n_rows, len(self.classes_)) < X.shape[1]
@@ -249,33 +228,16 @@ class EmbeddingClassifier(GraphClassifier):
         embedder = GGCM() if self._inner() is None else self._inner()
         if not isinstance(embedder, GraphEmbedder):
             return int(embedder.embedding_width(0 if X is None else X.shape[1]))
-        n, d = X.shape
         width = n_labelled + n_classes
-        hops = embedder.depth * (A.nnz + n)
-        # reading a sparse X is cheap; writing n × d numbers is not
-        in_label_space = (hops + (X.nnz if issparse(X) else X.size)) * width
         linear = isinstance(self.__dict__.get("head_", self.head), LinearHead | str)
-        return width if linear and in_label_space < 0.5 * (hops + n) * d else int(d)
+        return width if linear and rows_are_cheaper(embedder, X, A.nnz, width) else int(X.shape[1])
 
     def _embed_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:
         """Return the embeddings of some nodes, computing those of all nodes only if that is cheaper."""
-        fit = self._fit_inputs
-        missing = len(fit.known.missing(nodes))
-        if "embedding_" in self.__dict__ or not self._label_space_pays(fit.X, fit.A, missing):
+        inputs, n_missing = self._fit_inputs, len(self._embedded.missing(nodes))
+        if "embedding_" in self.__dict__ or not self._label_space_pays(inputs.X, inputs.A, n_missing):
             return np.asarray(take_rows(self.embedding_, nodes))
-        return fit.known.get(nodes, lambda missing: self._pick_rows(missing, execution))
-
-    def _pick_rows(self, nodes: np.ndarray, execution: Execution) -> np.ndarray:
-        """Embed some nodes by the transposed program Fᵀ: (FᵀE)ᵀX, where E has a unit column per node."""
-        X = self._fit_inputs.X
-        if self._rows_suffice():
-            return np.asarray(dense(X[nodes]))
-        ones = np.ones(len(nodes), X.dtype)
-        E = csr_array((ones, (nodes, np.arange(len(nodes)))), shape=(X.shape[0], len(nodes)))
-        V = self.embedder_._embed_transposed(E, self._fit_filters(), execution)
-        if issparse(X) or mapped_file(X) is not None:
-            return np.asarray(multiply(csr_array(X.T) if issparse(X) else X.T, V).T)
-        return np.asarray(V.T @ X)
+        return self._embedded.rows(nodes, execution)
 
     def _rows(self, codes: np.ndarray, validation: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the nodes that train the head, and the validation nodes that select its epoch."""
@@ -302,42 +264,13 @@ class EmbeddingClassifier(GraphClassifier):
 
     def _make_head(self) -> Any:
         if not isinstance(self.head, str):
-            return self._encode_weights(clone(self.head))
+            return encode_class_weights(clone(self.head), self.classes_)
         head = _HEADS[self.head]()
         if "random_state" in head.get_params():
             head.set_params(random_state=self.random_state)
         return head
 
-    def _encode_weights(self, head: Any) -> Any:
-        """Replace classes by codes in the class weights of a head, because it is fitted to codes."""
-        for name, weights in _class_weight_parameters(head).items():
-            if isinstance(weights, dict):
-                places = class_places(weights, self.classes_, "class_weight")
-                head.set_params(**{name: dict(zip(places, weights.values(), strict=True))})
-        return head
-
-    def _class_weights(self, codes: np.ndarray, training: np.ndarray) -> np.ndarray | None:
-        """Return the mean weight of each class's labels in the fit of the head; validation labels have 0."""
-        if self.priors is None:
-            return None
-        given = _class_weight_parameters(self.head_)
-        class_weight = next(iter(given.values()), None)
-        if any(other != class_weight for other in given.values()):
-            raise ValueError(
-                f"priors need to know what a label counted, but {' and '.join(given)} of the head differ: "
-                "give them alike, or leave priors out."
-            )
-        if isinstance(class_weight, str) and class_weight == "balanced_subsample":
-            class_weight = "balanced"  # balanced for each tree, so on average for all labels
-        every = np.arange(len(self.classes_))
-        weights = class_weights(class_weight, every, codes[training])
-        counts = np.bincount(codes[training], minlength=len(every))
-        labels = np.bincount(codes[codes != UNLABELLED], minlength=len(every))
-        return np.asarray(weights * counts / labels)
-
-    def _distributions(
-        self, X: Any, filters: Any, execution: Execution, embedding: np.ndarray | None = None
-    ) -> np.ndarray:
+    def _distributions(self, X: Any, filters: Any, execution: Execution, embedding: Any = None) -> np.ndarray:
         """Return the head's distributions over all classes; classes not seen in training have 0."""
         if isinstance(self.head_, LinearHead) and isinstance(self.embedder_, GraphEmbedder):
             # the filter acts on rows and the head on columns, so filter the narrower scores
@@ -351,24 +284,16 @@ class EmbeddingClassifier(GraphClassifier):
         P[:, self.head_.classes_] = predicted
         return P
 
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        filters = self.embedder_._filters(A, X.dtype)
-        return self._distributions(X, filters, self._no_fit()), self._informed(X, A)
-
-    def _reach(self) -> int | None:
-        return self.embedder_._reach()
-
-    def _score_part(self, X: Any, A_hat: NormalizedAdjacency, nodes: np.ndarray) -> np.ndarray:
-        matrices = Filters(A_hat)
-        part = GraphFilter(self.embedder_.program(), lambda k: matrices)
-        return self._distributions(X[nodes], part, self._no_fit())
+    def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
+        hops = None if isinstance(nodes, slice) else self.embedder_._hops
+        if hops is None:
+            P = self._distributions(X, self.embedder_._filters(A, X.dtype), self._no_fit())
+            return P[nodes], self._informed(X, A)[nodes]
+        part = neighbourhood(X, A, nodes, hops)
+        matrices = Filters(part.A_hat)
+        filters = GraphFilter(self.embedder_.program(), lambda k: matrices)
+        return self._distributions(part.X, filters, self._no_fit())[part.positions], part.informed
 
     def _no_fit(self) -> Execution:
         """Return the execution for embeddings after fit, which writes nothing to resume from."""
         return current_execution(self.embedder_, resumes=False)
-
-
-def _class_weight_parameters(head: Any) -> dict[str, Any]:
-    """Return every ``class_weight`` of a head and of nested estimators, such as those of a pipeline."""
-    parameters = head.get_params(deep=True).items()
-    return {name: value for name, value in parameters if name.rpartition("__")[2] == "class_weight"}

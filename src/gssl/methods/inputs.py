@@ -95,10 +95,10 @@ def check_optional_features(estimator: Any, X: Any, adjacency: Any, *, reset: bo
     return csr_array((n, 0), dtype=np.float64)
 
 
-def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
-    """Check a graph over the rows of X, or build a kNN graph from X if there is none."""
+def check_graph(adjacency: Any, X: Any, *, allow_empty: bool = False, build: bool = True) -> csr_array:
+    """Check a graph over the rows of X; if there is none, build a kNN graph, or return one without links."""
     if adjacency is None:
-        return knn_graph(X, N_NEIGHBORS)
+        return knn_graph(X, N_NEIGHBORS) if build else csr_array((X.shape[0], X.shape[0]), dtype=X.dtype)
     shape: tuple[int, ...] = getattr(adjacency, "shape", ())
     if len(shape) == 2 and shape[0] == X.shape[0] < shape[1]:
         # the shape that scikit-learn's cross-validation produces
@@ -187,21 +187,6 @@ def select_labelled(selection: Any, codes: np.ndarray, name: str) -> np.ndarray:
     if len(unlabelled):
         raise ValueError(f"{name} names node {unlabelled[0]}, which has no label in y.")
     return np.unique(chosen)
-
-
-def choose_anchors(anchors: Any, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the indices of the labelled nodes that SEB moves ("less is more", Sect. 5.1)."""
-    if anchors is None:
-        return np.flatnonzero(codes != UNLABELLED)
-    if not isinstance(anchors, float | np.floating):
-        return select_labelled(anchors, codes, "anchors")
-    if not 0.0 < anchors <= 1.0:
-        raise ValueError(f"anchors as a fraction must lie in (0, 1], not {anchors}.")
-    parts = []
-    for code in range(codes.max() + 1):
-        members = np.flatnonzero(codes == code)
-        parts.append(rng.choice(members, size=max(1, round(anchors * len(members))), replace=False))
-    return np.sort(np.concatenate(parts))
 
 
 class FeatureSizeError(ValueError):

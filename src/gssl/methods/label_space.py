@@ -4,8 +4,7 @@ A filter F acts on rows and a predictor W on columns, so (FX)W = F(XW): the scor
 over the graph with c columns instead of d. With the transposed filter, m rows of U need m columns.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.fft import dct
@@ -13,10 +12,10 @@ from scipy.sparse import csr_array, issparse
 
 from gssl.operators import Filters, Mixture, Program, Pull, Step, add_scaled, mix, multiply
 from gssl.operators.embedding import TransposedRows
-from gssl.operators.program import State, is_small
+from gssl.operators.program import AtNodes, State, is_small
 
-# rows of U computed at a time; each is one column of a pass
-_ROWS_AT_ONCE = 64
+# with more iterations label space is not used, because its cost grows with the square of their number
+_MOST_ITERATIONS = 64
 # sparse terms of the recurrence: their maximum number, and the maximum cost of one as a fraction of the links
 _MOST_TERMS, _SPARSE = 8, 0.5
 # passes over a multiple of this many columns fill vectors and cache lines; narrower ones have their own loops
@@ -26,12 +25,12 @@ _LANES = 16
 class LabelSpaceEmbedding:
     r"""U in factored form: after k steps, :math:`U = P^k X + \sum_t P^{k-1-t} E\, R_t W_t^\top`."""
 
-    def __init__(self, X: Any, filters: Filters, beta: float, pulls: Sequence[Pull] = ()) -> None:
+    def __init__(self, X: Any, filters: Filters, beta: float) -> None:
         self._X = X
         self._X_transposed = csr_array(X.T) if issparse(X) else X.T
         self._filters = filters
         self._beta = beta
-        self._pulls = list(pulls)
+        self._pulls: list[Pull] = []
         # the transposed W of all steps, stacked, with spare capacity; and the number of steps in it
         self._stack, self._stacked = np.empty((0, X.shape[1]), X.dtype), 0
         # the last W, its product UW, and the number of steps at that time
@@ -40,16 +39,11 @@ class LabelSpaceEmbedding:
         self._first: tuple[np.ndarray, list[csr_array]] | None = None
         self._weights = self._powers()
 
-    @property
-    def n_hops(self) -> int:
-        """Number of hops of a product with U."""
-        return int(self._weights.shape[1]) - 1
-
     def rows(self, nodes: np.ndarray) -> "LabelSpaceRows":
-        """Return some rows of U for products; only ``numpy.asarray`` computes them."""
+        """Return some rows of U, for products that do not compute them."""
         return LabelSpaceRows(self, nodes)
 
-    def convolved(self, beta: float, pull: Pull | None) -> "LabelSpaceEmbedding":
+    def step(self, beta: float, pull: Pull | None) -> "LabelSpaceEmbedding":
         """Take one more step, by recording its pull."""
         if beta != self._beta or pull is None:
             raise ValueError("label space is for steps of one beta, each with a pull.")
@@ -108,7 +102,7 @@ class LabelSpaceEmbedding:
         B = weights[-1, -1] * XG
         B[anchors] += injected[-1]
         program, begin = chebyshev(weights[-1]).transpose(), (0, State(B, None, None))
-        pulled = [_AtNodes(anchors, rows) for rows in injected[-2::-1]]
+        pulled = [AtNodes(anchors, rows) for rows in injected[-2::-1]]
         for state in program.states(XG, self._filters_of, pulled.__getitem__, after=begin):
             B = state.U
         return np.asarray(B)
@@ -142,9 +136,9 @@ class LabelSpaceEmbedding:
         c = self._pulls[0].W.shape[1]
         done, wanted = self._stacked, len(self._pulls)
         if wanted * c > len(self._stack):
-            room = np.empty((max(wanted, 2 * done) * c, self._stack.shape[1]), self._stack.dtype)
-            room[: done * c] = self._stack[: done * c]
-            self._stack = room
+            larger = np.empty((max(wanted, 2 * done) * c, self._stack.shape[1]), self._stack.dtype)
+            larger[: done * c] = self._stack[: done * c]
+            self._stack = larger
         for t in range(done, wanted):
             self._stack[t * c : (t + 1) * c] = self._pulls[t].W.T
         self._stacked = wanted
@@ -155,17 +149,6 @@ class LabelSpaceEmbedding:
         k = len(self._pulls)
         dtype = self._filters.A_hat.scale.dtype
         return lazy_powers(np.array([*range(k - 1, -1, -1), k]), self._beta, dtype)
-
-
-class _AtNodes(NamedTuple):
-    """Rows to be added at some nodes."""
-
-    nodes: np.ndarray
-    rows: np.ndarray
-
-    def add_to(self, U: np.ndarray) -> None:
-        """Add them in place."""
-        U[self.nodes] += self.rows
 
 
 def chebyshev(weights: np.ndarray) -> Program:
@@ -202,13 +185,6 @@ class LabelSpaceRows:
     def __matmul__(self, W: np.ndarray) -> np.ndarray:
         return np.asarray((self._U @ W)[self._nodes])
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        starts = range(0, len(self._nodes), _ROWS_AT_ONCE)
-        parts = [self._nodes[start : start + _ROWS_AT_ONCE] for start in starts]
-        dtype = self._U._X.dtype if dtype is None else dtype
-        rows = [self._U.transposed_times(part, np.eye(len(part), dtype=dtype)).T for part in parts]
-        return np.concatenate(rows) if rows else np.empty((0, self._U._X.shape[1]), dtype)
-
 
 def lazy_powers(powers: np.ndarray, beta: float, dtype: Any = np.float64) -> np.ndarray:
     r"""Return the coefficients of :math:`T_j(\hat A)` in some powers of the lazy convolution, one row each.
@@ -228,28 +204,16 @@ def lazy_powers(powers: np.ndarray, beta: float, dtype: Any = np.float64) -> np.
     return np.asarray(coefficients[:, tail > 4 * np.finfo(dtype).eps], dtype=dtype)
 
 
-class KnownRows:
-    """A cache of the embeddings of some nodes, for ``update_labels``."""
+def label_space_pays(X: Any, n_links: int, n_classes: int, beta: float, max_iter: int) -> bool:
+    """Compare the cost of an iteration of OGC: one hop over d columns, or several over c columns.
 
-    def __init__(self, nodes: np.ndarray, rows: np.ndarray) -> None:
-        # replaced as a pair, so that threads can share a cache
-        self._kept = nodes, rows
-
-    @classmethod
-    def empty(cls, X: Any) -> "KnownRows":
-        """Return a cache without rows, of the width and type of X."""
-        return cls(np.empty(0, dtype=np.int64), np.empty((0, X.shape[1]), X.dtype))
-
-    def missing(self, nodes: np.ndarray) -> np.ndarray:
-        """Return the nodes that are not in the cache."""
-        return np.setdiff1d(nodes, self._kept[0])
-
-    def get(self, nodes: np.ndarray, embed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return the rows of nodes; compute missing ones by ``embed`` and add them to the cache."""
-        known, rows = self._kept
-        missing = np.setdiff1d(nodes, known)
-        if len(missing):
-            known, rows = np.concatenate([known, missing]), np.concatenate([rows, embed(missing)])
-            order = np.argsort(known)
-            self._kept = known, rows = known[order], rows[order]
-        return np.asarray(rows[np.searchsorted(known, nodes)])
+    In label space, an iteration needs two products with U, whose number of hops grows with the iterations
+    done; the estimate is for half of ``max_iter``.
+    """
+    if max_iter > _MOST_ITERATIONS:
+        return False
+    n, d = X.shape
+    product = chebyshev(lazy_powers(np.array([max_iter // 2]), beta, X.dtype)[0])
+    size = X.nnz if issparse(X) else X.size
+    in_label_space = 2 * (product.cost(n, n_links, n_classes) + size * n_classes)
+    return bool(in_label_space < Program([Step(Mixture.lazy(beta))]).cost(n, n_links, d))

@@ -215,50 +215,21 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> 
     if not isinstance(class_weight, dict):
         raise ValueError(f'class_weight must be None, "balanced" or a dict, not {class_weight!r}.')
     weights = np.ones(len(classes))
-    places = class_places(class_weight, classes, "class_weight")
-    for place, weight in zip(places, class_weight.values(), strict=True):
+    positions = class_positions(class_weight, classes, "class_weight")
+    for i, weight in zip(positions, class_weight.values(), strict=True):
         if not _is_number(weight) or not 0 < weight < np.inf:
-            raise ValueError(f"class_weight of {classes[place]} must be a positive number, not {weight!r}.")
-        weights[place] = weight
+            raise ValueError(f"class_weight of {classes[i]} must be a positive number, not {weight!r}.")
+        weights[i] = weight
     return weights
 
 
-def class_places(by_class: dict[Any, Any], classes: np.ndarray, name: str) -> list[int]:
+def class_positions(by_class: dict[Any, Any], classes: np.ndarray, name: str) -> list[int]:
     """Return the position among the classes of each key of a dict."""
-    place = {value: i for i, value in enumerate(classes.tolist())}
-    strange = [key for key in by_class if key not in place]
+    position = {value: i for i, value in enumerate(classes.tolist())}
+    strange = [key for key in by_class if key not in position]
     if strange:
-        raise ValueError(f"{name} names {strange[0]!r}, which is no class of the labels: {list(place)}.")
-    return [place[key] for key in by_class]
-
-
-def class_shares(codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    r"""Return the share of each class among labels of weight :math:`w_c`: :math:`\pi_c \propto w_c m_c`."""
-    sums = weights * np.bincount(codes, minlength=len(weights))
-    return np.asarray(sums / sums.sum())
-
-
-def read_priors(priors: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the class shares that the parameter ``priors`` asks for."""
-    c = len(classes)
-    if isinstance(priors, str):
-        if priors not in ("labels", "uniform"):
-            raise ValueError(
-                f'priors must be "labels", "uniform", a dict or one number per class, not {priors!r}.'
-            )
-        return class_shares(codes, np.ones(c)) if priors == "labels" else np.full(c, 1.0 / c)
-    if isinstance(priors, dict):
-        places = class_places(priors, classes, "priors")
-        if len(places) < c:
-            missing = classes[np.setdiff1d(np.arange(c), places)[0]]
-            raise ValueError(f"priors do not name the class {missing}: give every class its share.")
-        priors = [value for _, value in sorted(zip(places, priors.values(), strict=True))]
-    shares = np.asarray(priors)
-    if shares.shape != (c,) or shares.dtype.kind not in "iuf":
-        raise ValueError(f"priors must be {c} numbers, one for each of the classes {classes.tolist()}.")
-    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares.any()):
-        raise ValueError(f"priors must be finite, not negative and not all zero, not {shares.tolist()}.")
-    return np.asarray(shares / shares.sum(dtype=np.float64), dtype=np.float64)
+        raise ValueError(f"{name} names {strange[0]!r}, which is no class of the labels: {list(position)}.")
+    return [position[key] for key in by_class]
 
 
 def _is_number(value: Any) -> bool:
@@ -300,18 +271,6 @@ def rows_to_distributions(F: np.ndarray) -> np.ndarray:
     P = np.full_like(F, 1.0 / F.shape[1])
     np.divide(F, total, out=P, where=total > 0)
     return P
-
-
-def reweigh(P: np.ndarray, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    r"""Adapt distributions to class shares other than those of fit (Bayes' rule; Saerens et al., 2002).
-
-    .. math:: p'(c) \propto p(c) \, \frac{\pi_{new}(c)}{\pi_{old}(c)}
-    """
-    # a class without labels has probability 0 already
-    change = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
-    changed = P * change.astype(P.dtype)
-    total = changed.sum(axis=1, keepdims=True)
-    return np.where(total > 0, changed / np.where(total > 0, total, 1), new.astype(P.dtype))
 
 
 def decide(P: np.ndarray, informed: np.ndarray, codes: np.ndarray) -> np.ndarray:

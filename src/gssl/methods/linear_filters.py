@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from scipy.sparse import csr_array
 
 from gssl.methods.embedder import GraphEmbedder
-from gssl.methods.inputs import check_graph, check_number
+from gssl.methods.inputs import check_number
 from gssl.operators import (
     EMBEDDING,
     FEATURES,
@@ -218,13 +218,8 @@ class NoGraph(LinearFilter):
     """
 
     depth: int = 0  # not a parameter: there is nothing to repeat
-    _uses_graph: ClassVar[bool] = False
+    _needs_graph: ClassVar[tuple[str, ...]] = ()
 
     def step(self, k: int, U: Any, X: Any, graph: Filters) -> tuple[Any, Any]:
         """Leave U as it is."""
         return U, U
-
-    def _graph(self, adjacency: Any, X: Any, *, allow_empty: bool = False) -> csr_array:
-        if adjacency is None:
-            return csr_array((X.shape[0], X.shape[0]), dtype=X.dtype)
-        return check_graph(adjacency, X, allow_empty=allow_empty)

@@ -9,10 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gssl.graph.mapped import nonzero_rows
 from gssl.graph.validate import warn_user
-from gssl.methods.base import GraphClassifier, replaces_state
+from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, nearest_distribution, one_hot
+from gssl.methods.neighbourhood import EVERY, Nodes
 from gssl.methods.recurrences import conjugate_gradients
+from gssl.methods.state import replaces_state
 from gssl.operators import multiply
 
 
@@ -65,6 +67,8 @@ class ManifoldRegularization(FittedParameters, GraphClassifier):
     >>> float((model.transduction_ == data.labels).mean()) > 0.9
     True
     """
+
+    _needs_graph = ("fit",)
 
     def __init__(
         self,
@@ -141,12 +145,9 @@ class ManifoldRegularization(FittedParameters, GraphClassifier):
         """Return one column per class."""
         return n_classes
 
-    def _rows_suffice(self) -> bool:
-        return True
-
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
         scores = multiply(X, self.coef_.astype(X.dtype))
-        return nearest_distribution(scores), nonzero_rows(X)
+        return nearest_distribution(scores)[nodes], nonzero_rows(X)[nodes]
 
 
 def _transposed(X: Any) -> Callable[[np.ndarray], np.ndarray]:

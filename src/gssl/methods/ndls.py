@@ -8,9 +8,9 @@ from itertools import count
 import numpy as np
 from scipy.sparse import csgraph, csr_array
 
-from gssl.methods.base import iterate, last
 from gssl.methods.embedder import GraphEmbedder
 from gssl.methods.inputs import check_number
+from gssl.methods.iteration import iterate, last
 from gssl.operators import Filters, Mixture, NormalizedAdjacency, Program, Step, mix, normalized_adjacency
 
 # columns smoothed at a time: two buffers of 512 bytes per node
@@ -155,6 +155,10 @@ class NDLS(GraphEmbedder):
         # in double precision, so that depths do not depend on the precision of the features
         return kept_local_depths(normalized_adjacency(A, np.float64), self.epsilon, self.depth)
 
+    def _cost(self, n: int, links: int, width: int) -> int:
+        # the largest cost on any graph, because computing the depths would take longer than the run
+        return self._average(np.array([self.depth])).cost(n, links, width)
+
     def _average(self, depths: np.ndarray) -> Program:
         """Gather the features smoothed t times at the nodes whose depth is at least t."""
         if not self.depth:
@@ -173,5 +177,6 @@ class NDLS(GraphEmbedder):
         ]
         return Program(steps, end=0.0, keep=self.alpha)
 
-    def _reach(self) -> int | None:
-        return None
+    @property
+    def _hops(self) -> int | None:
+        return None  # a node is compared with its whole component

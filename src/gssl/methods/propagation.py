@@ -1,4 +1,4 @@
-"""Label propagation and label spreading: labels spread along links; features are not used."""
+"""Label propagation: labels spread along links, and given ones stay fixed; features are not used."""
 
 from typing import Any, Self
 
@@ -9,16 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 from gssl.graph import reached_nodes
 from gssl.graph.mapped import mapped_file
 from gssl.graph.validate import warn_user
-from gssl.methods.base import GraphClassifier, replaces_state
+from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, one_hot, rows_to_distributions
-from gssl.methods.recurrences import (
-    FLOOR,
-    conjugate_steps,
-    run_steps,
-    spreading_steps,
-    symmetric_filters,
-)
+from gssl.methods.neighbourhood import EVERY, Nodes
+from gssl.methods.recurrences import FLOOR, conjugate_steps, run_steps, symmetric_filters
+from gssl.methods.state import replaces_state
 from gssl.operators.convolution import row_sums
 from gssl.scale.execution import Checkpoint, Execution, current_execution
 
@@ -165,7 +161,7 @@ class LabelPropagation(FittedParameters, GraphClassifier):
         few = np.column_stack([B.sum(axis=1), B @ signs])
         near = np.sqrt(max(self.tol, np.finfo(np.float64).eps))
         checkpoint = execution.checkpoint(B, links)
-        for dtype in _precisions(self.tol, checkpoint, scale.max()):
+        for dtype in precisions(self.tol, checkpoint, scale.max()):
             filters = symmetric_filters(links, dtype, degrees)
             steps, close = conjugate_steps(
                 filters,
@@ -176,7 +172,7 @@ class LabelPropagation(FittedParameters, GraphClassifier):
             )
             if close or dtype == np.float64:
                 G = run_steps(filters, B.astype(dtype), steps, execution, checkpoint)
-                G = np.multiply(G, scale[:, None].astype(dtype), out=_own(G))
+                G = np.multiply(G, scale[:, None].astype(dtype), out=writable(G))
                 # rounding errors may be slightly negative; where weights differ too much, steps overflow
                 lost = ~np.isfinite(G).all(axis=1)
                 np.maximum(G, 0.0, out=G)
@@ -192,84 +188,13 @@ class LabelPropagation(FittedParameters, GraphClassifier):
             why = "because some link weights are lost beside others in rounding: leave such links out."
         warn_user(f"{type(self).__name__} has not settled {why}", ConvergenceWarning)
 
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
         """Propagate the labels of fit over a graph whose first nodes are those of fit."""
         execution = current_execution(self, resumes=False)
         codes = self._grown_codes(A.shape[0])
         reached = reached_nodes(A, codes != UNLABELLED, checked=True)
         P, _ = self._as_fitted()._propagate(X, A, codes, reached, execution)
-        return P, reached
-
-
-class LabelSpreading(LabelPropagation):
-    r"""Mix every node's own label with the labels of its neighbours; given labels may change.
-
-    .. math:: F \leftarrow \alpha D^{-1/2} A D^{-1/2} F + (1 - \alpha) Y
-
-    The fixed point is :math:`F^* = (1 - \alpha)(I - \alpha S)^{-1} Y` with :math:`S = D^{-1/2} A D^{-1/2}`.
-    It is computed by Chebyshev iteration, one pass over the graph per step, in single precision if ``tol`` is
-    at least 1e-6. After k steps the error of every class is bounded by
-
-    .. math:: \|F_c - F_c^*\| \le 2 \rho^k \|F_c^*\|, \qquad \rho = (1 - \sqrt{1 - \alpha^2}) / \alpha
-
-    so a node whose two best scores differ by more than twice this bound has the class of the fixed point. Far
-    from any label F is tiny and only ratios within a row matter, so the sum of every row must have converged,
-    too, unless it is below 1e-30. A node with smaller scores takes the distribution of the nearest node with
-    larger ones. Features are only used to build a graph if none is given.
-
-    Parameters
-    ----------
-    spread : float, default=0.9
-        α, the fraction that comes from the neighbours, in (0, 1).
-    max_iter : int, default=10000
-    tol : float, default=1e-5
-        The iteration stops when the relative error bound of each class, and the relative error of every row
-        sum, are at most this.
-
-    Attributes
-    ----------
-    transduction_ : ndarray of shape (n,)
-        A class for every node.
-    label_distributions_ : ndarray of shape (n, c)
-    reached_ : bool ndarray of shape (n,)
-        Whether a label is in the node's component. Where it is not, the distribution is uniform.
-    n_iter_ : int
-    classes_ : ndarray of shape (c,)
-    n_features_in_ : int
-
-    Examples
-    --------
-    >>> import gssl
-    >>> data = gssl.datasets.load("karate")
-    >>> y = data.mask_labels("default")
-    >>> model = gssl.LabelSpreading().fit(data.features, y, adjacency=data.adjacency)
-    >>> float((model.transduction_ == data.labels).mean()) > 0.9
-    True
-    """
-
-    def __init__(self, spread: float = 0.9, max_iter: int = 10000, tol: float = 1e-5) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-        self.spread = spread
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_number(self, "spread", low=0.0, high=1.0, open_ends=True)
-
-    def _fixed_point(
-        self, A: csr_array, codes: np.ndarray, reached: np.ndarray, execution: Execution
-    ) -> tuple[np.ndarray, int]:
-        labelled = np.flatnonzero(codes != UNLABELLED)
-        given = np.full(len(labelled), 1.0 - self.spread)
-        Y = csr_array((given, (labelled, codes[labelled])), (len(codes), len(self.classes_)))
-        checkpoint = execution.checkpoint(Y, A)
-        dtype = _precisions(self.tol, checkpoint)[0]
-        filters = symmetric_filters(A, dtype)
-        steps, settled = spreading_steps(filters, labelled, self.spread, self.tol, self.max_iter)
-        F = run_steps(filters, Y.astype(dtype), steps, execution, checkpoint)
-        if not settled:
-            self._warn_unsettled(self.max_iter)
-        return np.maximum(F, 0.0, out=_own(F)), len(steps)
+        return P[nodes], reached[nodes]
 
 
 def normalize_class_mass(F: np.ndarray, given: np.ndarray) -> np.ndarray:
@@ -287,7 +212,7 @@ def normalize_class_mass(F: np.ndarray, given: np.ndarray) -> np.ndarray:
     return F
 
 
-def _own(F: np.ndarray) -> np.ndarray | None:
+def writable(F: np.ndarray) -> np.ndarray | None:
     """Return F if it may be overwritten, None if it is read-only or memory-mapped."""
     return F if F.flags.writeable and mapped_file(F) is None else None
 
@@ -314,7 +239,7 @@ def nearest_nodes(A: csr_array, far: np.ndarray) -> np.ndarray:
     return np.asarray(entry[root])
 
 
-def _precisions(tol: float, checkpoint: Checkpoint, span: float = 1.0) -> tuple[Any, ...]:
+def precisions(tol: float, checkpoint: Checkpoint, span: float = 1.0) -> tuple[Any, ...]:
     """Return the float types to try in this order; a run that resumes in double precision stays in it."""
     single = tol >= _SINGLE and span <= _SPAN
     if checkpoint.past and checkpoint.scores().dtype == np.float64:

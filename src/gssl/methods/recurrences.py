@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from gssl.methods.base import iterate, last
+from gssl.methods.iteration import iterate, last
 from gssl.operators import Filters, Mixture, NormalizedAdjacency, Program, Step, mix
 from gssl.operators.convolution import row_sums, scaled_weights
 from gssl.operators.program import NOTHING, FiltersOf, State

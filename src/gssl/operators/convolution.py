@@ -143,9 +143,8 @@ def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0, pull
     ----------
     A_hat : NormalizedAdjacency
         From :func:`normalized_adjacency`.
-    U : ndarray or csr_array of shape (n, d), Embedding or Mixture
-        An Embedding uses the graph it was made with. A Mixture stands for U in the equations of a method;
-        the result is a Mixture.
+    U : ndarray or csr_array of shape (n, d), or Mixture
+        A Mixture stands for U in the equations of a method; the result is a Mixture.
     beta : float, default=1.0
         The moving probability.
     pull : Pull, optional
@@ -153,7 +152,7 @@ def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0, pull
 
     Returns
     -------
-    ndarray of shape (n, d), Embedding or Mixture
+    ndarray of shape (n, d), or Mixture
 
     Examples
     --------
@@ -166,8 +165,6 @@ def lazy_convolution(A_hat: NormalizedAdjacency, U: Any, beta: float = 1.0, pull
     """
     if isinstance(U, Mixture):
         return U.then(Mixture.lazy(beta))
-    if hasattr(U, "convolved"):
-        return U.convolved(beta, pull)
     U = mix(Filters(A_hat), U, Mixture.lazy(beta))
     if pull is not None:
         pull.add_to(U)

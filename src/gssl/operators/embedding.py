@@ -1,7 +1,7 @@
 """The interface of the embeddings U of OGC, and U in memory.
 
-OGC needs three operations: ``U.rows(nodes)``, ``U @ W`` and ``lazy_convolution(A_hat, U, beta, pull)``. Every
-kind of U supports them: dense, factored (label space), in slabs on disk, or on a cluster.
+OGC needs three operations: ``U.rows(nodes)``, ``U @ W`` and ``U.step(beta, pull)``. Every kind of U supports
+them: dense, factored (label space), in slabs on disk, or on a cluster.
 """
 
 from collections.abc import Iterator
@@ -26,8 +26,6 @@ class Rows(Protocol):
 
     def __matmul__(self, W: np.ndarray) -> np.ndarray: ...
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray: ...
-
 
 class Embedding(Protocol):
     """The embeddings U of all nodes."""
@@ -38,7 +36,7 @@ class Embedding(Protocol):
     def __matmul__(self, W: np.ndarray) -> np.ndarray:
         """Return the scores UW of all nodes; the next product may overwrite them."""
 
-    def convolved(self, beta: float, pull: Pull | None) -> "Embedding":
+    def step(self, beta: float, pull: Pull | None) -> "Embedding":
         """Return ``[βÂ + (1−β)I] U + pull``; U itself may be overwritten."""
 
 
@@ -56,7 +54,7 @@ class DenseEmbedding:
         """Return some rows of U, which are copied only when used."""
         return DenseRows(self.U, nodes)
 
-    def convolved(self, beta: float, pull: Pull | None) -> "DenseEmbedding":
+    def step(self, beta: float, pull: Pull | None) -> "DenseEmbedding":
         """Take one step, writing to the spare buffer."""
         U = mix(self._filters, self.U, Mixture.lazy(beta), out=self._spare)
         if pull is not None:

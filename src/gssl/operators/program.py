@@ -15,7 +15,7 @@ single rows of a result and products with it never need code of their own.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, diags_array, issparse
@@ -37,6 +37,17 @@ _MOST_LINKS = 1 << 22
 _REACHED = 0.05
 
 NOTHING = Mixture()
+
+
+class AtNodes(NamedTuple):
+    """Rows to be injected at some nodes."""
+
+    nodes: np.ndarray
+    rows: np.ndarray
+
+    def add_to(self, U: np.ndarray) -> None:
+        """Add them in place."""
+        U[self.nodes] += self.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +124,16 @@ class Program:
             restarted = int(step.restart.smooth != 0.0)
             reach, before = max(carried, restarted, before if step.past else 0), reach
         return max(most, reach if self.end else 0)
+
+    def cost(self, n: int, links: int, width: int) -> int:
+        """Return the number of multiply-adds of a run over ``width`` columns of a graph with n nodes.
+
+        ``links`` counts both directions. All operators of a step share one pass over the links, except those
+        of the restart, whose products with X are computed once.
+        """
+        passes = sum(_hops(step.carry) or _hops(step.gather) for step in self.steps)
+        restarts = {step.graph for step in self.steps if _hops(step.restart)}
+        return ((passes + len(restarts)) * links + len(self.steps) * n) * width
 
     def powers(self) -> np.ndarray | None:
         r"""Return p if the program is the polynomial :math:`\sum_k p_k T^k` of one operator T, else None."""
@@ -443,6 +464,11 @@ def _add(U: Any, injected: Any) -> None:
         injected.add_to(U)
     elif injected is not None:
         U += injected
+
+
+def _hops(mixture: Mixture) -> bool:
+    """Return whether a mixture reads links."""
+    return bool(mixture.smooth or mixture.sharp)
 
 
 def _mixtures(step: Step) -> tuple[Mixture, Mixture, Mixture]:

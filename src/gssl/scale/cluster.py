@@ -245,7 +245,7 @@ class ClusterEmbedding:
         self._U: list[Any] = []
         self._rows: list[Any] = []
 
-    def convolved(self, beta: float, pull: Pull | None) -> "ClusterEmbedding":
+    def step(self, beta: float, pull: Pull | None) -> "ClusterEmbedding":
         """Defer a step until the slabs are needed."""
         self._pending.append((beta, pull))
         return self

@@ -111,7 +111,7 @@ class SlabEmbedding:
         # rows of labelled nodes, saved in each pass; None before the first
         self._rows: np.ndarray | None = None
 
-    def convolved(self, beta: float, pull: Pull | None) -> "SlabEmbedding":
+    def step(self, beta: float, pull: Pull | None) -> "SlabEmbedding":
         """Defer a step until the slabs are needed."""
         self._pending.append((beta, pull))
         return self

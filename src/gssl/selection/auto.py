@@ -11,9 +11,12 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from gssl.graph import GraphWarning
-from gssl.methods.base import GraphClassifier, featured_nodes, reads_state, replaces_state
+from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import FitInputs, FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, class_weights, one_hot
+from gssl.methods.neighbourhood import EVERY, Nodes, featured_nodes
+from gssl.methods.priors import prior_shares
+from gssl.methods.state import reads_state, replaces_state
 from gssl.operators import small_algebra
 from gssl.scale.execution import Execution, current_execution, part_of_run, without_resume
 from gssl.selection.candidates import graph_operators, terms
@@ -196,7 +199,7 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         inputs, codes = self._fit_inputs, self._fit_codes
         deadline = perf_counter() + (np.inf if self.time_budget is None else self.time_budget)
         self._forget()
-        self._read_priors(None)  # to raise early if they are invalid
+        prior_shares(self.priors, self.classes_, codes)  # to raise early if they are invalid
         self.n_iter_ = self.depth
         weights = self._class_weights()
         with small_algebra():
@@ -214,7 +217,8 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         P, informed = self._distributions(selection.logits, spread, inputs.X, inputs.A)
         self._keep_parameters()
         # label spreading does not use class weights
-        return self._finish(P, informed, None if selection.logits is None else weights)
+        used = None if selection.logits is None else weights
+        return self._finish(P, informed, prior_shares(self.priors, self.classes_, codes, used))
 
     def _keep_average(self, average: FittedEnsemble) -> None:
         """Store the coefficients of the average, and what explains it."""
@@ -307,10 +311,6 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         X = by_density(X)  # the choice of models must not depend on how X is stored
         self._fit_inputs = SelectionInputs(X, A, Views(X, A))
 
-    def _kept_inputs(self) -> SelectionInputs:
-        super()._kept_inputs()
-        return self._fit_inputs
-
     def _kinds(self) -> list[str]:
         """Return the kinds of features that predict, without computing their coefficients."""
         computed = [kind for kind, name in _COEF.items() if name in self.__dict__]
@@ -360,7 +360,11 @@ class AutoClassifier(FittedParameters, GraphClassifier):
         # columns per node; the memory estimate counts each propagated column three times
         return int(max(WIDTHS[0], 2 * FOLDS * n_classes) + tables / (3 * max(1, n)))
 
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
+        P, informed = self._score_all(X, A)
+        return P[nodes], informed[nodes]
+
+    def _score_all(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
         kinds = self._coefficients()
         spread = self.propagation_._score_graph(X, A) if hasattr(self, "propagation_") else None
         if not kinds:

@@ -12,10 +12,11 @@ from gssl.evaluation.holdout import has_cheap_holdout, held_out_distributions
 from gssl.graph import GraphWarning
 from gssl.graph.validate import warn_user
 from gssl.methods import EmbeddingClassifier
-from gssl.methods.base import GraphClassifier, replaces_state
+from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import FittedParameters, check_number
 from gssl.methods.labels import UNLABELLED, decode_labels
-from gssl.operators import NormalizedAdjacency
+from gssl.methods.neighbourhood import EVERY, Nodes
+from gssl.methods.state import replaces_state
 from gssl.scale.execution import without_resume
 from gssl.selection.calibration import CHOICES, FITS, Calibration, calibrate
 from gssl.selection.conformal import SetPredictor
@@ -103,11 +104,9 @@ class CalibratedClassifier(FittedParameters, SetPredictor):
     def knows_nodes(self) -> bool:
         return bool(self._inner().knows_nodes)
 
-    def _rows_suffice(self) -> bool:
-        return bool(self._inner()._rows_suffice())
-
-    def _graph(self, adjacency: Any, X: Any) -> csr_array:
-        return csr_array(self._inner()._graph(adjacency, X))
+    @property
+    def _needs_graph(self) -> tuple[str, ...]:
+        return cast("tuple[str, ...]", self._inner()._needs_graph)
 
     def _inner(self) -> Any:
         """Return the fitted classifier, or the unfitted one before fit."""
@@ -192,12 +191,9 @@ class CalibratedClassifier(FittedParameters, SetPredictor):
         with without_resume():  # fits without some labels are not the one to resume
             self._hide_labels(X, A, options)
         self._keep_parameters()
-        return self._finish(self.calibration_(self.classifier_._before_priors()), self.classifier_.informed_)
-
-    def _read_priors(self, class_weight: Any) -> np.ndarray | None:
-        """Return the priors of the classifier; they are applied after the correction."""
-        priors: np.ndarray | None = self.classifier_._priors
-        return priors
+        fitted = self.classifier_
+        # the priors of the classifier are applied after the correction
+        return self._finish(self.calibration_(fitted._before_priors()), fitted.informed_, fitted._priors)
 
     def _check_parameters(self) -> None:
         if not isinstance(self._unfitted(), GraphClassifier):
@@ -248,15 +244,9 @@ class CalibratedClassifier(FittedParameters, SetPredictor):
     def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         return int(self._unfitted().propagated_columns(X, A, n_labelled, n_classes))
 
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
-        P, informed = self.classifier_._score_graph(X, A)
+    def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
+        P, informed = self.classifier_._score_graph(X, A, nodes)
         return self.calibration_(P), informed
-
-    def _reach(self) -> int | None:
-        return cast("int | None", self.classifier_._reach())
-
-    def _score_part(self, X: Any, A_hat: NormalizedAdjacency, nodes: np.ndarray) -> np.ndarray:
-        return self.calibration_(self.classifier_._score_part(X, A_hat, nodes))
 
 
 def _takes_other_labels(fitted: Any, wanted: Any) -> bool:

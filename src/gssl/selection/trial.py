@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from gssl.evaluation.metrics import score_error
-from gssl.methods.base import iterate
+from gssl.methods.iteration import iterate
 from gssl.methods.ridge import keep_class_mass, leave_one_out, mean_square
 from gssl.methods.softmax import SoftmaxMap, fit_softmax_map, inverse_temperatures
 from gssl.scale.execution import watching

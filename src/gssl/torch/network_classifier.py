@@ -9,9 +9,11 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn.functional import cross_entropy, softmax
 
-from gssl.methods.base import GraphClassifier, featured_nodes, replaces_state
+from gssl.methods.base import GraphClassifier
 from gssl.methods.inputs import check_number, select_labelled
 from gssl.methods.labels import UNLABELLED
+from gssl.methods.neighbourhood import EVERY, Nodes, featured_nodes
+from gssl.methods.state import replaces_state
 from gssl.scale.execution import current_settings
 from gssl.torch.plugins import Guide
 from gssl.torch.training import Inputs, seeded, train
@@ -195,17 +197,18 @@ class NetworkClassifier(GraphClassifier):
             scores = self._scores(inputs)
         return np.asarray(softmax(scores.to(torch.float64), dim=1).cpu().numpy())
 
-    def _score_graph(self, X: Any, A: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    def _score_graph(self, X: Any, A: csr_array, nodes: Nodes = EVERY) -> tuple[np.ndarray, np.ndarray]:
         inputs, guide = Inputs.of(X, A, self.network_), find_guide(self.network_)
+        informed = featured_nodes(A, X)[nodes]
         if guide is None:
-            return self._distributions(inputs), featured_nodes(A, X)
-        labels, nodes = guide.labels, guide.nodes
+            return self._distributions(inputs)[nodes], informed
+        labels, labelled = guide.labels, guide.nodes
         # the labels are those of the nodes in fit
-        guide.see(labels[:0], nodes[:0])
+        guide.see(labels[:0], labelled[:0])
         try:
-            return self._distributions(inputs), featured_nodes(A, X)
+            return self._distributions(inputs)[nodes], informed
         finally:
-            guide.see(labels, nodes)
+            guide.see(labels, labelled)
 
     def propagated_columns(self, X: Any, A: csr_array, n_labelled: int, n_classes: int) -> int:
         """Return the number of features."""

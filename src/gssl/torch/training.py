@@ -11,8 +11,8 @@ import torch
 from scipy.sparse import csr_array, issparse
 from torch import Tensor
 
-from gssl.methods.base import iterate, last
 from gssl.methods.inputs import generator
+from gssl.methods.iteration import iterate, last
 from gssl.torch.links import sparse_csr_of
 
 

@@ -1,0 +1,51 @@
+"""The state of a fitted model: replaced as a whole, so that no thread and no error leaves half of it."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+Result = TypeVar("Result")
+Given = ParamSpec("Given")
+Model = TypeVar("Model", bound="Stateful")
+
+
+class Stateful:
+    """A model whose fits replace the dict of attributes and never change it."""
+
+    def snapshot(self) -> Self:
+        """Return the model as it is now; a later fit or ``update_labels`` does not change it."""
+        kept = object.__new__(type(self))
+        kept.__dict__ = self.__dict__
+        return kept
+
+
+def replaces_state(
+    method: Callable[Concatenate[Model, Given], Model],
+) -> Callable[Concatenate[Model, Given], Model]:
+    """Run a fit on a copy of the model and take over its state at the end.
+
+    An error changes nothing, and a thread that reads the model sees its old state or its new one. Parameters
+    that another thread sets meanwhile are lost.
+    """
+
+    @wraps(method)
+    def run(self: Model, /, *args: Given.args, **options: Given.kwargs) -> Model:
+        fresh = object.__new__(type(self))
+        fresh.__dict__ = dict(self.__dict__)
+        method(fresh, *args, **options)
+        self.__dict__ = fresh.__dict__
+        return self
+
+    return run
+
+
+def reads_state(
+    method: Callable[Concatenate[Model, Given], Result],
+) -> Callable[Concatenate[Model, Given], Result]:
+    """Run a method on the state that the model has now, whatever another thread replaces it by meanwhile."""
+
+    @wraps(method)
+    def run(self: Model, /, *args: Given.args, **options: Given.kwargs) -> Result:
+        return method(self.snapshot(), *args, **options)
+
+    return run
