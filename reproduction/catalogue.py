@@ -19,6 +19,7 @@ from reproduction.page import write_reproduction, write_result
 from reproduction.plugins import PLUGINS
 from reproduction.reconstruction import RECONSTRUCTION
 from reproduction.reddit import REDDIT
+from reproduction.rekey import rekey
 from reproduction.runner import QUICK_SEEDS, SEEDS, Failure, kept_runs, missing_jobs, run_watched
 from reproduction.running_time import TIME
 from reproduction.spec import Artefact
@@ -147,6 +148,13 @@ def write_all(records: Path, out: Path, terminal: Terminal) -> None:
     place = out / "reproduction.md"
     write_reproduction(place, results)
     terminal.say(f"written: {place}")
+
+
+def rekey_records(records: Path, sample: int, longest: float, terminal: Terminal) -> None:
+    """Carry stored runs over to the current code if a sample of them agrees."""
+    store = _opened(records, terminal)
+    count = rekey(ARTEFACTS.values(), store, terminal, sample=sample, longest=longest)
+    terminal.say(f"runs carried over to the current code in {store.path}: {count}")
 
 
 def _opened(folder: Path, terminal: Terminal) -> Store:

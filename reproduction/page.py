@@ -209,17 +209,27 @@ def count_published(result: Result) -> tuple[int, ...]:
 
 
 def _code_text(results: Sequence[Result]) -> list[str]:
-    """Report how many runs are by code that has changed since."""
+    """Report how many runs are by code that has changed since, and how many of them were checked."""
     lines = [line for result in results for line in result.lines]
     runs = {line.entry.cell.key(0): line for line in lines if line.n_seeds and line.entry.cell is not None}
-    old, count = (sum(getattr(line, name) for line in runs.values()) for name in ("n_old", "n_seeds"))
-    if not old:
-        return []
-    return [
-        "",
-        f"{old} of {count} runs are by earlier code: code that they use has changed since, even if only in "
-        "an error message. `--renew` repeats them.",
-    ]
+    old, carried, count = (
+        sum(getattr(line, name) for line in runs.values()) for name in ("n_old", "n_carried_over", "n_seeds")
+    )
+    text = []
+    if old:
+        text += [
+            "",
+            f"{old} of {count} runs are by earlier code: code that they use has changed since, even if only "
+            "in an error message. `--renew` repeats them.",
+        ]
+    if carried:
+        text += [
+            "",
+            f"{carried} of {count} runs were computed by earlier code and carried over, because a random "
+            "sample of such runs gave the same numbers with the present code (`python -m reproduction "
+            "rekey`).",
+        ]
+    return text
 
 
 def _reasons(results: Sequence[Result]) -> list[str]:

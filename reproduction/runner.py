@@ -92,7 +92,7 @@ def run(
         if not store.is_current(job.cell, job.seed):
             try:
                 with _limited(limit):
-                    values = _values(job)
+                    values = compute(job)
             except _TooLongError as error:
                 store.add(job.cell, job.seed, {}, max(limit or 0.0, process_time() - start), str(error))
             # whatever a method or its libraries raise, the remaining jobs can still run
@@ -152,7 +152,8 @@ def failure_texts(failures: Iterable[Failure]) -> list[str]:
     ]
 
 
-def _values(job: Job) -> dict[str, float]:
+def compute(job: Job) -> dict[str, float]:
+    """Compute the values of a run; raise ValueError if one is not finite."""
     with warnings.catch_warnings():
         # the citation graphs are known to have nodes that no label reaches
         warnings.simplefilter("ignore", GraphWarning)

@@ -22,7 +22,8 @@ SIGNIFICANT = 0.05
 class Line:
     """An entry with its measured values; ``difference`` is ours minus the published number, as displayed.
 
-    ``n_old`` of its seeds are by earlier code. ``reason`` says why it was not run.
+    ``n_old`` of its seeds are by earlier code, and ``n_carried_over`` by earlier code that was checked to
+    compute the same. ``reason`` says why it was not run.
     """
 
     entry: Entry
@@ -33,6 +34,7 @@ class Line:
     verdict: Verdict
     values: tuple[float, ...] = ()
     n_old: int = 0
+    n_carried_over: int = 0
     reason: str = ""
 
 
@@ -197,9 +199,18 @@ def _line(entry: Entry, store: Store) -> Line:
     if entry.published is not None and entry.digits >= 0:
         # judge the rounded number, which is the one displayed
         difference = round(round(ours, entry.digits) - entry.published, entry.digits)
-    n_old = sum(not store.is_current(entry.cell, seed) for seed in range(len(values)) if entry.cell)
-    verdict = _verdict(entry, difference)
-    return Line(entry, ours, float(np.std(values)), len(values), difference, verdict, values, n_old)
+    runs = [(entry.cell, seed) for seed in range(len(values)) if entry.cell]
+    return Line(
+        entry,
+        ours,
+        float(np.std(values)),
+        len(values),
+        difference,
+        _verdict(entry, difference),
+        values,
+        n_old=sum(not store.is_current(*run) for run in runs),
+        n_carried_over=sum(store.is_carried_over(*run) for run in runs),
+    )
 
 
 def _reason(entry: Entry, store: Store) -> str:
