@@ -358,11 +358,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return P[nodes], informed[nodes]
         P = self._score_part(X, normalized_adjacency(part.links, X.dtype, part.degrees), part.nodes)
         # not symmetric: links from the outermost nodes of the subgraph are missing
-        informed = featured_nodes(part.links, X[part.nodes], checked=False)[part.places]
+        informed = featured_nodes(part.links, X[part.nodes], checked=False)[part.positions]
         if not informed.all():
             # the component may have features outside the subgraph
             informed = featured_nodes(A, X)[nodes]
-        return P[part.places], informed
+        return P[part.positions], informed
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
