@@ -126,8 +126,8 @@ def fit_unseen(cell: Cell, seed: int) -> dict[str, float]:
     seen = BUDGETS[cell.budget]
     graph = _standardised(cell.dataset, cell.split, seen)
     model = build(cell.settings, seed)
-    found = inductive_accuracy(model, graph.X, graph.y, graph.adjacency, graph.split, seen=seen)
-    return {"accuracy": 100 * found}
+    accuracy = inductive_accuracy(model, graph.X, graph.y, graph.adjacency, graph.split, seen=seen)
+    return {"accuracy": 100 * accuracy}
 
 
 @dataclass(frozen=True, eq=False)

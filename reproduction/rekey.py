@@ -17,8 +17,8 @@ from reproduction.summary import seeds_run
 
 # measures of CPU time, which no second run repeats exactly
 _TIMES = frozenset({"race", "time"})
-# sums in another order may change the last digits
-_TOLERANCE = 1e-9
+# networks compute in float32, so another order of summation changes the last digits
+_TOLERANCE = 1e-6
 
 
 def rekey(

@@ -147,8 +147,8 @@ def failure_texts(failures: Iterable[Failure]) -> list[str]:
     for failure in failures:
         seeds.setdefault((failure.job.cell.title, failure.reason), []).append(str(failure.job.seed))
     return [
-        f"failed: {title}, seed{'s' if len(found) > 1 else ''} {', '.join(found)}: {reason}"
-        for (title, reason), found in seeds.items()
+        f"failed: {title}, seed{'s' if len(failed) > 1 else ''} {', '.join(failed)}: {reason}"
+        for (title, reason), failed in seeds.items()
     ]
 
 

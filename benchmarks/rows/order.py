@@ -16,13 +16,13 @@ def entries(*, quick: bool) -> list[Race]:
     shape = graphs.SMALL_SHAPE if quick else graphs.REDDIT_SHAPE
     n_edges = 2 * 10**5 if quick else 2 * 10**7
     what = f"one hop in the nodes' own order, {{}}, d = {_WIDTH}; the order itself is not timed"
-    found = [Race("order", what.format(f"{shape[0]:,} nodes"), lambda: _reddit(quick), repeats=3)]
+    races = [Race("order", what.format(f"{shape[0]:,} nodes"), lambda: _reddit(quick), repeats=3)]
     name = f"{n_edges // 10:,} nodes, {n_edges:,} links by a power law"
-    found.append(Race("order-power", what.format(name), lambda: _race(_power_law(n_edges)), repeats=3))
+    races.append(Race("order-power", what.format(name), lambda: _race(_power_law(n_edges)), repeats=3))
     if not quick:
         words = "WordNet's nouns, 82,115 nodes"
-        found.append(Race("order-wordnet", what.format(words), lambda: _race(_wordnet()), repeats=5))
-    return found
+        races.append(Race("order-wordnet", what.format(words), lambda: _race(_wordnet()), repeats=5))
+    return races
 
 
 def _reddit(quick: bool) -> Contest:

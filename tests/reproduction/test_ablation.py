@@ -69,7 +69,7 @@ def test_negatives_are_as_many_as_the_column_says():
 
 
 def test_claims_about_negatives():
-    stable = {entry.place: 80.0 for entry in NEGATIVES.entries}
+    stable = {entry.position: 80.0 for entry in NEGATIVES.entries}
     assert all(claim.holds(stable) for claim in NEGATIVES.claims)
     jump = stable | {("Cora", "GGC", "40|E|"): 81.1, ("Pubmed", "GGCM", "all pairs"): 78.9}
     assert [claim.holds(jump) for claim in NEGATIVES.claims] == [False, True, True, True, True, False]

@@ -9,13 +9,13 @@ from reproduction.spec import Cell, Entry
 
 
 def test_every_cause_is_about_rows_and_shown_by_places_that_there_are():
-    places = {(name, entry.place) for name, artefact in ARTEFACTS.items() for entry in artefact.entries}
+    places = {(name, entry.position) for name, artefact in ARTEFACTS.items() for entry in artefact.entries}
     for cause in KNOWN:
         misses = [
             entry for entry in ARTEFACTS[cause.artefact].entries if cause.explains(cause.artefact, entry)
         ]
         assert misses, cause
-        assert all(cause.place(entry) in places for entry in misses), cause
+        assert all(cause.position(entry) in places for entry in misses), cause
 
 
 def test_a_cause_needs_its_run():

@@ -42,7 +42,7 @@ TABLE = [near for near in range(3)]
 def toy(tmp_path, monkeypatch):
     """Return a function that hashes a newly written package, with some text in a file replaced."""
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(provenance, "_ROOMS", ("toy",))
+    monkeypatch.setattr(provenance, "_PACKAGES", ("toy",))
 
     def forget():
         for function in CACHED:

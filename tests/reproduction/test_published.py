@@ -153,7 +153,7 @@ def test_table_9(tables):
 def test_reconstruction_claims_are_about_every_depth():
     """They hold for the published numbers; a worse depth refutes them, and a missing one raises KeyError."""
     claims = ARTEFACTS["reconstruction"].claims
-    means = {e.place: e.published for e in ARTEFACTS["reconstruction"].entries if e.published is not None}
+    means = {e.position: e.published for e in ARTEFACTS["reconstruction"].entries if e.published is not None}
     assert len(claims) == 6
     assert all(claim.holds(means) for claim in claims)
     worse = means | {("Cora", "GGCM", "64"): 81.0}
@@ -166,9 +166,9 @@ def test_reconstruction_claims_are_about_every_depth():
 
 def test_budget_claims():
     entries = ARTEFACTS["budget"].entries
-    means = {e.place: e.published for e in entries if e.column != "change" and e.published is not None}
+    means = {e.position: e.published for e in entries if e.column != "change" and e.published is not None}
     heads = {
-        e.place: 1.0 + (e.column == "train+validation")
+        e.position: 1.0 + (e.column == "train+validation")
         for e in entries
         if e.row.endswith((" + ridge", " + logistic"))
     }
@@ -185,7 +185,7 @@ def test_budget_claims():
 
 @pytest.mark.parametrize("artefact", ARTEFACTS.values(), ids=list(ARTEFACTS))
 def test_a_specification_is_whole(artefact):
-    places = [entry.place for entry in artefact.entries]
+    places = [entry.position for entry in artefact.entries]
     assert len(set(places)) == len(places)
     cells = artefact.cells()
     assert cells
@@ -193,14 +193,14 @@ def test_a_specification_is_whole(artefact):
     budgets = {entry.budget for entry in artefact.entries if entry.cell is not None}
     for entry in artefact.entries:
         if entry.cell is not None and entry.budget:
-            assert entry.budget == entry.cell.budget, entry.place
+            assert entry.budget == entry.cell.budget, entry.position
     assert budgets
 
 
 def shown(name, column=None):
     """Return the published numbers of an artefact by place."""
     entries = (entry for entry in ARTEFACTS[name].entries if column in (None, entry.column))
-    return {entry.place: entry.published for entry in entries if entry.published is not None}
+    return {entry.position: entry.published for entry in entries if entry.published is not None}
 
 
 def test_published_numbers_stand_in_their_own_place():

@@ -175,7 +175,7 @@ def test_table_3(name, method):
 @pytest.mark.parametrize("row", ["GGC", "GGCM"])
 def test_the_settings_found_for_table_3_give_its_numbers(row):
     raw_graph("cora")
-    (entry,) = [entry for entry in RECONSTRUCTION.entries if entry.place == ("Cora", row, "2")]
+    (entry,) = [entry for entry in RECONSTRUCTION.entries if entry.position == ("Cora", row, "2")]
     ours = MEASURES["reconstruction"](entry.cell, 0)["accuracy"]
     assert ours == pytest.approx(entry.published, abs=0.5)
 
