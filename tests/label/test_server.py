@@ -313,7 +313,7 @@ def test_labels_go_in_and_out(ask, session):
     table = b'id,label\nn3,ash\nn4,"birch, white"\ngone,ash\n'
     status, body, _ = ask("POST", "/api/import?format=csv&version=0", table)
     assert status == 200
-    assert decode(body)[0]["said"] == "2 labels imported; 1 of unknown nodes left out."
+    assert decode(body)[0]["message"] == "2 labels imported; 1 of unknown nodes left out."
     status, content, headers = ask("GET", "/api/export?format=csv")
     assert content == b'id,label\nn3,ash\nn4,"birch, white"\n'
     assert headers["Content-Disposition"] == 'attachment; filename="labels.csv"'

@@ -191,7 +191,7 @@ def test_bad_input_is_named(ring):
     with pytest.raises(ValueError, match=r"such as y\[train\] and train"):
         supervise([GCNConv(5, 4), GCNConv(4, 2)], y, torch.tensor([1]))
     narrow = supervise([GCNConv(5, 3), LazyConv(), GCNConv(4, 2)], y[:1], torch.tensor([0]))
-    with pytest.raises(ValueError, match="a layer gives 3 numbers per node but the last one takes 4"):
+    with pytest.raises(ValueError, match="a layer outputs 3 columns but the last one takes 4"):
         narrow[0](x, edges)
     with pytest.raises(ValueError, match="LazyConv has no linear layer"):
         supervise([GCNConv(5, 3), LazyConv()], y[:1], torch.tensor([0]))
