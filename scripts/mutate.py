@@ -273,8 +273,8 @@ MUTANTS = [
     Mutant(
         "the worst candidate on validation nodes chosen",
         "reproduction/measures.py",
-        "return max(found, key=",
-        "return min(found, key=",
+        "return max(tried, key=",
+        "return min(tried, key=",
         ("tests/reproduction/test_measures.py",),
     ),
     Mutant(
@@ -294,7 +294,7 @@ MUTANTS = [
     Mutant(
         "published numbers of the first column everywhere",
         "reproduction/budget.py",
-        "PUBLISHED[row][place] if row in PUBLISHED",
+        "PUBLISHED[row][k] if row in PUBLISHED",
         "PUBLISHED[row][0] if row in PUBLISHED",
         ("tests/reproduction/test_published.py",),
     ),
@@ -322,7 +322,7 @@ MUTANTS = [
     Mutant(
         "imported code left out of the hash",
         "reproduction/provenance.py",
-        "            waiting += _used(place)\n",
+        "            waiting += _used(definition)\n",
         "",
         ("tests/reproduction/test_provenance.py",),
     ),

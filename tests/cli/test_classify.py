@@ -202,7 +202,7 @@ def test_places_that_cannot_be_written(spoiled):
     assert "folder.csv is a folder" in spoiled({"--out": "folder.csv"})
     assert "too long" in spoiled({"--out": "p" * 300 + ".csv"})
     assert "must end in .csv, .tsv, .parquet or .jsonl" in spoiled({"--out": "p.xlsx"})
-    assert "named for two outputs" in spoiled({"--report": "out/p.csv"})
+    assert "is the path of two outputs" in spoiled({"--report": "out/p.csv"})
 
 
 @pytest.mark.parametrize("target", ["--out", "--report", "--save"])
@@ -217,7 +217,7 @@ def test_never_over_an_input(spoiled, target, source):
 def test_truth(spoiled):
     assert "give --report" in spoiled({"--truth": "t.csv"})
     page = {"--report": "r.html"}
-    assert "nowhere.csv is not there" in spoiled(page | {"--truth": "nowhere.csv"})
+    assert "nowhere.csv does not exist" in spoiled(page | {"--truth": "nowhere.csv"})
     assert "l.csv has no true label of a node without a given label" in spoiled(page | {"--truth": "l.csv"})
 
 

@@ -58,7 +58,7 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
             assert answer.status == 200
         for node, name in graph.truth.items():
             if node in graph.ids[:12]:
-                place = session.labelling.places[node]
+                place = session.labelling.indices[node]
                 session.act({"do": "label", "nodes": [place], "label": name}, session.version)
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline and (
@@ -160,7 +160,7 @@ def test_outputs_are_checked_before_anything_is_read(graph, refused):
     assert "in use by another gssl label" in refused(*start, "labels.csv")
     journal.close()
     Path("labels.csv.journal").write_text("something else\n")
-    assert "is no journal of gssl label" in refused(*start, "labels.csv")
+    assert "is not a journal of gssl label" in refused(*start, "labels.csv")
 
 
 def test_texts_are_read_as_they_are_written(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ def test_home_is_home_in_outputs(graph, run, monkeypatch):
 def test_a_count_is_a_whole_number(run, number):
     result = run("plan", "--nodes", number, "--edges", "9", "--features", "2", ok=False)
     assert result.exit_code == 2
-    assert "is not a whole number from 1 on" in result.stderr
+    assert "is not a whole number of at least 1" in result.stderr
 
 
 def test_a_count_is_read_to_the_last_digit(run):

@@ -51,8 +51,8 @@ def test_a_plan_fits_a_narrow_terminal(run, width):
         (["--nodes", "1e999"], "'1e999' is too large"),
         (["--nodes", "3e9"], "3,000,000,000 nodes are too many: a graph holds fewer than 2³¹"),
         (["--nodes", "50000"], "cannot have 1,600,000,000 edges: count each edge once"),
-        (["--features", "0"], "'0' is not a whole number from 1 on"),
-        (["--workers", "0"], "'0' is not a whole number from 1 on"),
+        (["--features", "0"], "'0' is not a whole number of at least 1"),
+        (["--workers", "0"], "'0' is not a whole number of at least 1"),
         (["--workers", "129"], "129 workers cannot share 128 features"),
         (["--memory", "lots"], "--memory is 'lots': give an amount of memory, such as 64GB."),
         (["--memory", "0"], "--memory is '0': give an amount of memory, such as 64GB."),
@@ -96,8 +96,8 @@ def test_a_plan_of_tables_counts_them(graph, run, features):
 
 def test_a_plan_needs_nodes_or_a_table(refused):
     sentence = refused("plan", "--edges", "9", "--features", "2")
-    assert sentence == "gssl: there is no number of nodes: give --nodes, or a table as --edges."
-    assert "not-there.csv is not there" in refused("plan", "--edges", "not-there.csv", "--features", "2")
+    assert sentence == "gssl: the number of nodes is unknown: give --nodes, or a table as --edges."
+    assert "not-there.csv does not exist" in refused("plan", "--edges", "not-there.csv", "--features", "2")
 
 
 def test_categories_are_counted_as_features(graph, run):

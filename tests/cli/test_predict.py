@@ -176,7 +176,7 @@ def test_models(graph, run, refused):
     predict = ["predict", "--out", "p2.csv", "--model"]
     missing = run(*predict, "nowhere.gssl", *where, ok=False)
     # checked before any table is read
-    assert missing.output == "gssl: nowhere.gssl is not there: check its name and folder.\n"
+    assert missing.output == "gssl: nowhere.gssl does not exist: check its name and folder.\n"
     assert "e.csv is not a saved model" in refused(*predict, "e.csv", *where)
     assert "cut.gssl is not a saved model, or not a whole one" in refused(*predict, "cut.gssl", *where)
     others = renamed(graph)
@@ -222,7 +222,7 @@ def test_wide_features_are_reduced_before_they_are_smoothed(graph, run, refused)
     np.testing.assert_allclose(np.load("default.npy") @ np.load("default.npy").T, every @ every.T, atol=1e-3)
     np.testing.assert_allclose(few @ few.T, every @ every.T, rtol=0.02, atol=1.0)
     for wrong in ("0", "-1", "2.5", "some"):
-        assert "--dimensions must be a whole number from 1 on, or all" in refused(
+        assert "--dimensions must be a whole number of at least 1, or all" in refused(
             *embed, "u.npy", "--dimensions", wrong
         )
 

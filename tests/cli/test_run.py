@@ -36,7 +36,7 @@ def test_processes_of_this_machine_change_no_prediction(graph, classify):
         ({"--memory": "1kB"}, "a memory budget of 1.0 kB is too small"),
         ({"--memory": "1kB", "--method": "auto"}, "a memory budget of 1.0 kB is too small"),
         ({"--memory": "1kB", "--method": "ogc"}, "a memory budget of 1.0 kB is too small"),
-        ({"--dask": "tcp://127.0.0.1:8786", "--workers": "2"}, "give either"),
+        ({"--dask": "tcp://127.0.0.1:8786", "--workers": "2"}, "--dask cannot be combined with --workers"),
         (
             {"--resume": "r", "--method": "correctandsmooth"},
             "--resume does not work with --method correctandsmooth",

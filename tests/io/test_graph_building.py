@@ -154,7 +154,7 @@ def test_the_order_of_a_table_of_nodes_and_its_lonely_nodes(write, tmp_path):
     [
         ("source,target\na,\n,b\n", r"e\.csv, row 1: column 'target' has no id"),
         ("source,target\n,b\n", r"e\.csv, row 1: column 'source' has no id"),
-        ("source,target,weight\na,b,1\nb,c,-2\n", r"e\.csv, row 2: column 'weight' is '-2', and a weight"),
+        ("source,target,weight\na,b,1\nb,c,-2\n", r"e\.csv, row 2: column 'weight' is '-2', but a weight"),
         ("source,target\n", r"e\.csv has no edges"),
         ("source,target\na,b\nc\n", r"e\.csv, line 3 has 1 cell where there should be 2"),
         ("source,target,weight\na,b,1e308\na,b,1e308\n", "more than float64 can hold"),
@@ -181,7 +181,7 @@ def test_bad_places_and_budgets(write, tmp_path):
     with pytest.raises(FileExistsError, match="store already exists"):
         build_graph_store(file, tmp_path / "store")
     (tmp_path / "store" / "manifest.json").write_text("{}")
-    with pytest.raises(ValueError, match="no manifest of a graph store"):
+    with pytest.raises(ValueError, match="is not the manifest of a graph store"):
         open_graph_store(tmp_path / "store")
 
 

@@ -151,7 +151,7 @@ def test_a_store_is_joined_like_tables(tmp_path):
 @pytest.mark.parametrize(
     ("node", "label_id", "hint"),
     [
-        ("7", "7.0", "made ids decimal"),
+        ("7", "7.0", "written the ids as decimals"),
         ("7", "007", "leading zeros"),
         ("007", "7", "leading"),
         ("7", "7 ", "spaces"),

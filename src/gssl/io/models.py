@@ -375,7 +375,7 @@ class _Writer:
         if isinstance(value, dict):
             return {name: self._tree(part, f"{key}.{name}") for name, part in value.items()}
         if isinstance(value, list):
-            return [self._tree(part, f"{key}.{place}") for place, part in enumerate(value)]
+            return [self._tree(part, f"{key}.{k}") for k, part in enumerate(value)]
         return value
 
     def _store(self, array: Any, key: str) -> str:

@@ -270,7 +270,8 @@ def _as_list(owner: str, layers: Any) -> list[torch.nn.Module]:
     modules = list(layers) if isinstance(layers, torch.nn.ModuleList | list | tuple) else []
     if not modules:
         raise ValueError(
-            f"{owner}: expected a list of layers, the last of which outputs the classes, got {layers!r}."
+            f"{owner}: expected a non-empty list of layers, the last of which outputs the classes, got "
+            f"{type(layers).__name__}."
         )
     others = [layer for layer in modules if not isinstance(layer, torch.nn.Module)]
     if others:
