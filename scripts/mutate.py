@@ -375,8 +375,8 @@ def judge(source: str, tests: tuple[str, ...]) -> None:
     options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", f"--rootdir={ROOT}"]
     code = int(pytest.main([*options, *tests]))
     # fail if pytest has tested other code than the mutant
-    found = (sys.modules[package.__name__] for package in (gssl, reproduction))
-    os._exit(code if all(Path(str(p.__file__)).is_relative_to(source) for p in found) else 99)
+    modules = (sys.modules[package.__name__] for package in (gssl, reproduction))
+    os._exit(code if all(Path(str(p.__file__)).is_relative_to(source) for p in modules) else 99)
 
 
 def run(source: Path, tests: tuple[str, ...]) -> int:

@@ -39,8 +39,8 @@ def _power_law(n_edges: int) -> csr_array:
     n, rng = n_edges // 10, np.random.default_rng(0)
     share = np.cumsum(np.arange(1.0, n + 1) ** -0.6)
     # random node numbers, as in a table of names
-    place = rng.permutation(n)
-    u, v = (place[np.searchsorted(share, share[-1] * rng.random(n_edges))] for _ in range(2))
+    order = rng.permutation(n)
+    u, v = (order[np.searchsorted(share, share[-1] * rng.random(n_edges))] for _ in range(2))
     u, v = u[u != v], v[u != v]
     A = coo_array((np.ones(2 * len(u), np.float32), (np.r_[u, v], np.r_[v, u])), shape=(n, n)).tocsr()
     A.data[:] = 1.0

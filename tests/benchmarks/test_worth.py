@@ -35,12 +35,12 @@ def data():
 
 
 def test_calibration_by_hand(data):
-    (found,) = judge_calibration({"made up": MadeUp()}, *data)
-    assert (found.method, found.n_labels, found.calibration) == ("made up", 2, "temperature")
-    assert found.accuracy == 0.8
-    np.testing.assert_allclose([found.error_before, found.error_after], [0.2, 0.1])
-    np.testing.assert_allclose(found.loss_before, -(0.8 * np.log(0.6) + 0.2 * np.log(0.4)))
-    np.testing.assert_allclose(found.loss_after, -(0.8 * np.log(0.9) + 0.2 * np.log(0.1)))
+    (record,) = judge_calibration({"made up": MadeUp()}, *data)
+    assert (record.method, record.n_labels, record.calibration) == ("made up", 2, "temperature")
+    assert record.accuracy == 0.8
+    np.testing.assert_allclose([record.error_before, record.error_after], [0.2, 0.1])
+    np.testing.assert_allclose(record.loss_before, -(0.8 * np.log(0.6) + 0.2 * np.log(0.4)))
+    np.testing.assert_allclose(record.loss_after, -(0.8 * np.log(0.9) + 0.2 * np.log(0.1)))
 
 
 def test_coverage_by_hand(data):

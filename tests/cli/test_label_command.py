@@ -58,8 +58,8 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
             assert answer.status == 200
         for node, name in graph.truth.items():
             if node in graph.ids[:12]:
-                place = session.labelling.indices[node]
-                session.act({"do": "label", "nodes": [place], "label": name}, session.version)
+                index = session.labelling.indices[node]
+                session.act({"do": "label", "nodes": [index], "label": name}, session.version)
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline and (
             not Path("labels.csv").exists() or len(graph.labels(graph.read("labels.csv"))) < 12
@@ -67,10 +67,10 @@ def test_labels_are_written_while_the_page_runs_and_classified(graph, run, serve
             time.sleep(0.05)
 
     serve(during)
-    said = capsys.readouterr().out
-    assert "Label at http://127.0.0.1:" in said
-    assert "Labels are written to labels.csv, and every action to labels.csv.journal, so that" in said
-    assert "12 labels in 3 classes: labels.csv" in said
+    output = capsys.readouterr().out
+    assert "Label at http://127.0.0.1:" in output
+    assert "Labels are written to labels.csv, and every action to labels.csv.journal, so that" in output
+    assert "12 labels in 3 classes: labels.csv" in output
     run("classify", "--edges", "e.csv", "--features", "f.csv", "--labels", "labels.csv", "--out", "p.csv")
     assert graph.labels(graph.read("p.csv")) == graph.truth
     # the next start resumes

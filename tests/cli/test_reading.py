@@ -215,9 +215,9 @@ def test_a_feature_that_drowns_the_others_is_told(graph, run):
     graph.write("f.csv", ["id", "a", "b", "c", "year"], rows)
     given = ["embed", "--edges", "e.csv", "--features", "f.csv", "--out", "u.npy"]
     assert "feature 'year' makes up" in run(*given, "--normalize", "none").stderr
-    told = run(*given).stderr
-    assert "feature 'year'" not in told
-    assert "f.csv: 4 columns of measurements are standardised (mean 0, deviation 1)." in told
+    notes = run(*given).stderr
+    assert "feature 'year'" not in notes
+    assert "f.csv: 4 columns of measurements are standardised (mean 0, deviation 1)." in notes
 
 
 @pytest.mark.parametrize("method", ["labelpropagation", "sgc"])

@@ -170,15 +170,15 @@ def test_zip_bombs_are_refused_before_they_unpack(tmp_path: Path, read_in_little
         small = archive.getinfo("features.npy")
     # directory and header claim 3.2 GB; packing a real bomb of that size would take too long
     content = path.read_bytes()
-    place = content.rindex(b"PK\x01\x02")
-    assert struct.unpack_from("<I", content, place + 24)[0] == small.file_size
-    path.write_bytes(content[: place + 24] + struct.pack("<I", 3_200_000_128) + content[place + 28 :])
+    at = content.rindex(b"PK\x01\x02")
+    assert struct.unpack_from("<I", content, at + 24)[0] == small.file_size
+    path.write_bytes(content[: at + 24] + struct.pack("<I", 3_200_000_128) + content[at + 28 :])
     with pytest.raises(ValueError, match=r"can hold|made to fill the memory"):
         read_npz(path)
-    took, told = read_in_little_memory(
+    took, outcome = read_in_little_memory(
         "from gssl.io import read_features", f"read_features({str(path)!r}, ids=['a'])"
     )
-    assert told.startswith("refused: ")
+    assert outcome.startswith("refused: ")
     assert took < 200
 
 
@@ -205,9 +205,11 @@ def test_packed_tables_that_fill_the_memory_are_refused(
     line = b"0" * 1023 + b"\n"
     path.write_bytes(gzip.compress(line * 1024) * (limit // 1024**2 + 30))
     sooner = _SOONER if limit < 1 << 30 else "pass"
-    took, told = read_in_little_memory(f"from gssl.io import {reader}; {sooner}", f"{reader}({str(path)!r})")
-    assert told.startswith("refused: ")
-    assert f"to more than {limit:,} and may be a decompression bomb" in told
+    took, outcome = read_in_little_memory(
+        f"from gssl.io import {reader}; {sooner}", f"{reader}({str(path)!r})"
+    )
+    assert outcome.startswith("refused: ")
+    assert f"to more than {limit:,} and may be a decompression bomb" in outcome
     assert took < 200
 
 
@@ -233,8 +235,8 @@ def test_parquet_of_few_bytes_and_many_rows_is_refused(
     sooner = _SOONER if limit < 1 << 30 else "pass"
     # DuckDB reserves memory for the stacks of its threads
     call = f"{reader}({str(path)!r})"
-    took, told = read_in_little_memory(f"from gssl.io import {reader}; {sooner}", call, megabytes=2048)
-    assert f"claims {n_rows:,} rows in" in told
+    took, outcome = read_in_little_memory(f"from gssl.io import {reader}; {sooner}", call, megabytes=2048)
+    assert f"claims {n_rows:,} rows in" in outcome
     assert took < 200
 
 
@@ -248,22 +250,22 @@ def test_well_packed_tables_of_ordinary_size_are_read(tmp_path: Path):
 def test_claims_take_no_memory(tmp_path: Path, read_in_little_memory: Any, claimed: str):
     path = tmp_path / "x.npy"
     path.write_bytes(npy(claimed))
-    took, told = read_in_little_memory(
+    took, outcome = read_in_little_memory(
         "from gssl.io import read_features", f"read_features({str(path)!r}, ids=['a'])"
     )
-    assert "the size in its header is not that of the file" in told
+    assert "the size in its header is not that of the file" in outcome
     assert took < 200
 
 
 def test_a_pickle_takes_no_memory_for_its_memo(tmp_path: Path, read_in_little_memory: Any):
     path = tmp_path / "ind.x"
     path.write_bytes(b"\x80\x02]r\x00\x00\x00\x10.")
-    took, told = read_in_little_memory(
+    took, outcome = read_in_little_memory(
         "from gssl.datasets.restricted_pickle import read_pickle",
         f"read_pickle(Path({str(path)!r}))",
         megabytes=8000,
     )
-    assert "expected an array, got something else" in told
+    assert "expected an array, got something else" in outcome
     assert took < 200
 
 
@@ -344,12 +346,14 @@ def test_a_model_that_would_predict_for_ever(tmp_path: Path, answer: Any, place:
     with safe_open(path, framework="np") as stored:
         metadata = json.loads(stored.metadata()[FORMAT])
         tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
-    told = metadata["model"]
+    description = metadata["model"]
     if place == "its embedder":
-        told["fitted"]["embedder_"]["params"]["depth"] = 10**9
+        description["fitted"]["embedder_"]["params"]["depth"] = 10**9
     else:
-        told["params"]["max_iter"] = 10**9
-        told["fitted"]["n_iter_"] = 10**9 if place == "steps that it took" else told["fitted"]["n_iter_"]
+        description["params"]["max_iter"] = 10**9
+        description["fitted"]["n_iter_"] = (
+            10**9 if place == "steps that it took" else description["fitted"]["n_iter_"]
+        )
     safetensors.numpy.save_file(tensors, path, metadata={FORMAT: json.dumps(metadata)})
     answer(gssl.load, path)
     with pytest.raises(ValueError, match=r"1,000,000,000, and saved models take at most|from 0 to 10000"):

@@ -136,7 +136,7 @@ def test_plug_ins_into_nothing():
         gt.sharpen([])
     with pytest.raises(ValueError, match="supervise: expected a non-empty list of layers"):
         gt.supervise((), torch.tensor([0]), torch.tensor([0]))
-    with pytest.raises(ValueError, match="sharpen: expected a torch.nn.Module, got 5"):
+    with pytest.raises(ValueError, match=r"sharpen: expected a torch\.nn\.Module, got 5"):
         gt.sharpen([5])
     with pytest.raises(ValueError, match="sharpen: decay must be a number from 0 to 1, not 2"):
         gt.sharpen([torch.nn.Linear(2, 2)], decay=2)
@@ -160,7 +160,7 @@ def test_labels_that_are_no_classes():
         (one - 1, one, "labels range from -1 to -1"),
         (one, one + 9, "nodes range from 9 to 9: they must be within 0 … 1"),
         (one.float(), one, "labels are torch.float32"),
-        (torch.ones(1, 2), one, "labels have 2 columns and W 3"),
+        (torch.ones(1, 2), one, "labels have 2 columns but W has 3"),
     ):
         with pytest.raises(ValueError, match=message):
             layer(X, W, labels, nodes)

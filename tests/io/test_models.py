@@ -284,10 +284,10 @@ def put(*path, value):
     """Return a function that changes one value of a model's metadata."""
 
     def change(metadata, tensors):
-        place = metadata["model"]
+        target = metadata["model"]
         for step in path[:-1]:
-            place = place[step]
-        place[path[-1]] = value
+            target = target[step]
+        target[path[-1]] = value
 
     return change
 
@@ -303,11 +303,11 @@ def whole(*path, value):
 
 def drop(*path, last):
     def change(metadata, tensors):
-        place = metadata["model"]
+        target = metadata["model"]
         for step in path:
-            place = place[step]
+            target = target[step]
         for name in last:
-            place.pop(name, None)
+            target.pop(name, None)
 
     return change
 
@@ -493,16 +493,16 @@ def test_one_part_that_does_not_fit_is_refused(rewritten, name, change, message)
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("changed", "message"),
     [
         ({"version": 99}, "is a model of format 99, .* reads format 3: update gssl"),
         ({"version": 1}, "is a model of format 1, .* reads format 3: fit the model again and save it"),
         ({"format": "other"}, "not a gssl model"),
     ],
 )
-def test_another_format_is_refused(rewritten, told, message):
+def test_another_format_is_refused(rewritten, changed, message):
     with pytest.raises(ValueError, match=rf"x\.gssl .*{message}"):
-        gssl.load(rewritten("ogc", lambda metadata, tensors: metadata.update(told)))
+        gssl.load(rewritten("ogc", lambda metadata, tensors: metadata.update(changed)))
 
 
 def test_settings_that_are_none_are_refused(rewritten):

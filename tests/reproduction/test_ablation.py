@@ -42,12 +42,12 @@ def test_a_part_alone_leaves_out_the_other(part):
 
 def means(**best):
     """Return accuracies that are equal at all depths except the best, 8."""
-    found = {}
+    numbers = {}
     for group in ("OGC", "GGC", "GGCM"):
         for row in PARTS:
             for depth in DEPTHS:
-                found[group, row, str(depth)] = best.get(row.split()[0], 70.0) if depth == 8 else 60.0
-    return found
+                numbers[group, row, str(depth)] = best.get(row.split()[0], 70.0) if depth == 8 else 60.0
+    return numbers
 
 
 def test_claims_are_about_the_best_depths():

@@ -42,10 +42,10 @@ def tables():
     if not PAPER.exists():
         pytest.skip("the paper's source is not beside the project")
     text = PAPER.read_text(encoding="utf-8").replace("C\\&S", "C and S")
-    found = re.findall(r"\\begin\{tabular\}(.*?)\\end\{tabular\}", text, flags=re.S)
+    bodies = re.findall(r"\\begin\{tabular\}(.*?)\\end\{tabular\}", text, flags=re.S)
 
     def rows(marker):
-        (table,) = [table for table in found if marker in table]
+        (table,) = [table for table in bodies if marker in table]
         return [[clean(field) for field in line.split("&")] for line in table.split("\\\\")]
 
     return rows
@@ -112,8 +112,8 @@ def test_table_5(tables):
     rows = [row for row in tables("GCN (k=1024)") if len(row) == 4][1:]
     read = {int(row[0].split()[0]): float(row[1][1:6]) for row in rows if "cdots" not in row[0]}
     assert read == SMOOTHED
-    for place, depth in ((2, 64), (3, 1024)):
-        read = {int(row[0].split()[0]): number(row[place][1:]) for row in rows if "cdots" not in row[0]}
+    for column, depth in ((2, 64), (3, 1024)):
+        read = {int(row[0].split()[0]): number(row[column][1:]) for row in rows if "cdots" not in row[0]}
         assert read == SMOOTHED_GCN[depth]
 
 
@@ -185,8 +185,8 @@ def test_budget_claims():
 
 @pytest.mark.parametrize("artefact", ARTEFACTS.values(), ids=list(ARTEFACTS))
 def test_a_specification_is_whole(artefact):
-    places = [entry.position for entry in artefact.entries]
-    assert len(set(places)) == len(places)
+    positions = [entry.position for entry in artefact.entries]
+    assert len(set(positions)) == len(positions)
     cells = artefact.cells()
     assert cells
     assert {cell.measure for cell in cells} <= set(MEASURES)
@@ -204,12 +204,12 @@ def shown(name, column=None):
 
 
 def test_published_numbers_stand_in_their_own_place():
-    for place, graph in enumerate(("Cora", "Citeseer", "Pubmed")):
+    for k, graph in enumerate(("Cora", "Citeseer", "Pubmed")):
         for row in ROWS:
-            if row.published[place] is not None:
-                assert shown("table1")["", row.name, graph] == row.published[place]
+            if row.published[k] is not None:
+                assert shown("table1")["", row.name, graph] == row.published[k]
         for row, pairs in BUDGETS.items():
-            both, change = pairs[place]
+            both, change = pairs[k]
             assert shown("budget")[graph, row, "train+validation"] == both
             assert shown("budget")[graph, row, "change"] == change
             assert shown("budget")[graph, row, "train"] == pytest.approx(both - change)

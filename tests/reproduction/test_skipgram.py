@@ -86,7 +86,7 @@ data = gssl.datasets.load("karate")
 U = Node2Vec(dimensions=8, random_state=3).fit_transform(None, adjacency=data.adjacency)
 print(hashlib.sha256(U.tobytes()).hexdigest())
 """
-    said = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -96,8 +96,8 @@ print(hashlib.sha256(U.tobytes()).hexdigest())
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(said) == 1
-    assert len(said.pop().strip()) == 64
+    assert len(outputs) == 1
+    assert len(outputs.pop().strip()) == 64
 
 
 def test_nodes_that_no_walk_links_to_a_label_are_uniform(embedder, problem):

@@ -104,10 +104,10 @@ def _read_json(file: Path) -> tuple[list[tuple[str, Any]], list[tuple[str, str, 
             "'source' and a 'target': save it in this form, or let its name end in .jsonl if it is a table."
         ) from error
     ids = {node for node, _ in nodes}
-    strange = next((end for edge in edges for end in edge[:2] if end not in ids), None)
-    if strange is not None:
+    unknown = next((end for edge in edges for end in edge[:2] if end not in ids), None)
+    if unknown is not None:
         raise ValueError(
-            f"{file}: a link has the end {quoted(strange)}, which is not the id of a node; repair it."
+            f"{file}: a link has the end {quoted(unknown)}, which is not the id of a node; repair it."
         )
     return nodes, edges
 

@@ -190,12 +190,12 @@ def check_rows(
     store: GraphStore, positions: np.ndarray, name: str, row_name: Callable[[int], str]
 ) -> np.ndarray:
     """Raise on rows of unknown nodes (position below 0), on repeated nodes, and on nodes without a row."""
-    strange = np.flatnonzero(positions < 0)
-    if len(strange):
-        ids = [row_name(row) for row in strange[:5]]
+    unknown = np.flatnonzero(positions < 0)
+    if len(unknown):
+        ids = [row_name(row) for row in unknown[:5]]
         hint = spelling_hint(ids, lambda tried: store.nodes(tried) >= 0)
         raise ValueError(
-            f"{name} names {counted(len(strange), 'id')} that {store.directory} does not have: "
+            f"{name} names {counted(len(unknown), 'id')} that {store.directory} does not have: "
             f"{listed(ids)}{hint}; remove them, or build the store with them."
         )
     counts = np.bincount(positions, minlength=store.n_nodes)
