@@ -86,7 +86,7 @@ class Store:
         return "reason" not in self._records.get(cell.key(seed), {"reason": ""})
 
     def is_carried_over(self, cell: Cell, seed: int) -> bool:
-        """Return whether a run is by earlier code, and a sample of such runs was repeated with the same values."""
+        """Return whether a run by earlier code was given the key of the current code."""
         return "run_by" in self._records.get(cell.key(seed), {})
 
     def reason(self, cell: Cell) -> str:
