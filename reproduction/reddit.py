@@ -40,7 +40,7 @@ def inductive_accuracy(
     test = _nodes(split, ["test"])
     first = _nodes(split, [seen] if isinstance(seen, str) else seen)
     if np.intersect1d(first, test).size:
-        raise ValueError("a test node is among those that fit would see: name parts without test nodes.")
+        raise ValueError("fit would see a test node: name parts without test nodes.")
     unseen = np.ones(n, dtype=bool)
     unseen[first] = False
     # seen nodes first: models without features assume that a grown graph begins with the nodes of fit

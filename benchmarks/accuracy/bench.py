@@ -64,7 +64,7 @@ def run_bench(what: str, graphs: tuple[str, ...], **options: Any) -> None:
         for name in ("methods", "records"):
             if options.get(name):
                 raise ValueError(
-                    f"suggest runs one method and keeps no runs, so it has no use for --{name}: leave it out."
+                    f"suggest runs one method and keeps no runs, so --{name} does not apply: leave it out."
                 )
     run(Bench(graphs or default, **options), Terminal())
 
